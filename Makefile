@@ -1,0 +1,48 @@
+# python3 and make are all a machine needs: demo and test build .venv and install what they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test format clean
+.NOTPARALLEL:  # two installations into one environment would trip over each other
+
+help:  ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile
+
+demo: $(VENV)/demo.stamp  ## Compare scikit-learn classifiers on handwritten digits by their search cost
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/dev.stamp  ## Check style and types, run every test and every documented example
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+format: $(VENV)/dev.stamp  ## Format the code and apply the linter's safe fixes
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## Remove the environment, caches and build outputs
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# sound.stamp is moved away while an installation is under way, so an interrupted one leaves an environment
+# that the next make rebuilds from nothing. Moving keeps its time, so the other groups stay up to date.
+$(VENV)/%.stamp: $(VENV)/sound.stamp pyproject.toml constraints.txt
+	@echo "Installing the $* group into $(VENV)"
+	@mv $< $<.busy
+	@$(PIP) install --constraint constraints.txt --editable . --group $*
+	@mv $<.busy $<
+	@touch $@
+
+$(VENV)/sound.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	    { echo "Python 3.11 or newer is needed, $(PYTHON) is not: try make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	    { echo "$(PYTHON) cannot make virtual environments: on Debian or Ubuntu, apt install python3-venv" >&2; exit 1; }
+	@echo "Creating $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --upgrade 'pip>=25.1'  # the first pip that knows --group
+	@touch $@

@@ -1,0 +1,84 @@
+"""What a forecast expects of itself: the search cost it predicts, and what a wrong forecast adds to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.inputs import FloatArray, Forecast, Table, read_probabilities, read_two_forecasts
+from pandora_regret.kernels.every_truth import wasted_for_every_truth
+from pandora_regret.kernels.reference import costs_of, probabilities
+from pandora_regret.priors import Prior
+from pandora_regret.scores import mean_or_rows, priced
+
+
+def search_entropy(
+    y_proba: Table,
+    *,
+    prior: Prior | None = None,
+    costs: Any = None,
+    typical_costs: Any = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    per_instance: bool = False,
+) -> float | FloatArray:
+    """The search cost that forecasts predict of themselves: their expected score if they are right.
+
+    For a calibrated model it equals `expected_search_cost`, in the mean. O(K log K) a row in the Beta family,
+    O(K^2) for other priors. Parameters as in `expected_search_cost`; no labels of instances are needed.
+
+    Examples
+    --------
+    >>> search_entropy([[0.5, 0.5], [1.0, 0.0]])
+    0.5833333333333333
+    """
+    forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    rows = ((_expectation(block, probabilities(block), prior), block.weights) for block in forecast.blocks())
+    return mean_or_rows(rows, per_instance)
+
+
+def search_divergence(
+    true_proba: Table,
+    y_proba: Table,
+    *,
+    prior: Prior | None = None,
+    costs: Any = None,
+    typical_costs: Any = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    per_instance: bool = False,
+) -> float | FloatArray:
+    """What searching by `y_proba` costs on average beyond searching by the true probabilities: never negative.
+
+    `true_proba` holds probabilities also where `y_proba` holds logits. Other parameters and the run time as in
+    `search_entropy`.
+
+    Examples
+    --------
+    >>> round(search_divergence([[0.8, 0.2]], [[0.2, 0.8]]), 6)
+    0.24375
+    """
+    truth, forecast = read_two_forecasts(
+        true_proba, y_proba, labels=labels, sample_weight=sample_weight, logits=logits
+    )
+    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    pairs = zip(truth.with_costs(forecast.costs).blocks(), forecast.blocks(), strict=True)
+    rows = ((_excess(pi, block, prior), block.weights) for pi, block in pairs)
+    return mean_or_rows(rows, per_instance)
+
+
+def _excess(truth: Forecast, block: Forecast, prior: Prior) -> FloatArray:
+    at_best = _expectation(truth, truth.values, prior)
+    return np.maximum(_expectation(block, truth.values, prior) - at_best, 0.0)  # rounding may dip below
+
+
+def _expectation(block: Forecast, truth: FloatArray, prior: Prior) -> FloatArray:
+    """The mean search cost of a forecast when the classes have the probabilities `truth`."""
+    mean_costs = costs_of(block) * prior.mean
+    wasted = wasted_for_every_truth(block, prior)
+    return np.asarray((truth * (mean_costs + wasted)).sum(axis=1))

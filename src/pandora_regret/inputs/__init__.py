@@ -1,0 +1,34 @@
+"""The door: what a user hands in becomes plain, checked arrays here, once, and every error message lives here."""
+
+from pandora_regret.inputs.costs import read_costs, read_raw_prior, read_typical_costs
+from pandora_regret.inputs.forecast import Forecast, read_forecast, read_probabilities, read_two_forecasts
+from pandora_regret.inputs.labels import Labels
+from pandora_regret.inputs.numbers import (
+    FloatArray,
+    InputError,
+    InputTypeError,
+    IntArray,
+    read_alpha,
+    read_count,
+    read_positive,
+)
+from pandora_regret.inputs.tables import Table
+
+__all__ = [
+    "FloatArray",
+    "Forecast",
+    "InputError",
+    "InputTypeError",
+    "IntArray",
+    "Labels",
+    "Table",
+    "read_alpha",
+    "read_costs",
+    "read_count",
+    "read_forecast",
+    "read_positive",
+    "read_probabilities",
+    "read_raw_prior",
+    "read_two_forecasts",
+    "read_typical_costs",
+]

@@ -1,0 +1,87 @@
+"""Costs and the priors they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pandora_regret.inputs.forecast import Forecast
+from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError, read_floats
+from pandora_regret.inputs.tables import is_frame, match_names, read_table
+
+if TYPE_CHECKING:
+    from pandora_regret.priors import Prior
+
+LARGEST_COST_RATIO = 1e100  # so that probability over cost can neither overflow nor vanish
+
+
+def read_costs(costs: Any, forecast: Forecast, name: str = "costs") -> FloatArray:
+    """What testing each class costs: (K,), or (N, K) where each instance has its own."""
+    array = read_floats(_in_label_order(costs, forecast.labels, name), name)
+    if array.shape not in ((forecast.n_classes,), forecast.values.shape):
+        raise InputError(
+            f"{name} has shape {array.shape}: pass one cost a class, shape ({forecast.n_classes},), "
+            f"or one a class and instance, shape {forecast.values.shape}."
+        )
+    return check_costs(array, name)
+
+
+def check_costs(array: FloatArray, name: str) -> FloatArray:
+    """Positive, finite, and not so far apart that ratios leave float64."""
+    bad = ~(np.isfinite(array) & (array > 0))
+    if bad.any():
+        at = [int(index) for index in np.argwhere(bad)[0]]
+        raise InputError(f"{name}{at} is {array[tuple(at)]:g}: every cost must be a positive finite number.")
+    if array.max() > array.min() * LARGEST_COST_RATIO:
+        raise InputError(
+            f"{name} range from {array.min():g} to {array.max():g}: costs may differ by a factor of at most "
+            f"{LARGEST_COST_RATIO:g}; drop classes whose test is practically free or unaffordable."
+        )
+    return array
+
+
+def _in_label_order(costs: Any, labels: Sequence[Any], name: str) -> Any:
+    """Costs that carry class names (a mapping, a pandas series, a frame) are matched by name."""
+    if is_frame(costs):
+        return read_table(costs, labels, name)[0]
+    if hasattr(costs, "keys"):
+        names = list(costs.keys())
+        order = match_names(names, labels, f"{name}' names")
+        values = list(costs.values() if callable(getattr(costs, "values", None)) else costs)
+        return [values[at] for at in order]
+    return costs
+
+
+def read_typical_costs(costs: Any, typical_costs: Any, prior: Prior, forecast: Forecast) -> FloatArray | None:
+    """Base costs C_k, from base costs or from the mean costs C_k E[u_k]; None where neither is given."""
+    if costs is not None and typical_costs is not None:
+        raise InputError(
+            "both costs and typical_costs are given: pass costs for base costs C_k (a test costs C_k u_k), "
+            "or typical_costs for mean costs, not both."
+        )
+    if typical_costs is not None:
+        return read_costs(typical_costs, forecast, "typical_costs") / prior.mean
+    return None if costs is None else read_costs(costs, forecast)
+
+
+def read_raw_prior(prior: Any, forecast: Forecast, default: Prior) -> Prior:
+    """The prior of a cost in money: it must fit the classes, and have a mean to pay."""
+    from pandora_regret.priors import Prior
+
+    if prior is None:
+        return default
+    if not isinstance(prior, Prior):
+        raise InputTypeError(f"prior must be a prior such as Uniform() or Gamma(2.0), got {prior!r}.")
+    if prior.n_classes not in (None, forecast.n_classes):
+        raise InputError(
+            f"prior is about {prior.n_classes} classes but y_proba has {forecast.n_classes} columns: "
+            "build the prior with one entry a column."
+        )
+    if not np.all(np.asarray(prior.mean) > 0):
+        raise InputError(
+            f"prior {prior!r} has mean cost 0, so every search is free: as alpha tends to 0 only the normalised "
+            "score survives; use pandora_regret(..., alpha=0) or beta_score(..., alpha=0)."
+        )
+    return prior

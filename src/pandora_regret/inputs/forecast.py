@@ -1,0 +1,105 @@
+"""Forecasts and the labels they are scored on, past the door: plain arrays that need no further checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pandora_regret.inputs.labels import Labels, read_labels, read_truth
+from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError, IntArray, read_weights
+from pandora_regret.inputs.tables import Table, check_logits, check_probabilities, read_table, row_slices
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Checked forecasts of N instances over K classes; a block of its rows is a Forecast too."""
+
+    values: NDArray[Any]  # (N, K) float16, float32 or float64: probabilities, or logits
+    logits: bool
+    labels: Sequence[Any]  # (K,) what each column stands for
+    truth: IntArray  # (N,) the true class as a column number; empty where no truth was asked for
+    weights: FloatArray | None = None  # (N,)
+    costs: FloatArray | None = None  # (K,) or (N, K); None means that every test costs 1
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return int(self.values.shape[1])
+
+    def with_costs(self, costs: FloatArray | None) -> Forecast:
+        """The same forecasts under other costs."""
+        return replace(self, costs=costs)
+
+    def blocks(self) -> Iterator[Forecast]:
+        """Consecutive rows in float64, few enough at a time that temporaries stay small."""
+        for rows in row_slices(*self.values.shape):
+            costs = self.costs[rows] if self.costs is not None and self.costs.ndim == 2 else self.costs
+            weights = None if self.weights is None else self.weights[rows]
+            values = self.values[rows].astype(np.float64, copy=False)
+            yield replace(self, values=values, truth=self.truth[rows], weights=weights, costs=costs)
+
+
+def read_forecast(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    labels: Any = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+) -> Forecast:
+    """Forecasts and the true labels of the same instances, checked."""
+    forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    return replace(forecast, truth=read_truth(y_true, forecast.labels, len(forecast)))
+
+
+def read_probabilities(
+    y_proba: Table,
+    *,
+    labels: Any = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    name: str = "y_proba",
+) -> Forecast:
+    """Forecasts whose labels are not known, checked."""
+    if not isinstance(logits, (bool, np.bool_)):
+        raise InputTypeError(f"logits must be True or False, got {logits!r}.")
+    values, columns = read_table(y_proba, None if labels is None else read_labels(labels), name)
+    if logits:
+        check_logits(values, name)
+    else:
+        check_probabilities(values, name, _row_sum_tolerance(y_proba, values))
+    weights = None if sample_weight is None else read_weights(sample_weight, len(values))
+    return Forecast(values, bool(logits), columns, np.empty(0, np.intp), weights)
+
+
+def read_two_forecasts(
+    true_proba: Table,
+    y_proba: Table,
+    *,
+    labels: Any = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+) -> tuple[Forecast, Forecast]:
+    """True probabilities and forecasts (which may be logits) of the same instances, checked."""
+    forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    names = None if isinstance(forecast.labels, range) else forecast.labels
+    truth = read_probabilities(true_proba, labels=names, name="true_proba")
+    if truth.values.shape != forecast.values.shape:
+        raise InputError(
+            f"true_proba has shape {truth.values.shape} but y_proba has shape {forecast.values.shape}: "
+            "pass one row of each for every instance."
+        )
+    return truth, forecast
+
+
+def _row_sum_tolerance(given: Table, values: NDArray[Any]) -> float:
+    """How far a row may be off 1: what rounding in the forecast's own precision explains, and no more."""
+    half_precision = values.dtype.itemsize == 2 or "bfloat16" in str(getattr(given, "dtype", ""))
+    return 1e-2 if half_precision else float(np.sqrt(np.finfo(values.dtype).eps))

@@ -1,0 +1,86 @@
+"""Single numbers and plain vectors: alpha, parameters of priors, weights; and the two kinds of error."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.intp]
+
+
+class InputError(ValueError):
+    """A value that cannot be scored; the message names the argument, the value and the fix."""
+
+
+class InputTypeError(TypeError):
+    """An argument of the wrong kind; the message names the argument, the kind and the fix."""
+
+
+def read_number(value: Any, name: str) -> float:
+    """One real number that is not NaN."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"{name} must be a single number, got {value!r}.") from None
+    if np.isnan(number):
+        raise InputError(f"{name} is NaN: pass a number.")
+    return number
+
+
+def read_alpha(alpha: Any) -> float:
+    """The Beta family's parameter, from 0 to infinity, both limits included."""
+    number = read_number(alpha, "alpha")
+    if number < 0:
+        raise InputError(
+            f"alpha is {number:g}: it must lie in [0, inf], where 0 is the logarithmic limit, "
+            "1 is Pandora's Regret and inf looks at ranks alone."
+        )
+    return number if number >= np.finfo(np.float64).tiny else 0.0  # below this 1/alpha overflows: the limit
+
+
+def read_positive(value: Any, name: str) -> float:
+    """A positive finite number."""
+    number = read_number(value, name)
+    if not 0 < number < np.inf:
+        raise InputError(f"{name} is {number:g}: it must be a positive finite number.")
+    return number
+
+
+def read_count(value: Any, name: str, least: int = 1) -> int:
+    """A whole number, at least `least`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise InputTypeError(f"{name} must be a whole number, got {value!r}.")
+    if value < least:
+        raise InputError(f"{name} is {value}: it must be at least {least}.")
+    return int(value)
+
+
+def read_floats(values: ArrayLike, name: str) -> FloatArray:
+    """An array of real numbers in float64, of any shape."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "fiu":
+            raise TypeError
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"{name} must be an array of real numbers, got {values!r:.200}.") from None
+
+
+def read_weights(sample_weight: ArrayLike, n_rows: int) -> FloatArray:
+    """One non-negative weight an instance, not all of them zero."""
+    weights = read_floats(sample_weight, "sample_weight")
+    if weights.shape != (n_rows,):
+        raise InputError(
+            f"sample_weight has shape {weights.shape}, but there are {n_rows} instances: "
+            f"pass one weight an instance, shape ({n_rows},)."
+        )
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"sample_weight row {row} is {weights[row]:g}: weights must be finite and not negative.")
+    if not weights.any():
+        raise InputError("sample_weight is zero everywhere: give at least one instance a positive weight.")
+    return weights

@@ -1,0 +1,1 @@
+"""The hot loops; reference.py is the specification that every faster one is tested against."""

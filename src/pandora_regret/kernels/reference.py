@@ -1,0 +1,95 @@
+"""The paper's formulas in plain NumPy, one block of rows at a time: the specification of every faster kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.priors import Prior
+
+PairLoss: TypeAlias = Callable[[FloatArray, Any, Any], FloatArray]  # of (ln r, i, j)
+
+NORMAL_RATIOS = (1e-300, 1e300)  # a quotient in here has lost no digits
+
+
+def costs_of(block: Forecast) -> FloatArray:
+    """C_k of every row: (n, K)."""
+    costs = np.ones(block.n_classes) if block.costs is None else block.costs
+    return np.broadcast_to(costs, block.values.shape)
+
+
+def of_class(table: NDArray[Any], column: IntArray) -> NDArray[Any]:
+    """The entry of each row in the given column, as an (n, 1) table."""
+    return np.take_along_axis(table, column[:, None], axis=1)
+
+
+def log_odds(block: Forecast) -> FloatArray:
+    """``ln r_ij`` of the truth i of each row against every class j, ``r_ij = (p_i / C_i) / (p_j / C_j)``."""
+    costs = costs_of(block)
+    ours, our_cost = of_class(block.values, block.truth), of_class(costs, block.truth)
+    return log_ratio(ours, block.values, our_cost, costs, logits=block.logits)
+
+
+def log_ratio(
+    ours: FloatArray, theirs: FloatArray, our_cost: FloatArray, their_cost: FloatArray, *, logits: bool
+) -> FloatArray:
+    """``ln((p_a / C_a) / (p_b / C_b))`` from probabilities or from logits.
+
+    Two classes of probability zero count as equally likely, so their costs alone decide.
+    The sign is exact: it is zero if, and only if, the two quotients are the same float.
+    """
+    with np.errstate(all="ignore"):
+        if logits:
+            return np.where(ours == theirs, 0.0, ours - theirs) + np.log(their_cost / our_cost)
+        scale = np.exp2(
+            np.frexp(np.maximum(our_cost, their_cost).max())[1].astype(float)
+        )  # exact, avoids underflow
+        both_zero = (ours == 0) & (theirs == 0)
+        a = np.where(both_zero, 1.0, ours) / (our_cost / scale)
+        b = np.where(both_zero, 1.0, theirs) / (their_cost / scale)
+        ratio = a / b
+        normal = (ratio > NORMAL_RATIOS[0]) & (ratio < NORMAL_RATIOS[1])
+        return np.asarray(np.where(normal, np.log(ratio), np.log(a) - np.log(b)))
+
+
+def wasted_costs(block: Forecast, loss: PairLoss) -> FloatArray:
+    """``C_j L(r_ij)``: what each row spends on testing the wrong class j before its truth i; zero at j = i."""
+    spent = costs_of(block) * loss(log_odds(block), block.truth[:, None], np.arange(block.n_classes))
+    np.put_along_axis(spent, block.truth[:, None], 0.0, axis=1)
+    return spent
+
+
+def mean_waste(block: Forecast, prior: Prior) -> FloatArray:
+    """``C_j E[u_j 1(j before i)]``: the mean spend on each wrong test under a prior."""
+    return wasted_costs(block, prior.share) * prior.mean
+
+
+def realised_costs(block: Forecast, tie_share: Callable[[IntArray, IntArray], Any]) -> FloatArray:
+    """``c_i`` plus ``c_j`` of every class j with ``p_j / c_j > p_i / c_i``; a tied j costs its share."""
+    costs, truth, other = costs_of(block), block.truth[:, None], np.arange(block.n_classes)
+    odds = log_odds(block)
+    before = np.where(odds == 0, tie_share(truth, other), odds < 0)
+    np.put_along_axis(before, truth, 1.0, axis=1)
+    return np.asarray((costs * before).sum(axis=1))
+
+
+def search_order(block: Forecast) -> IntArray:
+    """Classes by falling ``p_k / C_k``; among the impossible ones the cheapest first; then by index."""
+    costs = costs_of(block)
+    impossible = block.values == (-np.inf if block.logits else 0.0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        top = block.values.max(axis=1, keepdims=True)
+        merit = block.values - top - np.log(costs) if block.logits else block.values / costs
+    return np.lexsort((np.where(impossible, costs, 0.0), -merit), axis=1)
+
+
+def probabilities(block: Forecast) -> FloatArray:
+    """The p_k themselves, needed only for an expectation over the forecast; elsewhere ratios are enough."""
+    if not block.logits:
+        return block.values
+    unnormalised = np.exp(block.values - block.values.max(axis=1, keepdims=True))
+    return np.asarray(unnormalised / unnormalised.sum(axis=1, keepdims=True))

@@ -1,0 +1,69 @@
+"""What every cost prior knows: its pair loss, the slope of it, its mean, how to sample, whether it is strict."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.inputs.numbers import FloatArray
+
+Class = Any  # a class number, or an integer array of them that broadcasts with the odds
+
+
+class Prior(ABC):
+    """A distribution F of unit costs (u_1, ..., u_K).
+
+    The theory needs one function of it, the directed pair loss
+    ``L(r) = E[u_j h(u_i / u_j, r)]`` with ``h(a, b) = 1(a > b) + 1(a = b) / 2``:
+    what is spent on testing distractor j before the truth i at odds ``r = p_i / p_j``.
+    Divided by ``E[u_j]`` it is a share between 0 and 1: the chance, weighted by cost, that j is tested first.
+    Priors state that share as a function of ``ln r``, where no odds can overflow.
+    """
+
+    n_classes: int | None = None
+    """How many classes the prior speaks of; None where unit costs of all classes are alike."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> float | FloatArray:
+        """E[u], one number, or one a class."""
+
+    @property
+    @abstractmethod
+    def strictly_proper(self) -> bool:
+        """Whether u_i / u_j has full support on (0, inf), so that only the true probabilities are optimal."""
+
+    @abstractmethod
+    def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """The share of j's mean cost that is spent before i is found, L(r) / E[u_j], at ``ln r``."""
+
+    @abstractmethod
+    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """The derivative of the share in ``ln r``; where the share jumps, zero."""
+
+    @abstractmethod
+    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+        """Unit costs, shape (n_draws, n_classes)."""
+
+    def pair_loss(self, odds: ArrayLike, i: Class = 0, j: Class = 1) -> FloatArray:
+        """L(r), what is spent on j before i is found, at odds ``r = p_i / p_j``."""
+        return np.asarray(self._mean_of(j) * self.share(_log(odds), i, j))
+
+    def pair_slope(self, odds: ArrayLike, i: Class = 0, j: Class = 1) -> FloatArray:
+        """The derivative of L in ``ln r``, at odds r."""
+        return np.asarray(self._mean_of(j) * self.share_slope(_log(odds), i, j))
+
+    def sample(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+        """Unit costs, shape (n_draws, n_classes), kept above zero where a draw underflows."""
+        return np.maximum(self.draw(n_draws, n_classes, rng), np.finfo(np.float64).tiny)
+
+    def _mean_of(self, j: Class) -> Any:
+        return self.mean[j] if isinstance(self.mean, np.ndarray) else self.mean
+
+
+def _log(odds: ArrayLike) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.asarray(odds, dtype=np.float64)))

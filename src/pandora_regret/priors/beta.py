@@ -1,0 +1,106 @@
+"""The Beta family: unit costs u ~ Beta(alpha, 1), and its limits at 0 and infinity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pandora_regret.inputs.numbers import FloatArray, read_alpha
+from pandora_regret.priors.base import Class, Prior
+
+
+def rise(behind: FloatArray, alpha: float) -> FloatArray:
+    """``(1 + 1/alpha)(1 - r^alpha)`` at ``ln r <= 0``: what falling behind adds to the loss of a tie.
+
+    expm1 keeps every digit as alpha tends to 0, where this becomes ``-ln r``.
+    """
+    if alpha == 0:
+        return -behind
+    if alpha == np.inf:
+        return np.asarray(behind < 0, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        return np.asarray((1 + 1 / alpha) * -np.expm1(alpha * behind))
+
+
+def decay(ahead: FloatArray, alpha: float) -> FloatArray:
+    """``r^-(alpha + 1)`` at ``ln r >= 0``: what is left of the loss of a tie for a truth that is ahead."""
+    return power(-ahead, alpha + 1)
+
+
+def power(behind: FloatArray, exponent: float) -> FloatArray:
+    """``r^exponent`` at ``ln r <= 0``, with ``1^inf = 0^0 = 1``."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where((behind == 0) | (exponent == 0), 1.0, np.exp(exponent * behind))
+
+
+def beta_loss(log_odds: FloatArray, alpha: float) -> FloatArray:
+    """L_alpha: ``1 + (1 + 1/alpha)(1 - r^alpha)`` for r <= 1, ``r^-(alpha + 1)`` for r > 1.
+
+    One part is constant where the other acts, so they add up without a case distinction.
+    """
+    return decay(np.maximum(log_odds, 0), alpha) + rise(np.minimum(log_odds, 0), alpha)
+
+
+def beta_loss_slope(log_odds: FloatArray, alpha: float) -> FloatArray:
+    """The gradient profile: ``-(alpha + 1)`` times ``r^alpha`` for r <= 1, ``r^-(alpha + 1)`` for r > 1."""
+    if alpha == np.inf:
+        return np.zeros_like(log_odds)
+    return -(alpha + 1) * decay(np.maximum(log_odds, 0), alpha) * power(np.minimum(log_odds, 0), alpha)
+
+
+@dataclass(frozen=True)
+class Beta(Prior):
+    """Unit costs u ~ Beta(alpha, 1), independent, for alpha in [0, inf].
+
+    Small alpha: costs differ by orders of magnitude, and the size of probabilities matters. Large alpha: costs
+    are nearly known, and only the order of ``p_k / C_k`` matters.
+
+    Examples
+    --------
+    >>> Beta(1.0).pair_loss([0.5, 1.0, 2.0]) * 6
+    array([2.  , 1.  , 0.25])
+    """
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", read_alpha(self.alpha))
+
+    @property
+    def mean(self) -> float:
+        """``alpha / (alpha + 1)``."""
+        return 1 / (1 + 1 / self.alpha) if self.alpha else 0.0
+
+    @property
+    def loss_to_share(self) -> float:
+        """``b_alpha / E[u]``, which turns L_alpha into the share: ``alpha / (2 alpha + 1)``."""
+        return 1 / (2 + 1 / self.alpha) if self.alpha else 0.0
+
+    @property
+    def strictly_proper(self) -> bool:
+        """For every finite alpha; at 0 the normalised score still is."""
+        return self.alpha < np.inf
+
+    def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """``b_alpha L_alpha(r) / E[u]``."""
+        return self.loss_to_share * beta_loss(log_odds, self.alpha)
+
+    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """The derivative of the share in ``ln r``."""
+        return self.loss_to_share * beta_loss_slope(log_odds, self.alpha)
+
+    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+        """By inversion: ``U^(1/alpha)``."""
+        uniform = 1 - rng.random((n_draws, n_classes))  # (0, 1]: a test is never free
+        return uniform ** (1 / self.alpha) if self.alpha else np.zeros_like(uniform)
+
+
+def Uniform() -> Beta:
+    """Unit costs uniform on [0, 1]: the prior behind Pandora's Regret."""
+    return Beta(1.0)
+
+
+def Fixed() -> Beta:
+    """Costs known exactly: the limit alpha -> inf, where ties are broken at random (worth one half)."""
+    return Beta(np.inf)

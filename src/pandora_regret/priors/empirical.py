@@ -1,0 +1,95 @@
+"""Costs as they were observed: a sample of cost vectors is the prior."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.inputs.costs import check_costs
+from pandora_regret.inputs.numbers import FloatArray, InputError, read_floats
+from pandora_regret.priors.base import Class, Prior
+
+TABLE_BYTES = 1 << 28  # sorted tables of this much are kept at most; older ones are made anew when asked for
+
+
+class Empirical(Prior):
+    """Every observed cost vector is equally likely: proper, not strictly (only finitely many orders occur).
+
+    The pair loss is exact. For each pair the observed ratios ``c_i / c_j`` are sorted once, with running sums
+    of c_j; a look-up is then a binary search, O(log M).
+
+    Parameters
+    ----------
+    samples
+        Observed cost vectors, shape (M, K), one column a class.
+
+    Examples
+    --------
+    >>> prior = Empirical([[1.0, 2.0], [3.0, 1.0]])
+    >>> prior.pair_loss([0.1, 1.0, 5.0])
+    array([1.5, 0.5, 0. ])
+    """
+
+    def __init__(self, samples: ArrayLike) -> None:
+        self.samples = check_costs(_two_dimensional(read_floats(samples, "samples")), "samples")
+        self.n_classes = self.samples.shape[1]
+        self._table_of = lru_cache(max(1, TABLE_BYTES // (2 * self.samples.nbytes)))(self._sorted_ratios)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Empirical, (self.samples,))
+
+    def __repr__(self) -> str:
+        return f"Empirical({self.samples.shape[0]} samples of {self.samples.shape[1]} costs)"
+
+    @property
+    def mean(self) -> FloatArray:
+        """The mean cost of each class."""
+        return np.asarray(self.samples.mean(axis=0))
+
+    @property
+    def strictly_proper(self) -> bool:
+        """Never: between two observed ratios the score is flat."""
+        return False
+
+    def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """The share of j's total cost in samples whose ratio ``c_i / c_j`` exceeds r, ties counted half."""
+        odds, truth, distractor = np.broadcast_arrays(log_odds, i, j)
+        shares = np.empty(odds.shape)
+        for pair in np.unique(np.stack([truth.ravel(), distractor.ravel()]), axis=1).T:
+            chosen = (truth == pair[0]) & (distractor == pair[1])
+            shares[chosen] = self._share_of_pair(odds[chosen], int(pair[0]), int(pair[1]))
+        return shares
+
+    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """Zero: the share is a step function."""
+        return np.zeros_like(np.broadcast_arrays(log_odds, i, j)[0], dtype=np.float64)
+
+    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+        """Whole cost vectors, drawn with replacement."""
+        return self.samples[rng.integers(len(self.samples), size=n_draws)]
+
+    def _share_of_pair(self, log_odds: FloatArray, i: int, j: int) -> FloatArray:
+        ratios, spent = self._table_of(i)
+        at_least = spent[j][np.searchsorted(ratios[j], log_odds, side="left")]
+        above = spent[j][np.searchsorted(ratios[j], log_odds, side="right")]
+        return np.asarray((at_least + above) / (2 * spent[j][0]))
+
+    def _sorted_ratios(self, i: int) -> tuple[FloatArray, FloatArray]:
+        """``ln(c_i / c_j)`` in rising order, (K, M), and the sums of c_j from each rank upwards, (K, M + 1)."""
+        costs = self.samples.T
+        ratios = np.log(costs[i] / costs)
+        order = np.argsort(ratios, axis=1)
+        from_the_top = np.cumsum(np.take_along_axis(costs, order, axis=1)[:, ::-1], axis=1)[:, ::-1]
+        return np.take_along_axis(ratios, order, axis=1), np.pad(from_the_top, ((0, 0), (0, 1)))
+
+
+def _two_dimensional(samples: FloatArray) -> FloatArray:
+    if samples.ndim != 2 or len(samples) == 0 or samples.shape[1] < 2:
+        raise InputError(
+            f"samples has shape {samples.shape}: pass observed cost vectors as (samples, classes), "
+            "at least one sample and two classes."
+        )
+    return samples

@@ -1,0 +1,153 @@
+"""Unbounded unit costs with closed-form pair losses: exponential, gamma, log-normal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pandora_regret.inputs.costs import check_costs
+from pandora_regret.inputs.numbers import FloatArray, InputError, read_floats, read_number, read_positive
+from pandora_regret.priors.base import Class, Prior
+
+
+def _expit(x: FloatArray) -> FloatArray:
+    """``1 / (1 + exp(-x))`` without overflow: x = 1 / (1 + r) at ``-ln r``."""
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
+
+
+@dataclass(frozen=True)
+class Exponential(Prior):
+    """Exponential unit costs: the share is ``(p_j / (p_i + p_j))^2``, the pairwise Brier score.
+
+    Examples
+    --------
+    >>> Exponential().pair_loss([0.0, 1.0, 3.0])
+    array([1.    , 0.25  , 0.0625])
+    """
+
+    mean = 1.0
+    strictly_proper = True  # the ratio of two exponential costs has full support
+
+    def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """``1 / (1 + r)^2``."""
+        return _expit(-log_odds) ** 2
+
+    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """``-2 r / (1 + r)^3``."""
+        return -2 * _expit(-log_odds) ** 2 * _expit(log_odds)
+
+    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+        """Standard exponential draws."""
+        return rng.standard_exponential((n_draws, n_classes))
+
+
+@dataclass(frozen=True)
+class Gamma(Prior):
+    """Gamma unit costs with the given shape and scale 1; shape 1 is the exponential.
+
+    Examples
+    --------
+    >>> bool(abs(Gamma(1.0).pair_loss(3.0) - Exponential().pair_loss(3.0)) < 1e-15)
+    True
+    """
+
+    shape: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", read_positive(self.shape, "shape"))
+
+    @property
+    def mean(self) -> float:
+        """The shape."""
+        return self.shape
+
+    @property
+    def strictly_proper(self) -> bool:
+        """Always: the ratio of two gamma costs has full support."""
+        return True
+
+    def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """``I_x(k + 1, k)`` at ``x = 1 / (1 + r)``, I the regularised incomplete beta function."""
+        from scipy.special import betainc
+
+        return np.asarray(betainc(self.shape + 1, self.shape, _expit(-log_odds)))
+
+    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """``-x^(k+1) (1 - x)^k / B(k + 1, k)``."""
+        from scipy.special import betaln
+
+        log_x, log_rest = -np.logaddexp(0, log_odds), -np.logaddexp(0, -log_odds)
+        k = self.shape
+        return -np.exp((k + 1) * log_x + k * log_rest - betaln(k + 1, k))
+
+    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+        """Gamma draws with scale 1."""
+        return rng.standard_gamma(self.shape, (n_draws, n_classes))
+
+
+class LogNormal(Prior):
+    """Log-normal unit costs ``u_k = exp(sigma_k z_k)``, the z_k standard normal and equally correlated.
+
+    Parameters
+    ----------
+    sigma
+        Spread of ln u: one number, or one a class.
+    correlation
+        Of every pair (z_i, z_j), from 0 up to, but not including, 1: costs that rise and fall together.
+
+    Examples
+    --------
+    >>> LogNormal(0.5).pair_loss([0.5, 1.0, 2.0]).round(4)
+    array([0.8324, 0.41  , 0.1033])
+    """
+
+    def __init__(self, sigma: Any, correlation: float = 0.0) -> None:
+        spread = check_costs(read_floats(sigma, "sigma"), "sigma")
+        if spread.ndim > 1:
+            raise InputError(f"sigma has shape {spread.shape}: pass one number, or one a class.")
+        self.sigma = spread
+        self.correlation = read_number(correlation, "correlation")
+        if not 0 <= self.correlation < 1:
+            raise InputError(f"correlation is {self.correlation:g}: it must lie in [0, 1).")
+        self.n_classes = len(spread) if spread.ndim else None
+
+    def __repr__(self) -> str:
+        return f"LogNormal(sigma={self.sigma.tolist()}, correlation={self.correlation:g})"
+
+    @property
+    def mean(self) -> float | FloatArray:
+        """``exp(sigma^2 / 2)``."""
+        mean = np.exp(self.sigma**2 / 2)
+        return mean if self.n_classes else float(mean)
+
+    @property
+    def strictly_proper(self) -> bool:
+        """Always: the ratio of two log-normal costs has full support."""
+        return True
+
+    def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """``Phi((-ln r - shift) / sd)``: weighting by u_j shifts ln u_j - ln u_i up."""
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(self._standardised(log_odds, i, j)[0]))
+
+    def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
+        """``-phi((-ln r - shift) / sd) / sd``."""
+        z, sd = self._standardised(log_odds, i, j)
+        return np.asarray(-np.exp(-(z**2) / 2) / (np.sqrt(2 * np.pi) * sd))
+
+    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+        """One factor shared by all classes, and one of each class's own."""
+        common, own = rng.standard_normal((n_draws, 1)), rng.standard_normal((n_draws, n_classes))
+        z = np.sqrt(self.correlation) * common + np.sqrt(1 - self.correlation) * own
+        return np.asarray(np.exp(self.sigma * z))
+
+    def _standardised(self, log_odds: FloatArray, i: Class, j: Class) -> tuple[Any, Any]:
+        of_i, of_j = (self.sigma[i], self.sigma[j]) if self.n_classes else (self.sigma, self.sigma)
+        covariance = self.correlation * of_i * of_j
+        sd = np.sqrt(of_i**2 + of_j**2 - 2 * covariance)
+        with np.errstate(over="ignore"):
+            return (-log_odds - (of_j**2 - covariance)) / sd, sd

@@ -1,0 +1,325 @@
+"""The scores: what a forecast's search is expected to cost, normalised or in money.
+
+Each public function reads its input at the door, states its formula for one block of rows, and leaves the mean
+to a tally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, TypedDict, Unpack, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.inputs import (
+    FloatArray,
+    Forecast,
+    Labels,
+    Table,
+    read_alpha,
+    read_costs,
+    read_forecast,
+    read_raw_prior,
+    read_typical_costs,
+)
+from pandora_regret.kernels.reference import costs_of, mean_waste, of_class, realised_costs, wasted_costs
+from pandora_regret.priors import Prior, Uniform
+from pandora_regret.priors.beta import beta_loss
+from pandora_regret.tally import Mean, Tally
+
+
+class Options(TypedDict, total=False):
+    """Keywords that every score takes."""
+
+    labels: ArrayLike | None
+    sample_weight: ArrayLike | None
+    logits: bool
+
+
+class AlphaOptions(Options, total=False):
+    """Keywords of Pandora's Regret."""
+
+    alpha: float
+
+
+class BetaOptions(AlphaOptions, total=False):
+    """Keywords of the weighted Beta score."""
+
+    costs: Any
+
+
+class PricedOptions(Options, total=False):
+    """Keywords of every score in money."""
+
+    prior: Prior | None
+    costs: Any
+    typical_costs: Any
+
+
+@overload
+def pandora_regret(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[AlphaOptions]
+) -> float: ...
+@overload
+def pandora_regret(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[True], **options: Unpack[AlphaOptions]
+) -> FloatArray: ...
+def pandora_regret(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    alpha: float = 1.0,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    per_instance: bool = False,
+) -> float | FloatArray:
+    """Pandora's Regret, ``S_alpha = 1 / (3 (K - 1)) sum_j L_alpha(p_i / p_j)``: lower is better.
+
+    Parameters
+    ----------
+    y_true
+        True classes, shape (N,): column numbers, or labels.
+    y_proba
+        Forecasts, shape (N, K): an array, or a frame whose columns are matched to labels by name.
+    alpha
+        From 0 to inf. 1 is Pandora's Regret; 0 is its logarithmic limit; inf looks at ranks alone.
+    labels
+        The columns' labels, in column order.
+    sample_weight
+        Weights of the instances, shape (N,).
+    logits
+        Whether `y_proba` holds logits, of any offset; -inf marks an impossible class.
+    per_instance
+        Whether to return one score an instance instead of their weighted mean.
+
+    Examples
+    --------
+    >>> pandora_regret([0, 1], [[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]])
+    0.2916666666666667
+    >>> pandora_regret([0, 1], [[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]], per_instance=True)
+    array([0.08333333, 0.5       ])
+    """
+    alpha = read_alpha(alpha)
+    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    scale = 1 / (3 * (forecast.n_classes - 1))
+    rows = ((scale * _total_loss(block, alpha), block.weights) for block in forecast.blocks())
+    return mean_or_rows(rows, per_instance)
+
+
+@overload
+def beta_score(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[BetaOptions]
+) -> float: ...
+@overload
+def beta_score(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[True], **options: Unpack[BetaOptions]
+) -> FloatArray: ...
+def beta_score(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    alpha: float = 1.0,
+    costs: Any = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    per_instance: bool = False,
+) -> float | FloatArray:
+    """The weighted Beta score, ``sum_j C_j L_alpha(q_i / q_j)`` with ``q_k = p_k / C_k``: lower is better.
+
+    `costs` are the base costs C_k, shape (K,) or (N, K), or named by class; other parameters as in
+    `pandora_regret`.
+
+    Examples
+    --------
+    >>> beta_score([0], [[0.5, 0.5]], costs=[1.0, 2.0])
+    0.5
+    """
+    alpha = read_alpha(alpha)
+    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    if costs is not None:
+        forecast = forecast.with_costs(read_costs(costs, forecast))
+    rows = ((_total_loss(block, alpha), block.weights) for block in forecast.blocks())
+    return mean_or_rows(rows, per_instance)
+
+
+@overload
+def excess_search_burden(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[Options]
+) -> float: ...
+@overload
+def excess_search_burden(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[True], **options: Unpack[Options]
+) -> FloatArray: ...
+def excess_search_burden(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    per_instance: bool = False,
+) -> float | FloatArray:
+    """``(K - 1) S``: how much more the search costs than an oracle's, as a fraction of what the oracle pays.
+
+    Under uniform costs an oracle pays 1/2 and the forecast's search ``(1 + (K - 1) S) / 2``. A value of 0.25
+    means 25 % more than an oracle pays. Parameters as in `pandora_regret`.
+
+    Examples
+    --------
+    >>> excess_search_burden([0], [[0.5, 0.25, 0.25]])
+    0.16666666666666666
+    """
+    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    rows = ((_total_loss(block, 1.0) / 3, block.weights) for block in forecast.blocks())
+    return mean_or_rows(rows, per_instance)
+
+
+@overload
+def expected_search_cost(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[PricedOptions]
+) -> float: ...
+@overload
+def expected_search_cost(
+    y_true: Labels, y_proba: Table, *, per_instance: Literal[True], **options: Unpack[PricedOptions]
+) -> FloatArray: ...
+def expected_search_cost(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    prior: Prior | None = None,
+    costs: Any = None,
+    typical_costs: Any = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    per_instance: bool = False,
+) -> float | FloatArray:
+    """What the optimal search is expected to cost, in the costs' unit: lower is better.
+
+    The test of class k costs ``C_k u_k``, with u drawn from the prior; the search tests classes in falling
+    order of probability over cost until it finds the truth.
+
+    Parameters
+    ----------
+    prior
+        The distribution of u; `Uniform()` unless given.
+    costs
+        Base costs C_k, shape (K,) or (N, K), or named by class; all 1 unless given.
+    typical_costs
+        Mean costs ``C_k E[u_k]`` instead of base costs: what a test of class k costs on average.
+
+    Other parameters as in `pandora_regret`.
+
+    Examples
+    --------
+    >>> expected_search_cost([0], [[0.5, 0.25, 0.25]])
+    0.5833333333333334
+    >>> expected_search_cost([0], [[0.5, 0.25, 0.25]], typical_costs=[100, 200, 300])
+    106.94444444444444
+    """
+    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    rows = ((_search_cost(block, prior), block.weights) for block in forecast.blocks())
+    return mean_or_rows(rows, per_instance)
+
+
+def pair_costs(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    prior: Prior | None = None,
+    costs: Any = None,
+    typical_costs: Any = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    per_instance: bool = False,
+) -> FloatArray:
+    """Who pays for which wrong test: mean spend, an instance, on testing j when the truth is i, (K, K).
+
+    The diagonal is zero: the sum of all entries, plus the unavoidable mean cost of testing the truth itself, is
+    `expected_search_cost`. With ``per_instance=True``, the spend of each instance on every class, (N, K).
+    Parameters as in `expected_search_cost`.
+
+    Examples
+    --------
+    >>> pair_costs([0, 1], [[0.5, 0.5], [0.5, 0.5]])
+    array([[0.        , 0.08333333],
+           [0.08333333, 0.        ]])
+    """
+    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    if per_instance:
+        return np.concatenate([mean_waste(block, prior) for block in forecast.blocks()])
+    return _tally(forecast, prior).pair_costs
+
+
+def search_tally(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    prior: Prior | None = None,
+    costs: Any = None,
+    typical_costs: Any = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+) -> Tally:
+    """The mergeable sums behind the scores in money, of one batch; merge batches to score a stream.
+
+    The tally's `realised` is the mean cost of the search at the mean costs, ties broken by class index.
+    Parameters as in `expected_search_cost`.
+
+    Examples
+    --------
+    >>> first = search_tally([0], [[0.5, 0.25, 0.25]])
+    >>> first.merge(search_tally([1], [[0.5, 0.25, 0.25]]))
+    >>> first.mean, first.cost.count
+    (0.7916666666666667, 2)
+    """
+    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    return _tally(forecast, prior)
+
+
+def priced(forecast: Forecast, prior: Any, costs: Any, typical_costs: Any) -> tuple[Prior, Forecast]:
+    """The prior, and the forecast with base costs."""
+    prior = read_raw_prior(prior, forecast, default=Uniform())
+    return prior, forecast.with_costs(read_typical_costs(costs, typical_costs, prior, forecast))
+
+
+def mean_or_rows(rows: Iterable[tuple[FloatArray, FloatArray | None]], per_instance: bool) -> float | FloatArray:
+    """One value a row, or their weighted mean, from batches of values and weights."""
+    if per_instance:
+        return np.concatenate([values for values, _ in rows])
+    mean = Mean()
+    for values, weights in rows:
+        mean.add(values, weights)
+    return mean.mean
+
+
+def _tally(forecast: Forecast, prior: Prior) -> Tally:
+    tally = Tally(forecast.n_classes)
+    for block in forecast.blocks():
+        at_mean_costs = block.with_costs(costs_of(block) * prior.mean)
+        realised = realised_costs(at_mean_costs, np.greater)
+        tally.add(block.truth, _unavoidable(block, prior), mean_waste(block, prior), realised, block.weights)
+    return tally
+
+
+def _total_loss(block: Forecast, alpha: float) -> FloatArray:
+    """``sum_j C_j L_alpha(q_i / q_j)``."""
+    return np.asarray(wasted_costs(block, lambda odds, i, j: beta_loss(odds, alpha)).sum(axis=1))
+
+
+def _search_cost(block: Forecast, prior: Prior) -> FloatArray:
+    """``C_i E[u_i] + sum_j C_j L(r_ij)``."""
+    return np.asarray(_unavoidable(block, prior) + mean_waste(block, prior).sum(axis=1))
+
+
+def _unavoidable(block: Forecast, prior: Prior) -> FloatArray:
+    """``C_i E[u_i]``: what testing the truth itself costs."""
+    return np.asarray(of_class(costs_of(block) * prior.mean, block.truth)[:, 0])
