@@ -21,13 +21,15 @@ from pandora_regret.inputs import (
     read_probabilities,
 )
 from pandora_regret.inputs.tables import BLOCK_ELEMENTS
-from pandora_regret.kernels.reference import costs_of, of_class, realised_costs
+from pandora_regret.kernels.reference import costs_of, log_ratio, of_class, realised_costs
 from pandora_regret.kernels.reference import search_order as order_of
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows, priced
 from pandora_regret.tally import Mean
 
 Ties: TypeAlias = Literal["index", "average"]
+
+SMALLEST_COST = np.finfo(np.float64).tiny  # where a product underflows: p / c stays finite
 
 
 class Simulation(NamedTuple):
@@ -150,19 +152,17 @@ def _mean_costs(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
 
 def _simulated_costs(block: Forecast, unit_costs: FloatArray) -> FloatArray:
     """The cost of every row's search under every drawn cost vector, found by comparison with the truth."""
-    costs = costs_of(block) * unit_costs[:, None, :]  # (draws, rows, K)
-    merit = _merit(block, costs)
+    costs = np.maximum(costs_of(block) * unit_costs[:, None, :], SMALLEST_COST)  # (draws, rows, K)
     truth = np.broadcast_to(block.truth[None, :, None], (*costs.shape[:2], 1))
-    ours, our_cost = (np.take_along_axis(table, truth, axis=2) for table in (merit, costs))
+    our_cost = np.take_along_axis(costs, truth, axis=2)
+    merit = _merit(block, costs, our_cost)
+    ours = np.take_along_axis(merit, truth, axis=2)
     before = (merit > ours) + 0.5 * (merit == ours)  # the truth ties with itself: half of its cost
     return np.asarray((costs * before).sum(axis=2) + our_cost[:, :, 0] / 2)
 
 
-def _merit(block: Forecast, costs: FloatArray) -> FloatArray:
+def _merit(block: Forecast, costs: FloatArray, our_cost: FloatArray) -> FloatArray:
     """What the search sorts by: ``p / c`` or its logarithm; below all that, impossible classes, cheapest first."""
-    if not block.logits:
-        return np.where(block.values > 0, block.values / costs, -costs)
-    ours = of_class(block.values, block.truth)
-    with np.errstate(invalid="ignore"):
-        gap = np.where(block.values == ours, 0.0, block.values - ours)
-    return np.asarray(gap - np.log(costs))
+    if block.logits:
+        return -log_ratio(of_class(block.values, block.truth), block.values, our_cost, costs, logits=True)
+    return np.where(block.values > 0, block.values / costs, -costs)

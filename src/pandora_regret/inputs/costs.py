@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandora_regret.inputs.forecast import Forecast
-from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError, read_floats
-from pandora_regret.inputs.tables import is_frame, match_names, read_table
+from pandora_regret.inputs.numbers import (
+    LARGEST,
+    SMALLEST,
+    FloatArray,
+    InputError,
+    InputTypeError,
+    out_of_range,
+    read_floats,
+)
+from pandora_regret.inputs.tables import is_frame, match_names, read_columns
 
 if TYPE_CHECKING:
     from pandora_regret.priors import Prior
-
-LARGEST_COST_RATIO = 1e100  # so that probability over cost can neither overflow nor vanish
 
 
 def read_costs(costs: Any, forecast: Forecast, name: str = "costs") -> FloatArray:
@@ -25,30 +31,37 @@ def read_costs(costs: Any, forecast: Forecast, name: str = "costs") -> FloatArra
             f"{name} has shape {array.shape}: pass one cost a class, shape ({forecast.n_classes},), "
             f"or one a class and instance, shape {forecast.values.shape}."
         )
-    return check_costs(array, name)
+    return check_costs(array, name, forecast.labels)
 
 
-def check_costs(array: FloatArray, name: str) -> FloatArray:
-    """Positive, finite, and not so far apart that ratios leave float64."""
-    bad = ~(np.isfinite(array) & (array > 0))
+def check_costs(array: FloatArray, name: str, labels: Sequence[Any] | None = None) -> FloatArray:
+    """Positive, and neither so small nor so large that sums and ratios leave float64."""
+    if array.size == 0:
+        raise InputError(f"{name} is empty (shape {array.shape}): pass a positive number, or one a class.")
+    bad = out_of_range(array)
     if bad.any():
-        at = [int(index) for index in np.argwhere(bad)[0]]
-        raise InputError(f"{name}{at} is {array[tuple(at)]:g}: every cost must be a positive finite number.")
-    if array.max() > array.min() * LARGEST_COST_RATIO:
+        at = tuple(int(index) for index in np.argwhere(bad)[0])
         raise InputError(
-            f"{name} range from {array.min():g} to {array.max():g}: costs may differ by a factor of at most "
-            f"{LARGEST_COST_RATIO:g}; drop classes whose test is practically free or unaffordable."
+            f"{name}{_place(at, labels)} is {array[at]:g}: "
+            f"it must be a positive number from {SMALLEST:g} to {LARGEST:g}."
         )
     return array
+
+
+def _place(at: tuple[int, ...], labels: Sequence[Any] | None) -> str:
+    """An entry in words: its row, where each instance has its own, and its class."""
+    if not at:
+        return ""
+    of_class = f"class {at[-1] if labels is None else labels[at[-1]]!r}"
+    return f" row {at[0]}, {of_class}," if len(at) == 2 else f" of {of_class}"
 
 
 def _in_label_order(costs: Any, labels: Sequence[Any], name: str) -> Any:
     """Costs that carry class names (a mapping, a pandas series, a frame) are matched by name."""
     if is_frame(costs):
-        return read_table(costs, labels, name)[0]
+        return np.stack(read_columns(costs, labels, name)[0], axis=1)
     if hasattr(costs, "keys"):
-        names = list(costs.keys())
-        order = match_names(names, labels, f"{name}' names")
+        order = match_names(list(costs.keys()), labels, f"the names of {name}")
         values = list(costs.values() if callable(getattr(costs, "values", None)) else costs)
         return [values[at] for at in order]
     return costs
@@ -79,7 +92,11 @@ def read_raw_prior(prior: Any, forecast: Forecast, default: Prior) -> Prior:
             f"prior is about {prior.n_classes} classes but y_proba has {forecast.n_classes} columns: "
             "build the prior with one entry a column."
         )
-    if not np.all(np.asarray(prior.mean) > 0):
+    with np.errstate(over="ignore"):
+        mean = np.asarray(prior.mean)
+    if not np.isfinite(mean).all():
+        raise InputError(f"prior {prior!r} has mean cost {mean.max():g}: choose one whose mean is finite.")
+    if not (mean > 0).all():
         raise InputError(
             f"prior {prior!r} has mean cost 0, so every search is free: as alpha tends to 0 only the normalised "
             "score survives; use pandora_regret(..., alpha=0) or beta_score(..., alpha=0)."

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret.inputs.labels import Labels, read_labels, read_truth
 from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError, IntArray, read_weights
-from pandora_regret.inputs.tables import Table, check_logits, check_probabilities, read_table, row_slices
+from pandora_regret.inputs.tables import Table, check_logits, check_probabilities, is_frame, read_table, row_slices
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ def read_probabilities(
     """Forecasts whose labels are not known, checked."""
     if not isinstance(logits, (bool, np.bool_)):
         raise InputTypeError(f"logits must be True or False, got {logits!r}.")
-    values, columns = read_table(y_proba, None if labels is None else read_labels(labels), name)
+    values, columns, tolerance = read_table(y_proba, None if labels is None else read_labels(labels), name)
     if logits:
         check_logits(values, name)
     else:
-        check_probabilities(values, name, _row_sum_tolerance(y_proba, values))
+        check_probabilities(values, name, tolerance)
     weights = None if sample_weight is None else read_weights(sample_weight, len(values))
     return Forecast(values, bool(logits), columns, np.empty(0, np.intp), weights)
 
@@ -89,7 +89,7 @@ def read_two_forecasts(
 ) -> tuple[Forecast, Forecast]:
     """True probabilities and forecasts (which may be logits) of the same instances, checked."""
     forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
-    names = None if isinstance(forecast.labels, range) else forecast.labels
+    names = forecast.labels if is_frame(true_proba) else labels
     truth = read_probabilities(true_proba, labels=names, name="true_proba")
     if truth.values.shape != forecast.values.shape:
         raise InputError(
@@ -97,9 +97,3 @@ def read_two_forecasts(
             "pass one row of each for every instance."
         )
     return truth, forecast
-
-
-def _row_sum_tolerance(given: Table, values: NDArray[Any]) -> float:
-    """How far a row may be off 1: what rounding in the forecast's own precision explains, and no more."""
-    half_precision = values.dtype.itemsize == 2 or "bfloat16" in str(getattr(given, "dtype", ""))
-    return 1e-2 if half_precision else float(np.sqrt(np.finfo(values.dtype).eps))

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs.numbers import InputError, IntArray
+from pandora_regret.inputs.numbers import InputError, IntArray, read_array
 
 Labels: TypeAlias = Any  # array-like (N,), or a pandas / polars series
 
@@ -17,55 +17,75 @@ def read_labels(labels: Any, name: str = "labels") -> Sequence[Any]:
     """The columns' labels, in column order, each once."""
     listed = np.asarray(labels, dtype=object)
     if listed.ndim != 1:
-        raise InputError(f"{name} must be one-dimensional, got shape {listed.shape}: list one label a column.")
+        raise InputError(f"{name} must be a flat list with one label a column, got {labels!r:.200}.")
     seen: set[Any] = set()
-    for label in listed:
-        if label in seen:
+    for at, label in enumerate(listed):
+        if not _is_label(label):
+            raise InputError(f"{name} entry {at} is {label!r}, which is no label: name every column.")
+        if label in seen or str(label) in seen:  # 1 and '1' are the same name
             raise InputError(f"{name} contain {label!r} twice: each column needs its own label.")
-        seen.add(label)
+        seen |= {label, str(label)}
     return list(listed)
+
+
+def _is_label(value: Any) -> bool:
+    """Not None, NaN, NaT or pandas.NA (told by name since pandas need not be installed), and no list."""
+    missing = type(value).__name__ in ("NoneType", "NAType", "NaTType") or (
+        isinstance(value, float) and value != value
+    )
+    return not missing and type(value).__hash__ is not None
 
 
 def read_truth(y_true: Labels, labels: Sequence[Any], n_rows: int) -> IntArray:
     """The column of each instance's true class."""
-    given = np.asarray(y_true)
-    _check_one_label_a_row(given, n_rows)
+    given = read_array(y_true, "y_true")
+    if given.dtype.kind in "US" and not isinstance(y_true, np.ndarray):
+        given = np.asarray(y_true, dtype=object)  # in a list, NumPy turns what stands beside text into text
+    _check_one_label_a_row(given, labels, n_rows)
     _check_nothing_missing(given)
     return _numbers(given, labels) if isinstance(labels, range) else _positions(given, labels)
 
 
-def _check_one_label_a_row(given: NDArray[Any], n_rows: int) -> None:
+def _check_one_label_a_row(given: NDArray[Any], labels: Sequence[Any], n_rows: int) -> None:
     if given.ndim != 1:
-        fix = "y_true.ravel()" if given.shape[1:] == (1,) else "y_true.argmax(axis=1) if it is one-hot"
-        raise InputError(f"y_true must be 1-D (one label an instance), got shape {given.shape}: pass {fix}.")
+        what = repr(given.item()) if given.ndim == 0 else f"shape {given.shape}"
+        raise InputError(f"y_true must be 1-D, one label an instance, got {what}{_hint(given.shape, labels)}.")
     if len(given) != n_rows:
         raise InputError(f"y_true has {len(given)} entries but y_proba has {n_rows} rows: pass one label a row.")
 
 
+def _hint(shape: tuple[int, ...], labels: Sequence[Any]) -> str:
+    """How to get one label a row out of a column, or out of a one-hot table."""
+    if shape[1:] == (1,):
+        return ": pass np.ravel(y_true)"
+    if shape[1:] == (len(labels),):
+        columns = "np.argmax(y_true, axis=1)"
+        return (
+            f"; if it is one-hot, pass {columns if isinstance(labels, range) else f'np.take(labels, {columns})'}"
+        )
+    return ""
+
+
 def _check_nothing_missing(given: NDArray[Any]) -> None:
-    if given.dtype.kind in "fO":
-        missing = np.array([_is_missing(value) for value in given.tolist()])
-        if missing.any():
-            row = int(np.argmax(missing))
-            raise InputError(f"y_true row {row} is missing ({given[row]}): drop the row or label it first.")
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT and pandas.NA, told by name since pandas need not be installed."""
-    return type(value).__name__ in ("NoneType", "NAType", "NaTType") or (
-        isinstance(value, float) and value != value
-    )
+    if given.dtype.kind not in "biuUS":
+        listed = given.tolist()
+        row = next((row for row, label in enumerate(listed) if not _is_label(label)), None)
+        if row is not None:
+            raise InputError(
+                f"y_true row {row} is {listed[row]!r}, which is no label: drop the row, or give it one label."
+            )
 
 
 def _numbers(given: NDArray[Any], columns: range) -> IntArray:
     """Without names, labels are column numbers."""
-    if given.dtype.kind == "O" and all(isinstance(value, (int, np.integer)) for value in given):
-        given = given.astype(np.int64)
     if given.dtype.kind not in "biu":
-        raise InputError(
-            f"y_true row 0 is {given.tolist()[0]!r} (dtype {given.dtype}), which is not a column number: "
-            "say the column order with labels=[...], or pass integers from 0 to K - 1."
-        )
+        listed = given.tolist()
+        row = next((row for row, label in enumerate(listed) if not isinstance(label, (int, np.integer))), None)
+        if row is not None:
+            raise InputError(
+                f"y_true row {row} is {listed[row]!r}, which is not a column number: "
+                f"say the column order with labels=[...], or pass integers from 0 to {len(columns) - 1}."
+            )
     unknown = (given < 0) | (given >= len(columns))
     if unknown.any():
         _fail_unknown(given, unknown, f"the column numbers 0 to {len(columns) - 1}")

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
 
+SMALLEST, LARGEST = 1e-50, 1e50  # of costs and weights, so that their ratios, squares and sums stay in float64
+
 
 class InputError(ValueError):
     """A value that cannot be scored; the message names the argument, the value and the fix."""
@@ -22,9 +24,11 @@ class InputTypeError(TypeError):
 def read_number(value: Any, name: str) -> float:
     """One real number that is not NaN."""
     try:
+        if isinstance(value, (str, bytes, bool, np.bool_)) or np.ndim(value) > 0:
+            raise TypeError
         number = float(value)
-    except (TypeError, ValueError):
-        raise InputTypeError(f"{name} must be a single number, got {value!r}.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputTypeError(f"{name} must be a single number, got {value!r:.200}.") from None
     if np.isnan(number):
         raise InputError(f"{name} is NaN: pass a number.")
     return number
@@ -58,29 +62,46 @@ def read_count(value: Any, name: str, least: int = 1) -> int:
     return int(value)
 
 
+def read_array(values: Any, name: str) -> NDArray[Any]:
+    """What NumPy makes of it, where that is unambiguous."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InputTypeError(
+            f"{name} is a masked array: drop or fill the masked entries, then pass np.asarray({name})."
+        )
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists, tensors that live elsewhere
+        raise InputError(f"{name} cannot be read as an array, pass a rectangular one: {error}") from error
+
+
 def read_floats(values: ArrayLike, name: str) -> FloatArray:
     """An array of real numbers in float64, of any shape."""
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "fiu":
-            raise TypeError
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputTypeError(f"{name} must be an array of real numbers, got {values!r:.200}.") from None
+    array = read_array(values, name)
+    if array.dtype.kind not in "fiu":
+        raise InputTypeError(f"{name} must be an array of real numbers, got {values!r:.200}.")
+    return array.astype(np.float64)
+
+
+def out_of_range(array: FloatArray) -> NDArray[np.bool_]:
+    """Whatever is no positive number of sensible size; NaN compares false."""
+    return ~((array >= SMALLEST) & (array <= LARGEST))
 
 
 def read_weights(sample_weight: ArrayLike, n_rows: int) -> FloatArray:
-    """One non-negative weight an instance, not all of them zero."""
+    """One weight an instance, none of them negative, not all of them zero."""
     weights = read_floats(sample_weight, "sample_weight")
     if weights.shape != (n_rows,):
         raise InputError(
             f"sample_weight has shape {weights.shape}, but there are {n_rows} instances: "
             f"pass one weight an instance, shape ({n_rows},)."
         )
-    bad = ~(np.isfinite(weights) & (weights >= 0))
+    bad = out_of_range(weights) & (weights != 0)
     if bad.any():
         row = int(np.argmax(bad))
-        raise InputError(f"sample_weight row {row} is {weights[row]:g}: weights must be finite and not negative.")
+        raise InputError(
+            f"sample_weight row {row} is {weights[row]:g}: "
+            f"it must be 0, or a positive number from {SMALLEST:g} to {LARGEST:g}."
+        )
     if not weights.any():
         raise InputError("sample_weight is zero everywhere: give at least one instance a positive weight.")
     return weights

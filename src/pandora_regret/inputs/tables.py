@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs.labels import read_labels
-from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError
+from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError, read_array
 
 Table: TypeAlias = Any  # array-like (N, K), or a pandas / polars / pyarrow frame
 
@@ -22,94 +22,111 @@ def row_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
     yield from (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
+class ReadTable(NamedTuple):
+    """A table past the door."""
+
+    values: NDArray[Any]  # (N, K) float16, float32 or float64
+    labels: Sequence[Any]  # (K,)
+    tolerance: float  # how far a row of probabilities may be off 1: what rounding in its own precision explains
+
+
 def is_frame(table: Table) -> bool:
-    """Whether columns have names (pandas, polars, pyarrow)."""
-    return hasattr(table, "columns") and not isinstance(table, np.ndarray)
+    """Whether columns have names (pandas, polars, pyarrow); asked of the type, as a lazy frame is slow to say."""
+    return hasattr(type(table), "columns")
 
 
-def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> tuple[NDArray[Any], Sequence[Any]]:
-    """A (N, K) float array with its columns in the order of the labels, and the labels."""
+def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> ReadTable:
+    """A (N, K) float array with its columns in the order of the labels."""
     if is_frame(table):
         return _read_frame(table, labels, name)
-    values = _as_floats(table, name)
-    _check_shape(values, name)
-    if labels is not None and len(labels) != values.shape[1]:
+    given = read_array(table, name)
+    _check_shape(given.shape, name)
+    if labels is not None and len(labels) != given.shape[1]:
         raise InputError(
-            f"labels has {len(labels)} entries but {name} has {values.shape[1]} columns: "
+            f"labels has {len(labels)} entries but {name} has {given.shape[1]} columns: "
             "labels must name every column, in column order."
         )
-    return values, labels if labels is not None else range(values.shape[1])
+    names = range(given.shape[1]) if labels is None else labels
+    return ReadTable(_as_floats(given, name), names, _row_sum_tolerance(given.dtype))
 
 
-def _read_frame(frame: Any, labels: Sequence[Any] | None, name: str) -> tuple[NDArray[Any], Sequence[Any]]:
-    """Columns are matched to labels by name, never by position."""
+def _read_frame(frame: Any, labels: Sequence[Any] | None, name: str) -> ReadTable:
+    columns, labels = read_columns(frame, labels, name)
+    _check_shape((len(columns[0]) if columns else 0, len(columns)), name)
+    named = zip(columns, labels, strict=True)
+    values = np.stack([_as_floats(column, f"{name}'s column {label!r}") for column, label in named], axis=1)
+    return ReadTable(values, labels, max(_row_sum_tolerance(column.dtype) for column in columns))
+
+
+def read_columns(frame: Any, labels: Sequence[Any] | None, name: str) -> tuple[list[NDArray[Any]], Sequence[Any]]:
+    """A frame's columns, matched to labels by name, never by position; its own names are the default labels."""
     import narwhals.stable.v1 as nw
 
-    table = nw.from_native(frame, eager_only=True)
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise InputTypeError(
+            f"{name} is a {type(frame).__name__}, whose rows are not at hand: "
+            "collect it into a pandas, polars or pyarrow frame first."
+        ) from None
+    except ValueError as error:  # names that occur twice
+        raise InputError(f"{name}'s columns need a name each: {' '.join(str(error).split())}.") from None
+    names, columns = table.columns, [column.to_numpy() for column in table.iter_columns()]
     if labels is None:
-        labels = read_labels(table.columns, f"{name}'s columns")
-    order = match_names(table.columns, labels, f"{name}'s columns")
-    for column, kind in table.schema.items():
-        if not kind.is_float():
-            raise InputTypeError(
-                f"{name}'s column {column!r} has dtype {kind}: forecasts must be floating point; "
-                "select the probability columns and cast them to float."
-            )
-    values = table.to_numpy()
-    _check_shape(values, name)
-    return values[:, order], labels
+        return columns, read_labels(names, f"{name}'s columns")
+    return [columns[at] for at in match_names(names, labels, f"{name}'s columns")], labels
 
 
 def match_names(given: Sequence[Any], labels: Sequence[Any], what: str) -> list[int]:
     """Where each label stands among the given names; 1 and '1' are the same name."""
-    position = {str(name): at for at, name in enumerate(given)}
-    if len(position) < len(given):
-        raise InputError(f"{what} name a class more than once: {[str(name) for name in given][:8]}.")
+    position = {str(name): at for at, name in enumerate(read_labels(given, what))}
     wanted = [str(label) for label in labels]
     missing = [name for name in wanted if name not in position]
-    extra = [name for name in position if name not in set(wanted)]
-    if missing or extra:
-        raise InputError(
-            f"{what} do not match the labels: missing {missing[:5]}, unexpected {extra[:5]}; "
-            "there must be exactly one for each label."
-        )
+    unexpected = [name for name in position if name not in set(wanted)]
+    if missing or unexpected:
+        found = [
+            f"{kind} {names[:8]}" for kind, names in (("missing", missing), ("unexpected", unexpected)) if names
+        ]
+        raise InputError(f"{what} do not match the labels: {', '.join(found)}; there must be one for each label.")
     return [position[name] for name in wanted]
 
 
-def _as_floats(table: Table, name: str) -> NDArray[Any]:
-    if isinstance(table, np.ma.MaskedArray):
-        raise InputTypeError(f"{name} is a masked array: drop or fill the masked rows first.")
-    try:
-        values = np.asarray(table)
-    except ValueError as error:
-        raise InputError(f"{name} is not a rectangular table of numbers ({error}).") from error
+def _as_floats(values: NDArray[Any], name: str) -> NDArray[Any]:
     if values.dtype.name == "bfloat16":
         return values.astype(np.float32)
     if values.dtype.kind != "f":
         raise InputTypeError(
-            f"{name} has dtype {values.dtype}: forecasts must be floating point "
-            f"(for hard 0/1 forecasts say so with {name}.astype(float))."
+            f"{name} has dtype {values.dtype}: forecasts must be floating point; "
+            "if the numbers are right, say so with astype(float)."
         )
     return values.astype(np.float64) if values.dtype.itemsize > 8 else values
 
 
-def _check_shape(values: NDArray[Any], name: str) -> None:
-    if values.ndim != 2:
-        hint = f"; for two classes pass np.column_stack([1 - {name}, {name}])" if values.ndim == 1 else ""
+def _row_sum_tolerance(dtype: np.dtype[Any]) -> float:
+    if dtype.itemsize == 2:  # float16 and bfloat16
+        return 1e-2
+    return float(np.sqrt(np.finfo(np.float32 if dtype.itemsize == 4 else np.float64).eps))
+
+
+def _check_shape(shape: tuple[int, ...], name: str) -> None:
+    if 0 in shape:
+        raise InputError(f"{name} is empty (shape {shape}): pass at least one row and two columns.")
+    hint = f"; for two classes pass np.column_stack([1 - {name}, {name}])"
+    if len(shape) != 2:
         raise InputError(
-            f"{name} must be 2-D (instances, classes), got {values.ndim}-D with shape {values.shape}{hint}."
+            f"{name} must be 2-D (instances, classes), got {len(shape)}-D with shape {shape}"
+            f"{hint if len(shape) == 1 else ''}."
         )
-    if len(values) == 0:
-        raise InputError(f"{name} is empty (shape {values.shape}): pass at least one row.")
-    if values.shape[1] < 2:
-        raise InputError(f"{name} has {values.shape[1]} column(s): a search needs at least two classes.")
+    if shape[1] < 2:
+        raise InputError(f"{name} has 1 column, but a search needs at least two classes{hint}.")
 
 
 def check_probabilities(values: NDArray[Any], name: str, tolerance: float) -> None:
     """Every row a probability vector, or an error that names the first row that is not."""
     for rows in row_slices(*values.shape):
         block = values[rows].astype(np.float64, copy=False)
-        off_by = np.abs(block.sum(axis=1) - 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            off_by = np.abs(block.sum(axis=1) - 1)
         good = (off_by <= tolerance) & (block.min(axis=1) >= 0)  # NaN compares false
         if not good.all():
             row = int(np.argmin(good))
@@ -118,20 +135,19 @@ def check_probabilities(values: NDArray[Any], name: str, tolerance: float) -> No
 
 def _fail_probabilities(row: FloatArray, where: str, tolerance: float) -> NoReturn:
     if not np.isfinite(row).all():
-        value = row[~np.isfinite(row)][0]
-        raise InputError(f"{where} contains {value}: remove or repair the row before scoring.")
-    if abs(row.sum() - 100) < 1 and row.min() >= 0:
-        raise InputError(f"{where} sums to {row.sum():.9g}: these look like percentages, divide by 100.")
-    if row.min() < 0:
-        problem = f"contains the negative value {row.min():g}"
-    elif row.max() > 1 + tolerance:
-        problem = f"contains {row.max():g}, which is more than 1"
-    else:
+        raise InputError(f"{where} contains {row[~np.isfinite(row)][0]}: drop or repair the row before scoring.")
+    lowest, highest, total = row.min(), row.max(), sum(row.tolist())
+    if lowest >= 0 and highest > 1 and abs(total - 100) < 1:
+        raise InputError(f"{where} sums to {total:.10g}: these look like percentages, divide by 100.")
+    if lowest < 0 or highest > 1 + tolerance:
+        problem = f"the negative value {lowest:g}" if lowest < 0 else f"{highest:g}, which is more than 1"
         raise InputError(
-            f"{where} sums to {row.sum():.9g}, not to 1 within {tolerance:.1g}: normalise each row, "
-            "p / p.sum(axis=1, keepdims=True), if that is what the numbers mean; nothing is renormalised here."
+            f"{where} contains {problem}: probabilities lie in [0, 1]; pass logits=True if these are logits."
         )
-    raise InputError(f"{where} {problem}: probabilities lie in [0, 1]; pass logits=True if these are logits.")
+    raise InputError(
+        f"{where} sums to {total:.10g}, not to 1 within {tolerance:.2g}: normalise each row, "
+        "p / p.sum(axis=1, keepdims=True), if that is what the numbers mean; nothing is renormalised here."
+    )
 
 
 def check_logits(values: NDArray[Any], name: str) -> None:

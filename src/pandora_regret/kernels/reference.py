@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.priors import Prior
+from pandora_regret.priors.base import log_quotient
 
 PairLoss: TypeAlias = Callable[[FloatArray, Any, Any], FloatArray]  # of (ln r, i, j)
-
-NORMAL_RATIOS = (1e-300, 1e300)  # a quotient in here has lost no digits
 
 
 def costs_of(block: Forecast) -> FloatArray:
@@ -42,18 +41,19 @@ def log_ratio(
     Two classes of probability zero count as equally likely, so their costs alone decide.
     The sign is exact: it is zero if, and only if, the two quotients are the same float.
     """
-    with np.errstate(all="ignore"):
-        if logits:
-            return np.where(ours == theirs, 0.0, ours - theirs) + np.log(their_cost / our_cost)
-        scale = np.exp2(
-            np.frexp(np.maximum(our_cost, their_cost).max())[1].astype(float)
-        )  # exact, avoids underflow
-        both_zero = (ours == 0) & (theirs == 0)
-        a = np.where(both_zero, 1.0, ours) / (our_cost / scale)
-        b = np.where(both_zero, 1.0, theirs) / (their_cost / scale)
-        ratio = a / b
-        normal = (ratio > NORMAL_RATIOS[0]) & (ratio < NORMAL_RATIOS[1])
-        return np.asarray(np.where(normal, np.log(ratio), np.log(a) - np.log(b)))
+    if logits:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.where(ours == theirs, 0.0, ours - theirs) + log_quotient(their_cost, our_cost)
+    both_zero = (ours == 0) & (theirs == 0)
+    unit = unit_near(max(our_cost.max(), their_cost.max()))
+    a = np.where(both_zero, 1.0, ours) / (our_cost / unit)
+    b = np.where(both_zero, 1.0, theirs) / (their_cost / unit)
+    return log_quotient(a, b)
+
+
+def unit_near(largest_cost: float) -> float:
+    """A power of two in which to count costs: exact, and ``p / C`` does not underflow where costs are large."""
+    return float(np.exp2(np.frexp(largest_cost)[1] - 1.0))
 
 
 def wasted_costs(block: Forecast, loss: PairLoss) -> FloatArray:
@@ -81,10 +81,16 @@ def search_order(block: Forecast) -> IntArray:
     """Classes by falling ``p_k / C_k``; among the impossible ones the cheapest first; then by index."""
     costs = costs_of(block)
     impossible = block.values == (-np.inf if block.logits else 0.0)
-    with np.errstate(invalid="ignore", over="ignore"):
-        top = block.values.max(axis=1, keepdims=True)
-        merit = block.values - top - np.log(costs) if block.logits else block.values / costs
+    merit = _log_merit(block.values, costs) if block.logits else block.values / (costs / unit_near(costs.max()))
     return np.lexsort((np.where(impossible, costs, 0.0), -merit), axis=1)
+
+
+def _log_merit(logits: FloatArray, costs: FloatArray) -> FloatArray:
+    """``ln(p / C)`` up to a constant of the row; under equal costs the logits themselves, so no digit is lost."""
+    equal_costs = (costs == costs[:, :1]).all(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        merit = logits - logits.max(axis=1, keepdims=True) - np.log(costs)
+    return np.where(equal_costs, logits, merit)
 
 
 def probabilities(block: Forecast) -> FloatArray:

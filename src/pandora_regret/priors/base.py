@@ -12,6 +12,8 @@ from pandora_regret.inputs.numbers import FloatArray
 
 Class = Any  # a class number, or an integer array of them that broadcasts with the odds
 
+LARGEST_EXCESS = 1e300  # beyond it a quotient may have overflowed
+
 
 class Prior(ABC):
     """A distribution F of unit costs (u_1, ..., u_K).
@@ -50,11 +52,11 @@ class Prior(ABC):
 
     def pair_loss(self, odds: ArrayLike, i: Class = 0, j: Class = 1) -> FloatArray:
         """L(r), what is spent on j before i is found, at odds ``r = p_i / p_j``."""
-        return np.asarray(self._mean_of(j) * self.share(_log(odds), i, j))
+        return np.asarray(self._mean_of(j) * self.share(_log_of(odds), i, j))
 
     def pair_slope(self, odds: ArrayLike, i: Class = 0, j: Class = 1) -> FloatArray:
         """The derivative of L in ``ln r``, at odds r."""
-        return np.asarray(self._mean_of(j) * self.share_slope(_log(odds), i, j))
+        return np.asarray(self._mean_of(j) * self.share_slope(_log_of(odds), i, j))
 
     def sample(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
         """Unit costs, shape (n_draws, n_classes), kept above zero where a draw underflows."""
@@ -64,6 +66,17 @@ class Prior(ABC):
         return self.mean[j] if isinstance(self.mean, np.ndarray) else self.mean
 
 
-def _log(odds: ArrayLike) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.asarray(odds, dtype=np.float64)))
+def log_quotient(a: FloatArray, b: FloatArray) -> FloatArray:
+    """``ln(a / b)`` with full relative precision, also next to a = b, where a huge alpha magnifies it.
+
+    Its sign is exact: it is zero if, and only if, a and b are the same float.
+    """
+    with np.errstate(all="ignore"):
+        gap = a - b
+        excess = np.abs(gap) / np.minimum(a, b)
+        logs = np.copysign(np.log1p(excess), gap)
+        return np.asarray(np.where(excess < LARGEST_EXCESS, logs, np.log(a) - np.log(b)))
+
+
+def _log_of(odds: ArrayLike) -> FloatArray:
+    return log_quotient(np.asarray(odds, dtype=np.float64), np.asarray(1.0))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.numbers import FloatArray, InputError, read_floats
-from pandora_regret.priors.base import Class, Prior
+from pandora_regret.priors.base import Class, Prior, log_quotient
 
 TABLE_BYTES = 1 << 28  # sorted tables of this much are kept at most; older ones are made anew when asked for
 
@@ -80,7 +80,7 @@ class Empirical(Prior):
     def _sorted_ratios(self, i: int) -> tuple[FloatArray, FloatArray]:
         """``ln(c_i / c_j)`` in rising order, (K, M), and the sums of c_j from each rank upwards, (K, M + 1)."""
         costs = self.samples.T
-        ratios = np.log(costs[i] / costs)
+        ratios = log_quotient(costs[i], costs)
         order = np.argsort(ratios, axis=1)
         from_the_top = np.cumsum(np.take_along_axis(costs, order, axis=1)[:, ::-1], axis=1)[:, ::-1]
         return np.take_along_axis(ratios, order, axis=1), np.pad(from_the_top, ((0, 0), (0, 1)))

@@ -70,10 +70,17 @@ class Gamma(Prior):
         return True
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """``I_x(k + 1, k)`` at ``x = 1 / (1 + r)``, I the regularised incomplete beta function."""
-        from scipy.special import betainc
+        """``I_x(k + 1, k)`` at ``x = 1 / (1 + r)``, I the regularised incomplete beta function.
 
-        return np.asarray(betainc(self.shape + 1, self.shape, _expit(-log_odds)))
+        For r < 1, where x would round to 1, its complement ``I_{1-x}(k, k + 1)``; for tiny r the first term of it.
+        """
+        from scipy.special import betainc, betaln
+
+        k, behind = self.shape, log_odds < 0
+        part = betainc(np.where(behind, k, k + 1), np.where(behind, k + 1, k), _expit(-np.abs(log_odds)))
+        first_term = np.exp(k * np.minimum(log_odds, 0) - betaln(k, k + 1)) / k
+        part = np.where(log_odds < -40, first_term, part)
+        return np.where(behind, 1 - part, part)
 
     def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``-x^(k+1) (1 - x)^k / B(k + 1, k)``."""

@@ -1,0 +1,83 @@
+"""Finding a pathway file, by the name of a shipped one or by path, and reading it as TOML."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from decimal import Decimal
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from pandora_regret.costs.format import read_format
+from pandora_regret.costs.pathways import Pathways
+from pandora_regret.inputs import InputError, InputTypeError
+
+
+def available_costs() -> tuple[str, ...]:
+    """The names of the shipped pathway files.
+
+    Examples
+    --------
+    >>> available_costs()
+    ('dermamnist', 'octmnist', 'pump_fault')
+    """
+    return tuple(sorted(_shipped()))
+
+
+def load_costs(name_or_path: str | os.PathLike[str]) -> Pathways:
+    """Read a pathway file, check it, and work out what testing each class costs.
+
+    Parameters
+    ----------
+    name_or_path
+        The name of a shipped file (see `available_costs`), or the path of a file of your own. A shipped name
+        comes first; for a file of your own with that name, write ``./name``.
+
+    Examples
+    --------
+    >>> load_costs("octmnist").costs
+    {'CNV': 343.913, 'DME': 343.913, 'drusen': 186.71, 'normal': 149.64}
+    """
+    file, content = _read_bytes(name_or_path)
+    return read_format(_parse(_decode(content, file), file), file)
+
+
+def _shipped() -> dict[str, Traversable]:
+    """The shipped files by name; they may lie in a zip archive, so they are no paths."""
+    folder = files("pandora_regret.costs") / "data"
+    return {file.name.removesuffix(".toml"): file for file in folder.iterdir() if file.name.endswith(".toml")}
+
+
+def _read_bytes(name_or_path: Any) -> tuple[str, bytes]:
+    """What error messages call the file, and its content."""
+    if not isinstance(name_or_path, (str, os.PathLike)):
+        raise InputTypeError(f"name_or_path must be a name or a path, got {name_or_path!r}.")
+    if (shipped := _shipped().get(str(name_or_path))) and isinstance(name_or_path, str):
+        return shipped.name, shipped.read_bytes()
+    try:
+        return str(name_or_path), Path(name_or_path).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        names = ", ".join(available_costs())
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"{str(name_or_path)!r} is not a file that can be read ({reason}), nor the name of a shipped one: "
+            f"pass the path of a pathway file, or one of {names}."
+        ) from None
+
+
+def _decode(content: bytes, file: str) -> str:
+    try:
+        return content.decode("utf-8-sig")  # some editors begin a file with a byte order mark
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{file}: line {line} is not UTF-8 text: save the file with encoding UTF-8.") from None
+
+
+def _parse(text: str, file: str) -> dict[str, Any]:
+    """Numbers with a point become decimals, so that money adds up exactly."""
+    try:
+        return tomllib.loads(text, parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError) as error:  # bad syntax, absurd numbers, absurd nesting
+        raise InputError(f"{file}: not valid TOML: {error}.") from None

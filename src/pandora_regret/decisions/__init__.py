@@ -1,0 +1,28 @@
+"""What a metric decides: log loss, accuracy and macro-F1 as decision problems, and the desiderata of a search."""
+
+from pandora_regret.decisions.checks import desiderata
+from pandora_regret.decisions.log_loss import (
+    fixed_order_baseline,
+    fixed_order_costs,
+    fixed_order_regrets,
+    fixed_order_residuals,
+    parallel_costs,
+)
+from pandora_regret.decisions.top1 import ClassCounts, macro_f1_decision, macro_f1_gains, single_shot_cost
+from pandora_regret.decisions.verdicts import Desiderata, Verdict, Violation
+
+__all__ = [
+    "ClassCounts",
+    "Desiderata",
+    "Verdict",
+    "Violation",
+    "desiderata",
+    "fixed_order_baseline",
+    "fixed_order_costs",
+    "fixed_order_regrets",
+    "fixed_order_residuals",
+    "macro_f1_decision",
+    "macro_f1_gains",
+    "parallel_costs",
+    "single_shot_cost",
+]

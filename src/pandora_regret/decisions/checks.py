@@ -1,0 +1,276 @@
+"""Whether a metric meets the paper's desiderata, by a numerical search for violations.
+
+A metric is a black box, so every probe hands it a whole population in which each class occurs. Forecasts are
+whole thousandths and never zero: what is printed is the violation itself, not a rounded picture of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from pandora_regret.decisions.verdicts import Desiderata, Verdict, Violation
+from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray, read_count
+from pandora_regret.inputs.numbers import read_number
+from pandora_regret.priors import Prior
+from pandora_regret.scores import expected_search_cost
+
+Metric: TypeAlias = Callable[[Any, Any], Any]  # (y_true, y_proba) -> a number
+
+GRID = 1000  # forecasts are multiples of 1/GRID
+MOST_CLASSES = 10  # with more, forecasts without ties become rare among multiples of 1/GRID
+CLEARLY_DEARER = 1.01  # searches whose costs differ by less are not held against a metric
+CLEARLY_OTHER = 0.05  # a rival forecast differs from the truth by at least this much somewhere
+ROUNDING = 1e-7  # relative: scores that differ by less are equal, also for metrics in single precision
+
+
+def desiderata(
+    metric: Metric,
+    *,
+    greater_is_better: bool = False,
+    n_classes: int = 4,
+    trials: int = 300,
+    seed: int | np.random.Generator = 0,
+    prior: Prior | None = None,
+) -> Desiderata:
+    """Decision alignment, propriety and order sensitivity of any metric, each with a violation if one is found.
+
+    - **Decision alignment**: of two forecasters for the same instances, the metric prefers the one whose search
+      costs less. A violation prefers, or cannot tell from the other, a forecaster whose `expected_search_cost`
+      is clearly higher. Every pair among `trials` random forecasters is compared.
+    - **Propriety**: a population of groups, each with its own label frequencies; no forecast scores better than
+      these frequencies. **Strict propriety**: none that is clearly different scores as well, either.
+    - **Within-instance order sensitivity**: the truth keeps its probability while one distractor gives some of
+      its own to another. If the receiver thereby passes the truth, the score gets worse, and worse than if
+      a receiver of the same amount had passed nobody. Wherever in the order the truth stands.
+
+    Parameters
+    ----------
+    metric
+        Called as ``metric(y_true, y_proba)`` with column numbers (N,) and probabilities (N, K).
+    greater_is_better
+        Whether a higher value is a better one, as for accuracy.
+    n_classes
+        K, from 4 (order sensitivity needs the truth and three others) to 10.
+    trials
+        How many forecasts each search tries, about.
+    seed
+        The same seed gives the same verdicts and examples.
+    prior
+        Of the costs in decision alignment; `Uniform()` unless given, as in Pandora's Regret.
+
+    Examples
+    --------
+    >>> from pandora_regret import pandora_regret
+    >>> print(desiderata(pandora_regret))
+    pandora_regret
+      decision alignment: holds (no violation in 44850 trials)
+      propriety: holds (no violation in 300 trials)
+      strict propriety: holds (no violation in 300 trials)
+      within-instance order sensitivity: holds (no violation in 300 trials)
+    >>> def confidence(y_true, y_proba):
+    ...     return -y_proba.max(axis=1).mean()
+    >>> bool(desiderata(confidence).propriety)
+    False
+    """
+    if not callable(metric):
+        raise InputTypeError(f"metric is {metric!r}: pass a function of (y_true, y_proba) that returns a number.")
+    k, trials = _read_class_count(n_classes), read_count(trials, "trials", least=2)
+    judge, rng = _Judge(metric, bool(greater_is_better)), np.random.default_rng(seed)
+    alignment = _check_alignment(judge, k, trials, rng, prior)
+    propriety, strict = _check_propriety(judge, k, trials, rng)
+    order = _check_order_sensitivity(judge, k, trials, rng)
+    return Desiderata(getattr(metric, "__name__", type(metric).__name__), alignment, propriety, strict, order)
+
+
+def _read_class_count(n_classes: int) -> int:
+    k = read_count(n_classes, "n_classes", least=4)
+    if k > MOST_CLASSES:
+        raise InputError(f"n_classes is {k}: violations are searched for with {MOST_CLASSES} classes at most.")
+    return k
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """The metric under trial."""
+
+    metric: Metric
+    greater_is_better: bool
+
+    def score(self, y_true: IntArray, y_proba: FloatArray) -> float:
+        return read_number(self.metric(y_true.copy(), y_proba.copy()), "what metric returned")
+
+    def loss(self, y_true: IntArray, y_proba: FloatArray) -> float:
+        score = self.score(y_true, y_proba)
+        return -score if self.greater_is_better else score
+
+    def clearly_prefers(self, y_true: IntArray, this: FloatArray, that: FloatArray) -> bool:
+        a, b = self.loss(y_true, this), self.loss(y_true, that)
+        return a < b and not _same(a, b)
+
+    def violation(self, why: str, y_true: IntArray, **forecasts: FloatArray) -> Violation:
+        scores = {name: self.score(y_true, table) for name, table in forecasts.items()}
+        return Violation(why, y_true, forecasts, scores)
+
+
+def _same(a: Any, b: Any) -> Any:
+    return np.isclose(a, b, rtol=ROUNDING, atol=1e-12)
+
+
+def _parts(rows: FloatArray) -> FloatArray:
+    """Positive whole numbers that sum to GRID in every row, near GRID times the given probabilities."""
+    n, k = rows.shape
+    edges = np.rint(np.cumsum(rows, axis=1) * (GRID - k))
+    return np.asarray(1 + np.diff(edges, axis=1, prepend=np.zeros((n, 1))))
+
+
+def _on_grid(rows: FloatArray) -> FloatArray:
+    return _parts(rows) / GRID
+
+
+def _random_rows(n: int, k: int, rng: np.random.Generator) -> FloatArray:
+    """Forecasts from vague to nearly certain."""
+    return np.vstack([rng.dirichlet(np.full(k, rng.choice([0.3, 1.0, 3.0]))) for _ in range(n)])
+
+
+def _untied_parts(k: int, rng: np.random.Generator) -> FloatArray:
+    """A forecast in GRID parts, no two of them equal: how a metric breaks ties is not at issue."""
+    while True:
+        parts = _parts(_random_rows(1, k, rng))
+        if len(np.unique(parts)) == k:
+            return parts.ravel()
+
+
+def _check_alignment(judge: _Judge, k: int, trials: int, rng: np.random.Generator, prior: Prior | None) -> Verdict:
+    y = np.arange(k)
+    tables = [_on_grid(_random_rows(k, k, rng)) for _ in range(trials)]
+    losses = np.array([judge.loss(y, table) for table in tables])
+    costs = np.array([expected_search_cost(y, table, prior=prior) for table in tables])
+    ratio = costs[:, None] / costs  # of A's search to B's
+    tied = _same(losses[:, None], losses)
+    preferred = (losses[:, None] < losses) & ~tied
+    n_pairs, found = trials * (trials - 1) // 2, None
+    # a reversal is worse than a tie, so it comes last and replaces it
+    for judged, says in ((tied, "A and B are not told apart"), (preferred, "A is preferred")):
+        a, b = np.unravel_index(np.argmax(ratio * judged), ratio.shape)
+        if (ratio * judged)[a, b] > CLEARLY_DEARER:
+            why = f"{says}, but A's search costs {costs[a]:.3f} and B's {costs[b]:.3f}"
+            found = judge.violation(why, y, A=tables[a], B=tables[b])
+    return Verdict("decision alignment", n_pairs, found)
+
+
+class _Rivalry(NamedTuple):
+    """The true frequencies and another forecast of the same labels, with the losses of both."""
+
+    y: IntArray
+    honest: FloatArray
+    other: FloatArray
+    honest_loss: float
+    other_loss: float
+
+    @property
+    def gain(self) -> float:
+        """What dishonesty wins."""
+        return 0.0 if _same(self.honest_loss, self.other_loss) else self.honest_loss - self.other_loss
+
+
+def _check_propriety(judge: _Judge, k: int, trials: int, rng: np.random.Generator) -> tuple[Verdict, Verdict]:
+    cases = list(islice(_rivalries(judge, k, rng), trials))
+    gains = np.array([case.gain for case in cases])
+    better = equal = None
+    if gains.max() > 0:
+        case = cases[int(np.argmax(gains))]
+        why = "another forecast beats the true frequencies"
+        better = judge.violation(why, case.y, honest=case.honest, other=case.other)
+    if (gains == 0).any():
+        case = cases[int(np.argmax(gains == 0))]
+        why = "another forecast scores the same as the true frequencies"
+        equal = judge.violation(why, case.y, honest=case.honest, other=case.other)
+    return Verdict("propriety", trials, better), Verdict("strict propriety", trials, better or equal)
+
+
+def _rivalries(judge: _Judge, k: int, rng: np.random.Generator) -> Iterator[_Rivalry]:
+    """Three groups of GRID instances, each with its own label frequencies, forecast honestly and not: without end.
+
+    One group would not do: macro-F1 is honest about a single group, and lies about one for the sake of another.
+    """
+    while True:
+        counts = np.vstack([_untied_parts(k, rng) for _ in range(3)])
+        y, truth = np.repeat(np.tile(np.arange(k), 3), counts.ravel().astype(np.intp)), counts / GRID
+        honest = np.repeat(truth, GRID, axis=0)
+        honest_loss = judge.loss(y, honest)
+        for rival in _rivals(truth, rng):
+            if np.abs(rival - truth).max() >= CLEARLY_OTHER:
+                other = np.repeat(rival, GRID, axis=0)
+                yield _Rivalry(y, honest, other, honest_loss, judge.loss(y, other))
+
+
+def _rivals(truth: FloatArray, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Forecasts that a metric might prefer to the truth."""
+    noise, everybody = _random_rows(len(truth), truth.shape[1], rng), truth.mean(axis=0)
+    one_group_off = truth.copy()
+    one_group_off[0] = noise[0]
+    shifted = 0.8 * truth + 0.2 * noise
+    base_rates = np.broadcast_to(everybody, truth.shape)
+    for rival in (noise, one_group_off, shifted, truth**2, np.sqrt(truth), truth / everybody, base_rates):
+        yield _on_grid(rival / rival.sum(axis=1, keepdims=True))
+
+
+def _check_order_sensitivity(judge: _Judge, k: int, trials: int, rng: np.random.Generator) -> Verdict:
+    name, y, unweighed = "within-instance order sensitivity", np.arange(k), None
+    for place, before, demoted, kept in islice(_demotions(k, rng), trials):
+        why = f"the truth falls from place {place + 1} to {place + 2}, its probability unchanged, "
+        if not judge.clearly_prefers(y, before, demoted):
+            why += "and the score gets no worse"
+            return Verdict(name, trials, judge.violation(why, y, before=before, demoted=demoted))
+        if unweighed is None and not judge.clearly_prefers(y, kept, demoted):
+            why += "and a shift of the same size that changes no order is no better"
+            unweighed = judge.violation(why, y, before=before, demoted=demoted, kept=kept)
+    return Verdict(name, trials, unweighed)
+
+
+def _demotions(k: int, rng: np.random.Generator) -> Iterator[tuple[int, FloatArray, FloatArray, FloatArray]]:
+    """The truth's place in one instance's forecast, and three tables that differ in that instance only.
+
+    It has its forecast, is demoted, or is shifted as much without a change of order. Without end.
+    """
+    for place, falling, demoted, kept in _shifts(k, rng):
+        rank, others = rng.permutation(k), _on_grid(_random_rows(k, k, rng))  # column c holds the rank[c]-th
+        at_truth = (np.arange(k) == np.argmax(rank == place))[:, None]
+        before, after, control = (np.where(at_truth, p[rank] / GRID, others) for p in (falling, demoted, kept))
+        yield place, before, after, control
+
+
+def _shifts(k: int, rng: np.random.Generator) -> Iterator[tuple[int, FloatArray, FloatArray, FloatArray]]:
+    """A place, a forecast in falling order, and two shifts of one size from one donor: without end.
+
+    In the first, the class next behind that place passes it, from as far behind as it ends up ahead. In the
+    second, the receiver passes nobody.
+    """
+    while True:
+        falling = np.sort(_untied_parts(k, rng))[::-1]
+        place = int(rng.integers(k - 2))
+        donor = int(rng.integers(place + 2, k))
+        bystander = int(rng.choice(np.setdiff1d(np.arange(k), [place, place + 1, donor])))
+        step = 2 * (falling[place] - falling[place + 1])
+        demoted, kept = (_shifted(falling, donor, to, step) for to in (place + 1, bystander))
+        swapped = demoted.copy()
+        swapped[[place, place + 1]] = demoted[[place + 1, place]]
+        if _falls(kept) and _falls(swapped):
+            yield place, falling, demoted, kept
+
+
+def _shifted(parts: FloatArray, donor: int, receiver: int, step: float) -> FloatArray:
+    shifted = parts.copy()
+    shifted[donor] -= step
+    shifted[receiver] += step
+    return shifted
+
+
+def _falls(parts: FloatArray) -> bool:
+    """Whether classes are in strictly falling order, and all of them possible."""
+    return bool((np.diff(parts) < 0).all() and parts[-1] > 0)

@@ -1,0 +1,232 @@
+"""The bill of a search with imperfect tests: the order that keeps it lowest, its exact mean, and its simulation.
+
+What a test of class j costs:
+
+- c_j, and C_j more with probability f_j, whenever it finds nothing: because j is not the truth, or because the
+  truth was missed. The work-up dismisses the finding, not the class. So a miss looks like any other fruitless
+  test, alarms say nothing about the truth, and no search that heeds them can beat the ones here.
+- c_i when it finds the truth i, and C_i more if `Tests.confirm_truth` says that true positives are worked up.
+
+How often the truth is tested does not depend on the order, so neither does the part of the bill that its own
+tests make up. The indices are optimal whichever way those tests are charged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.imperfect.searches import Race, Search, read_search
+from pandora_regret.inputs import (
+    FloatArray,
+    Forecast,
+    IntArray,
+    Labels,
+    Table,
+    read_count,
+    read_forecast,
+    read_probabilities,
+)
+from pandora_regret.inputs.tests import SearchName, Tests, read_tests
+from pandora_regret.kernels.reference import probabilities
+from pandora_regret.scores import mean_or_rows
+from pandora_regret.search import Simulation, _batches
+from pandora_regret.tally import Mean
+
+MOST_DRAWN = 1e18  # beyond as many tests of a class, false alarms no longer stray from their mean
+
+
+def imperfect_order(
+    y_proba: Table,
+    tests: Tests,
+    *,
+    search: SearchName,
+    steps: int | None = None,
+    labels: ArrayLike | None = None,
+    logits: bool = False,
+) -> IntArray:
+    """The optimal order of imperfect tests: class numbers, best first.
+
+    Parameters
+    ----------
+    y_proba
+        One forecast, shape (K,), or a table of them, (N, K).
+    tests
+        What the test of each class costs and how far it can be trusted.
+    search
+        What happens when no test finds the truth. "single_pass": nothing, the search is over; by falling
+        ``s p / (c + f C)``. "restarts": the same pass again; by falling ``p / (c + f C)``. "adaptive": any class
+        may be tested again, always the largest ``p (1 - s)^n s / (c + f C)``, n the number of its tests so far.
+    steps
+        How many tests to list; K, one pass, unless given.
+    labels, logits
+        As in `pandora_regret`.
+
+    Examples
+    --------
+    >>> tests = Tests(cost=1.0, sensitivity=[0.3, 0.9, 0.95])
+    >>> imperfect_order([0.5, 0.3, 0.2], tests, search="single_pass")
+    array([1, 2, 0])
+    >>> imperfect_order([0.5, 0.3, 0.2], tests, search="restarts")
+    array([0, 1, 2])
+    >>> imperfect_order([0.5, 0.3, 0.2], tests, search="adaptive", steps=8)
+    array([1, 2, 0, 0, 0, 0, 0, 1])
+    """
+    single = np.ndim(y_proba) == 1
+    policy = read_search(search)
+    forecast = read_probabilities(np.asarray(y_proba)[None] if single else y_proba, labels=labels, logits=logits)
+    tests = read_tests(tests, forecast)
+    n_steps = forecast.n_classes if steps is None else read_count(steps, "steps")
+    orders = np.concatenate([policy.order(block, tests, n_steps) for block in forecast.blocks()])
+    return orders[0] if single else orders
+
+
+def expected_expenditure(
+    y_true: Labels,
+    y_proba: Table,
+    tests: Tests,
+    *,
+    search: SearchName,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    per_instance: bool = False,
+) -> float | FloatArray:
+    """The bill: what the optimal search with imperfect tests costs on average, given the true class.
+
+    This is money. The score of `effective_costs` is not: it weighs a test of j before the truth i with
+    ``(c_j + f_j C_j) / s_j``, where the bill of a single pass has ``s_i (c_j + f_j C_j)``. Both are proper, but
+    the bill of a pass never strictly: it sees only the order of its tests.
+
+    A test that finds nothing costs c, and C more with probability f; the test that finds the truth costs c, and
+    C more with `Tests.confirm_truth`. Exact: closed forms for "single_pass" and "restarts"; for "adaptive" a
+    series, summed until a bound on what is left falls below 1e-13 of the sum. Repeats never come to a
+    class of probability 0 while a possible one may have been missed: if that class is the truth, the bill is
+    infinite.
+
+    Parameters
+    ----------
+    tests
+        What the test of each class costs and how far it can be trusted.
+    search
+        "single_pass", "restarts" or "adaptive", as in `imperfect_order`.
+
+    Other parameters as in `pandora_regret`.
+
+    Examples
+    --------
+    >>> tests = Tests(cost=[100.0, 40.0], sensitivity=[0.9, 0.5], false_positive_rate=0.1, confirmatory_cost=200.0)
+    >>> expected_expenditure([0, 1], [[0.7, 0.3], [0.7, 0.3]], tests, search="single_pass", per_instance=True)
+    array([108., 170.])
+    >>> expected_expenditure([0, 1], [[0.7, 0.3], [0.7, 0.3]], tests, search="restarts", per_instance=True)
+    array([120., 340.])
+    """
+    policy = read_search(search)
+    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    tests = read_tests(tests, forecast)
+    rows = ((_mean_bills(block, tests, policy), block.weights) for block in forecast.blocks())
+    return mean_or_rows(rows, per_instance)
+
+
+def predicted_expenditure(
+    y_proba: Table,
+    tests: Tests,
+    *,
+    search: SearchName,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    per_instance: bool = False,
+) -> float | FloatArray:
+    """The bill that forecasts predict of themselves: `expected_expenditure` if their probabilities are right.
+
+    No other order of tests makes it smaller. Parameters as in `expected_expenditure`.
+
+    Examples
+    --------
+    >>> tests = Tests(cost=1.0, sensitivity=[0.3, 0.9, 0.95])
+    >>> round(predicted_expenditure([[0.5, 0.3, 0.2]], tests, search="restarts"), 3)
+    5.332
+    """
+    policy = read_search(search)
+    forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    tests = read_tests(tests, forecast)
+    rows = ((_predicted_bills(block, tests, policy), block.weights) for block in forecast.blocks())
+    return mean_or_rows(rows, per_instance)
+
+
+def simulate_expenditure(
+    y_true: Labels,
+    y_proba: Table,
+    tests: Tests,
+    *,
+    search: SearchName,
+    draws: int = 1000,
+    seed: int | np.random.Generator | None = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+) -> Simulation:
+    """The mean bill by Monte Carlo: misses and false alarms are drawn, and what was paid is averaged.
+
+    In each draw every instance is searched once. The standard error speaks of the draws only, so the estimate
+    tends to `expected_expenditure` of the same arguments.
+
+    Examples
+    --------
+    >>> tests = Tests(cost=[100.0, 40.0], sensitivity=[0.9, 0.5], false_positive_rate=0.1, confirmatory_cost=200.0)
+    >>> result = simulate_expenditure([0], [[0.7, 0.3]], tests, search="restarts", draws=4000, seed=0)
+    >>> abs(result.mean - 120) < 4 * result.standard_error
+    True
+    """
+    policy = read_search(search)
+    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    tests = read_tests(tests, forecast)
+    mean, rng = Mean(), np.random.default_rng(seed)
+    for n_draws in _batches(read_count(draws, "draws"), forecast.values.size):
+        mean.add(_drawn_means(forecast, tests, policy, n_draws, rng))
+    return Simulation(mean.mean, mean.standard_error)
+
+
+def _mean_bills(block: Forecast, tests: Tests, policy: Search) -> FloatArray:
+    """Fruitless tests at ``c + f C``, and the one that finds the truth."""
+    race = policy.race(block, tests)
+    found = policy.found(policy.mean_misses(race.sensitivity))
+    fruitless = policy.mean_fruitless_tests(race) * tests.fruitless_cost
+    return np.asarray(fruitless.sum(axis=1) + found * tests.finding_cost[block.truth])
+
+
+def _predicted_bills(block: Forecast, tests: Tests, policy: Search) -> FloatArray:
+    """The mean over every class that might be the truth; impossible ones do not count, however dear."""
+    p, total = probabilities(block), np.zeros(len(block))
+    for i in range(block.n_classes):
+        rows = np.flatnonzero(p[:, i] > 0)
+        if len(rows):
+            as_if = replace(block, values=block.values[rows], truth=np.full(len(rows), i, dtype=np.intp))
+            total[rows] += p[rows, i] * _mean_bills(as_if, tests, policy)
+    return total
+
+
+def _drawn_means(
+    forecast: Forecast, tests: Tests, policy: Search, n_draws: int, rng: np.random.Generator
+) -> FloatArray:
+    """The mean over instances of what each draw paid, (n_draws,)."""
+    totals, weight = np.zeros(n_draws), 0.0
+    for block in forecast.blocks():
+        w = np.ones(len(block)) if block.weights is None else block.weights
+        totals += _drawn_bills(policy.race(block, tests), policy, n_draws, rng) @ w
+        weight += w.sum()
+    return np.asarray(totals / weight)
+
+
+def _drawn_bills(race: Race, policy: Search, n_draws: int, rng: np.random.Generator) -> FloatArray:
+    """What each draw pays for each row, (n_draws, n)."""
+    tests, misses = race.tests, policy.draw_misses(race.sensitivity, n_draws, rng)
+    fruitless = policy.fruitless_tests(race, misses)
+    countable = fruitless < MOST_DRAWN
+    alarms = rng.binomial(np.where(countable, fruitless, 0).astype(np.int64), tests.false_positive_rate)
+    drawn = fruitless * tests.cost + alarms * tests.confirmatory_cost
+    spent = np.where(countable, drawn, fruitless * tests.fruitless_cost)
+    return np.asarray(spent.sum(axis=-1) + policy.found(misses) * tests.finding_cost[race.truth])

@@ -1,0 +1,235 @@
+"""Three searches with imperfect tests: in which order each of them tests, and how often in vain.
+
+All that chance decides about a search is how often the test of the truth misses it. Given that number, the tests
+made in vain can be counted class by class; a test that misses the truth counts among them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
+from pandora_regret.inputs.tables import BLOCK_ELEMENTS
+from pandora_regret.inputs.tests import SearchName, Tests, check_repeatable
+from pandora_regret.kernels.reference import log_odds, log_ratio
+from pandora_regret.kernels.reference import search_order as order_of
+
+TIE = 1e-10  # two tests whose indices agree to this are equally good: rounding must not make both the first
+LARGEST_TAIL = 1e-13  # what is left of the series, as a share of the expenditure, when summing stops
+
+
+@dataclass(frozen=True)
+class Race:
+    """How every class stands against the truth of its row when the search begins."""
+
+    lead: FloatArray  # (n, K) logarithm of the class's index over the truth's
+    before: NDArray[np.bool_]  # (n, K) whether the class is tested first; ties by class number
+    truth: IntArray  # (n,)
+    tests: Tests
+
+    @property
+    def sensitivity(self) -> FloatArray:
+        """Of the truth's test, (n,)."""
+        return np.asarray(self.tests.sensitivity[self.truth])
+
+
+class Search(ABC):
+    """One way to go on when a test finds nothing."""
+
+    @abstractmethod
+    def index_costs(self, tests: Tests) -> FloatArray:
+        """What probabilities are divided by to give the index that the first pass follows, (K,)."""
+
+    @abstractmethod
+    def fruitless_tests(self, race: Race, misses: FloatArray) -> FloatArray:
+        """How often each class is tested in vain, (..., n, K), if the truth is missed so often, (..., n)."""
+
+    def mean_misses(self, sensitivity: FloatArray) -> FloatArray:
+        """How often the truth is missed on average: it takes ``1 / s`` tests to find it."""
+        return 1 / sensitivity - 1
+
+    def draw_misses(self, sensitivity: FloatArray, n_draws: int, rng: np.random.Generator) -> FloatArray:
+        """How often the truth is missed in each draw, (n_draws, n)."""
+        return np.asarray(rng.geometric(sensitivity, (n_draws, len(sensitivity))) - 1.0)
+
+    def found(self, misses: FloatArray) -> FloatArray:
+        """Whether, or how likely, the search ends with the truth."""
+        return np.ones_like(misses)
+
+    def mean_fruitless_tests(self, race: Race) -> FloatArray:
+        """How often each class is tested in vain on average, (n, K)."""
+        return self.fruitless_tests(race, self.mean_misses(race.sensitivity))  # linear in the misses
+
+    def order(self, block: Forecast, tests: Tests, steps: int) -> IntArray:
+        """The first tests, (n, steps): a pass, and then the same again."""
+        passes = order_of(block.with_costs(self.index_costs(tests)))
+        return np.take(passes, np.arange(steps) % tests.n_classes, axis=1)
+
+    def race(self, block: Forecast, tests: Tests) -> Race:
+        """Every class against the truth of its row."""
+        lead = -log_odds(block.with_costs(self.index_costs(tests)))
+        before = (lead > 0) | ((lead == 0) & (np.arange(block.n_classes) < block.truth[:, None]))
+        return Race(lead, before, block.truth, tests)
+
+
+class SinglePass(Search):
+    """Every class once, by falling ``s p / (c + f C)``; a miss pays the rest of the pass."""
+
+    def index_costs(self, tests: Tests) -> FloatArray:
+        """``(c + f C) / s``."""
+        return tests.effective_cost
+
+    def fruitless_tests(self, race: Race, misses: FloatArray) -> FloatArray:
+        """Classes before the truth, and after a miss all others and the truth itself."""
+        return np.asarray(race.before + misses[..., None] * ~race.before)
+
+    def mean_misses(self, sensitivity: FloatArray) -> FloatArray:
+        """The chance of the one miss there can be."""
+        return 1 - sensitivity
+
+    def draw_misses(self, sensitivity: FloatArray, n_draws: int, rng: np.random.Generator) -> FloatArray:
+        """One or none."""
+        return np.asarray(rng.random((n_draws, len(sensitivity))) >= sensitivity, dtype=np.float64)
+
+    def found(self, misses: FloatArray) -> FloatArray:
+        """Unless it was missed."""
+        return 1 - misses
+
+    def order(self, block: Forecast, tests: Tests, steps: int) -> IntArray:
+        """The first tests of the pass."""
+        if steps > tests.n_classes:
+            raise InputError(
+                f"steps is {steps}: a single pass ends after {tests.n_classes} tests; "
+                "use search='restarts' or search='adaptive' to go on."
+            )
+        return super().order(block, tests, steps)
+
+
+class Restarts(Search):
+    """Every class in a fixed order, by falling ``p / (c + f C)``, and again until the truth is found."""
+
+    def index_costs(self, tests: Tests) -> FloatArray:
+        """``c + f C``: sensitivity drops out, since it decides how many passes are made, not their order."""
+        return tests.fruitless_cost
+
+    def fruitless_tests(self, race: Race, misses: FloatArray) -> FloatArray:
+        """A whole pass for each miss, and in the last pass the classes before the truth."""
+        return np.asarray(race.before + misses[..., None])
+
+
+class Adaptive(Search):
+    """Always the largest ``p (1 - s)^n s / (c + f C)``, n the tests of the class so far (Blackwell, Matula).
+
+    Equal indices are tested in the order of the first pass.
+    """
+
+    def index_costs(self, tests: Tests) -> FloatArray:
+        """``(c + f C) / s``."""
+        check_repeatable(tests)
+        return tests.effective_cost
+
+    def fruitless_tests(self, race: Race, misses: FloatArray) -> FloatArray:
+        """Tests whose index exceeds the index of the truth's test after the given misses."""
+        fading = race.tests.fading
+        with np.errstate(invalid="ignore"):  # a perfect test, -ln(1 - s) = inf, that was never made: 0 * inf
+            faded = np.where(misses > 0, misses * fading[race.truth], 0.0)
+            lead = race.lead + faded[..., None]
+            sure = np.maximum(np.nan_to_num(np.floor(lead / fading), nan=0.0, posinf=np.inf), 0)
+        more = [_is_made(sure + n, lead, fading, race.before) for n in range(2)]
+        return np.asarray(sure + np.sum(more, axis=0))
+
+    def mean_fruitless_tests(self, race: Race) -> FloatArray:
+        """The series over the number of misses, summed until a bound on its tail is negligible."""
+        total, done = np.zeros_like(race.lead), 0
+        width, widest = 1, max(1, BLOCK_ELEMENTS // race.lead.size)  # terms at a time, doubling from the first
+        open_rows = np.arange(len(race.lead))
+        while len(open_rows):
+            part = Race(race.lead[open_rows], race.before[open_rows], race.truth[open_rows], race.tests)
+            total[open_rows] += self._terms(part, np.arange(done, done + width))
+            done, width = done + width, min(2 * width, widest)
+            open_rows = open_rows[_tail_matters(part, done, total[open_rows])]
+        return total
+
+    def order(self, block: Forecast, tests: Tests, steps: int) -> IntArray:
+        """The first tests, found one by one."""
+        if steps > tests.n_classes and np.all(tests.sensitivity == 1):
+            raise InputError(f"steps is {steps}: perfect tests find the truth within {tests.n_classes}.")
+        block = block.with_costs(self.index_costs(tests))
+        first = order_of(block)
+        index = _log_index(block, first)
+        chosen = _largest_first(index, _possible(block, first), tests.fading[first], steps)
+        return np.take_along_axis(first, chosen, axis=1)
+
+    def _terms(self, race: Race, misses: IntArray) -> FloatArray:
+        """``sum_m s (1 - s)^m N(m)`` over some numbers m of misses, (n, K)."""
+        s = race.sensitivity
+        chance = s * (1 - s) ** misses[:, None]
+        counts = self.fruitless_tests(race, np.broadcast_to(misses[:, None], chance.shape).astype(np.float64))
+        return np.asarray((chance[..., None] * np.where(chance[..., None] > 0, counts, 0.0)).sum(axis=0))
+
+
+def _is_made(
+    earlier: FloatArray, lead: FloatArray, fading: FloatArray, before: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Whether a class that was tested so often is tested once more before the truth is."""
+    with np.errstate(invalid="ignore"):
+        left = np.where(earlier > 0, lead - earlier * fading, lead)
+    return np.asarray((left > TIE) | ((np.abs(left) <= TIE) & before))
+
+
+def _tail_matters(race: Race, done: int, total: FloatArray) -> NDArray[np.bool_]:
+    """Whether terms from `done` misses on may add more than `LARGEST_TAIL`, for each row.
+
+    A class is tested at most ``x = (lead + m g_i) / g_j + 1`` times before the m-th repeat of the truth's test,
+    with g = -ln(1 - s), which rises by ``g_i / g_j`` a miss. So the tail is at most
+    ``(1 - s_i)^m sum_j (c_j + f_j C_j) (x_j + g_i / g_j (1 - s_i) / s_i)``.
+    """
+    s, fading, price = race.sensitivity[:, None], race.tests.fading, race.tests.fruitless_cost
+    own, repeated = fading[race.truth][:, None], np.isfinite(fading)
+    with np.errstate(invalid="ignore"):  # NaN where the truth's test is perfect: no term is left
+        reach = np.where(repeated, (race.lead + done * own) / fading, 0.0)
+        most = np.maximum(reach + 1, 0) + np.where(repeated, own / fading, 0.0) * (1 - s) / s
+        tail = (1 - s[:, 0]) ** done * (most * price).sum(axis=1)
+        return np.asarray(tail > LARGEST_TAIL * (race.tests.cost[race.truth] + (total * price).sum(axis=1)))
+
+
+def _log_index(block: Forecast, first: IntArray) -> FloatArray:
+    """``ln(p s / (c + f C))`` relative to the best class's; impossible classes relative to each other."""
+    values = np.take_along_axis(block.values, first, axis=1)
+    costs = np.take_along_axis(np.broadcast_to(np.asarray(block.costs), block.values.shape), first, axis=1)
+    ratio = log_ratio(values, values[:, :1], costs, costs[:, :1], logits=block.logits)
+    return np.where(_possible(block, first), ratio, -np.log(costs))
+
+
+def _possible(block: Forecast, first: IntArray) -> NDArray[np.bool_]:
+    return np.asarray(np.take_along_axis(block.values, first, axis=1) > (-np.inf if block.logits else 0.0))
+
+
+def _largest_first(index: FloatArray, possible: NDArray[np.bool_], fading: FloatArray, steps: int) -> IntArray:
+    """Columns by falling index, each falling when taken; impossible classes once no other is left."""
+    chosen, taken = np.empty((len(index), steps), dtype=np.intp), np.zeros_like(index)
+    for step in range(steps):
+        with np.errstate(invalid="ignore"):
+            now = np.where(taken > 0, index - taken * fading, index)
+        rest = ~np.any(possible & (now > -np.inf), axis=1, keepdims=True)
+        now = np.where(possible ^ rest, now, -np.inf)
+        chosen[:, step] = np.argmax(now >= now.max(axis=1, keepdims=True) - TIE, axis=1)
+        taken[np.arange(len(index)), chosen[:, step]] += 1
+    return chosen
+
+
+SEARCHES: dict[SearchName, Search] = {"single_pass": SinglePass(), "restarts": Restarts(), "adaptive": Adaptive()}
+
+
+def read_search(search: SearchName) -> Search:
+    """The search of that name."""
+    if search not in tuple(SEARCHES):
+        raise InputError(
+            f"search is {search!r}: pass 'single_pass' (every class once), 'restarts' (the same pass again until "
+            "the truth is found) or 'adaptive' (repeats where they are worth most)."
+        )
+    return SEARCHES[search]

@@ -1,0 +1,299 @@
+"""Imperfect tests, and tests that answer for several classes at once: checked values and their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.inputs.costs import check_costs
+from pandora_regret.inputs.forecast import Forecast
+from pandora_regret.inputs.labels import read_labels, read_truth
+from pandora_regret.inputs.numbers import (
+    LARGEST,
+    SMALLEST,
+    FloatArray,
+    InputError,
+    InputTypeError,
+    out_of_range,
+    read_floats,
+)
+from pandora_regret.inputs.tables import match_names
+
+SearchName: TypeAlias = Literal["single_pass", "restarts", "adaptive"]
+Method: TypeAlias = Literal["greedy", "exact"]
+
+LEAST_SENSITIVITY = 1e-4  # of adaptive repeats, whose expenditure is a sum of about 30 / s terms
+MOST_GROUPS = 10  # of an exact search, which looks at every subset of the groups
+
+
+@dataclass(frozen=True, eq=False)
+class Tests:
+    """What the test of each class costs and how far it can be trusted.
+
+    Parameters
+    ----------
+    cost
+        c, the cost of a test: positive.
+    sensitivity
+        s, the probability that the test finds its class where it is the truth: in (0, 1].
+    false_positive_rate
+        f, the probability that a test which finds nothing raises a false alarm: in [0, 1).
+    confirmatory_cost
+        C, the cost of the work-up that dismisses a false alarm: not negative.
+    labels
+        The classes' labels, in the order of the other arguments; tests are then matched to forecasts by name.
+    confirm_truth
+        Whether a true positive is worked up as well before it is believed, for another C.
+
+    The first four are one number for all classes, one a class, or named by class; one of them at least must say
+    how many classes there are.
+
+    Examples
+    --------
+    >>> tests = Tests(cost=[100.0, 40.0], sensitivity=[0.9, 0.5], false_positive_rate=0.1, confirmatory_cost=200.0)
+    >>> tests.fruitless_cost
+    array([120.,  60.])
+    """
+
+    __test__ = False  # pytest takes classes of this name for test cases
+
+    cost: Any
+    sensitivity: Any = 1.0
+    false_positive_rate: Any = 0.0
+    confirmatory_cost: Any = 0.0
+    labels: Any = None
+    confirm_truth: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.confirm_truth, (bool, np.bool_)):
+            raise InputTypeError(f"confirm_truth must be True or False, got {self.confirm_truth!r}.")
+        given = {field.name: getattr(self, field.name) for field in fields(self)[:4]}
+        labels = _labels_of(given, self.labels)
+        for name, values in _per_class(given, labels).items():
+            object.__setattr__(self, name, values)
+        object.__setattr__(self, "labels", labels)
+        _check_tests(self)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.cost)
+
+    @property
+    def fruitless_cost(self) -> FloatArray:
+        """``c + f C``: what a test that finds nothing costs on average."""
+        return np.asarray(self.cost + self.false_positive_rate * self.confirmatory_cost)
+
+    @property
+    def finding_cost(self) -> FloatArray:
+        """``c``, or ``c + C`` where the truth is confirmed too: what the test that ends the search costs."""
+        return np.asarray(self.cost + self.confirmatory_cost if self.confirm_truth else self.cost)
+
+    @property
+    def effective_cost(self) -> FloatArray:
+        """``(c + f C) / s``."""
+        return np.asarray(self.fruitless_cost / self.sensitivity)
+
+    @property
+    def fading(self) -> FloatArray:
+        """``-ln(1 - s)``: how much a fruitless test takes off the logarithm of its class's probability."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(-np.log1p(-self.sensitivity))
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Tests that each answer for several classes."""
+
+    members: NDArray[np.bool_]  # (G, K)
+    costs: FloatArray  # (G,)
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+
+def read_tests(tests: Any, forecast: Forecast) -> Tests:
+    """The tests of a forecast's classes, in the order of its columns."""
+    given = check_is_tests(tests)
+    if given.labels is not None:
+        order = match_names(given.labels, forecast.labels, "tests' labels")
+        ordered = {field.name: getattr(given, field.name)[order] for field in fields(given)[:4]}
+        return replace(given, labels=forecast.labels, **ordered)
+    if given.n_classes != forecast.n_classes:
+        raise InputError(
+            f"tests describe {given.n_classes} classes but y_proba has {forecast.n_classes} columns: "
+            "describe one test a column."
+        )
+    return given
+
+
+def check_is_tests(tests: Any) -> Tests:
+    """A Tests value and nothing else."""
+    if not isinstance(tests, Tests):
+        raise InputTypeError(
+            f"tests must be a Tests value, such as Tests(cost=[...], sensitivity=0.9), got {tests!r}."
+        )
+    return tests
+
+
+def check_prior(prior: Any, tests: Tests) -> None:
+    """A prior about as many classes as the tests."""
+    from pandora_regret.priors import Prior
+
+    if not isinstance(prior, Prior):
+        raise InputTypeError(f"prior must be a prior such as Uniform() or Gamma(2.0), got {prior!r}.")
+    if prior.n_classes not in (None, tests.n_classes):
+        raise InputError(
+            f"prior is about {prior.n_classes} classes but tests describe {tests.n_classes}: "
+            "build both with one entry a class."
+        )
+
+
+def check_repeatable(tests: Tests) -> None:
+    """Adaptive repeats need sensitivities that are not all but zero."""
+    rule = f"adaptive repeats need at least {LEAST_SENSITIVITY:g}; drop the class, or use search='restarts'"
+    _check_all(tests.sensitivity >= LEAST_SENSITIVITY, tests.sensitivity, "sensitivity", tests.labels, rule)
+
+
+def read_per_class(values: Any, tests: Tests, name: str) -> FloatArray:
+    """Finite numbers, one for all classes or one a class of the tests, or named by class."""
+    if hasattr(values, "keys"):
+        values = _by_name(values, tests.labels or range(tests.n_classes), name)
+    array = read_floats(values, name)
+    if array.shape not in ((), (tests.n_classes,)):
+        raise InputError(
+            f"{name} has shape {array.shape}: pass one number, or one for each of {tests.n_classes} classes."
+        )
+    array = np.broadcast_to(array, tests.n_classes)
+    _check_all(np.isfinite(array), array, name, tests.labels, "it must be finite")
+    return array
+
+
+def read_unit_costs(unit_costs: Any, tests: Tests) -> FloatArray:
+    """Drawn unit costs, one a class in each draw."""
+    array = read_floats(unit_costs, "unit_costs")
+    if array.ndim not in (1, 2) or array.shape[-1] != tests.n_classes or not array.size:
+        raise InputError(
+            f"unit_costs has shape {array.shape}: pass one a class, shape ({tests.n_classes},), "
+            f"or draws of them, shape (draws, {tests.n_classes})."
+        )
+    bad = ~((array >= 0) & (array < np.inf))
+    if bad.any():
+        raise InputError(f"unit_costs contain {array[bad][0]:g}: pass what a prior's sample gives, 0 or more.")
+    return array
+
+
+def read_groups(groups: Any, group_costs: Any, forecast: Forecast, method: Method) -> Groups:
+    """Groups of classes, listed or named, that together cover all classes, and what the test of each costs."""
+    if method not in ("greedy", "exact"):
+        raise InputError(
+            f"method is {method!r}: pass 'greedy' (by probability per cost) or 'exact' (small counts)."
+        )
+    names, listed = _listed_groups(groups)
+    if method == "exact" and len(names) > MOST_GROUPS:
+        raise InputError(
+            f"groups has {len(names)} entries: method='exact' takes at most {MOST_GROUPS}; use method='greedy'."
+        )
+    members = np.stack(
+        [_members(group, f"groups[{name!r}]", forecast) for name, group in zip(names, listed, strict=True)]
+    )
+    uncovered = ~members.any(axis=0)
+    if uncovered.any():
+        label = forecast.labels[int(np.argmax(uncovered))]
+        raise InputError(f"groups leave out class {label!r}: put every class into at least one group.")
+    return Groups(members, _group_costs(group_costs, names))
+
+
+def _labels_of(given: dict[str, Any], labels: Any) -> list[Any] | None:
+    """The labels as they were said, or as the first argument that carries names says them."""
+    named = [values for values in given.values() if hasattr(values, "keys")]
+    if labels is None and named:
+        labels = list(named[0].keys())
+    return None if labels is None else list(read_labels(labels))
+
+
+def _per_class(given: dict[str, Any], labels: list[Any] | None) -> dict[str, FloatArray]:
+    """All arguments in one shape, (K,)."""
+    arrays = {name: read_floats(_by_name(values, labels, name), name) for name, values in given.items()}
+    shapes = {array.shape for array in arrays.values()} - {()}
+    if labels is not None:
+        shapes.add((len(labels),))
+    if len(shapes) != 1 or len(shape := shapes.pop()) != 1 or shape[0] < 2:
+        said = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise InputError(
+            f"tests have the shapes {said}{'' if labels is None else f' and {len(labels)} labels'}: "
+            "give one number, or one for each class, and say how many classes (two at least) there are."
+        )
+    return {name: np.broadcast_to(array, shape) for name, array in arrays.items()}
+
+
+def _by_name(values: Any, names: Sequence[Any] | None, what: str) -> Any:
+    """Values that carry names (a mapping, a pandas series), in the order of the names; others as they are."""
+    if names is None or not hasattr(values, "keys"):
+        return values
+    given = dict(values.items())
+    listed = list(given.values())
+    return [listed[at] for at in match_names(list(given), names, f"the names of {what}")]
+
+
+def _check_tests(tests: Tests) -> None:
+    s, f, workup = tests.sensitivity, tests.false_positive_rate, tests.confirmatory_cost
+    labels = tests.labels
+    check_costs(tests.cost, "cost", labels)
+    _check_all((s > 0) & (s <= 1), s, "sensitivity", labels, "it must lie in (0, 1]")
+    _check_all(
+        (f >= 0) & (f < 1), f, "false_positive_rate", labels, "it must lie in [0, 1), as 1 - specificity does"
+    )
+    in_range = (workup >= 0) & (workup <= LARGEST)
+    _check_all(in_range, workup, "confirmatory_cost", labels, f"it must lie between 0 and {LARGEST:g}")
+    check_costs(tests.effective_cost, "effective cost (c + f C) / s", labels)
+
+
+def _check_all(good: Any, values: FloatArray, name: str, labels: Sequence[Any] | None, rule: str) -> None:
+    """Every class's value, or an error that names the first that is not."""
+    if not good.all():
+        at = int(np.argmin(good))
+        raise InputError(f"{name} of class {at if labels is None else labels[at]!r} is {values[at]:g}: {rule}.")
+
+
+def _listed_groups(groups: Any) -> tuple[Sequence[Any], list[Any]]:
+    if isinstance(groups, str) or not (hasattr(groups, "keys") or isinstance(groups, Sequence)) or not len(groups):
+        raise InputTypeError(
+            f"groups must list the classes of each group, [['a', 'b'], ['c']], or name them, "
+            f"{{'biopsy': ['a', 'b'], 'blood': ['c']}}, got {groups!r}."
+        )
+    return (list(groups), list(groups.values())) if hasattr(groups, "keys") else (range(len(groups)), list(groups))
+
+
+def _members(group: Any, name: str, forecast: Forecast) -> NDArray[np.bool_]:
+    """Which classes a group holds, (K,)."""
+    if isinstance(group, str) or not isinstance(group, (Collection, np.ndarray)) or not len(group):
+        raise InputTypeError(f"{name} must list at least one class label, got {group!r}.")
+    listed = list(group)
+    labels = np.empty(len(listed), dtype=object)
+    labels[:] = listed
+    try:
+        classes = read_truth(labels, forecast.labels, len(listed))
+    except InputError:
+        raise InputError(f"{name} is {listed}: every entry must be one of {list(forecast.labels)[:8]}.") from None
+    return np.isin(np.arange(forecast.n_classes), classes)
+
+
+def _group_costs(group_costs: Any, names: Sequence[Any]) -> FloatArray:
+    costs = read_floats(_by_name(group_costs, names, "group_costs"), "group_costs")
+    if costs.shape != (len(names),):
+        raise InputError(
+            f"group_costs has shape {costs.shape} but there are {len(names)} groups: pass one cost a group."
+        )
+    bad = out_of_range(costs)
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise InputError(
+            f"group_costs of group {names[at]!r} is {costs[at]:g}: "
+            f"it must be a positive number from {SMALLEST:g} to {LARGEST:g}."
+        )
+    return costs

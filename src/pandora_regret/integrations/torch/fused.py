@@ -1,0 +1,190 @@
+"""Loss and gradient from one pass: the forward writes the gradient, the backward only scales it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from pandora_regret.integrations.torch.pairs import loss_of_one_truth
+from pandora_regret.integrations.torch.reading import Reduction, blocks_of
+from pandora_regret.integrations.torch.spread import loss_of_spread_truth
+
+
+@dataclass(frozen=True)
+class Rule:
+    """All that turns logits and targets into a loss, but the costs."""
+
+    alpha: float
+    reduction: Reduction
+    label_smoothing: float
+    ignore_index: int
+
+
+def fused_loss(
+    logits: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None, rule: Rule
+) -> torch.Tensor:
+    """The reduced loss of rows (N, K), differentiable once."""
+    want_grad = torch.is_grad_enabled() and logits.requires_grad
+    loss: torch.Tensor = _Fused.apply(logits, target, costs, rule, want_grad)
+    return loss
+
+
+class _Fused(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        logits: torch.Tensor,
+        target: torch.Tensor,
+        costs: torch.Tensor | None,
+        rule: Rule,
+        want_grad: bool,
+    ) -> torch.Tensor:
+        scale = _scale_of(logits, target, rule)
+        # float16 waits for the backward: before a GradScaler's factor is known, gradients this small underflow.
+        early = want_grad and logits.dtype != torch.float16
+        losses, ctx.grad = _loss_rows(logits, target, costs, rule, scale, want_grad=early)
+        ctx.rule = rule
+        ctx.save_for_backward(logits, target, costs, scale)
+        return losses * scale if rule.reduction == "none" else losses.sum() * scale
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        with torch.no_grad():
+            if ctx.grad is None:
+                grad = _computed_now(ctx, grad_outputs[0])
+            else:
+                grad = _scaled(ctx.grad, grad_outputs[0])
+        ctx.grad = None  # handed over: a second backward computes its own
+        if torch.is_grad_enabled():
+            grad = _NoSecondDerivative.apply(grad, ctx.saved_tensors[0], grad_outputs[0])
+        return grad, None, None, None, None
+
+
+class _NoSecondDerivative(torch.autograd.Function):
+    """The gradient of the loss, as a tensor that says so when it is differentiated in turn."""
+
+    @staticmethod
+    def forward(ctx: Any, grad: torch.Tensor, *made_from: torch.Tensor) -> torch.Tensor:
+        return grad.view_as(grad)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise RuntimeError(
+            "PandoraLoss has no second derivative: its gradient is computed ahead, in the forward pass, and cannot "
+            "be differentiated; use pandora_regret.kernels.array_api.pandora_regret where you need one."
+        )
+
+
+def _scale_of(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
+    """What a row's loss is multiplied by, as a tensor: how many rows count is known on the device only."""
+    scale = torch.full((), 1 / (3 * (logits.shape[1] - 1)), dtype=precision_of(logits), device=logits.device)
+    if rule.reduction != "mean":
+        return scale
+    return scale / (len(target) if target.ndim == 2 else (target != rule.ignore_index).sum())
+
+
+def _scaled(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
+    if factor.ndim:
+        return grad.mul_(factor[:, None])
+    kernels = _kernels_for(grad)
+    return grad.mul_(factor) if kernels is None else kernels.scale_(grad, factor)
+
+
+def _computed_now(ctx: Any, factor: torch.Tensor) -> torch.Tensor:
+    """The gradient at its final size; where every row has its own factor, first at the size of the largest."""
+    logits, target, costs, scale = ctx.saved_tensors
+    peak = factor.abs().amax() if factor.ndim and len(factor) else factor.sum()
+    grad = _loss_rows(logits, target, costs, ctx.rule, scale * peak, want_grad=True)[1]
+    assert grad is not None
+    return grad.mul_((factor / peak).nan_to_num(0.0)[:, None]) if factor.ndim else grad
+
+
+def _loss_rows(
+    logits: torch.Tensor,
+    target: torch.Tensor,
+    costs: torch.Tensor | None,
+    rule: Rule,
+    scale: torch.Tensor,
+    *,
+    want_grad: bool,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """``sum_j C_j L_alpha(q_i / q_j)`` of every row, (N,), and `scale` times its gradient, (N, K)."""
+    kernels = _kernels_for(logits)
+    if kernels is None or target.ndim == 2 or rule.label_smoothing:
+        return _by_torch(logits, target, costs, rule, scale, want_grad=want_grad)
+    rows: tuple[torch.Tensor, torch.Tensor | None] = kernels.beta_loss_rows(
+        logits,
+        target,
+        alpha=rule.alpha,
+        costs=costs,
+        ignore_index=rule.ignore_index,
+        scale=scale,
+        want_grad=want_grad,
+    )
+    return rows
+
+
+def _by_torch(
+    logits: torch.Tensor,
+    target: torch.Tensor,
+    costs: torch.Tensor | None,
+    rule: Rule,
+    scale: torch.Tensor,
+    *,
+    want_grad: bool,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """A block of rows at a time, so that temporaries stay small."""
+    losses = torch.empty(len(logits), dtype=scale.dtype, device=logits.device)
+    grad = torch.empty(logits.shape, dtype=logits.dtype, device=logits.device) if want_grad else None
+    for rows in blocks_of(logits):
+        block = logits[rows].to(scale.dtype)
+        losses[rows], slope = _block(block, target[rows], costs, rule, want_grad=want_grad)
+        if grad is not None and slope is not None:
+            grad[rows] = slope.mul_(scale)
+    return losses, grad
+
+
+def _block(
+    logits: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None, rule: Rule, *, want_grad: bool
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Losses and gradients of a few rows; those of ignored rows are zero, whatever their logits are."""
+    if target.ndim == 2:
+        truth = target.to(logits.dtype).lerp(_evenly(logits), rule.label_smoothing)
+        return loss_of_spread_truth(logits, truth, rule.alpha, costs, want_grad=want_grad)
+    kept = target != rule.ignore_index
+    target = target.where(kept, 0)
+    if rule.label_smoothing:
+        sure = torch.zeros_like(logits).scatter_(1, target[:, None], 1.0)
+        truth = sure.lerp_(_evenly(logits), rule.label_smoothing)
+        losses, grad = loss_of_spread_truth(logits, truth, rule.alpha, costs, want_grad=want_grad)
+    else:
+        losses, grad = loss_of_one_truth(logits, target, rule.alpha, costs, want_grad=want_grad)
+    return losses.where(kept, 0.0), None if grad is None else grad.where(kept[:, None], 0.0)
+
+
+def _evenly(logits: torch.Tensor) -> torch.Tensor:
+    return torch.full_like(logits[:1], 1 / logits.shape[1])
+
+
+def precision_of(logits: torch.Tensor) -> torch.dtype:
+    """What is computed in, and returned: half precision is too coarse for sums."""
+    return torch.float64 if logits.dtype == torch.float64 else torch.float32
+
+
+def _kernels_for(tensor: torch.Tensor) -> ModuleType | None:
+    """The Triton kernels, where the device runs them and the precision is theirs."""
+    return _triton_kernels() if tensor.is_cuda and tensor.dtype != torch.float64 else None
+
+
+@cache
+def _triton_kernels() -> ModuleType | None:
+    if find_spec("triton") is None:
+        return None
+    from pandora_regret.kernels import gpu
+
+    return gpu

@@ -1,0 +1,82 @@
+"""The loss as a module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from pandora_regret.inputs import read_alpha
+from pandora_regret.integrations.torch.functional import pandora_loss
+from pandora_regret.integrations.torch.reading import Costs, Reduction, read_reduction, read_smoothing
+from pandora_regret.integrations.torch.schedule import AlphaSchedule
+
+
+class PandoraLoss(torch.nn.Module):
+    """Pandora's Regret as a training loss, a drop-in for `torch.nn.CrossEntropyLoss`.
+
+    The loss of a row is ``1 / (3 (K - 1)) sum_j C_j L_alpha(q_i / q_j)``: without costs, exactly
+    ``pandora_regret(target, logits, alpha=alpha, logits=True)``. It needs no softmax, so that loss and gradient
+    come from one pass over the logits.
+
+    Parameters
+    ----------
+    alpha
+        From 0 to inf, or an `AlphaSchedule`. At 0 the loss is convex in the logits and does not saturate, which is
+        what makes training from scratch work; at inf it has no gradient.
+    costs
+        What a test of each class costs at most, the base costs C_k, shape (K,); all 1 unless given.
+    reduction
+        "mean" over the rows that are not ignored, "sum", or "none" for one value a row.
+    label_smoothing
+        The share of each row's target that is spread evenly over all classes, in [0, 1].
+    ignore_index
+        Rows with this class as their target add neither loss nor gradient.
+
+    Shapes are those of `torch.nn.CrossEntropyLoss`: logits (K,), (N, K) or (N, K, d1, ...), where -inf marks an
+    impossible class; targets are class numbers, without the dimension K, or probabilities, with it. Half precision
+    is computed, and the loss returned, in float32. A second derivative is refused.
+
+    Examples
+    --------
+    >>> logits = torch.tensor([[2.0, 1.0, 0.0], [0.0, 0.0, 0.0]], requires_grad=True)
+    >>> loss = PandoraLoss()(logits, torch.tensor([0, 2]))
+    >>> loss.backward()
+    >>> round(loss.item(), 6), logits.grad[1].tolist()
+    (0.179471, [0.1666666716337204, 0.1666666716337204, -0.3333333432674408])
+    """
+
+    def __init__(
+        self,
+        alpha: float | AlphaSchedule = 1.0,
+        costs: Any = None,
+        reduction: Reduction = "mean",
+        label_smoothing: float = 0.0,
+        ignore_index: int = -100,
+    ) -> None:
+        super().__init__()
+        read_alpha(alpha)
+        self.alpha = alpha
+        self.reduction = read_reduction(reduction)
+        self.label_smoothing = read_smoothing(label_smoothing)
+        self.ignore_index = ignore_index
+        self.costs = None if costs is None else Costs(costs)
+
+    def forward(self, logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """The loss of a batch."""
+        return pandora_loss(
+            logits,
+            target,
+            alpha=self.alpha,
+            costs=self.costs,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+            ignore_index=self.ignore_index,
+        )
+
+    def extra_repr(self) -> str:
+        """What the loss was built from."""
+        return (
+            f"alpha={self.alpha}, costs={self.costs}, reduction={self.reduction!r}, "
+            f"label_smoothing={self.label_smoothing}, ignore_index={self.ignore_index}"
+        )

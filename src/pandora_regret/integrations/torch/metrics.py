@@ -1,0 +1,226 @@
+"""Pandora's Regret as torchmetrics metrics: two sums each, so that no process ever sends more than two numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+from zlib import crc32
+
+import torch
+
+try:
+    from torchmetrics import Metric
+except ModuleNotFoundError:
+    raise ImportError(
+        "the metrics of pandora_regret.integrations.torch need torchmetrics: pip install 'pandora-regret[torch]'"
+    ) from None
+
+from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
+from pandora_regret.inputs.tables import check_logits, check_probabilities
+from pandora_regret.integrations.torch.reading import Costs, blocks_of, check_classes, costs_beside, read_rows
+from pandora_regret.kernels.array_api import search_cost, total_loss
+from pandora_regret.priors import Beta, Uniform
+
+
+class MeanOfRows(Metric):
+    """The weighted mean of a score of every instance, computed and summed in float64."""
+
+    is_differentiable = False  # the loss is for that
+    higher_is_better = False
+    full_state_update = False
+    plot_lower_bound = 0.0
+
+    weight: torch.Tensor
+
+    def __init__(
+        self, num_classes: int, alpha: float, costs: Any, logits: bool, validate_args: bool, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.num_classes = read_count(num_classes, "num_classes", least=2)
+        self.alpha, self.logits, self.validate_args = read_alpha(alpha), logits, validate_args
+        self.costs = None if costs is None else Costs(costs)
+        costs_beside(self.costs, torch.empty(0, self.num_classes))  # an error now, not at the first update
+        self._total = f"total_{self._fingerprint():08x}"
+        for name in (self._total, "weight"):
+            self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+
+    def _fingerprint(self) -> int:
+        """A MetricCollection takes metrics for one whose states agree in name and, once, in value.
+
+        On equal forecasts scores of every alpha agree, so the name of the sum says which score it is of.
+        """
+        costs = None if self.costs is None else self.costs.values.tolist()
+        return crc32(repr((type(self).__name__, self.alpha, costs, self.logits)).encode())
+
+    def _rows(self, values: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None) -> torch.Tensor:
+        """The score of every row of a block in float64, (n,)."""
+        raise NotImplementedError
+
+    def update(
+        self, preds: torch.Tensor, target: torch.Tensor, sample_weight: torch.Tensor | None = None
+    ) -> None:
+        """Add forecasts (N, K) or (N, K, d1, ...) of true classes (N,) or (N, d1, ...), of weights like those."""
+        if target.is_floating_point():
+            raise InputTypeError(f"target has dtype {target.dtype}: pass class numbers, int64.")
+        values, truth, shape = read_rows(preds.detach(), target, "preds")
+        if values.shape[1] != self.num_classes:
+            raise InputError(f"preds has {values.shape[1]} classes but num_classes is {self.num_classes}.")
+        weights = _read_weights(sample_weight, shape, values)
+        if self.validate_args:
+            _check_values(values, truth, weights, self.logits)
+        self._add(values, truth, weights)
+
+    def _add(self, values: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor) -> None:
+        total, weight = getattr(self, self._total), self.weight
+        for rows in blocks_of(values):
+            block = values[rows].double()
+            scores = self._rows(block, truth[rows], costs_beside(self.costs, block))
+            total = total + torch.where(weights[rows] > 0, weights[rows] * scores, 0.0).sum()
+            weight = weight + weights[rows].sum()
+        setattr(self, self._total, total)  # not in place: a sum begun in inference mode could not be added to
+        self.weight = weight
+
+    def compute(self) -> torch.Tensor:
+        """The weighted mean so far."""
+        total: torch.Tensor = getattr(self, self._total)
+        return total / self.weight
+
+
+class PandoraRegret(MeanOfRows):
+    """Pandora's Regret of a stream of batches, `pandora_regret.pandora_regret`: lower is better.
+
+    Parameters
+    ----------
+    num_classes
+        K.
+    alpha
+        From 0 to inf; 1 is Pandora's Regret.
+    costs
+        Base costs of the classes, shape (K,), as in `PandoraLoss`.
+    logits
+        Whether forecasts are logits; probabilities unless said so.
+    validate_args
+        Whether to check values, not only shapes. Where forecasts live on an accelerator, this waits for it.
+    **kwargs
+        Those of `torchmetrics.Metric`.
+
+    Examples
+    --------
+    >>> metric = PandoraRegret(num_classes=3)
+    >>> metric.update(torch.tensor([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]), torch.tensor([0, 1]))
+    >>> metric.compute()
+    tensor(0.2917, dtype=torch.float64)
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        alpha: float = 1.0,
+        costs: Any = None,
+        logits: bool = False,
+        validate_args: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(num_classes, alpha, costs, logits, validate_args, **kwargs)
+
+    def _rows(self, values: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None) -> torch.Tensor:
+        losses = total_loss(target, values, torch, self.alpha, costs=costs, logits=self.logits)
+        return losses / (3 * (self.num_classes - 1))  # type: ignore[no-any-return]
+
+
+class ExpectedSearchCost(MeanOfRows):
+    """What the optimal search costs on a stream of batches, `pandora_regret.expected_search_cost`.
+
+    Parameters
+    ----------
+    prior
+        The distribution of unit costs, one of the Beta family, such as `Beta(0.5)`; `Uniform()` unless given.
+    costs
+        Base costs C_k, shape (K,); all 1 unless given.
+    typical_costs
+        Mean costs ``C_k E[u_k]`` instead of base costs.
+
+    Other parameters as in `PandoraRegret`.
+
+    Examples
+    --------
+    >>> metric = ExpectedSearchCost(num_classes=3, typical_costs=[100, 200, 300])
+    >>> metric.update(torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([0]))
+    >>> metric.compute()
+    tensor(106.9444, dtype=torch.float64)
+    """
+
+    plot_lower_bound = None
+
+    def __init__(
+        self,
+        num_classes: int,
+        prior: Beta | None = None,
+        costs: Any = None,
+        typical_costs: Any = None,
+        logits: bool = False,
+        validate_args: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        prior = _read_prior(prior)
+        super().__init__(
+            num_classes, prior.alpha, _base_costs(costs, typical_costs, prior), logits, validate_args, **kwargs
+        )
+        self.prior = prior
+
+    def _rows(self, values: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None) -> torch.Tensor:
+        return search_cost(target, values, torch, self.prior, costs=costs, logits=self.logits)  # type: ignore[no-any-return]
+
+
+def _read_prior(prior: Any) -> Beta:
+    if prior is None:
+        return Uniform()
+    if not isinstance(prior, Beta):
+        raise InputTypeError(f"prior must be of the Beta family, such as Uniform() or Beta(0.5), got {prior!r}.")
+    if prior.alpha == 0:
+        raise InputError("prior Beta(0) has mean cost 0, so every search is free: use PandoraRegret(..., alpha=0).")
+    return prior
+
+
+def _base_costs(costs: Any, typical_costs: Any, prior: Beta) -> Any:
+    if typical_costs is None:
+        return costs
+    if costs is not None:
+        raise InputError("both costs and typical_costs are given: pass base costs or mean costs, not both.")
+    return Costs(typical_costs).values / prior.mean
+
+
+def _read_weights(sample_weight: Any, shape: torch.Size, values: torch.Tensor) -> torch.Tensor:
+    """One weight a row in float64, all 1 unless given."""
+    if sample_weight is None:
+        return torch.ones(len(values), dtype=torch.float64, device=values.device)
+    weights = torch.as_tensor(sample_weight, dtype=torch.float64, device=values.device)
+    if weights.shape != shape:
+        raise InputError(
+            f"sample_weight has shape {tuple(weights.shape)}: pass one weight an instance, shape {tuple(shape)}."
+        )
+    return weights.reshape(-1)
+
+
+def _check_values(values: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor, logits: bool) -> None:
+    """One question to the device; only a wrong answer is looked into."""
+    tolerance = 1e-2 if values.element_size() == 2 else torch.finfo(values.dtype).eps ** 0.5
+    if logits:
+        good = values.amax(dim=1).isfinite()
+    else:
+        good = ((values.sum(dim=1) - 1).abs() <= tolerance) & (values.amin(dim=1) >= 0)
+    good &= (truth >= 0) & (truth < values.shape[1]) & (weights >= 0) & weights.isfinite()
+    if not good.all():
+        _fail(values, truth, weights, logits, tolerance)
+
+
+def _fail(
+    values: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor, logits: bool, tolerance: float
+) -> None:
+    check_classes(truth, values.shape[1])
+    table = values.double().cpu().numpy()
+    if logits:
+        check_logits(table, "preds")
+    else:
+        check_probabilities(table, "preds", tolerance)
+    row = int((~((weights >= 0) & weights.isfinite())).int().argmax())
+    raise InputError(f"sample_weight row {row} is {float(weights[row]):g}: it must be 0 or a positive finite number.")

@@ -1,0 +1,148 @@
+"""The door for tensors: logits, targets and costs become rows; what would make the device wait is not checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, get_args
+
+import torch
+
+from pandora_regret.inputs import FloatArray, InputError, InputTypeError
+from pandora_regret.inputs.costs import check_costs
+from pandora_regret.inputs.numbers import read_floats, read_number
+
+Reduction = Literal["mean", "sum", "none"]
+
+LEAST_COST, LARGEST_COST = 1e-30, 1e30  # so that costs, and sums of many of them, fit float32
+CPU_BLOCK, DEVICE_BLOCK = 1 << 18, 1 << 24  # numbers at a time: what a cache holds; what keeps a device busy
+
+
+class Rows(NamedTuple):
+    """Logits or probabilities and targets, past the door."""
+
+    values: torch.Tensor  # (N, K) floating point
+    target: torch.Tensor  # (N,) int64, or (N, K) floating point
+    shape: torch.Size  # of one value an instance
+
+
+def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") -> Rows:
+    """One row an instance, whatever the shape; the dimension of classes is the second, or the only one."""
+    if not values.is_floating_point():
+        raise InputTypeError(f"{name} has dtype {values.dtype}: pass floating point, as in {name}.float().")
+    class_dim = min(1, values.ndim - 1)
+    if values.ndim == 0 or values.shape[class_dim] < 2:
+        raise InputError(
+            f"{name} has shape {tuple(values.shape)}: "
+            "pass (K,), (N, K) or (N, K, d1, ...) with at least two classes, K."
+        )
+    shape = values.shape[:class_dim] + values.shape[class_dim + 1 :]
+    soft = target.is_floating_point()
+    _check_target(target, values, values.shape if soft else shape, name)
+    target = _flat(target, class_dim) if soft else target.reshape(-1).long()
+    return Rows(_flat(values, class_dim), target, shape)
+
+
+def _flat(table: torch.Tensor, class_dim: int) -> torch.Tensor:
+    return table.movedim(class_dim, -1).reshape(-1, table.shape[class_dim])
+
+
+def _check_target(target: torch.Tensor, values: torch.Tensor, shape: torch.Size, name: str) -> None:
+    if target.is_complex() or target.dtype == torch.bool:
+        raise InputTypeError(f"target has dtype {target.dtype}: pass class numbers (int64), or probabilities.")
+    if target.shape != shape:
+        kind = "probabilities" if target.is_floating_point() else "class numbers"
+        raise InputError(
+            f"target has shape {tuple(target.shape)} but {name} has shape {tuple(values.shape)}: "
+            f"a target of {kind} must have shape {tuple(shape)}."
+        )
+    if target.device != values.device:
+        raise InputError(f"target is on {target.device} but {name} is on {values.device}: move one to the other.")
+
+
+def blocks_of(values: torch.Tensor) -> Iterator[slice]:
+    """Consecutive rows, few enough at a time that temporaries stay small."""
+    step = max(1, (CPU_BLOCK if values.device.type == "cpu" else DEVICE_BLOCK) // values.shape[1])
+    return (slice(start, start + step) for start in range(0, len(values), step))
+
+
+def check_classes(target: torch.Tensor, n_classes: int, ignore_index: int | None = None) -> None:
+    """Every target a class, or an error that names the first that is not."""
+    bad = (target < 0) | (target >= n_classes)
+    bad = bad if ignore_index is None else bad & (target != ignore_index)
+    if bad.any():
+        row = int(bad.int().argmax())
+        unless = "" if ignore_index is None else f", or {ignore_index} (ignore_index) for a row to leave out"
+        raise InputError(f"target row {row} is {int(target[row])}: pass a class from 0 to {n_classes - 1}{unless}.")
+
+
+def refuse_gradient(tensor: Any, name: str) -> None:
+    """A gradient that would be lost in silence."""
+    if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
+        raise InputError(f"{name} requires a gradient, but only logits get one: pass {name}.detach().")
+
+
+def read_reduction(reduction: str) -> Reduction:
+    """One of PyTorch's three."""
+    if reduction not in get_args(Reduction):
+        raise InputError(f"reduction is {reduction!r}: it must be one of {get_args(Reduction)}.")
+    return reduction  # type: ignore[return-value]
+
+
+def read_smoothing(label_smoothing: float) -> float:
+    """A share, from 0 to 1."""
+    share = read_number(label_smoothing, "label_smoothing")
+    if not 0 <= share <= 1:
+        raise InputError(f"label_smoothing is {share:g}: it must lie in [0, 1].")
+    return share
+
+
+class Costs:
+    """Costs of the classes, checked once, and their copies beside the logits they have met.
+
+    They are not a module's buffer, as ``module.half()`` would round them.
+    """
+
+    def __init__(self, costs: Any) -> None:
+        refuse_gradient(costs, "costs")
+        self.values = torch.from_numpy(_read_costs(costs))
+        self._copies: dict[tuple[torch.device, torch.dtype], torch.Tensor] = {}
+
+    def beside(self, values: torch.Tensor) -> torch.Tensor:
+        """A copy on the device and in the precision of the values."""
+        key = (values.device, values.dtype)
+        if key not in self._copies:
+            self._copies[key] = self.values.to(*key)
+        return self._copies[key]
+
+    def __repr__(self) -> str:
+        return f"<{len(self.values)} costs>"
+
+
+def _read_costs(costs: Any) -> FloatArray:
+    if isinstance(costs, torch.Tensor):
+        costs = costs.double().cpu().numpy()
+    array = check_costs(read_floats(costs, "costs"), "costs")
+    if array.ndim != 1:
+        raise InputError(f"costs has shape {array.shape}: pass one cost a class, shape (K,).")
+    if array.min() < LEAST_COST or array.max() > LARGEST_COST:
+        raise InputError(
+            f"costs go from {array.min():g} to {array.max():g}: in float32 they must lie between {LEAST_COST:g} "
+            f"and {LARGEST_COST:g}; count them in another unit."
+        )
+    return array
+
+
+def costs_beside(costs: Any, values: torch.Tensor) -> torch.Tensor | None:
+    """Costs on the device and in the precision of the values; what lives on an accelerator is not checked."""
+    if costs is None:
+        return None
+    if isinstance(costs, torch.Tensor) and costs.device.type != "cpu":
+        refuse_gradient(costs, "costs")
+        table = costs.to(values)
+    else:
+        table = (costs if isinstance(costs, Costs) else Costs(costs)).beside(values)
+    if table.shape != values.shape[1:]:
+        raise InputError(
+            f"costs has shape {tuple(table.shape)} but there are {values.shape[1]} classes: pass one cost a class."
+        )
+    return table

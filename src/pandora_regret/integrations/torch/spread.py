@@ -1,0 +1,106 @@
+"""Rows whose truth is spread over the classes (soft targets, label smoothing), in O(K log K) a row.
+
+With merits ``q_k = p_k / C_k`` in falling order, the loss of a class sums a falling exponential over the classes
+above it, and another over those below. Such sums grow by doubling: what a class has gathered from its d nearest
+neighbours, it passes on to the class d places further, shrunk by the quotient of their merits. Every term is
+positive and every factor at most 1, so that nothing cancels or overflows, at any alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch.nn.functional import pad
+
+from pandora_regret.integrations.torch.pairs import log_gap
+from pandora_regret.kernels.array_api import LARGEST_ALPHA, power, rise
+
+
+class Ladder(NamedTuple):
+    """The classes of every row in falling order of merit."""
+
+    order: torch.Tensor  # (n, K) which class stands where
+    logits: torch.Tensor  # (n, K)
+    costs: torch.Tensor  # (n, K)
+    log_costs: torch.Tensor | None  # (n, K); None where all costs are 1
+
+    def distances(self) -> Iterator[int]:
+        """1, 2, 4, ... below K."""
+        return (1 << bit for bit in range((self.logits.shape[1] - 1).bit_length()))
+
+    def drop(self, distance: int) -> torch.Tensor:
+        """``ln(q_b / q_a) <= 0`` of each class b to the class a that stands `distance` places above it."""
+        drop = log_gap(self.logits[:, distance:], self.logits[:, :-distance])
+        if self.log_costs is not None:
+            drop += self.log_costs[:, :-distance] - self.log_costs[:, distance:]
+        return drop.clamp_(max=0.0)
+
+
+def loss_of_spread_truth(
+    logits: torch.Tensor, truth: torch.Tensor, alpha: float, costs: torch.Tensor | None, *, want_grad: bool
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """``sum_i truth_i sum_j C_j L_alpha(q_i / q_j)`` of every row, (n,), and its gradient in the logits, (n, K).
+
+    An impossible class, of logit -inf, has gradient 0.
+    """
+    ladder = _descend(logits, costs)
+    truth = truth.gather(1, ladder.order)
+    behind = _from_below(ladder, ladder.costs, alpha + 1)
+    losses = _from_rivals_ahead(ladder, alpha) + behind
+    total = torch.where(truth == 0, 0.0, truth * losses).sum(dim=1)  # an infinite loss of no weight counts 0
+    if not want_grad:
+        return total, None
+    slopes = _slopes(ladder, truth, behind, alpha).masked_fill_(ladder.logits == -torch.inf, 0.0)
+    return total, torch.empty_like(slopes).scatter_(1, ladder.order, slopes)
+
+
+def _descend(logits: torch.Tensor, costs: torch.Tensor | None) -> Ladder:
+    """Sort; among the impossible classes the cheapest comes first."""
+    if costs is None:
+        values, order = logits.sort(dim=1, descending=True)
+        return Ladder(order, values, torch.ones_like(values), None)
+    cheapest = costs.argsort()
+    merit = logits - logits.amax(dim=1, keepdim=True) - costs.log()
+    order = cheapest[merit[:, cheapest].argsort(dim=1, descending=True, stable=True)]
+    return Ladder(order, logits.gather(1, order), costs[order], costs.log()[order])
+
+
+def _from_rivals_ahead(ladder: Ladder, alpha: float) -> torch.Tensor:
+    """``sum_j C_j [1 + (1 + 1/alpha)(1 - r^alpha)]`` over the classes j above each, (n, K).
+
+    With ``W = sum_j C_j`` and ``R = sum_j C_j rise(r)``, a drop by x turns R into ``e^(alpha x) R + rise(x) W``.
+    """
+    cost, risen = ladder.costs.clone(), torch.zeros_like(ladder.costs)
+    for d in ladder.distances():
+        drop = ladder.drop(d)
+        risen[:, d:] += power(drop, alpha, torch) * risen[:, :-d] + rise(drop, alpha, torch) * cost[:, :-d]
+        cost[:, d:] = cost[:, d:] + cost[:, :-d]
+    risen[:, 1:] += cost[:, :-1]
+    return risen
+
+
+def _from_above(ladder: Ladder, weights: torch.Tensor, exponent: float) -> torch.Tensor:
+    """``sum_j weight_j (q_i / q_j)^exponent`` over the classes j above each i, (n, K)."""
+    total = weights.clone()
+    for d in ladder.distances():
+        total[:, d:] += power(ladder.drop(d), exponent, torch) * total[:, :-d]
+    return pad(power(ladder.drop(1), exponent, torch) * total[:, :-1], (1, 0))
+
+
+def _from_below(ladder: Ladder, weights: torch.Tensor, exponent: float) -> torch.Tensor:
+    """``sum_j weight_j (q_j / q_i)^exponent`` over the classes j below each i, (n, K)."""
+    total = weights.clone()
+    for d in ladder.distances():
+        total[:, :-d] += power(ladder.drop(d), exponent, torch) * total[:, d:]
+    return pad(power(ladder.drop(1), exponent, torch) * total[:, 1:], (0, 1))
+
+
+def _slopes(ladder: Ladder, truth: torch.Tensor, behind: torch.Tensor, alpha: float) -> torch.Tensor:
+    """What each class is pushed up as a rival of the others, less what it is pulled down as the truth, (n, K)."""
+    if alpha > LARGEST_ALPHA:
+        return torch.zeros_like(truth)
+    pushed = _from_above(ladder, truth, alpha + 1) + _from_below(ladder, truth, alpha)
+    pulled = _from_above(ladder, ladder.costs, alpha) + behind
+    return (alpha + 1) * (ladder.costs * pushed - truth * pulled)

@@ -1,0 +1,413 @@
+"""The paper's statements about log loss and top-1 measures, each against an independent computation."""
+
+from fractions import Fraction
+from itertools import pairwise, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import dblquad, quad
+from scipy.stats import beta
+from sklearn.datasets import load_wine
+from sklearn.metrics import accuracy_score, f1_score
+from sklearn.model_selection import cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+
+from pandora_regret import InputError, InputTypeError, pandora_regret
+from pandora_regret.decisions import (
+    ClassCounts,
+    fixed_order_baseline,
+    fixed_order_costs,
+    fixed_order_regrets,
+    fixed_order_residuals,
+    macro_f1_decision,
+    macro_f1_gains,
+    parallel_costs,
+    single_shot_cost,
+)
+
+P = np.array([0.4, 0.3, 0.25, 0.05])
+K = len(P)
+ORDERS = list(permutations(range(K)))
+
+
+def integral(function, *jumps, upper=1.0):
+    """Over (0, upper), split where the integrand jumps."""
+    edges = [0.0, *sorted(jump for jump in jumps if 0 < jump < upper), upper]
+    return sum(quad(function, a, b, epsabs=1e-12)[0] for a, b in pairwise(edges))
+
+
+def step_loss(h, c, is_truth):
+    """The realised loss of one step: act where h >= c at cost c, or pass over the truth at cost 1."""
+    return c * (h >= c) + 1.0 * (is_truth and h < c)
+
+
+def step_regret(h, c, is_truth):
+    return step_loss(h, c, is_truth) - c * is_truth
+
+
+def hazards(order):
+    """h_t, from the definition."""
+    return [P[order[t]] / P[list(order[t:])].sum() for t in range(K)]
+
+
+def density(c, cheap=1.0, dear=1.0):
+    return cheap / c + dear / (1 - c)
+
+
+def regrets_by_quadrature(order, truth, **weights):
+    m, h = order.index(truth), hazards(order)
+    steps = [
+        integral(lambda c, t=t: step_regret(h[t], c, t == m) * density(c, **weights), h[t]) for t in range(m + 1)
+    ]
+    return np.pad(steps, (0, K - 1 - m))
+
+
+# Log loss as parallel decisions
+
+
+@pytest.mark.parametrize("p", P)
+def test_thm_logloss_structure_the_best_policy_treats_where_p_over_c_exceeds_1(p):
+    def cost(threshold):  # expected over the label, and over costs of density 1/c
+        return integral(lambda c: (c if c < threshold else p) / c, threshold)
+
+    thresholds = p * np.array([0.5, 0.9, 0.99, 1.01, 1.1, 2.0])
+    assert all(cost(p) < cost(t) for t in thresholds)
+
+
+@pytest.mark.parametrize("truth", range(K))
+def test_thm_cost_amnesia_parallel(truth):
+    def realised(k, c):
+        return c if P[k] / c > 1 else float(k == truth)
+
+    by_quadrature = [integral(lambda c, k=k: realised(k, c) / c, P[k]) for k in range(K)]
+    costs = parallel_costs([truth], [P])[0]
+    assert_allclose(costs, by_quadrature, rtol=1e-9)
+    assert_allclose(costs.sum(), 1 - np.log(P[truth]), rtol=1e-13)
+
+
+def test_treatment_costs_sum_to_1_regardless_of_the_prediction():
+    rows = np.random.default_rng(0).dirichlet(np.ones(K), 50)
+    truth = np.arange(50) % K
+    undertreatment = -np.log(rows[np.arange(50), truth])
+    assert_allclose(parallel_costs(truth, rows).sum(axis=1) - undertreatment, 1.0, rtol=1e-12)
+
+
+# Log loss as search in a fixed order
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_thm_cost_amnesia_every_step_matches_its_integral(order):
+    for truth in range(K):
+        assert_allclose(
+            fixed_order_regrets([truth], [P], order)[0], regrets_by_quadrature(order, truth), rtol=1e-8, atol=1e-12
+        )
+
+
+def test_thm_sequential_logloss_telescopes_to_minus_ln_p_for_every_order():
+    rng = np.random.default_rng(1)
+    rows, truth = rng.dirichlet(np.ones(7), 200), rng.integers(7, size=200)
+    orders = rng.permuted(np.tile(np.arange(7), (200, 1)), axis=1)
+    log_loss = -np.log(rows[np.arange(200), truth])
+    assert_allclose(fixed_order_regrets(truth, rows, orders).sum(axis=1), log_loss, rtol=1e-12)
+
+
+def test_only_the_truths_step_is_undertreated_and_no_step_follows_it():
+    steps = fixed_order_regrets([2], [P], [1, 2, 0, 3])[0]
+    assert_allclose(steps, [-np.log(0.7), -np.log(0.25 / 0.7), 0.0, 0.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2), (2, 0, 3, 1)])
+@pytest.mark.parametrize("epsilon", [1e-2, 1e-4])
+def test_remark_raw_cost_formulation(order, epsilon):
+    h = hazards(order)
+    for truth in range(K):
+        m = order.index(truth)
+        costs = fixed_order_costs([truth], [P], order, epsilon=epsilon)[0]
+        by_quadrature = [
+            integral(lambda c, t=t: step_loss(h[t], c, t == m) * density(c), h[t], upper=1 - epsilon)  # noqa: B023
+            for t in range(m + 1)
+        ]
+        assert_allclose(costs[: m + 1], by_quadrature, rtol=1e-9)
+        excess = costs.sum() - (np.log(1 - epsilon) - np.log(epsilon))
+        assert 0 <= excess + np.log(P[truth]) + 1e-12 <= 1.01 * epsilon + 1e-12  # the limit is -ln p_i
+        if m < K - 1:  # then no h_t exceeds 1 - epsilon, and the limit is attained
+            assert_allclose(excess, -np.log(P[truth]), rtol=1e-12)
+
+
+def test_the_baseline_of_raw_costs_diverges():
+    assert_allclose(fixed_order_baseline(0.25), np.log(3))
+    assert fixed_order_baseline(1e-12) > fixed_order_baseline(1e-6) > 13
+
+
+@pytest.mark.parametrize(("cheap", "dear"), [(3.0, 1.0), (0.5, 2.0), (1.0, 1.0)])
+def test_rmk_haldane_critical_steps_and_residuals(cheap, dear):
+    weights = {"cheap": cheap, "dear": dear}
+    for order in ORDERS[::5]:
+        for truth in range(K):
+            steps = fixed_order_regrets([truth], [P], order, **weights)[0]
+            assert_allclose(steps, regrets_by_quadrature(order, truth, **weights), rtol=1e-8, atol=1e-10)
+            m, h = order.index(truth), np.array(hazards(order))
+            assert_allclose(steps[:m], (cheap - dear) * h[:m] - dear * np.log(1 - h[:m]), rtol=1e-12)
+            residual = fixed_order_residuals([truth], [P], order, **weights)[0]
+            assert_allclose(residual[:m], (cheap - dear) * h[:m], rtol=1e-12)
+            haldane = fixed_order_regrets([truth], [P], order)[0]
+            assert_allclose(steps, dear * haldane + residual, rtol=1e-12, atol=1e-14)
+
+
+def totals(truth, orders, **weights):
+    return np.array([fixed_order_regrets([truth], [P], order, **weights).sum() for order in orders])
+
+
+def test_rmk_haldane_critical_is_the_unique_knife_edge():
+    assert np.ptp(totals(3, ORDERS)) < 1e-12
+    for weights in ({"cheap": 1.01, "dear": 1.0}, {"cheap": 1.0, "dear": 1.01}):
+        assert np.ptp(totals(3, ORDERS, **weights)) > 1e-3
+
+
+@pytest.mark.parametrize(("cheap", "dear", "best_start"), [(2.0, 1.0, (2, 1, 0)), (1.0, 2.0, (0, 1, 2))])
+def test_rmk_haldane_critical_false_steps_reward_unlikely_first_where_cheap_outweighs_dear(
+    cheap, dear, best_start
+):
+    """As the remark says: among the classes tested before the truth, by the steps at false classes."""
+    truth_last = [order for order in ORDERS if order[-1] == 3]
+    false_steps = [
+        fixed_order_regrets([3], [P], order, cheap=cheap, dear=dear)[0, :-1].sum() for order in truth_last
+    ]
+    assert truth_last[int(np.argmin(false_steps))][:3] == best_start
+
+
+@pytest.mark.parametrize(("cheap", "dear", "best"), [(2.0, 1.0, (0, 1, 2, 3)), (1.0, 2.0, (3, 2, 1, 0))])
+def test_rmk_haldane_critical_the_whole_regret_rewards_the_opposite_order(cheap, dear, best):
+    """What the remark leaves out: the step at the truth depends on the order too, and outweighs the others."""
+    expected = sum(P[truth] * totals(truth, ORDERS, cheap=cheap, dear=dear) for truth in range(K))
+    assert ORDERS[int(np.argmin(expected))] == best
+    entropy = -(P * np.log(P)).sum()
+    conditional = [-sum(P[order[t]] * np.log(hazards(order)[t]) for t in range(K)) for order in ORDERS]
+    assert_allclose(expected, dear * entropy + (cheap - dear) * np.array(conditional), rtol=1e-12)
+
+
+def test_rmk_shannon_caveat_chain_rule_without_a_best_order():
+    """A coder at constant cost a question wants likely classes first; log loss is the same in every order."""
+    for order in ORDERS:
+        for truth in range(K):
+            h, m = np.array(hazards(order)), order.index(truth)
+            assert_allclose(-np.log(h[m]) - np.log(1 - h[:m]).sum(), -np.log(P[truth]), rtol=1e-12)
+    questions = [sum(P[order[t]] * (t + 1) for t in range(K)) for order in ORDERS]
+    assert ORDERS[int(np.argmin(questions))] == (0, 1, 2, 3)
+    assert np.ptp(questions) > 1
+
+
+@pytest.mark.parametrize("r", [0.2, 0.7, 1.0, 1.6, 5.0])
+def test_remark_dc_over_c_is_the_alpha_to_0_limit_of_the_pandora_family(r):
+    c = np.array([0.1, 0.5, 0.9])
+    for alpha in (1e-3, 1e-5):  # up to a factor that the normalised score drops
+        assert_allclose(beta(alpha, 1).pdf(c) / alpha, 1 / c, rtol=3 * alpha)
+    # lifted to search in the best order: c_j is paid where c_j < c_i / r, under dc_i/c_i dc_j/c_j
+    lifted = dblquad(lambda cj, ci: cj / (ci * cj), 0, 1, 0, lambda ci: min(1.0, ci / r))[0]
+    forecast = np.array([[r, 1.0]]) / (1 + r)
+    assert_allclose(lifted, 3 * pandora_regret([0], forecast, alpha=0), rtol=1e-7)
+
+
+def test_remark_lifting_dc_over_c_recovers_the_pandora_score_and_not_log_loss():
+    even, rival = np.array([[0.4, 0.2, 0.2, 0.2]]), np.array([[0.4, 0.58, 0.01, 0.01]])
+    assert fixed_order_regrets([0], even, [1, 0, 2, 3]).sum() == pytest.approx(
+        fixed_order_regrets([0], rival, [1, 0, 2, 3]).sum()
+    )
+    assert abs(pandora_regret([0], even, alpha=0) - pandora_regret([0], rival, alpha=0)) > 0.004
+
+
+def test_an_impossible_truth_costs_infinitely_much_in_every_order():
+    for order in permutations(range(3)):
+        for weights in ({}, {"cheap": 2.0}, {"dear": 2.0}):
+            assert fixed_order_regrets([2], [[0.6, 0.4, 0.0]], order, **weights).sum() == np.inf
+        assert fixed_order_costs([2], [[0.6, 0.4, 0.0]], order, epsilon=0.1).sum() == np.inf
+    assert parallel_costs([2], [[0.6, 0.4, 0.0]]).sum() == np.inf
+    assert_array_equal(fixed_order_residuals([2], [[0.6, 0.4, 0.0]], [0, 1, 2], cheap=1, dear=1), [[0, 0, 0]])
+
+
+def test_impossible_distractors_are_free_wherever_they_are_tested():
+    for order in permutations(range(3)):
+        assert_allclose(fixed_order_regrets([0], [[0.6, 0.4, 0.0]], order).sum(), -np.log(0.6))
+
+
+# Accuracy
+
+
+def test_accuracy_as_single_shot_choice():
+    rng = np.random.default_rng(2)
+    rows, truth = rng.dirichlet(np.ones(5), 100), rng.integers(5, size=100)
+    assert_allclose(single_shot_cost(truth, rows), 1 - accuracy_score(truth, rows.argmax(axis=1)))
+    assert_array_equal(single_shot_cost(truth, rows, per_instance=True), rows.argmax(axis=1) != truth)
+    for q in rows[:20]:  # the choice that minimises 1 - q_k
+        cost_of_choice = [sum(q[truth] * (truth != choice) for truth in range(5)) for choice in range(5)]
+        at_the_truth = sum(q[truth] * single_shot_cost([truth], [q]) for truth in range(5))
+        assert_allclose(at_the_truth, min(cost_of_choice), rtol=1e-12)
+
+
+def test_accuracy_ties_go_to_the_lowest_index():
+    assert single_shot_cost([0], [[0.5, 0.5]]) == 0
+    assert single_shot_cost([1], [[0.5, 0.5]]) == 1
+
+
+def test_accuracy_is_proper_but_not_strictly():
+    rng = np.random.default_rng(3)
+    for q in rng.dirichlet(np.ones(4), 50):
+        rivals = rng.dirichlet(np.ones(4), 50)
+        costs = np.array([q @ single_shot_cost(range(4), np.tile(p, (4, 1)), per_instance=True) for p in rivals])
+        honest = q @ single_shot_cost(range(4), np.tile(q, (4, 1)), per_instance=True)
+        same_choice = rivals.argmax(axis=1) == q.argmax()
+        assert (costs >= honest - 1e-12).all()
+        assert_allclose(costs[same_choice], honest, rtol=1e-12)
+        assert (costs[~same_choice] > honest).all()
+
+
+# Macro-F1
+
+
+def f1(tp, fp, fn):
+    """Exact, and 0 where nothing is there to be found or reported."""
+    return Fraction(2 * tp, 2 * tp + fp + fn) if tp + fp + fn else Fraction(0)
+
+
+def macro_f1(counts):
+    return sum(f1(*row) for row in counts) / len(counts)
+
+
+def predicted(counts, choice, truth):
+    """The counts, (tp, fp, fn) a class, with one more instance."""
+    after = [list(row) for row in counts]
+    if choice == truth:
+        after[choice][0] += 1
+    else:
+        after[choice][1] += 1
+        after[truth][2] += 1
+    return after
+
+
+def expected_change(p, counts, choice):
+    before = macro_f1(counts)
+    return sum(p[truth] * float(macro_f1(predicted(counts, choice, truth)) - before) for truth in range(len(p)))
+
+
+numbers = st.integers(0, 50)
+
+
+@given(numbers, numbers, numbers)
+def test_eq_f1_tp_reward_and_eq_f1_fp_cost_by_recounting(tp, fp, fn):
+    counts = ClassCounts([tp], [fp], [fn])
+    assert_allclose(counts.true_positive_reward, float(f1(tp + 1, fp, fn) - f1(tp, fp, fn)), atol=1e-14)
+    assert_allclose(counts.false_positive_penalty, float(f1(tp, fp, fn) - f1(tp, fp + 1, fn)), atol=1e-14)
+    assert_allclose(counts.false_positive_penalty, float(f1(tp, fp, fn) - f1(tp, fp, fn + 1)), atol=1e-14)
+
+
+def test_marginal_rewards_of_a_class_that_neither_occurs_nor_is_predicted():
+    counts = ClassCounts([0], [0], [0])
+    assert (counts.f1[0], counts.true_positive_reward[0], counts.false_positive_penalty[0]) == (0.0, 1.0, 0.0)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(numbers, numbers, numbers), min_size=2, max_size=5), st.integers(0, 10**6))
+def test_prop_f1_decision_is_the_brute_force_optimum(counts, seed):
+    p = np.random.default_rng(seed).dirichlet(np.ones(len(counts)))
+    brute = np.array([expected_change(p, counts, choice) for choice in range(len(p))])
+    columns = ClassCounts(*np.array(counts).T)
+    assert_allclose(macro_f1_gains([p], columns)[0], brute, atol=1e-13)
+    assert brute[macro_f1_decision([p], columns)[0]] >= brute.max() - 1e-13
+
+
+def test_prop_f1_decision_need_not_be_the_likeliest_class():
+    rng = np.random.default_rng(4)
+    rows = rng.dirichlet(np.ones(3), 300)
+    decided = macro_f1_decision(rows, ClassCounts([90, 10, 1], [5, 10, 2], [5, 10, 9]))
+    assert 0.1 < (decided != rows.argmax(axis=1)).mean() < 0.9
+
+
+def test_prop_f1_decision_in_the_limit_of_large_counts():
+    rng = np.random.default_rng(5)
+    rows, base = rng.dirichlet(np.ones(4), 200), rng.integers(1, 20, (3, 4))
+    disagreement, error = [], []
+    for scale in (1, 10**2, 10**6):
+        counts = ClassCounts(*(base * scale))
+        reward, penalty, d = counts.true_positive_reward, counts.false_positive_penalty, counts.denominator
+        exact = d / 2 * (rows * (reward + 2 * penalty) - penalty)
+        error.append(np.abs(exact - (rows - counts.f1 / 2)).max())
+        limit = macro_f1_decision(rows, counts, large_counts=True)
+        disagreement.append((macro_f1_decision(rows, counts) != limit).mean())
+    assert error[0] > 10 * error[1] > 1000 * error[2]
+    assert disagreement[0] > 0
+    assert disagreement[2] == 0
+
+
+def test_poor_past_performance_on_a_class_inflates_its_reward():
+    found = np.arange(21)  # of twenty that occur
+    counts = ClassCounts(found, np.full(21, 5), 20 - found)
+    assert (np.diff(counts.true_positive_reward) < 0).all()
+
+
+def test_aggregation_transposition_macro_f1_is_blind_to_the_order_below_the_top():
+    rng = np.random.default_rng(6)
+    rows, truth = -np.sort(-rng.dirichlet(np.ones(4), 80), axis=1), rng.integers(4, size=80)
+    worst_order = rows[:, [0, 3, 2, 1]]
+    assert ClassCounts.of(truth, rows).macro_f1 == ClassCounts.of(truth, worst_order).macro_f1
+    assert abs(pandora_regret(truth, rows) - pandora_regret(truth, worst_order)) > 0.01
+
+
+def test_class_counts_agree_with_scikit_learn():
+    rng = np.random.default_rng(7)
+    rows, truth = rng.dirichlet(np.ones(4), 60), rng.integers(3, size=60)  # the last class never occurs
+    expected = f1_score(truth, rows.argmax(axis=1), labels=range(4), average=None, zero_division=0)
+    assert_allclose(ClassCounts.of(truth, rows).f1, expected)
+    assert ClassCounts.of(truth, rows).macro_f1 == pytest.approx(expected.mean())
+
+
+def test_macro_f1_violates_patient_level_independence_on_real_data():
+    """The decision for one wine turns on what was predicted for others, though its own forecast stays the same."""
+    chemistry, grower = load_wine(return_X_y=True)
+    proba = cross_val_predict(GaussianNB(), chemistry[:, [0, 1]], grower, cv=5, method="predict_proba")
+    careless = np.where((grower == 2)[:, None], [0.0, 1.0, 0.0], proba)  # the third grower is never recognised
+    changed = []
+    for wine in range(len(grower)):
+        others = np.arange(len(grower)) != wine
+        before, after = (
+            macro_f1_decision(proba[[wine]], ClassCounts.of(grower[others], forecasts[others]))[0]
+            for forecasts in (proba, careless)
+        )
+        changed.append(before != after)
+    assert 0 < np.mean(changed) < 1
+
+
+# The door
+
+
+def test_orders_that_are_no_orders_are_refused():
+    with pytest.raises(InputError, match=r"order is \[0, 0\] \(row 0\): list every column number"):
+        fixed_order_regrets([0], [[0.5, 0.5]], [0, 0])
+    with pytest.raises(InputError, match=r"order has shape \(3,\)"):
+        fixed_order_regrets([0], [[0.5, 0.5]], [0, 1, 2])
+    with pytest.raises(InputTypeError, match="order must be an array of real numbers"):
+        fixed_order_regrets([0], [[0.5, 0.5]], ["first", "second"])
+
+
+def test_weights_and_epsilon_have_domains():
+    with pytest.raises(InputError, match="cheap is 0"):
+        fixed_order_regrets([0], [[0.5, 0.5]], [0, 1], cheap=0)
+    with pytest.raises(InputError, match="dear is -1"):
+        fixed_order_residuals([0], [[0.5, 0.5]], [0, 1], cheap=1, dear=-1)
+    with pytest.raises(InputError, match="epsilon is 1: it must lie between 0 and 1"):
+        fixed_order_costs([0], [[0.5, 0.5]], [0, 1], epsilon=1)
+
+
+def test_counts_are_checked():
+    with pytest.raises(InputError, match=r"false_positives\[1\] is -2"):
+        ClassCounts([1, 2], [0, -2], [0, 0])
+    with pytest.raises(InputError, match=r"shapes \[\(2,\), \(2,\), \(1,\)\]"):
+        ClassCounts([1, 2], [0, 2], [0])
+    with pytest.raises(InputError, match=r"true_positives has shape \(\)"):
+        ClassCounts(1, 2, 3)
+    with pytest.raises(InputError, match="counts are of 3 classes but y_proba has 2 columns"):
+        macro_f1_gains([[0.5, 0.5]], ClassCounts([1, 1, 1], [0, 0, 0], [0, 0, 0]))
+    with pytest.raises(InputError, match="class 1 neither occurs nor is predicted"):
+        macro_f1_decision([[0.5, 0.5]], ClassCounts([1, 0], [0, 0], [0, 0]), large_counts=True)

@@ -1,0 +1,235 @@
+"""The desiderata of the paper, searched for violations, and the violations checked by hand."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import metrics as sk
+
+from pandora_regret import (
+    Exponential,
+    InputError,
+    InputTypeError,
+    excess_search_burden,
+    expected_search_cost,
+    pandora_regret,
+)
+from pandora_regret.decisions import ClassCounts, desiderata
+
+
+def of_truth(y, p):
+    return p[np.arange(len(y)), y]
+
+
+def log_loss(y, p):
+    return -np.log(of_truth(y, p)).mean()
+
+
+def brier(y, p):
+    return ((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1).mean()
+
+
+def accuracy(y, p):
+    return (p.argmax(axis=1) == y).mean()
+
+
+def macro_f1(y, p):
+    return ClassCounts.of(y, p).macro_f1
+
+
+def mean_rank(y, p):
+    ours = of_truth(y, p)[:, None]
+    return ((p > ours) + 0.5 * (p == ours)).sum(axis=1).mean()
+
+
+def focal_loss(y, p):
+    q = of_truth(y, p)
+    return -((1 - q) ** 2 * np.log(q)).mean()
+
+
+HIGHER_IS_BETTER = {accuracy, macro_f1}
+#                 aligned, proper, strictly, order sensitive
+VERDICTS = {
+    pandora_regret: (True, True, True, True),
+    log_loss: (False, True, True, False),
+    brier: (False, True, True, False),
+    accuracy: (False, True, False, False),
+    macro_f1: (False, False, False, False),
+}
+
+
+def check(metric, **options):
+    return desiderata(metric, greater_is_better=metric in HIGHER_IS_BETTER, **options)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("metric", VERDICTS)
+def test_verdicts_of_the_paper(metric, seed):
+    """Sections sec:desiderata and 'Standard Metrics as Decision Models', and Table tab:top1_desiderata."""
+    assert tuple(map(bool, check(metric, seed=seed))) == VERDICTS[metric]
+
+
+@pytest.mark.parametrize("n_classes", [6, 10])
+@pytest.mark.parametrize("metric", VERDICTS)
+def test_verdicts_do_not_hang_on_the_number_of_classes(metric, n_classes):
+    assert tuple(map(bool, check(metric, n_classes=n_classes, trials=100))) == VERDICTS[metric]
+
+
+@pytest.mark.parametrize("metric", [log_loss, brier, accuracy, macro_f1])
+def test_the_example_of_misalignment_is_one(metric):
+    violation = check(metric).decision_alignment.violation
+    y, a, b = violation.y_true, violation.forecasts["A"], violation.forecasts["B"]
+    assert expected_search_cost(y, a) > 1.01 * expected_search_cost(y, b)
+    sign = 1 if metric in HIGHER_IS_BETTER else -1
+    assert sign * metric(y, a) > sign * metric(y, b)
+    assert violation.scores == {"A": metric(y, a), "B": metric(y, b)}
+
+
+def test_the_example_of_macro_f1s_impropriety_is_one():
+    violation = check(macro_f1).propriety.violation
+    y, honest, other = violation.y_true, violation.forecasts["honest"], violation.forecasts["other"]
+    for row in np.unique(honest, axis=0):
+        labels = y[(honest == row).all(axis=1)]
+        assert_allclose(np.bincount(labels) / len(labels), row)
+    assert macro_f1(y, other) > macro_f1(y, honest)
+    assert log_loss(y, other) > log_loss(y, honest)
+
+
+def test_accuracy_fails_strictness_by_a_tie():
+    result = check(accuracy)
+    violation = result.strict_propriety.violation
+    assert result.propriety
+    assert violation.scores["honest"] == pytest.approx(violation.scores["other"])
+    assert np.abs(violation.forecasts["honest"] - violation.forecasts["other"]).max() >= 0.05
+
+
+def places(violation, name):
+    """Of the truth in each row of a forecast, from 0."""
+    p = violation.forecasts[name]
+    return (p > of_truth(violation.y_true, p)[:, None]).sum(axis=1)
+
+
+@pytest.mark.parametrize("metric", [log_loss, brier, accuracy, macro_f1])
+def test_the_example_of_order_blindness_demotes_the_truth_and_keeps_its_probability(metric):
+    violation = check(metric).order_sensitivity.violation
+    y = violation.y_true
+    assert sorted(places(violation, "demoted") - places(violation, "before")) == [0, 0, 0, 1]
+    assert_array_equal(of_truth(y, violation.forecasts["demoted"]), of_truth(y, violation.forecasts["before"]))
+    for table in violation.forecasts.values():
+        assert_allclose(table.sum(axis=1), 1.0)
+    assert pandora_regret(y, violation.forecasts["demoted"]) > pandora_regret(y, violation.forecasts["before"])
+
+
+def test_log_loss_cannot_tell_a_demotion():
+    violation = check(log_loss).order_sensitivity.violation
+    assert violation.scores["demoted"] == pytest.approx(violation.scores["before"], rel=1e-12)
+
+
+def test_brier_notices_a_demotion_but_minds_the_growth_of_a_leader_more():
+    violation = check(brier).order_sensitivity.violation
+    y, before, demoted, kept = violation.y_true, *violation.forecasts.values()
+    assert brier(y, before) < brier(y, demoted) < brier(y, kept)
+    assert pandora_regret(y, kept) < pandora_regret(y, demoted)
+    assert_array_equal(np.argsort(kept, axis=1), np.argsort(before, axis=1))
+    assert_allclose(np.abs(kept - before).sum(), np.abs(demoted - before).sum())
+
+
+def test_whatever_rises_with_search_cost_is_aligned():
+    assert all(desiderata(excess_search_burden, trials=100))
+    squared = desiderata(lambda y, p: expected_search_cost(y, p) ** 2, trials=100)
+    assert squared.decision_alignment
+    assert desiderata(
+        lambda y, p: -expected_search_cost(y, p), greater_is_better=True, trials=100
+    ).order_sensitivity
+
+
+@pytest.mark.parametrize("alpha", [0.8, 1.25])
+def test_the_search_is_fine_enough_to_tell_neighbours_in_the_beta_family(alpha):
+    result = desiderata(partial(pandora_regret, alpha=alpha))
+    assert not result.decision_alignment
+    assert result.strict_propriety
+
+
+def test_the_logarithmic_limit_is_not_steepest_at_a_rank_reversal():
+    result = desiderata(partial(pandora_regret, alpha=0), trials=100)
+    assert result.strict_propriety
+    assert not result.order_sensitivity
+
+
+def test_alignment_is_with_the_costs_one_has():
+    exponential = partial(expected_search_cost, prior=Exponential())
+    assert not desiderata(exponential, trials=100).decision_alignment
+    assert desiderata(exponential, prior=Exponential(), trials=100).decision_alignment
+
+
+def test_ranks_alone_are_order_sensitive_and_proper_but_not_strictly():
+    result = desiderata(mean_rank, trials=100)
+    assert tuple(map(bool, result)) == (False, True, False, True)
+
+
+def test_a_smooth_improper_loss_is_found_out():
+    assert not desiderata(focal_loss, trials=100).propriety
+
+
+def test_a_constant_is_proper_and_nothing_else():
+    result = desiderata(lambda y, p: 0.0, trials=50)
+    assert tuple(map(bool, result)) == (False, True, False, False)
+    assert result.decision_alignment.violation.why.startswith("A and B are not told apart")
+
+
+def test_a_score_taken_the_wrong_way_round_fails_everything():
+    assert not any(desiderata(pandora_regret, greater_is_better=True, trials=100))
+
+
+def test_metrics_of_scikit_learn_are_taken_as_they_are():
+    ours, theirs = check(log_loss, trials=50), desiderata(sk.log_loss, trials=50)
+    assert [bool(verdict) for verdict in theirs] == [bool(verdict) for verdict in ours]
+    example, same_example = ours.decision_alignment.violation, theirs.decision_alignment.violation
+    assert_array_equal(example.forecasts["A"], same_example.forecasts["A"])
+    auc = partial(sk.roc_auc_score, multi_class="ovr")
+    assert tuple(map(bool, desiderata(auc, greater_is_better=True, trials=50))) == (False, True, False, False)
+
+
+def test_a_seed_fixes_the_examples():
+    assert str(check(brier, trials=50, seed=5)) == str(check(brier, trials=50, seed=5))
+    assert str(check(brier, trials=50, seed=5)) != str(check(brier, trials=50, seed=6))
+
+
+def test_a_metric_may_write_into_its_arguments():
+    def careless(y, p):
+        score = pandora_regret(y, p)
+        y[:], p[:] = 0, 0.0
+        return score
+
+    assert all(desiderata(careless, trials=50))
+
+
+def test_the_report_names_the_metric_and_prints_every_example():
+    report = str(check(accuracy, trials=100))
+    lines = report.splitlines()
+    assert lines[0] == "accuracy"
+    assert "  propriety: holds (no violation in 100 trials)" in lines
+    for name in ("decision alignment", "strict propriety", "within-instance order sensitivity"):
+        assert f"  {name}: FAILS" in lines
+    assert "of 0, " in report  # groups of instances share a line
+    assert max(map(len, lines)) < 115
+
+
+def test_a_printed_example_is_the_example():
+    violation = check(log_loss).order_sensitivity.violation
+    for table in violation.forecasts.values():
+        assert_array_equal(table, table.round(3))
+
+
+def test_what_is_no_metric_is_refused():
+    with pytest.raises(InputTypeError, match="metric is 3: pass a function"):
+        desiderata(3)
+    with pytest.raises(InputTypeError, match="what metric returned must be a single number"):
+        desiderata(lambda y, p: p)
+    with pytest.raises(InputError, match="what metric returned is NaN"):
+        desiderata(lambda y, p: np.nan)
+    with pytest.raises(InputError, match="n_classes is 3: it must be at least 4"):
+        desiderata(log_loss, n_classes=3)
+    with pytest.raises(InputError, match="n_classes is 11"):
+        desiderata(log_loss, n_classes=11)

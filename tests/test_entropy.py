@@ -1,0 +1,191 @@
+"""Entropies and divergences: the fast sweep against brute force, and what they mean."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from pandora_regret import (
+    Beta,
+    Empirical,
+    Exponential,
+    Fixed,
+    FromScipy,
+    Gamma,
+    LogNormal,
+    Uniform,
+    expected_search_cost,
+    search_divergence,
+    search_entropy,
+)
+
+ALPHAS = [1e-8, 0.37, 1.0, 3.0, 50.0, np.inf]
+COSTS = np.array([1.0, 4.0, 0.5, 2.0])
+PRIORS = {
+    "Beta(0.3)": Beta(0.3),
+    "Uniform": Uniform(),
+    "Exponential": Exponential(),
+    "Gamma": Gamma(2.5),
+    "LogNormal": LogNormal([0.4, 0.8, 1.2, 0.6], correlation=0.5),
+    "Empirical": Empirical(np.random.default_rng(5).lognormal(0, 1, (30, 4))),
+    "FromScipy": FromScipy(stats.weibull_min(1.5)),
+    "Fixed": Fixed(),
+}
+each_alpha = pytest.mark.parametrize("alpha", ALPHAS)
+every_prior = pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
+
+
+def expectation(truth, table, **options):
+    """``sum_i pi_i S(p, y = i)`` of each row, from the scores themselves: O(K^2)."""
+    n_rows, n_classes = np.shape(table)
+    scores = [expected_search_cost([i] * n_rows, table, per_instance=True, **options) for i in range(n_classes)]
+    return (truth * np.transpose(scores)).sum(axis=1)
+
+
+def softmax(logits):
+    unnormalised = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return unnormalised / unnormalised.sum(axis=1, keepdims=True)
+
+
+@st.composite
+def tied_tables(draw):
+    """Three forecasts in eighths, so that ties and zeros are common, and costs in powers of two, or none."""
+    n_classes = draw(st.integers(2, 7))
+    rows = st.lists(st.integers(0, n_classes - 1), min_size=8, max_size=8)
+    table = [np.bincount(draw(rows), minlength=n_classes) / 8 for _ in range(3)]
+    exponents = st.lists(st.integers(-3, 3), min_size=n_classes, max_size=n_classes)
+    costs = draw(st.none() | exponents.map(lambda e: 2.0 ** np.array(e)))
+    return np.array(table), costs
+
+
+@each_alpha
+@given(tied_tables())
+def test_sweep_equals_brute_force_on_ties_and_zeros(alpha, case):
+    table, costs = case
+    got = search_entropy(table, prior=Beta(alpha), costs=costs, per_instance=True)
+    assert got == pytest.approx(expectation(table, table, prior=Beta(alpha), costs=costs), rel=1e-13)
+
+
+@each_alpha
+@given(st.integers(0, 10**6), st.sampled_from([0.1, 3.0, 500.0]))
+def test_sweep_equals_brute_force_on_logits_and_costs_of_each_instance(alpha, seed, spread):
+    rng = np.random.default_rng(seed)
+    logits, costs = rng.normal(0, spread, (4, 6)), 10.0 ** rng.uniform(-3, 3, (4, 6))
+    logits[:2, 1], costs[:2, 1] = logits[:2, 0], costs[:2, 0]  # ties
+    logits[1, 3] = -np.inf
+    options = {"prior": Beta(alpha), "costs": costs, "logits": True}
+    got = search_entropy(logits, per_instance=True, **options)
+    assert got == pytest.approx(expectation(softmax(logits), logits, **options), rel=1e-12)
+
+
+@each_alpha
+@given(st.integers(0, 10**6))
+def test_sweep_equals_brute_force_for_any_truth(alpha, seed):
+    """Also where the forecast holds the truth to be impossible."""
+    rng = np.random.default_rng(seed)
+    truths, table = rng.multinomial(8, [0.2] * 5, (2, 3)) / 8
+    options = {"prior": Beta(alpha), "costs": rng.integers(1, 5, 5).astype(float)}
+    excess = expectation(truths, table, **options) - expectation(truths, truths, **options)
+    got = search_divergence(truths, table, per_instance=True, **options)
+    assert got == pytest.approx(excess, rel=1e-10, abs=1e-13)
+
+
+@every_prior
+def test_entropy_is_the_expected_score_of_a_forecast_that_is_right(prior):
+    table = np.random.default_rng(1).dirichlet(np.ones(4), 20)
+    got = search_entropy(table, prior=prior, costs=COSTS, per_instance=True)
+    assert got == pytest.approx(expectation(table, table, prior=prior, costs=COSTS), rel=1e-12)
+
+
+@every_prior
+def test_divergence_is_what_a_wrong_forecast_adds(prior):
+    rng = np.random.default_rng(2)
+    truths, table = rng.dirichlet(np.ones(4), (2, 20))
+    got = search_divergence(truths, table, prior=prior, costs=COSTS, per_instance=True)
+    entropy = search_entropy(truths, prior=prior, costs=COSTS, per_instance=True)
+    assert got == pytest.approx(
+        expectation(truths, table, prior=prior, costs=COSTS) - entropy, rel=1e-9, abs=1e-12
+    )
+    assert got.max() > 0
+
+
+@every_prior
+def test_excess_of_a_wrong_forecast_is_never_negative(prior):
+    """Of the difference itself: the divergence would hide what rounding alone cannot explain."""
+    rng = np.random.default_rng(3)
+    truths = rng.dirichlet(np.ones(4), 200)
+    wrong = softmax(np.log(truths) + rng.normal(0, [[0.01], [0.1], [1.0], [3.0]] * 50, (200, 4)))
+    excess = expectation(truths, wrong, prior=prior, costs=COSTS) - expectation(
+        truths, truths, prior=prior, costs=COSTS
+    )
+    assert (excess >= -1e-9 * expectation(truths, truths, prior=prior, costs=COSTS)).all()
+    if prior.strictly_proper:
+        assert (excess > 0).all()
+
+
+@every_prior
+def test_divergence_from_the_truth_itself_is_zero(prior):
+    table = np.random.default_rng(4).dirichlet(np.ones(4), 20)
+    assert (search_divergence(table, table, prior=prior, costs=COSTS, per_instance=True) == 0).all()
+    of_logits = search_divergence(table, np.log(table), prior=prior, costs=COSTS, logits=True, per_instance=True)
+    assert of_logits == pytest.approx(np.zeros(20), abs=1e-12)
+
+
+@every_prior
+def test_entropy_of_certainty_is_the_cost_of_an_oracle(prior):
+    got = search_entropy(np.eye(4), prior=prior, costs=COSTS, per_instance=True)
+    assert got == pytest.approx(COSTS * prior.mean, rel=1e-14)
+
+
+def test_entropy_of_no_idea_is_the_cost_of_a_random_order():
+    """Under equal known costs a truth in a random place is found after (K + 1) / 2 tests."""
+    assert search_entropy([[0.2] * 5], prior=Fixed()) == pytest.approx(3.0, rel=1e-14)
+    assert search_entropy([[0.2] * 5]) == pytest.approx(1 / 2 + 4 / 6, rel=1e-14)
+
+
+@every_prior
+def test_entropy_is_the_mean_score_of_a_calibrated_model(prior):
+    rng = np.random.default_rng(6)
+    table = rng.dirichlet(np.ones(4), 20_000)
+    truth = (rng.random((20_000, 1)) > table.cumsum(axis=1)).sum(axis=1).clip(max=3)
+    scores = expected_search_cost(truth, table, prior=prior, costs=COSTS, per_instance=True)
+    gap = scores - search_entropy(table, prior=prior, costs=COSTS, per_instance=True)
+    assert abs(gap.mean()) < 4 * gap.std() / np.sqrt(len(gap))
+
+
+@every_prior
+def test_means_are_weighted_means_of_the_rows(prior):
+    rng = np.random.default_rng(7)
+    truths, table = rng.dirichlet(np.ones(4), (2, 30))
+    options = {"prior": prior, "costs": rng.uniform(1, 5, (30, 4))}
+    weights = rng.integers(0, 3, 30)
+    for entropy in (search_entropy, lambda p, **rest: search_divergence(truths, p, **rest)):
+        rows = entropy(table, per_instance=True, **options)
+        mean = entropy(table, sample_weight=weights, **options)
+        assert type(mean) is float
+        assert mean == pytest.approx(np.average(rows, weights=weights), rel=1e-13)
+
+
+@every_prior
+def test_typical_costs_and_logits_agree_with_costs_and_probabilities(prior):
+    table = np.random.default_rng(8).dirichlet(np.ones(4), 20)
+    base = search_entropy(table, prior=prior, costs=COSTS / prior.mean)
+    assert search_entropy(table, prior=prior, typical_costs=COSTS) == pytest.approx(base, rel=1e-13)
+    of_logits = search_entropy(np.log(table) + 30, prior=prior, typical_costs=COSTS, logits=True)
+    assert of_logits == pytest.approx(base, rel=1e-12)
+
+
+def test_one_row_of_a_hundred_thousand_classes():
+    n_classes = 100_000
+    even = np.full((1, n_classes), 1 / n_classes)
+    assert search_entropy(even) == pytest.approx(1 / 2 + (n_classes - 1) / 6, rel=1e-12)
+    tilted = np.linspace(0, 1e-3, n_classes)[None]
+    assert search_divergence(even, tilted, logits=True) < 1e-3 * search_entropy(even)
+
+
+def test_two_classes_and_short_floats():
+    table = np.array([[0.75, 0.25]])
+    by_hand = 1 / 2 + (0.75 * (1 / 9) + 0.25 * (3 - 2 / 3)) / 6
+    for dtype in (np.float16, np.float32, np.float64):
+        assert search_entropy(table.astype(dtype)) == pytest.approx(by_hand, rel=1e-14)

@@ -1,0 +1,316 @@
+"""Forecasts at the door: what is refused, with which sentence, and what is scored exactly as it was given."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pandora_regret import (
+    InputError,
+    InputTypeError,
+    beta_score,
+    excess_search_burden,
+    expected_search_cost,
+    pair_costs,
+    pandora_regret,
+    search_cost,
+    search_divergence,
+    search_entropy,
+    search_order,
+    search_tally,
+    simulate_search,
+)
+from pandora_regret.inputs import Forecast
+
+P = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])
+Y = np.array([0, 2, 1])
+UNIT = [1.0, 1.0, 1.0]
+
+OF_LABELLED = {
+    "pandora_regret": pandora_regret,
+    "beta_score": beta_score,
+    "excess_search_burden": excess_search_burden,
+    "expected_search_cost": expected_search_cost,
+    "pair_costs": pair_costs,
+    "search_tally": search_tally,
+    "simulate_search": simulate_search,
+    "search_cost": lambda y, p, **options: search_cost(y, p, UNIT, **options),
+}
+OF_FORECASTS = {
+    "search_entropy": search_entropy,
+    "search_order": lambda p, **options: search_order(p, UNIT, **options),
+    "search_divergence": lambda p, **options: search_divergence(P, p, **options),
+    **{name: lambda p, score=score, **options: score(Y, p, **options) for name, score in OF_LABELLED.items()},
+}
+
+every_labelled = pytest.mark.parametrize("score", OF_LABELLED.values(), ids=OF_LABELLED)
+every_score = pytest.mark.parametrize("score", OF_FORECASTS.values(), ids=OF_FORECASTS)
+
+
+def with_row(row, at=1):
+    changed = P.copy()
+    changed[at] = row
+    return changed
+
+
+# --- y_proba -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("y_proba", "message"),
+    [
+        (P[:, 1], r"y_proba must be 2-D .* shape \(3,\); .* np\.column_stack\(\[1 - y_proba, y_proba\]\)"),
+        (P[None], r"y_proba must be 2-D .* got 3-D with shape \(1, 3, 3\)\.$"),
+        (0.5, r"y_proba must be 2-D .* got 0-D"),
+        (None, r"y_proba must be 2-D"),
+        (np.ones((3, 1)), r"y_proba has 1 column.*at least two classes.*np\.column_stack"),
+        (np.ones((0, 3)), r"y_proba is empty \(shape \(0, 3\)\): pass at least one row"),
+        ([], r"y_proba is empty \(shape \(0,\)\)"),
+        ([[]], r"y_proba is empty \(shape \(1, 0\)\)"),
+        ([[0.5, 0.5], [0.2, 0.3, 0.5]], "y_proba cannot be read as an array, pass a rectangular one"),
+        (pd.DataFrame(P).iloc[:0], r"y_proba is empty \(shape \(0, 3\)\)"),
+        (pd.DataFrame({"a": [1.0]}), "y_proba has 1 column"),
+    ],
+)
+def test_a_table_that_is_no_table(y_proba, message):
+    with pytest.raises(InputError, match=message):
+        pandora_regret(Y, y_proba)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ([0.2, np.nan, 0.8], "y_proba row 1 contains nan: drop or repair the row"),
+        ([0.2, np.inf, 0.8], "y_proba row 1 contains inf: drop or repair the row"),
+        ([np.inf, -np.inf, 1.0], "y_proba row 1 contains inf"),
+        ([-0.2, 0.7, 0.5], r"y_proba row 1 contains the negative value -0\.2: .* logits=True"),
+        ([-1e-12, 0.5, 0.5], "y_proba row 1 contains the negative value -1e-12"),
+        ([1.2, 0.0, 0.0], r"y_proba row 1 contains 1\.2, which is more than 1: .* logits=True"),
+        ([1e308, 1e308, 0.0], r"y_proba row 1 contains 1e\+308, which is more than 1"),
+        ([2.5, 0.3, -1.8], r"y_proba row 1 contains the negative value -1\.8: .* pass logits=True"),
+        ([0.2, 0.3, 0.4], r"y_proba row 1 sums to 0\.9, not to 1 within 1\.5e-08: normalise each row"),
+        ([0.2, 0.3, 0.51], r"y_proba row 1 sums to 1\.01, .* nothing is renormalised"),
+        ([0.0, 0.0, 0.0], "y_proba row 1 sums to 0, not to 1"),
+        ([20.0, 30.0, 50.0], "y_proba row 1 sums to 100: these look like percentages, divide by 100"),
+        ([33.3, 33.3, 33.3], r"y_proba row 1 sums to 99\.9: .* percentages"),
+    ],
+)
+def test_a_row_that_is_no_probability_vector(row, message):
+    with pytest.raises(InputError, match=message):
+        pandora_regret(Y, with_row(row))
+
+
+def test_a_tensor_that_will_not_become_an_array():
+    class Tensor:
+        def __array__(self, *args, **options):
+            raise RuntimeError("call detach() first")
+
+    with pytest.raises(InputError, match=r"y_proba cannot be read as an array, .*: call detach\(\) first"):
+        pandora_regret(Y, Tensor())
+
+
+def test_sigmoids_that_happen_to_sum_to_a_hundred_are_not_called_percentages():
+    with pytest.raises(InputError, match=r"y_proba row 0 sums to 100, not to 1"):
+        pandora_regret([0], np.full((1, 200), 0.5))
+
+
+def test_the_first_bad_row_is_named_wherever_it_stands():
+    many = np.tile([0.5, 0.5], (200_000, 1))
+    many[[150_001, 199_999]] = [0.5, 0.4]
+    with pytest.raises(InputError, match=r"y_proba row 150001 sums to 0\.9"):
+        pandora_regret(np.zeros(len(many), int), many)
+
+
+@pytest.mark.parametrize("dtype", [int, bool, object, str, complex])
+def test_forecasts_are_floating_point(dtype):
+    given = P.round().astype(dtype)
+    with pytest.raises(
+        InputTypeError, match=rf"y_proba has dtype {given.dtype}: .* floating point.* astype\(float\)"
+    ):
+        pandora_regret(Y, given)
+
+
+@every_score
+def test_every_function_checks_its_forecasts(score):
+    with pytest.raises(InputError, match=r"y_proba row 2 sums to 0\.95"):
+        score(with_row([0.25, 0.3, 0.4], at=2))
+
+
+def test_true_probabilities_are_checked_too():
+    with pytest.raises(InputError, match=r"true_proba row 1 contains the negative value -0\.5"):
+        search_divergence(with_row([-0.5, 1.0, 0.5]), P)
+    with pytest.raises(InputError, match=r"true_proba has shape \(2, 3\) but y_proba has shape \(3, 3\)"):
+        search_divergence(P[:2], P)
+    with pytest.raises(InputError, match=r"true_proba has shape \(3, 3\) but y_proba has shape \(3, 2\)"):
+        search_divergence(P, np.full((3, 2), 0.5))
+
+
+# --- logits ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flag", [1, "yes", None, np.array([True])])
+@every_score
+def test_logits_is_said_with_a_bool(score, flag):
+    with pytest.raises(InputTypeError, match=r"logits must be True or False, got (1|'yes'|None|array)"):
+        score(P, logits=flag)
+
+
+@pytest.mark.parametrize(
+    ("row", "largest"),
+    [
+        ([0.0, np.nan, 1.0], "nan"),
+        ([0.0, np.inf, 1.0], "inf"),
+        ([np.nan, np.inf, 0.0], "nan"),
+        ([-np.inf] * 3, "-inf"),
+    ],
+)
+def test_logits_need_a_finite_largest(row, largest):
+    with pytest.raises(InputError, match=f"y_proba row 1 has {largest} as its largest logit: .* must be finite"):
+        pandora_regret(Y, with_row(row), logits=True)
+
+
+def test_one_impossible_class_in_logits_is_fine():
+    expected = pandora_regret([0], [[0.25, 0.0, 0.75]])
+    assert pandora_regret([0], [[0.0, -np.inf, np.log(3)]], logits=True) == pytest.approx(expected, rel=1e-14)
+
+
+# --- every function, every argument ------------------------------------------------------------------------------
+
+
+@every_labelled
+def test_every_function_checks_its_labels(score):
+    with pytest.raises(InputError, match="y_true row 2 is 7, which is not among the column numbers 0 to 2"):
+        score([0, 2, 7], P)
+
+
+@every_labelled
+def test_every_function_checks_its_weights(score):
+    with pytest.raises(InputError, match="sample_weight row 2 is -1: it must be 0, or a positive number"):
+        score(Y, P, sample_weight=[1, 1, -1])
+
+
+@pytest.mark.parametrize("name", ["y_true", "y_proba", "sample_weight", "costs"])
+def test_a_mask_is_never_ignored(name):
+    arguments = {"y_true": Y, "y_proba": P, "sample_weight": np.ones(3), "costs": np.ones(3)}
+    arguments[name] = np.ma.array(arguments[name], mask=arguments[name] == arguments[name].max())
+    with pytest.raises(InputTypeError, match=f"{name} is a masked array: drop or fill the masked entries"):
+        beta_score(**arguments)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"y_true": np.r_[np.zeros(200_000, int), 9]},
+        {"y_proba": np.r_[np.full((200_000, 2), 0.5), [[0.5, 0.6]]]},
+        {"sample_weight": np.r_[np.ones(200_000), -1]},
+        {"costs": np.r_[np.ones((200_000, 2)), [[1, 0]]]},
+        {"prior": "Uniform"},
+        {"typical_costs": [1, 1], "costs": [1, 1]},
+    ],
+    ids=lambda wrong: "-".join(wrong),
+)
+def test_nothing_is_scored_when_the_last_row_is_wrong(wrong, monkeypatch):
+    monkeypatch.setattr(Forecast, "blocks", lambda self: pytest.fail("scored"))
+    right = {"y_true": np.zeros(200_001, int), "y_proba": np.full((200_001, 2), 0.5)}
+    with pytest.raises((InputError, InputTypeError)):
+        expected_search_cost(**{**right, **wrong})
+    with pytest.raises(pytest.fail.Exception, match="scored"):
+        expected_search_cost(**right)
+
+
+@every_labelled
+def test_arguments_are_left_as_they_were(score):
+    arguments = {"y_true": Y.copy(), "y_proba": P.copy(), "sample_weight": np.array([1.0, 0.0, 2.0])}
+    before = {name: array.copy() for name, array in arguments.items()}
+    for array in arguments.values():
+        array.flags.writeable = False
+    score(arguments["y_true"], arguments["y_proba"], sample_weight=arguments["sample_weight"])
+    for name, array in arguments.items():
+        np.testing.assert_array_equal(array, before[name], err_msg=name)
+
+
+@every_score
+def test_logits_are_left_as_they_were(score):
+    logits = np.log(P) + 100.0
+    before = logits.copy()
+    score(logits, logits=True)
+    np.testing.assert_array_equal(logits, before)
+
+
+def test_costs_are_left_as_they_were():
+    costs, by_name = np.array([1.0, 2.0, 3.0]), {2: 3.0, 0: 1.0, 1: 2.0}
+    costs.flags.writeable = False
+    assert search_cost(Y, P, costs) == search_cost(Y, P, by_name)
+    assert expected_search_cost(Y, P, typical_costs=costs) == expected_search_cost(Y, P, typical_costs=by_name)
+    assert costs.tolist() == [1.0, 2.0, 3.0]
+    assert list(by_name.items()) == [(2, 3.0), (0, 1.0), (1, 2.0)]
+
+
+# --- what is scored, and how exactly -----------------------------------------------------------------------------
+
+EXACT = np.array([[0.5, 0.25, 0.25], [0.125, 0.125, 0.75], [0.0, 0.5, 0.5]])  # exact in every float type
+
+
+def test_lists_and_tuples_are_arrays():
+    assert pandora_regret(tuple(Y.tolist()), [tuple(row) for row in P.tolist()]) == pandora_regret(Y, P)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble, ">f8", ">f4"])
+def test_float_types_do_not_matter(dtype):
+    scored = pandora_regret(Y, EXACT.astype(dtype), per_instance=True)
+    assert scored.dtype == np.float64
+    np.testing.assert_allclose(scored, pandora_regret(Y, EXACT, per_instance=True), rtol=1e-15)
+
+
+def test_bfloat16_is_a_float_type():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    assert pandora_regret(Y, EXACT.astype(ml_dtypes.bfloat16)) == pandora_regret(Y, EXACT)
+    assert pandora_regret([0], np.array([[0.1, 0.2, 0.7]], ml_dtypes.bfloat16)) > 0  # sums to 1.0013
+
+
+@every_score
+def test_memory_layout_does_not_matter(score):
+    table = np.random.default_rng(1).dirichlet(np.ones(3), size=3)
+    padded = np.zeros((6, 9))
+    padded[::2, ::3] = table
+    backwards = table[::-1, ::-1].copy()[::-1, ::-1]
+    unaligned = np.frombuffer(b"x" + table.tobytes(), offset=1, dtype=np.float64).reshape(3, 3)
+    options = {"seed": 0} if score is OF_FORECASTS["simulate_search"] else {}
+    expected = _comparable(score(table.copy(), **options))
+    for layout in (np.asfortranarray(table), padded[::2, ::3], backwards, unaligned):
+        np.testing.assert_allclose(_comparable(score(layout, **options)), expected, rtol=1e-14)
+
+
+def _comparable(result):
+    return result.pair_costs if hasattr(result, "pair_costs") else result
+
+
+@pytest.mark.parametrize(
+    ("dtype", "inside", "outside", "within"),
+    [
+        (np.float64, 2.0**-26, 2.0**-26 + 2.0**-50, "1.5e-08"),
+        (np.float32, 3.45e-4, 3.46e-4, "0.00035"),
+        (np.float16, 20 * 2.0**-11, 21 * 2.0**-11, "0.01"),
+        (np.longdouble, 2.0**-26, 2.0**-25, "1.5e-08"),
+    ],
+)
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_row_may_be_off_by_its_own_rounding(dtype, inside, outside, within, sign):
+    good, bad = (np.array([[0.5, 0.5], [0.5 + sign * off, 0.5]], dtype) for off in (inside, outside))
+    assert np.isfinite(pandora_regret([0, 0], good))
+    with pytest.raises(InputError, match=rf"y_proba row 1 sums to (1\.0|0\.9)\d+, not to 1 within {within}:"):
+        pandora_regret([0, 0], bad)
+
+
+def test_a_row_that_is_slightly_off_is_scored_as_it_is():
+    a, b = 0.5, 0.5 - 20 * 2.0**-11
+    expected_if_a = 1 / 2 + (b / a) ** 2 / 6  # E[u] + b_1 L_1(a / b), uniform costs
+    expected_if_b = 1 / 2 + (1 + 2 * (1 - b / a)) / 6
+    scored = search_entropy(np.array([[a, b]], np.float16))
+    assert scored == pytest.approx(a * expected_if_a + b * expected_if_b, rel=1e-14)
+    assert scored != pytest.approx(scored / (a + b), rel=1e-3)  # what renormalising would give
+
+
+def test_probabilities_are_never_clipped():
+    assert pandora_regret([0], [[0.0, 1.0]], alpha=0.0) == np.inf
+    assert pandora_regret([0], [[1e-300, 1.0]], alpha=0.0) == pytest.approx((1 + 300 * np.log(10)) / 3, rel=1e-14)
+    assert pandora_regret([0], [[1.0, 0.0]], alpha=0.0) == 0.0

@@ -1,0 +1,125 @@
+"""The package as a whole: what importing it costs, what it offers, and that scoring stays at home."""
+
+import ast
+import importlib.metadata
+import importlib.resources
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pandora_regret as package
+
+HEAVY = ["numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "narwhals", "torch", "matplotlib"]
+
+SCORE_EVERYTHING = """
+import pandora_regret as pr
+y, p = [0, 1], [[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]
+for score in (pr.pandora_regret, pr.beta_score, pr.excess_search_burden, pr.expected_search_cost, pr.pair_costs):
+    score(y, p)
+for prior in (pr.Uniform(), pr.Gamma(2.0), pr.LogNormal(0.5), pr.Exponential(), pr.Empirical([[1.0, 2.0, 3.0]])):
+    pr.search_tally(y, p, prior=prior)
+pr.search_order(p, [1, 2, 3]), pr.search_cost(y, p, [1, 2, 3]), pr.simulate_search(y, p, draws=10)
+pr.search_entropy(p), pr.search_divergence(p, p)
+"""
+
+
+def run(program):
+    """What a fresh interpreter prints."""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.split()
+
+
+def modules_added_by(statement, after="pass"):
+    return run(f"import sys\n{after}\nbefore = set(sys.modules)\n{statement}\nprint(*set(sys.modules) - before)")
+
+
+def packages(modules):
+    return {module.partition(".")[0] for module in modules}
+
+
+def test_importing_the_package_costs_next_to_nothing():
+    added = modules_added_by("import pandora_regret")
+    assert "pandora_regret" in added
+    assert not packages(added) & set(HEAVY)
+    assert len(modules_added_by("import pandora_regret", after="import numpy")) < 15
+
+
+def test_importing_a_score_loads_little_more_than_numpy():
+    added = modules_added_by("from pandora_regret import pandora_regret", after="import numpy")
+    assert "pandora_regret.scores" in added
+    assert not packages(added) & set(HEAVY) - {"numpy"}
+
+
+def test_scoring_arrays_loads_no_frame_library():
+    program = "from pandora_regret import pandora_regret\npandora_regret([0], [[0.5, 0.5]])"
+    assert not packages(modules_added_by(program)) & {
+        "pandas",
+        "polars",
+        "pyarrow",
+        "narwhals",
+        "sklearn",
+        "torch",
+    }
+
+
+def test_every_public_name_resolves():
+    for name in package.__all__:
+        assert getattr(package, name) is not None, name
+    assert len(set(package.__all__)) == len(package.__all__)
+
+
+def test_the_lists_of_names_agree():
+    public = set(package.__all__) - {"__version__"}
+    assert set(package._ROOM_OF) == public
+    assert _names_for_type_checkers() == package._ROOM_OF
+    assert dir(package) == sorted(package.__all__)
+
+
+def _names_for_type_checkers():
+    """What a type checker is told: each name and the room it comes from."""
+    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
+    told = next(node for node in tree.body if isinstance(node, ast.If))
+    return {
+        alias.name: line.module.removeprefix("pandora_regret.")
+        for line in told.body
+        if isinstance(line, ast.ImportFrom)
+        for alias in line.names
+    }
+
+
+def test_names_come_from_where_they_are_said_to_live():
+    for name, room in package._ROOM_OF.items():
+        assert getattr(package, name).__module__.startswith(f"pandora_regret.{room}"), name
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'pandora_regret' has no attribute 'pandoras_regret'"):
+        _ = package.pandoras_regret
+    with pytest.raises(ImportError, match="pandoras_regret"):
+        exec("from pandora_regret import pandoras_regret")
+
+
+def test_the_version_is_one_and_the_same():
+    assert re.fullmatch(r"\d+(\.\d+)+((a|b|rc|\.dev|\.post)\d+)?", package.__version__)
+    assert importlib.metadata.version("pandora-regret") == package.__version__
+
+
+def test_types_are_shipped():
+    assert importlib.resources.files("pandora_regret").joinpath("py.typed").is_file()
+
+
+def test_scoring_never_touches_the_network():
+    forbid = """
+import sys
+def refuse(event, arguments):
+    if event.startswith("socket."):
+        raise RuntimeError(event)
+sys.addaudithook(refuse)
+"""
+    run(forbid + SCORE_EVERYTHING)
+    witness = "import socket\ntry:\n    socket.socket()\nexcept RuntimeError as error:\n    print(error)"
+    assert run(forbid + witness) == ["socket.__new__"]

@@ -1,0 +1,206 @@
+"""Every prior: its mean, its pair loss against quadrature, its slope against finite differences."""
+
+import copy
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from pandora_regret import (
+    Beta,
+    Empirical,
+    Exponential,
+    Fixed,
+    FromScipy,
+    Gamma,
+    LogNormal,
+    Uniform,
+    expected_search_cost,
+    search_cost,
+)
+from pandora_regret.priors import empirical
+
+OBSERVED = np.random.default_rng(5).lognormal(0, 1, (40, 3))
+
+SMOOTH = {
+    "Beta(0.3)": Beta(0.3),
+    "Uniform": Uniform(),
+    "Beta(4)": Beta(4.0),
+    "Exponential": Exponential(),
+    "Gamma(0.4)": Gamma(0.4),
+    "Gamma(3)": Gamma(3.0),
+    "LogNormal": LogNormal(0.7),
+    "LogNormal, correlated": LogNormal([0.4, 0.8, 1.3], correlation=0.5),
+    "FromScipy": FromScipy(stats.weibull_min(1.5)),
+    "FromScipy, bounded": FromScipy(stats.uniform(1, 2)),
+}
+STEPS = {"Fixed": Fixed(), "Empirical": Empirical(OBSERVED)}
+PRIORS = SMOOTH | STEPS
+
+every_prior = pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
+smooth_prior = pytest.mark.parametrize("prior", SMOOTH.values(), ids=SMOOTH.keys())
+step_prior = pytest.mark.parametrize("prior", STEPS.values(), ids=STEPS.keys())
+
+
+@every_prior
+def test_sampled_unit_costs_have_the_stated_mean(prior):
+    costs = prior.sample(100_000, 3, np.random.default_rng(1))
+    standard_error = costs.std(axis=0) / np.sqrt(len(costs))
+    assert costs.shape == (100_000, 3)
+    assert (np.abs(costs.mean(axis=0) - prior.mean) <= 4 * standard_error + 1e-12).all()
+
+
+@pytest.mark.parametrize("prior", [Beta(1e-3), Gamma(1e-3)], ids=str)
+def test_sampled_unit_costs_stay_positive_where_draws_underflow(prior):
+    rng = np.random.default_rng(2)
+    assert (prior.draw(1000, 3, rng) == 0).any()
+    assert (prior.sample(1000, 3, rng) > 0).all()
+
+
+def test_sampling_is_reproducible_and_correlated_as_stated():
+    prior = LogNormal([0.4, 0.8, 1.3], correlation=0.5)
+    first, second = (prior.sample(100_000, 3, np.random.default_rng(3)) for _ in range(2))
+    assert (first == second).all()
+    assert np.corrcoef(np.log(first).T)[np.triu_indices(3, 1)] == pytest.approx([0.5] * 3, abs=0.02)
+
+
+@every_prior
+def test_pair_loss_falls_from_the_mean_cost_to_nothing(prior):
+    odds = np.concatenate([[0.0], np.geomspace(1e-4, 1e4, 401), [np.inf]])
+    losses = prior.pair_loss(odds, 0, 1)
+    assert losses[0] == pytest.approx(np.broadcast_to(prior.mean, 3)[1], rel=1e-9)
+    assert losses[-1] == 0
+    assert (np.diff(losses) <= 1e-12).all()
+
+
+@smooth_prior
+@pytest.mark.parametrize(("i", "j"), [(0, 1), (2, 0)])
+def test_slope_is_the_derivative_of_the_share(prior, i, j):
+    at, step = np.linspace(-6, 6, 60), 1e-5  # an even number of points, so not the kink at 0
+    numeric = (prior.share(at + step, i, j) - prior.share(at - step, i, j)) / (2 * step)
+    assert prior.share_slope(at, i, j) == pytest.approx(numeric, rel=1e-6, abs=1e-8)
+
+
+@smooth_prior
+def test_pair_slope_is_the_slope_of_the_pair_loss_in_log_odds(prior):
+    odds, step = np.array([0.2, 0.7, 1.8, 6.0]), 1e-5
+    numeric = (prior.pair_loss(odds * np.exp(step), 1, 2) - prior.pair_loss(odds / np.exp(step), 1, 2)) / (
+        2 * step
+    )
+    assert prior.pair_slope(odds, 1, 2) == pytest.approx(numeric, rel=1e-6, abs=1e-8)
+
+
+@every_prior
+def test_share_and_slope_have_limits_at_infinite_odds(prior):
+    ends = np.array([-np.inf, np.inf])
+    assert prior.share(ends, 0, 1) == pytest.approx([1, 0], abs=1e-12)
+    assert (prior.share_slope(ends, 0, 1) == 0).all()
+
+
+@step_prior
+def test_steps_have_no_slope(prior):
+    assert (prior.share_slope(np.linspace(-3, 3, 7), 0, 1) == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("prior", "dist"),
+    [
+        (Beta(0.3), stats.beta(0.3, 1)),
+        (Uniform(), stats.uniform()),
+        (Beta(4.0), stats.beta(4, 1)),
+        (Exponential(), stats.expon()),
+        (Gamma(0.4), stats.gamma(0.4)),
+        (Gamma(3.0), stats.gamma(3)),
+        (LogNormal(0.7), stats.lognorm(0.7)),
+        (FromScipy(stats.weibull_min(1.5)), stats.weibull_min(1.5)),
+        (FromScipy(stats.uniform(1, 2)), stats.uniform(1, 2)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("odds", [0.05, 0.8, 1.0, 1.7, 12.0])
+def test_pair_loss_equals_its_integral(prior, dist, odds):
+    low, high = (np.clip(dist.ppf(q), 1e-12, 100) for q in (0, 1))
+    corner = np.clip(high / odds, low, high)  # beyond it u_i > r u_j is impossible
+    parts = [
+        integrate.quad(lambda t: np.exp(2 * t) * dist.pdf(np.exp(t)) * dist.sf(odds * np.exp(t)), a, b, limit=200)
+        for a, b in [(np.log(low), np.log(corner)), (np.log(corner), np.log(high))]
+    ]
+    assert prior.pair_loss(odds) == pytest.approx(sum(value for value, _ in parts), rel=1e-7, abs=1e-9)
+
+
+def test_exponential_prior_is_the_pairwise_brier_score():
+    ours, theirs = np.array([0.5, 0.2, 0.01]), np.array([0.25, 0.7, 0.9])
+    assert Exponential().pair_loss(ours / theirs) == pytest.approx((theirs / (ours + theirs)) ** 2, rel=1e-14)
+
+
+def test_priors_meet_where_one_is_a_case_of_another():
+    odds = np.geomspace(1e-3, 1e3, 50)
+    assert Gamma(1.0).pair_loss(odds) == pytest.approx(Exponential().pair_loss(odds), rel=1e-12)
+    assert LogNormal([0.7, 0.7]).pair_loss(odds) == pytest.approx(LogNormal(0.7).pair_loss(odds), rel=1e-14)
+    assert LogNormal(1e-6).pair_loss(odds) == pytest.approx(Fixed().pair_loss(odds), abs=1e-12)
+    assert Beta(1.0) == Uniform()
+    assert Beta(np.inf) == Fixed()
+
+
+def test_only_full_support_is_strictly_proper():
+    strict = {name: prior.strictly_proper for name, prior in PRIORS.items()}
+    assert {name for name, flag in strict.items() if not flag} == {"FromScipy, bounded", "Fixed", "Empirical"}
+    assert Beta(0.0).strictly_proper  # of its normalised score
+
+
+DYADIC_ODDS = [0.25, 0.375, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0]
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(1, 5)] * 3), min_size=1, max_size=8),
+    st.lists(st.sampled_from(DYADIC_ODDS), min_size=1, max_size=4),
+    st.sampled_from([(0, 1), (1, 0), (2, 1)]),
+)
+def test_empirical_pair_loss_is_exact_also_on_ties(samples, odds, pair):
+    i, j = pair
+    expected = []
+    for r in map(Fraction, odds):
+        ahead = [c[j] * (Fraction(c[i] > r * c[j]) + Fraction(c[i] == r * c[j]) / 2) for c in samples]
+        expected.append(float(sum(ahead) / len(samples)))
+    assert Empirical(np.array(samples, float)).pair_loss(odds, i, j) == pytest.approx(expected, rel=1e-14)
+
+
+@given(st.integers(0, 10**6))
+def test_empirical_score_is_the_mean_over_the_observed_costs(seed):
+    rng = np.random.default_rng(seed)
+    samples, base = rng.integers(1, 5, (6, 4)).astype(float), 2.0 ** rng.integers(-2, 3, 4)
+    forecasts, truth = rng.multinomial(8, [0.25] * 4, size=5) / 8, rng.integers(0, 4, 5)
+    each = [search_cost(truth, forecasts, base * c, ties="average", per_instance=True) for c in samples]
+    got = expected_search_cost(truth, forecasts, prior=Empirical(samples), costs=base, per_instance=True)
+    assert got == pytest.approx(np.mean(each, axis=0), rel=1e-13)
+
+
+def test_empirical_of_one_sample_is_the_fixed_prior_at_that_cost():
+    forecasts, truth, cost = [[0.5, 0.25, 0.25], [0.0, 0.0, 1.0]], [1, 0], [2.0, 1.0, 3.0]
+    one = expected_search_cost(truth, forecasts, prior=Empirical([cost]), per_instance=True)
+    assert one.tolist() == search_cost(truth, forecasts, cost, ties="average", per_instance=True).tolist()
+
+
+@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda prior: pickle.loads(pickle.dumps(prior))])
+@every_prior
+def test_priors_can_be_copied_and_pickled_also_after_use(prior, clone):
+    odds = np.geomspace(0.1, 10, 20)
+    before = prior.pair_loss(odds, 1, 2)
+    assert (clone(prior).pair_loss(odds, 1, 2) == before).all()
+
+
+def test_empirical_draws_whole_observed_vectors():
+    drawn = Empirical(OBSERVED).sample(2000, 3, np.random.default_rng(4))
+    assert {tuple(row) for row in drawn} == {tuple(row) for row in OBSERVED}
+
+
+def test_empirical_tables_that_were_dropped_are_made_anew(monkeypatch):
+    monkeypatch.setattr(empirical, "TABLE_BYTES", 1)
+    truths, odds = np.array([0, 1, 2, 0, 1, 2]), np.geomspace(0.1, 10, 6)
+    short_memory = Empirical(OBSERVED)
+    assert short_memory._table_of.cache_info().maxsize == 1
+    assert (short_memory.pair_loss(odds, truths, 1) == STEPS["Empirical"].pair_loss(odds, truths, 1)).all()

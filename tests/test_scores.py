@@ -1,0 +1,286 @@
+"""The scores as users call them: invariances, logits, weights, costs, zeros, sizes and number types."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from pandora_regret import (
+    Beta,
+    Empirical,
+    Exponential,
+    Fixed,
+    FromScipy,
+    Gamma,
+    LogNormal,
+    Uniform,
+    beta_score,
+    excess_search_burden,
+    expected_search_cost,
+    pair_costs,
+    pandora_regret,
+    search_cost,
+)
+from pandora_regret.inputs.tables import BLOCK_ELEMENTS
+
+K = 4
+COSTS = np.array([1.0, 3.0, 0.5, 2.0])
+PRIORS = {
+    "Beta(0.3)": Beta(0.3),
+    "Uniform": Uniform(),
+    "Exponential": Exponential(),
+    "Gamma": Gamma(2.5),
+    "LogNormal": LogNormal([0.4, 0.8, 1.2, 0.6], correlation=0.5),
+    "Empirical": Empirical(np.random.default_rng(5).lognormal(0, 1, (30, K))),
+    "FromScipy": FromScipy(stats.weibull_min(1.5)),
+    "Fixed": Fixed(),
+}
+SCORES = {
+    "regret": pandora_regret,
+    "regret, alpha 0": partial(pandora_regret, alpha=0.0),
+    "regret, alpha inf": partial(pandora_regret, alpha=np.inf),
+    "beta score": partial(beta_score, alpha=0.37, costs=COSTS),
+    "burden": excess_search_burden,
+    "realised": partial(search_cost, costs=COSTS),
+    **{f"cost, {name}": partial(expected_search_cost, prior=p, costs=COSTS) for name, p in PRIORS.items()},
+}
+
+every_score = pytest.mark.parametrize("score", SCORES.values(), ids=SCORES.keys())
+every_prior = pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
+
+
+def example(n_rows=60, n_classes=K, seed=1):
+    """Labels, forecasts without ties or zeros, and weights."""
+    rng = np.random.default_rng(seed)
+    return (
+        rng.integers(0, n_classes, n_rows),
+        rng.dirichlet(np.ones(n_classes), n_rows),
+        rng.uniform(0.5, 3, n_rows),
+    )
+
+
+@every_score
+def test_score_is_the_mean_of_its_instances(score):
+    truth, forecasts, weights = example()
+    each = score(truth, forecasts, per_instance=True)
+    assert each.shape == (60,)
+    assert type(score(truth, forecasts)) is float
+    assert score(truth, forecasts) == pytest.approx(each.mean(), rel=1e-13)
+    assert score(truth, forecasts, sample_weight=weights) == pytest.approx(
+        np.average(each, weights=weights), rel=1e-13
+    )
+
+
+@every_score
+def test_score_of_an_instance_depends_on_it_alone(score):
+    truth, forecasts, _ = example()
+    alone = [score(truth[[n]], forecasts[[n]]) for n in range(20)]
+    assert score(truth, forecasts, per_instance=True)[:20] == pytest.approx(alone, rel=1e-14)
+
+
+@every_score
+def test_order_of_rows_does_not_matter(score):
+    truth, forecasts, weights = example()
+    shuffled = np.random.default_rng(2).permutation(60)
+    again = score(truth[shuffled], forecasts[shuffled], sample_weight=weights[shuffled])
+    assert again == pytest.approx(score(truth, forecasts, sample_weight=weights), rel=1e-13)
+
+
+@pytest.mark.parametrize("score", [pandora_regret, partial(pandora_regret, alpha=0.0), excess_search_burden])
+def test_names_of_classes_do_not_matter(score):
+    truth, forecasts, _ = example()
+    new_name = np.array([2, 0, 3, 1])
+    renamed = np.empty_like(forecasts)
+    renamed[:, new_name] = forecasts
+    assert score(new_name[truth], renamed) == pytest.approx(score(truth, forecasts), rel=1e-13)
+
+
+@pytest.mark.parametrize("prior", [Uniform(), Exponential(), Gamma(2.5), Fixed()], ids=str)
+def test_names_of_classes_do_not_matter_if_costs_move_along(prior):
+    truth, forecasts, _ = example()
+    order = [2, 0, 3, 1]
+    moved = expected_search_cost(np.argsort(order)[truth], forecasts[:, order], prior=prior, costs=COSTS[order])
+    assert moved == pytest.approx(expected_search_cost(truth, forecasts, prior=prior, costs=COSTS), rel=1e-13)
+
+
+@every_score
+@pytest.mark.parametrize("shift", [0.0, -700.0, 5000.0])
+def test_logits_of_any_offset_score_as_their_probabilities(score, shift):
+    truth, forecasts, _ = example()
+    logits = np.log(forecasts) + shift
+    got = score(truth, logits, logits=True, per_instance=True)
+    assert got == pytest.approx(score(truth, forecasts, per_instance=True), rel=1e-9 if shift else 1e-12)
+
+
+@every_score
+def test_integer_weights_are_repetitions(score):
+    truth, forecasts, _ = example()
+    times = np.arange(60) % 4
+    repeated = score(np.repeat(truth, times), np.repeat(forecasts, times, axis=0))
+    assert score(truth, forecasts, sample_weight=times) == pytest.approx(repeated, rel=1e-13)
+
+
+@every_score
+def test_weights_matter_only_relative_to_each_other(score):
+    truth, forecasts, weights = example()
+    scaled = score(truth, forecasts, sample_weight=1e-9 * weights)
+    assert scaled == pytest.approx(score(truth, forecasts, sample_weight=weights), rel=1e-13)
+
+
+def test_an_infinite_score_of_zero_weight_is_absent():
+    table = [[1.0, 0.0], [0.25, 0.75]]
+    assert pandora_regret([1, 1], table, alpha=0.0) == np.inf
+    assert pandora_regret([1, 1], table, alpha=0.0, sample_weight=[0, 2]) == pandora_regret(
+        [1], table[1:], alpha=0.0
+    )
+
+
+@every_prior
+def test_costs_of_each_instance(prior):
+    truth, forecasts, _ = example()
+    costs = np.random.default_rng(3).uniform(1, 9, (60, K))
+    got = expected_search_cost(truth, forecasts, prior=prior, costs=costs, per_instance=True)
+    alone = [expected_search_cost(truth[[n]], forecasts[[n]], prior=prior, costs=costs[n]) for n in range(60)]
+    assert got == pytest.approx(alone, rel=1e-13)
+    repeated = expected_search_cost(truth, forecasts, prior=prior, costs=np.tile(COSTS, (60, 1)))
+    assert repeated == pytest.approx(expected_search_cost(truth, forecasts, prior=prior, costs=COSTS), rel=1e-13)
+
+
+@every_prior
+def test_typical_costs_are_mean_costs(prior):
+    truth, forecasts, _ = example()
+    typical = expected_search_cost(truth, forecasts, prior=prior, typical_costs=COSTS)
+    assert typical == pytest.approx(
+        expected_search_cost(truth, forecasts, prior=prior, costs=COSTS / prior.mean), rel=1e-13
+    )
+    certain = np.eye(K)
+    oracle = expected_search_cost(range(K), certain, prior=prior, typical_costs=COSTS, per_instance=True)
+    assert oracle == pytest.approx(COSTS, rel=1e-13)
+
+
+@every_prior
+def test_pair_costs_and_the_unavoidable_add_up_to_the_total(prior):
+    truth, forecasts, weights = example()
+    options = {"prior": prior, "costs": COSTS, "sample_weight": weights}
+    pairs = pair_costs(truth, forecasts, **options)
+    unavoidable = np.average((COSTS * prior.mean)[truth], weights=weights)
+    assert pairs.shape == (K, K)
+    assert (np.diag(pairs) == 0).all()
+    assert pairs.sum() + unavoidable == pytest.approx(expected_search_cost(truth, forecasts, **options), rel=1e-13)
+
+
+@every_prior
+def test_pair_costs_gather_the_spend_of_each_instance(prior):
+    truth, forecasts, weights = example()
+    options = {"prior": prior, "costs": COSTS}
+    spent = pair_costs(truth, forecasts, per_instance=True, **options)
+    assert spent.shape == (60, K)
+    assert (spent[np.arange(60), truth] == 0).all()
+    by_truth = np.array([weights @ (spent * (truth == i)[:, None]) for i in range(K)]) / weights.sum()
+    assert pair_costs(truth, forecasts, sample_weight=weights, **options) == pytest.approx(by_truth, rel=1e-12)
+
+
+def test_excess_search_burden_is_the_regret_of_all_distractors():
+    truth, forecasts, weights = example(n_classes=7)
+    burden = excess_search_burden(truth, forecasts, sample_weight=weights)
+    assert burden == pytest.approx(6 * pandora_regret(truth, forecasts, sample_weight=weights), rel=1e-13)
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 0.37, 1.0, 3.0, 50.0, np.inf])
+def test_zero_probabilities_take_the_limits_of_the_loss(alpha):
+    worst = 1 + (1 + 1 / alpha)
+    possible, impossible = beta_score([0, 1], [[1.0, 0.0], [1.0, 0.0]], alpha=alpha, per_instance=True)
+    assert possible == 0
+    assert impossible == pytest.approx(worst, rel=1e-14)
+
+
+def test_zero_probability_of_the_truth_is_infinite_in_the_logarithmic_limit():
+    table = [[1.0, 0.0, 0.0]] * 3
+    assert beta_score([0, 1, 2], table, alpha=0.0, per_instance=True).tolist() == [0, np.inf, np.inf]
+    assert pandora_regret([0, 1, 2], table, alpha=0.0) == np.inf
+
+
+@pytest.mark.parametrize("alpha", [0.37, 1.0, 3.0, np.inf])
+def test_two_impossible_classes_are_told_apart_by_cost_alone(alpha):
+    table, even = [[1.0, 0.0, 0.0]] * 2, [[0.0, 0.5, 0.5]] * 2
+    costs = np.array([1.0, 2.0, 5.0])
+    impossible = pair_costs([1, 2], table, prior=Beta(alpha), costs=costs, per_instance=True)
+    likely = pair_costs([1, 2], even, prior=Beta(alpha), costs=costs, per_instance=True)
+    assert impossible[:, 1:].tolist() == likely[:, 1:].tolist()
+    assert impossible[:, 0] == pytest.approx(costs[0] * Beta(alpha).mean)  # paid in full before either
+
+
+@every_score
+def test_logits_of_minus_infinity_are_zero_probabilities(score):
+    table = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.25, 0.75, 0.0], [0.0, 0.0, 0.0, 1.0]]).repeat(4, axis=0)
+    truth = np.tile(np.arange(4), 3)
+    with np.errstate(divide="ignore"):
+        logits = np.log(table)
+    got = score(truth, logits, logits=True, per_instance=True)
+    assert got == pytest.approx(score(truth, table, per_instance=True), rel=1e-13)
+
+
+@every_score
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_short_probabilities_score_as_the_same_numbers_in_float64(score, dtype):
+    truth, forecasts, _ = example()
+    short = forecasts.astype(dtype)
+    got = score(truth, short, per_instance=True)
+    logits = np.log(short.astype(np.float64))  # widened, half-precision rows would be too far off a sum of one
+    assert got.dtype == np.float64
+    assert got == pytest.approx(score(truth, logits, logits=True, per_instance=True), rel=1e-12)
+
+
+@every_score
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_short_logits_score_as_the_same_numbers_in_float64(score, dtype):
+    truth, forecasts, _ = example()
+    logits = np.log(forecasts).astype(dtype)
+    got = score(truth, logits, logits=True, per_instance=True)
+    assert (got == score(truth, logits.astype(np.float64), logits=True, per_instance=True)).all()
+
+
+@given(st.lists(st.floats(-1e4, 1e4), min_size=2, max_size=6), st.floats(0, 1e3), st.data())
+def test_regret_lies_between_an_oracle_and_the_worst(logits, alpha, data):
+    truth = data.draw(st.integers(0, len(logits) - 1))
+    score = pandora_regret([truth], [logits], alpha=alpha, logits=True)
+    worst = (1 + (1 + 1 / alpha)) / 3 if alpha >= np.finfo(float).tiny else np.inf
+    assert 0 <= score <= worst * (1 + 1e-12)
+
+
+@given(st.lists(st.floats(-50, 50), min_size=2, max_size=6), st.floats(1e-3, 5), st.data())
+def test_a_likelier_truth_never_scores_worse(logits, gain, data):
+    truth, alpha = data.draw(st.integers(0, len(logits) - 1)), data.draw(st.sampled_from([0.0, 0.37, 1.0, 50.0]))
+    better = np.array(logits)
+    better[truth] += gain
+    scores = pandora_regret([truth] * 2, [logits, better], alpha=alpha, logits=True, per_instance=True)
+    assert scores[1] <= scores[0] * (1 + 1e-13)
+
+
+def test_two_classes():
+    assert pandora_regret([0, 1], [[0.75, 0.25], [0.75, 0.25]], per_instance=True) == pytest.approx(
+        [(1 / 9) / 3, (3 - 2 / 3) / 3], rel=1e-14
+    )
+
+
+def test_one_row_of_a_hundred_thousand_classes():
+    n_classes = 100_000
+    even = np.full((1, n_classes), 1 / n_classes)
+    assert pandora_regret([77], even) == pytest.approx(1 / 3, rel=1e-13)
+    assert expected_search_cost([77], even) == pytest.approx(1 / 2 + (n_classes - 1) / 6, rel=1e-13)
+    logits = np.linspace(0, 50, n_classes)[None]
+    last, first = (pandora_regret([i], logits, logits=True) for i in (n_classes - 1, 0))
+    assert 0 < last < 1 / 3 < first < 1
+
+
+def test_rows_beyond_one_block_score_as_in_blocks_of_one():
+    n_rows = BLOCK_ELEMENTS // 100 * 2 + 7
+    truth, forecasts, weights = example(n_rows, 100)
+    each = pandora_regret(truth, forecasts, per_instance=True)
+    picked = [0, n_rows // 2, n_rows - 8, n_rows - 1]
+    assert each[picked] == pytest.approx([pandora_regret(truth[[n]], forecasts[[n]]) for n in picked], rel=1e-14)
+    mean = pandora_regret(truth, forecasts, sample_weight=weights)
+    assert mean == pytest.approx(np.average(each, weights=weights), rel=1e-13)

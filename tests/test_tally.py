@@ -1,0 +1,224 @@
+"""Tallies: any order, any batching, any tree of merges, the same answer; and honest standard errors."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pandora_regret import Gamma, Tally, expected_search_cost, pair_costs, search_cost, search_tally
+from pandora_regret.tally import Mean, Sum
+
+many_magnitudes = st.builds(
+    lambda digits, exponent: digits * 10.0**exponent, st.floats(1, 10), st.integers(-12, 12)
+)
+values_and_weights = st.lists(st.tuples(many_magnitudes, many_magnitudes), min_size=2, max_size=40)
+
+
+def exact_mean(values, weights):
+    total = sum(Fraction(w) * Fraction(x) for x, w in zip(values, weights, strict=True))
+    return float(total / sum(map(Fraction, weights)))
+
+
+def linearised_error(values, weights):
+    """``sqrt(n / (n - 1) sum w^2 (x - mean)^2) / sum w``, in exact arithmetic up to the root."""
+    x, w, n = list(map(Fraction, values)), list(map(Fraction, weights)), len(values)
+    mean = sum(a * b for a, b in zip(x, w, strict=True)) / sum(w)
+    spread = sum((b * (a - mean)) ** 2 for a, b in zip(x, w, strict=True))
+    return math.sqrt(spread * n / (n - 1) / sum(w) ** 2)
+
+
+def merged(parts, rng):
+    """The parts merged pairwise in a random tree."""
+    while len(parts) > 1:
+        left, right = rng.choice(len(parts), 2, replace=False)
+        parts[left].merge(parts[right])
+        del parts[right]
+    return parts[0]
+
+
+def batches(n_rows, rng):
+    """A random split of shuffled row numbers into batches, some of them empty."""
+    return np.split(rng.permutation(n_rows), np.sort(rng.integers(0, n_rows + 1, rng.integers(1, 8))))
+
+
+@given(values_and_weights, st.integers(0, 10**6))
+def test_any_order_batching_and_merge_tree_give_the_exact_mean(rows, seed):
+    values, weights = map(np.array, zip(*rows, strict=True))
+    rng = np.random.default_rng(seed)
+    tree = merged([Mean.of(values[rows], weights[rows]) for rows in batches(len(values), rng)], rng)
+    stream = Mean()
+    for rows in batches(len(values), rng):
+        stream.add(values[rows], weights[rows])
+    expected = exact_mean(values, weights)
+    for tally in (tree, stream, Mean.of(values, weights)):
+        assert tally.count == len(values)
+        assert tally.mean == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+@given(values_and_weights, st.integers(0, 10**6))
+def test_any_order_batching_and_merge_tree_give_the_same_standard_error(rows, seed):
+    values, weights = map(np.array, zip(*rows, strict=True))
+    rng = np.random.default_rng(seed)
+    tree = merged([Mean.of(values[rows], weights[rows]) for rows in batches(len(values), rng)], rng)
+    expected = linearised_error(values, weights)
+    for tally in (tree, Mean.of(values, weights)):
+        assert tally.standard_error == pytest.approx(expected, rel=1e-12, abs=1e-15 * tally.mean)
+
+
+@given(st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=60), st.integers(0, 10**6))
+def test_compensated_sums_do_not_depend_on_order(terms, seed):
+    total = Sum()
+    for term in np.random.default_rng(seed).permutation(terms):
+        total.add(term)
+    assert total.value == pytest.approx(math.fsum(terms), rel=1e-15, abs=1e-15)
+
+
+def test_compensated_sums_keep_what_plain_sums_lose():
+    first, second = Sum(), Sum()
+    for term in (1e16, 1.0):
+        first.add(term)
+    for term in (1.0, -1e16):
+        second.add(term)
+    first.merge(second)
+    assert 1e16 + 1.0 + (1.0 - 1e16) != 2
+    assert first.value == 2
+
+
+def test_sums_of_tables_add_to_chosen_rows():
+    total = Sum((3, 2))
+    total.add(np.ones((2, 2)), at=np.array([0, 2]))
+    total.add(np.full((1, 2), 5.0), at=np.array([2]))
+    assert total.value.tolist() == [[1, 1], [0, 0], [6, 6]]
+
+
+def test_standard_error_is_the_textbook_one_without_weights():
+    values = np.random.default_rng(1).exponential(size=500)
+    assert Mean.of(values).standard_error == pytest.approx(values.std(ddof=1) / np.sqrt(500), rel=1e-13)
+    assert Mean.of(values, np.full(500, 7.0)).standard_error == pytest.approx(
+        Mean.of(values).standard_error, rel=1e-13
+    )
+
+
+def test_standard_error_is_linearised_with_weights():
+    rng = np.random.default_rng(2)
+    values, weights = rng.exponential(size=200), rng.uniform(0.1, 5, 200)
+    mean = np.average(values, weights=weights)
+    variance = (weights**2 * (values - mean) ** 2).sum() / weights.sum() ** 2
+    assert Mean.of(values, weights).standard_error == pytest.approx(np.sqrt(variance * 200 / 199), rel=1e-13)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-3, 7.0, 1e100])
+def test_scaling_all_weights_changes_nothing(scale):
+    rng = np.random.default_rng(3)
+    values, weights = rng.exponential(size=50), rng.uniform(0.1, 5, 50)
+    tally, scaled = Mean.of(values, weights), Mean.of(values, scale * weights)
+    assert scaled.mean == pytest.approx(tally.mean, rel=1e-13)
+    assert scaled.standard_error == pytest.approx(tally.standard_error, rel=1e-13)
+
+
+def test_standard_error_covers_the_error_of_the_mean():
+    """Over independent samples, weighted errors in units of the standard error have standard deviation one."""
+    rng = np.random.default_rng(4)
+    tallies = [Mean.of(rng.exponential(size=100), rng.uniform(0.2, 3, 100)) for _ in range(1000)]
+    assert np.std([(t.mean - 1) / t.standard_error for t in tallies]) == pytest.approx(1, abs=0.15)
+
+
+def test_tiny_variance_around_a_large_mean_survives_merging():
+    noise = np.random.default_rng(5).normal(size=1000)
+    values = 1e9 + 1e-4 * noise
+    tally = Mean()
+    for batch in np.split(values, 50):
+        tally.add(batch)
+    seen = values - 1e9  # exact, with what rounding left of the noise
+    assert tally.standard_error == pytest.approx(seen.std(ddof=1) / np.sqrt(1000), rel=1e-5)
+
+
+def test_rows_of_zero_weight_are_absent():
+    values, weights = np.array([1.0, 2.0, 4.0, np.inf]), np.array([1.0, 0.5, 2.0, 0.0])
+    tally, without = Mean.of(values, weights), Mean.of(values[:3], weights[:3])
+    assert (tally.count, tally.mean, tally.standard_error) == (3, without.mean, without.standard_error)
+
+
+def test_infinite_scores_give_an_infinite_mean_whenever_they_come():
+    finite, infinite = np.array([1.0, 2.0]), np.array([3.0, np.inf])
+    for parts in ([finite, infinite], [infinite, finite], [infinite, infinite], [finite, infinite, finite]):
+        tally = Mean()
+        for values in parts:
+            tally.add(values)
+        assert tally.mean == np.inf
+        assert not np.isfinite(tally.standard_error)
+
+
+def test_few_rows():
+    nothing, one, two = Mean(), Mean.of(np.array([3.0])), Mean.of(np.array([3.0, 5.0]))
+    assert np.isnan(nothing.mean)
+    assert np.isnan(nothing.standard_error)
+    assert one.mean == 3
+    assert np.isnan(one.standard_error)
+    assert (two.mean, two.standard_error) == (4, 1)
+
+
+def test_merging_nothing_changes_nothing():
+    tally, empty = Mean.of(np.array([3.0, 5.0])), Mean()
+    tally.merge(Mean())
+    tally.add(np.array([]))
+    tally.add(np.array([7.0]), np.array([0.0]))
+    empty.merge(tally)
+    for each in (tally, empty):
+        assert (each.count, each.mean, each.standard_error) == (2, 4, 1)
+
+
+def example(n_rows=200, n_classes=5, seed=6):
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 4, n_rows) * rng.uniform(0.5, 2, n_rows)
+    return rng.integers(0, n_classes - 1, n_rows), rng.dirichlet(np.ones(n_classes), n_rows), weights
+
+
+OPTIONS = {"prior": Gamma(2.0), "costs": np.array([1.0, 300.0, 0.5, 2.0, 9.0])}
+
+
+@given(st.integers(0, 10**6))
+def test_merged_tallies_of_batches_are_the_tally_of_the_whole(seed):
+    (truth, forecasts, weights), rng = example(), np.random.default_rng(seed)
+    rows = [r for r in batches(len(truth), rng) if weights[r].any()]
+    parts = [search_tally(truth[r], forecasts[r], sample_weight=weights[r], **OPTIONS) for r in rows]
+    tree = merged(parts, rng)
+    whole = search_tally(truth, forecasts, sample_weight=weights, **OPTIONS)
+    assert tree.cost.count == whole.cost.count == (weights > 0).sum()
+    for part in ("mean", "standard_error", "pair_costs"):
+        assert getattr(tree, part) == pytest.approx(getattr(whole, part), rel=1e-12, abs=0)
+    assert tree.realised.mean == pytest.approx(whole.realised.mean, rel=1e-12, abs=0)
+
+
+def test_tally_holds_what_the_scores_say():
+    truth, forecasts, weights = example()
+    tally = search_tally(truth, forecasts, sample_weight=weights, **OPTIONS)
+    options = {"sample_weight": weights, **OPTIONS}
+    each = expected_search_cost(truth, forecasts, per_instance=True, **OPTIONS)
+    assert tally.mean == pytest.approx(expected_search_cost(truth, forecasts, **options), rel=1e-13)
+    assert tally.standard_error == pytest.approx(Mean.of(each, weights).standard_error, rel=1e-13)
+    assert tally.pair_costs == pytest.approx(pair_costs(truth, forecasts, **options), rel=1e-13)
+    realised = search_cost(truth, forecasts, OPTIONS["costs"], sample_weight=weights)
+    assert tally.realised.mean == pytest.approx(2 * realised, rel=1e-13)  # at mean costs C E[u], and E[u] = 2
+
+
+def test_tally_of_a_class_that_never_is_the_truth_has_an_empty_row():
+    truth, forecasts, _ = example()
+    assert (search_tally(truth, forecasts).pair_costs[4] == 0).all()
+
+
+def test_tally_fed_by_hand_equals_the_one_from_scores():
+    tally = Tally(2)
+    tally.add(
+        np.array([1, 0, 1]),
+        unavoidable=np.array([1.0, 2.0, 3.0]),
+        wasted=np.array([[4.0, 0.0], [0.0, 5.0], [6.0, 0.0]]),
+        realised=np.array([1.0, 7.0, 1.0]),
+        weights=np.array([1.0, 1.0, 2.0]),
+    )
+    assert tally.mean == (5 + 7 + 2 * 9) / 4
+    assert tally.realised.mean == (1 + 7 + 2) / 4
+    assert tally.pair_costs.tolist() == [[0, 5 / 4], [(4 + 2 * 6) / 4, 0]]
