@@ -175,7 +175,7 @@ def test_prior_parameters_of_another_kind(make, message):
 
 
 def test_ties_are_broken_in_two_ways_only():
-    with pytest.raises(InputError, match=r"ties is 'random': pass 'index' .* or 'average'"):
+    with pytest.raises(InputError, match=r"ties is 'random': pass one of 'index' .*, 'average'"):
         search_cost(Y, P, UNIT, ties="random")
 
 

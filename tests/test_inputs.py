@@ -200,7 +200,6 @@ def test_a_mask_is_never_ignored(name):
     "wrong",
     [
         {"y_true": np.r_[np.zeros(200_000, int), 9]},
-        {"y_proba": np.r_[np.full((200_000, 2), 0.5), [[0.5, 0.6]]]},
         {"sample_weight": np.r_[np.ones(200_000), -1]},
         {"costs": np.r_[np.ones((200_000, 2)), [[1, 0]]]},
         {"prior": "Uniform"},
@@ -208,13 +207,20 @@ def test_a_mask_is_never_ignored(name):
     ],
     ids=lambda wrong: "-".join(wrong),
 )
-def test_nothing_is_scored_when_the_last_row_is_wrong(wrong, monkeypatch):
+def test_no_forecast_is_read_when_another_argument_is_wrong(wrong, monkeypatch):
     monkeypatch.setattr(Forecast, "blocks", lambda self: pytest.fail("scored"))
     right = {"y_true": np.zeros(200_001, int), "y_proba": np.full((200_001, 2), 0.5)}
     with pytest.raises((InputError, InputTypeError)):
         expected_search_cost(**{**right, **wrong})
     with pytest.raises(pytest.fail.Exception, match="scored"):
         expected_search_cost(**right)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_the_last_row_is_named_however_many_rows_there_are(dtype):
+    forecasts = np.r_[np.full((200_000, 2), 0.5), [[0.5, 0.625]]].astype(dtype)
+    with pytest.raises(InputError, match=r"y_proba row 200000 sums to 1\.125"):
+        expected_search_cost(np.zeros(200_001, int), forecasts)
 
 
 @every_labelled

@@ -212,13 +212,9 @@ def test_tally_of_a_class_that_never_is_the_truth_has_an_empty_row():
 
 def test_tally_fed_by_hand_equals_the_one_from_scores():
     tally = Tally(2)
-    tally.add(
-        np.array([1, 0, 1]),
-        unavoidable=np.array([1.0, 2.0, 3.0]),
-        wasted=np.array([[4.0, 0.0], [0.0, 5.0], [6.0, 0.0]]),
-        realised=np.array([1.0, 7.0, 1.0]),
-        weights=np.array([1.0, 1.0, 2.0]),
-    )
+    weights = np.array([1.0, 1.0, 2.0])
+    tally.add_costs(np.array([5.0, 7.0, 9.0]), [0, 1], np.array([[0.0, 5.0], [16.0, 0.0]]), weights)
+    tally.add_realised(np.array([1.0, 7.0, 1.0]), weights)
     assert tally.mean == (5 + 7 + 2 * 9) / 4
     assert tally.realised.mean == (1 + 7 + 2) / 4
     assert tally.pair_costs.tolist() == [[0, 5 / 4], [(4 + 2 * 6) / 4, 0]]

@@ -37,7 +37,7 @@ def search_entropy(
     """
     forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
-    rows = ((_expectation(block, probabilities(block), prior), block.weights) for block in forecast.blocks())
+    rows = ((block, _expectation(block, probabilities(block), prior)) for block in forecast.blocks())
     return mean_or_rows(rows, per_instance)
 
 
@@ -68,7 +68,7 @@ def search_divergence(
     )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     pairs = zip(truth.with_costs(forecast.costs).blocks(), forecast.blocks(), strict=True)
-    rows = ((_excess(pi, block, prior), block.weights) for pi, block in pairs)
+    rows = ((block, _excess(pi, block, prior)) for pi, block in pairs)
     return mean_or_rows(rows, per_instance)
 
 

@@ -92,7 +92,7 @@ def grouped_search_cost(
     """
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     checked = read_groups(groups, group_costs, forecast, method)
-    rows = ((_realised(block, checked, method), block.weights) for block in forecast.blocks())
+    rows = ((block, _realised(block, checked, method)) for block in forecast.blocks())
     return mean_or_rows(rows, per_instance)
 
 

@@ -23,9 +23,9 @@ from pandora_regret.inputs import (
     read_raw_prior,
     read_typical_costs,
 )
-from pandora_regret.kernels.reference import costs_of, mean_waste, of_class, realised_costs, wasted_costs
+from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses, wasted_pairs
+from pandora_regret.kernels.reference import BROKEN_BY_INDEX, mean_waste, unavoidable_costs
 from pandora_regret.priors import Prior, Uniform
-from pandora_regret.priors.beta import beta_loss
 from pandora_regret.tally import Mean, Tally
 
 
@@ -104,8 +104,7 @@ def pandora_regret(
     alpha = read_alpha(alpha)
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     scale = 1 / (3 * (forecast.n_classes - 1))
-    rows = ((scale * _total_loss(block, alpha), block.weights) for block in forecast.blocks())
-    return mean_or_rows(rows, per_instance)
+    return mean_or_rows(((rows, scale * loss) for rows, loss in total_losses(forecast, alpha)), per_instance)
 
 
 @overload
@@ -141,8 +140,7 @@ def beta_score(
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     if costs is not None:
         forecast = forecast.with_costs(read_costs(costs, forecast))
-    rows = ((_total_loss(block, alpha), block.weights) for block in forecast.blocks())
-    return mean_or_rows(rows, per_instance)
+    return mean_or_rows(total_losses(forecast, alpha), per_instance)
 
 
 @overload
@@ -173,8 +171,7 @@ def excess_search_burden(
     0.16666666666666666
     """
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
-    rows = ((_total_loss(block, 1.0) / 3, block.weights) for block in forecast.blocks())
-    return mean_or_rows(rows, per_instance)
+    return mean_or_rows(((rows, loss / 3) for rows, loss in total_losses(forecast, 1.0)), per_instance)
 
 
 @overload
@@ -222,8 +219,7 @@ def expected_search_cost(
     """
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
-    rows = ((_search_cost(block, prior), block.weights) for block in forecast.blocks())
-    return mean_or_rows(rows, per_instance)
+    return mean_or_rows(search_costs(forecast, prior), per_instance)
 
 
 def pair_costs(
@@ -291,35 +287,22 @@ def priced(forecast: Forecast, prior: Any, costs: Any, typical_costs: Any) -> tu
     return prior, forecast.with_costs(read_typical_costs(costs, typical_costs, prior, forecast))
 
 
-def mean_or_rows(rows: Iterable[tuple[FloatArray, FloatArray | None]], per_instance: bool) -> float | FloatArray:
-    """One value a row, or their weighted mean, from batches of values and weights."""
+def mean_or_rows(scored: Iterable[tuple[Forecast, FloatArray]], per_instance: bool) -> float | FloatArray:
+    """One value a row, or their weighted mean, from rows and their values, some at a time."""
     if per_instance:
-        return np.concatenate([values for values, _ in rows])
+        return np.concatenate([values for _, values in scored])
     mean = Mean()
-    for values, weights in rows:
-        mean.add(values, weights)
+    for rows, values in scored:
+        mean.add(values, rows.weights)
     return mean.mean
 
 
 def _tally(forecast: Forecast, prior: Prior) -> Tally:
     tally = Tally(forecast.n_classes)
-    for block in forecast.blocks():
-        at_mean_costs = block.with_costs(costs_of(block) * prior.mean)
-        realised = realised_costs(at_mean_costs, np.greater)
-        tally.add(block.truth, _unavoidable(block, prior), mean_waste(block, prior), realised, block.weights)
+    for rows, wasted, classes, sums in wasted_pairs(forecast, prior):
+        tally.add_costs(unavoidable_costs(rows, prior) + wasted, classes, sums, rows.weights)
+    costs = 1.0 if forecast.costs is None else forecast.costs
+    at_mean_costs = forecast.with_costs(np.broadcast_to(costs * prior.mean, np.shape(costs) or forecast.n_classes))
+    for rows, realised in realised_costs(at_mean_costs, BROKEN_BY_INDEX):
+        tally.add_realised(realised, rows.weights)
     return tally
-
-
-def _total_loss(block: Forecast, alpha: float) -> FloatArray:
-    """``sum_j C_j L_alpha(q_i / q_j)``."""
-    return np.asarray(wasted_costs(block, lambda odds, i, j: beta_loss(odds, alpha)).sum(axis=1))
-
-
-def _search_cost(block: Forecast, prior: Prior) -> FloatArray:
-    """``C_i E[u_i] + sum_j C_j L(r_ij)``."""
-    return np.asarray(_unavoidable(block, prior) + mean_waste(block, prior).sum(axis=1))
-
-
-def _unavoidable(block: Forecast, prior: Prior) -> FloatArray:
-    """``C_i E[u_i]``: what testing the truth itself costs."""
-    return np.asarray(of_class(costs_of(block) * prior.mean, block.truth)[:, 0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,26 +9,26 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import (
     FloatArray,
-    Forecast,
-    InputError,
     IntArray,
     Labels,
     Table,
+    read_choice,
     read_costs,
     read_count,
     read_forecast,
     read_probabilities,
+    read_seed,
 )
-from pandora_regret.inputs.tables import BLOCK_ELEMENTS
-from pandora_regret.kernels.reference import costs_of, log_ratio, of_class, realised_costs
+from pandora_regret.inputs.tables import row_slices
+from pandora_regret.kernels.engine import realised_costs, simulated_totals
+from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 from pandora_regret.kernels.reference import search_order as order_of
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows, priced
 from pandora_regret.tally import Mean
 
 Ties: TypeAlias = Literal["index", "average"]
-
-SMALLEST_COST = np.finfo(np.float64).tiny  # where a product underflows: p / c stays finite
+TIES = {"index": "the lower class number first", "average": "broken at random, in the mean"}
 
 
 class Simulation(NamedTuple):
@@ -87,18 +86,8 @@ def search_cost(
     """
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     forecast = forecast.with_costs(read_costs(costs, forecast))
-    tie_share = _read_ties(ties)
-    rows = ((realised_costs(block, tie_share), block.weights) for block in forecast.blocks())
-    return mean_or_rows(rows, per_instance)
-
-
-def _read_ties(ties: Ties) -> Callable[[IntArray, IntArray], Any]:
-    """How much of a tied class's cost is paid, given the truth's number and its own."""
-    if ties == "index":
-        return np.greater
-    if ties == "average":
-        return lambda truth, other: 0.5
-    raise InputError(f"ties is {ties!r}: pass 'index' (lower class number first) or 'average'.")
+    broken = BROKEN_BY_INDEX if read_choice(ties, "ties", TIES) == "index" else BROKEN_AT_RANDOM
+    return mean_or_rows(realised_costs(forecast, broken), per_instance)
 
 
 def simulate_search(
@@ -125,44 +114,11 @@ def simulate_search(
     >>> abs(result.mean - 0.7916667) < 4 * result.standard_error
     True
     """
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits).check()
     prior, forecast = priced(forecast, prior, costs, typical_costs)
-    mean, rng = Mean(), np.random.default_rng(seed)
-    for n_draws in _batches(read_count(draws, "draws"), forecast.values.size):
-        unit_costs = prior.sample(n_draws, forecast.n_classes, rng)
-        mean.add(_mean_costs(forecast, unit_costs))
+    weight = len(forecast) if forecast.weights is None else forecast.weights.sum()
+    mean, rng = Mean(), read_seed(seed)
+    for batch in row_slices(read_count(draws, "draws"), forecast.n_classes):
+        unit_costs = prior.sample(batch.stop - batch.start, forecast.n_classes, rng)
+        mean.add(simulated_totals(forecast, unit_costs) / weight)
     return Simulation(mean.mean, mean.standard_error)
-
-
-def _batches(draws: int, n_elements: int) -> Iterator[int]:
-    """As many draws at a time as keep temporaries small; never fewer than one."""
-    step = max(1, BLOCK_ELEMENTS // n_elements)
-    yield from (min(step, draws - start) for start in range(0, draws, step))
-
-
-def _mean_costs(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
-    """The mean cost over instances, under each drawn cost vector."""
-    totals, weight = np.zeros(len(unit_costs)), 0.0
-    for block in forecast.blocks():
-        w = np.ones(len(block)) if block.weights is None else block.weights
-        totals += _simulated_costs(block, unit_costs) @ w
-        weight += w.sum()
-    return np.asarray(totals / weight)
-
-
-def _simulated_costs(block: Forecast, unit_costs: FloatArray) -> FloatArray:
-    """The cost of every row's search under every drawn cost vector, found by comparison with the truth."""
-    costs = np.maximum(costs_of(block) * unit_costs[:, None, :], SMALLEST_COST)  # (draws, rows, K)
-    truth = np.broadcast_to(block.truth[None, :, None], (*costs.shape[:2], 1))
-    our_cost = np.take_along_axis(costs, truth, axis=2)
-    merit = _merit(block, costs, our_cost)
-    ours = np.take_along_axis(merit, truth, axis=2)
-    before = (merit > ours) + 0.5 * (merit == ours)  # the truth ties with itself: half of its cost
-    return np.asarray((costs * before).sum(axis=2) + our_cost[:, :, 0] / 2)
-
-
-def _merit(block: Forecast, costs: FloatArray, our_cost: FloatArray) -> FloatArray:
-    """What the search sorts by: ``p / c`` or its logarithm; below all that, impossible classes, cheapest first."""
-    if block.logits:
-        return -log_ratio(of_class(block.values, block.truth), block.values, our_cost, costs, logits=True)
-    return np.where(block.values > 0, block.values / costs, -costs)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.inputs import FloatArray
 
 
 class Sum:
@@ -49,16 +49,19 @@ class Mean:
     @classmethod
     def of(cls, values: FloatArray, weights: FloatArray | None = None) -> Mean:
         """The mean of one batch."""
-        batch, w = cls(), np.ones(len(values)) if weights is None else weights
-        values, w = values[w > 0], w[w > 0]
+        batch = cls()
+        if weights is not None:
+            values, weights = values[weights > 0], weights[weights > 0]
         batch.count = len(values)
         if batch.count:
-            batch.weight.add(w.sum())
-            batch.total.add((w * values).sum())
+            batch.weight.add(batch.count if weights is None else weights.sum())
+            batch.total.add((values if weights is None else weights * values).sum())
             batch._centre = batch.mean
             with np.errstate(invalid="ignore"):  # an infinite score has no spread
-                gap = values - batch._centre
-                batch._moments = np.array([(w**2).sum(), (w**2 * gap).sum(), (w**2 * gap**2).sum()])
+                pull = values - batch._centre if weights is None else weights * (values - batch._centre)
+                heft = batch.count if weights is None else (weights**2).sum()
+                drift = pull.sum() if weights is None else (weights * pull).sum()
+                batch._moments = np.array([heft, drift, (pull**2).sum()])
         return batch
 
     def add(self, values: FloatArray, weights: FloatArray | None = None) -> None:
@@ -101,21 +104,16 @@ class Tally:
         self.cost, self.realised = Mean(), Mean()
         self._pairs = Sum((n_classes, n_classes))
 
-    def add(
-        self,
-        truth: IntArray,
-        unavoidable: FloatArray,
-        wasted: FloatArray,
-        realised: FloatArray,
-        weights: FloatArray | None = None,
+    def add_costs(
+        self, costs: FloatArray, classes: Any, pairs: FloatArray, weights: FloatArray | None = None
     ) -> None:
-        """Add rows: what finding the truth costs (n,), what wrong tests cost (n, K), what was paid (n,)."""
-        self.cost.add(unavoidable + wasted.sum(axis=1), weights)
-        self.realised.add(realised, weights)
-        weighted = wasted if weights is None else wasted * weights[:, None]
-        order = np.argsort(truth, kind="stable")
-        classes, starts = np.unique(truth[order], return_index=True)
-        self._pairs.add(np.add.reduceat(weighted[order], starts, axis=0), at=classes)
+        """Add rows: their expected costs (n,), some classes, and the weighted sums of what they waste on each."""
+        self.cost.add(costs, weights)
+        self._pairs.add(pairs, at=classes)
+
+    def add_realised(self, costs: FloatArray, weights: FloatArray | None = None) -> None:
+        """Add rows: what their searches cost at known costs (n,)."""
+        self.realised.add(costs, weights)
 
     def merge(self, other: Tally) -> None:
         """Add the rows of another tally."""

@@ -40,8 +40,7 @@ def single_shot_cost(
     """
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     rows = (
-        ((block.values.argmax(axis=1) != block.truth).astype(np.float64), block.weights)
-        for block in forecast.blocks()
+        (block, (block.values.argmax(axis=1) != block.truth).astype(np.float64)) for block in forecast.blocks()
     )
     return mean_or_rows(rows, per_instance)
 

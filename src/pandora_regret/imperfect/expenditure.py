@@ -28,11 +28,13 @@ from pandora_regret.inputs import (
     read_count,
     read_forecast,
     read_probabilities,
+    read_seed,
 )
+from pandora_regret.inputs.tables import row_slices
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.scores import mean_or_rows
-from pandora_regret.search import Simulation, _batches
+from pandora_regret.search import Simulation
 from pandora_regret.tally import Mean
 
 MOST_DRAWN = 1e18  # beyond as many tests of a class, false alarms no longer stray from their mean
@@ -126,7 +128,7 @@ def expected_expenditure(
     policy = read_search(search)
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     tests = read_tests(tests, forecast)
-    rows = ((_mean_bills(block, tests, policy), block.weights) for block in forecast.blocks())
+    rows = ((block, _mean_bills(block, tests, policy)) for block in forecast.blocks())
     return mean_or_rows(rows, per_instance)
 
 
@@ -153,7 +155,7 @@ def predicted_expenditure(
     policy = read_search(search)
     forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     tests = read_tests(tests, forecast)
-    rows = ((_predicted_bills(block, tests, policy), block.weights) for block in forecast.blocks())
+    rows = ((block, _predicted_bills(block, tests, policy)) for block in forecast.blocks())
     return mean_or_rows(rows, per_instance)
 
 
@@ -184,9 +186,9 @@ def simulate_expenditure(
     policy = read_search(search)
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     tests = read_tests(tests, forecast)
-    mean, rng = Mean(), np.random.default_rng(seed)
-    for n_draws in _batches(read_count(draws, "draws"), forecast.values.size):
-        mean.add(_drawn_means(forecast, tests, policy, n_draws, rng))
+    mean, rng = Mean(), read_seed(seed)
+    for batch in row_slices(read_count(draws, "draws"), forecast.values.size):
+        mean.add(_drawn_means(forecast, tests, policy, batch.stop - batch.start, rng))
     return Simulation(mean.mean, mean.standard_error)
 
 

@@ -9,8 +9,10 @@ from pandora_regret.inputs.numbers import (
     InputTypeError,
     IntArray,
     read_alpha,
+    read_choice,
     read_count,
     read_positive,
+    read_seed,
 )
 from pandora_regret.inputs.tables import Table
 
@@ -23,12 +25,14 @@ __all__ = [
     "Labels",
     "Table",
     "read_alpha",
+    "read_choice",
     "read_costs",
     "read_count",
     "read_forecast",
     "read_positive",
     "read_probabilities",
     "read_raw_prior",
+    "read_seed",
     "read_two_forecasts",
     "read_typical_costs",
 ]

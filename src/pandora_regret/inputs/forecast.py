@@ -1,4 +1,4 @@
-"""Forecasts and the labels they are scored on, past the door: plain arrays that need no further checks."""
+"""Forecasts and the labels they are scored on, past the door: plain arrays."""
 
 from __future__ import annotations
 
@@ -16,14 +16,22 @@ from pandora_regret.inputs.tables import Table, check_logits, check_probabilitie
 
 @dataclass(frozen=True)
 class Forecast:
-    """Checked forecasts of N instances over K classes; a block of its rows is a Forecast too."""
+    """Forecasts of N instances over K classes; some of its rows are a Forecast too.
+
+    Everything has been checked at the door but the numbers themselves, which are checked as they are read: by
+    `blocks`, or by a compiled kernel on its one pass over them.
+    """
 
     values: NDArray[Any]  # (N, K) float16, float32 or float64: probabilities, or logits
     logits: bool
     labels: Sequence[Any]  # (K,) what each column stands for
     truth: IntArray  # (N,) the true class as a column number; empty where no truth was asked for
+    numbers: Sequence[int] | IntArray  # (N,) the rows' numbers in the table that was handed in
+    tolerance: float  # how far a row of probabilities may be off 1
+    name: str = "y_proba"
     weights: FloatArray | None = None  # (N,)
     costs: FloatArray | None = None  # (K,) or (N, K); None means that every test costs 1
+    checked: bool = False
 
     def __len__(self) -> int:
         return len(self.values)
@@ -37,13 +45,32 @@ class Forecast:
         """The same forecasts under other costs."""
         return replace(self, costs=costs)
 
+    def rows(self, which: slice | IntArray) -> Forecast:
+        """Some of the rows, their numbers not yet checked."""
+        numbers = self.numbers[which] if isinstance(which, slice) else np.asarray(self.numbers)[which]
+        costs = self.costs[which] if self.costs is not None and self.costs.ndim == 2 else self.costs
+        weights = None if self.weights is None else self.weights[which]
+        values, truth = self.values[which], self.truth[which] if len(self.truth) else self.truth
+        return replace(self, values=values, truth=truth, numbers=numbers, weights=weights, costs=costs)
+
     def blocks(self) -> Iterator[Forecast]:
-        """Consecutive rows in float64, few enough at a time that temporaries stay small."""
-        for rows in row_slices(*self.values.shape):
-            costs = self.costs[rows] if self.costs is not None and self.costs.ndim == 2 else self.costs
-            weights = None if self.weights is None else self.weights[rows]
-            values = self.values[rows].astype(np.float64, copy=False)
-            yield replace(self, values=values, truth=self.truth[rows], weights=weights, costs=costs)
+        """Consecutive rows in float64, checked, few enough at a time that temporaries stay small."""
+        for which in row_slices(*self.values.shape):
+            rows = self.rows(which)
+            yield replace(rows, values=rows.values.astype(np.float64, copy=False))._checked()
+
+    def check(self) -> Forecast:
+        """The same forecasts, all numbers checked, for whoever reads them more than once."""
+        for _ in self.blocks():
+            pass
+        return replace(self, checked=True)
+
+    def _checked(self) -> Forecast:
+        if not self.checked and self.logits:
+            check_logits(self.values, self.name, self.numbers)
+        elif not self.checked:
+            check_probabilities(self.values, self.name, self.tolerance, self.numbers)
+        return replace(self, checked=True)
 
 
 def read_forecast(
@@ -71,12 +98,9 @@ def read_probabilities(
     if not isinstance(logits, (bool, np.bool_)):
         raise InputTypeError(f"logits must be True or False, got {logits!r}.")
     values, columns, tolerance = read_table(y_proba, None if labels is None else read_labels(labels), name)
-    if logits:
-        check_logits(values, name)
-    else:
-        check_probabilities(values, name, tolerance)
     weights = None if sample_weight is None else read_weights(sample_weight, len(values))
-    return Forecast(values, bool(logits), columns, np.empty(0, np.intp), weights)
+    nobody = np.empty(0, np.intp)
+    return Forecast(values, bool(logits), columns, nobody, range(len(values)), tolerance, name, weights)
 
 
 def read_two_forecasts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -60,6 +61,22 @@ def read_count(value: Any, name: str, least: int = 1) -> int:
     if value < least:
         raise InputError(f"{name} is {value}: it must be at least {least}.")
     return int(value)
+
+
+def read_choice(value: Any, name: str, choices: Mapping[str, str]) -> str:
+    """One of some words, each with what it means."""
+    if not isinstance(value, str) or value not in choices:
+        said = ", ".join(f"{choice!r} ({meaning})" for choice, meaning in choices.items())
+        raise InputError(f"{name} is {value!r}: pass one of {said}.")
+    return value
+
+
+def read_seed(seed: Any) -> np.random.Generator:
+    """A random generator, from a seed, from None, or as it is."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise InputError(f"seed is {seed!r}: pass a whole number from 0, a NumPy generator, or None.") from None
 
 
 def read_array(values: Any, name: str) -> NDArray[Any]:

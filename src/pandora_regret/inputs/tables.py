@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
@@ -9,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs.labels import read_labels
-from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError, read_array
+from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError, IntArray, read_array
 
 Table: TypeAlias = Any  # array-like (N, K), or a pandas / polars / pyarrow frame
 
 BLOCK_ELEMENTS = 1 << 18  # rows are handled in blocks of about this many numbers, so no (N, K) temporary exists
+EVERY_ROW = range(sys.maxsize)  # a row's number is its position
 
 
 def row_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
@@ -121,16 +123,16 @@ def _check_shape(shape: tuple[int, ...], name: str) -> None:
         raise InputError(f"{name} has 1 column, but a search needs at least two classes{hint}.")
 
 
-def check_probabilities(values: NDArray[Any], name: str, tolerance: float) -> None:
+def check_probabilities(
+    values: FloatArray, name: str, tolerance: float, numbers: Sequence[int] | IntArray = EVERY_ROW
+) -> None:
     """Every row a probability vector, or an error that names the first row that is not."""
-    for rows in row_slices(*values.shape):
-        block = values[rows].astype(np.float64, copy=False)
-        with np.errstate(over="ignore", invalid="ignore"):
-            off_by = np.abs(block.sum(axis=1) - 1)
-        good = (off_by <= tolerance) & (block.min(axis=1) >= 0)  # NaN compares false
-        if not good.all():
-            row = int(np.argmin(good))
-            _fail_probabilities(block[row], f"{name} row {rows.start + row}", tolerance)
+    with np.errstate(over="ignore", invalid="ignore"):
+        off_by = np.abs(values.sum(axis=1) - 1)
+    good = (off_by <= tolerance) & (values.min(axis=1) >= 0)  # NaN compares false
+    if not good.all():
+        row = int(np.argmin(good))
+        _fail_probabilities(values[row], f"{name} row {numbers[row]}", tolerance)
 
 
 def _fail_probabilities(row: FloatArray, where: str, tolerance: float) -> NoReturn:
@@ -150,14 +152,13 @@ def _fail_probabilities(row: FloatArray, where: str, tolerance: float) -> NoRetu
     )
 
 
-def check_logits(values: NDArray[Any], name: str) -> None:
+def check_logits(values: FloatArray, name: str, numbers: Sequence[int] | IntArray = EVERY_ROW) -> None:
     """Logits are finite, or -inf for a class held to be impossible; one class at least must be possible."""
-    for rows in row_slices(*values.shape):
-        largest = values[rows].max(axis=1)  # NaN and +inf survive the maximum
-        good = np.isfinite(largest)
-        if not good.all():
-            row = int(np.argmin(good))
-            raise InputError(
-                f"{name} row {rows.start + row} has {largest[row]} as its largest logit: logits must be finite "
-                "(-inf is allowed for impossible classes, but not for all of them)."
-            )
+    largest = values.max(axis=1)  # NaN and +inf survive the maximum
+    good = np.isfinite(largest)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise InputError(
+            f"{name} row {numbers[row]} has {largest[row]} as its largest logit: logits must be finite "
+            "(-inf is allowed for impossible classes, but not for all of them)."
+        )

@@ -109,7 +109,9 @@ def namespace_of(array: Array) -> Namespace:
     try:
         from array_api_compat import array_namespace
     except ModuleNotFoundError:
-        raise ImportError("arrays other than NumPy's need array-api-compat: pip install array-api-compat") from None
+        raise ImportError(
+            "arrays other than NumPy's need array-api-compat: pip install array-api-compat"
+        ) from None
     return array_namespace(array)
 
 
@@ -129,7 +131,9 @@ def search_cost(
     """``C_i E[u_i] + sum_j C_j L(r_ij)`` of every row, shape (N,)."""
     wasted = total_loss(y_true, values, xp, prior.alpha, costs=costs, logits=logits) * prior.loss_to_share
     costs = _costs_of(values, costs, xp)
-    return prior.mean * (wasted + (1.0 if costs is None else of_truth(costs, is_truth(y_true, values, xp), xp)[:, 0]))
+    return prior.mean * (
+        wasted + (1.0 if costs is None else of_truth(costs, is_truth(y_true, values, xp), xp)[:, 0])
+    )
 
 
 def total_loss(
@@ -209,14 +213,6 @@ def beta_loss(odds: Array, alpha: float, xp: Namespace) -> Array:
     """L_alpha at ``ln r``; see `pandora_regret.priors.beta`."""
     ahead, behind = split(odds, xp)
     return power(-ahead, alpha + 1, xp) + rise(behind, alpha, xp)
-
-
-def beta_slope(odds: Array, alpha: float, xp: Namespace) -> Array:
-    """``-dL_alpha / d ln r``, the paper's gradient profile; zero at alpha = inf."""
-    if alpha > LARGEST_ALPHA:
-        return xp.zeros_like(odds)
-    ahead, behind = split(odds, xp)
-    return (alpha + 1) * power(-ahead, alpha + 1, xp) * power(behind, alpha, xp)
 
 
 def split(odds: Array, xp: Namespace) -> tuple[Array, Array]:

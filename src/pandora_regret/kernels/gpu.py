@@ -44,8 +44,10 @@ def _pair(gap, alpha, kind: tl.constexpr):
 
 
 @triton.jit
-def _priced_pair(x, ours, rival, columns, inside, costs, our_cost, alpha, kind: tl.constexpr, priced: tl.constexpr):
-    """``C_j L(r_ij)`` and its slope; a class that is no rival is infinitely far behind, and counts for nothing."""
+def _priced_pair(
+    x, ours, rival, columns, inside, costs, our_cost, alpha, kind: tl.constexpr, priced: tl.constexpr
+):
+    """``C_j L(r_ij)`` and its slope; what is no rival is infinitely far behind, and counts for nothing."""
     gap = ours - tl.where(rival, tl.maximum(x, LEAST_LOGIT), -float("inf"))
     if priced:
         cost = tl.load(costs + columns, mask=inside, other=1.0)

@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.priors import Prior
 from pandora_regret.priors.base import log_quotient
+from pandora_regret.priors.beta import beta_loss
+
+SMALLEST_COST = np.finfo(np.float64).tiny  # where a product underflows: p / c stays finite
+
+Ties: TypeAlias = tuple[float, float]  # L_inf of a tie with a class of lower, and of higher number
+BROKEN_AT_RANDOM: Ties = (1.0, 1.0)
+BROKEN_BY_INDEX: Ties = (2.0, 0.0)  # the lower class number is tested first
 
 PairLoss: TypeAlias = Callable[[FloatArray, Any, Any], FloatArray]  # of (ln r, i, j)
 
@@ -68,13 +75,59 @@ def mean_waste(block: Forecast, prior: Prior) -> FloatArray:
     return wasted_costs(block, prior.share) * prior.mean
 
 
-def realised_costs(block: Forecast, tie_share: Callable[[IntArray, IntArray], Any]) -> FloatArray:
-    """``c_i`` plus ``c_j`` of every class j with ``p_j / c_j > p_i / c_i``; a tied j costs its share."""
+def pair_losses(block: Forecast, alpha: float) -> FloatArray:
+    """``C_j L_alpha(q_i / q_j)``, zero at j = i."""
+    return wasted_costs(block, lambda odds, i, j: beta_loss(odds, alpha))
+
+
+def total_losses(block: Forecast, alpha: float) -> FloatArray:
+    """``sum_j C_j L_alpha(q_i / q_j)``."""
+    return np.asarray(pair_losses(block, alpha).sum(axis=1))
+
+
+def own_costs(block: Forecast) -> FloatArray:
+    """``C_i`` of each row's truth."""
+    return np.asarray(of_class(costs_of(block), block.truth)[:, 0])
+
+
+def unavoidable_costs(block: Forecast, prior: Prior) -> FloatArray:
+    """``C_i E[u_i]``: what testing the truth itself costs."""
+    return np.asarray(of_class(costs_of(block) * prior.mean, block.truth)[:, 0])
+
+
+def sums_by_truth(block: Forecast, table: FloatArray) -> tuple[IntArray, FloatArray]:
+    """The classes that occur as truth, and for each the weighted sum of its rows of an (n, K) table."""
+    weighted = table if block.weights is None else table * block.weights[:, None]
+    order = np.argsort(block.truth, kind="stable")
+    classes, starts = np.unique(block.truth[order], return_index=True)
+    return classes, np.add.reduceat(weighted[order], starts, axis=0)
+
+
+def realised_costs(block: Forecast, ties: Ties) -> FloatArray:
+    """``c_i`` plus ``c_j`` of every class j with ``p_j / c_j > p_i / c_i``; of a tied j, half its tie's worth."""
     costs, truth, other = costs_of(block), block.truth[:, None], np.arange(block.n_classes)
-    odds = log_odds(block)
-    before = np.where(odds == 0, tie_share(truth, other), odds < 0)
+    odds, tie = log_odds(block), np.where(other < truth, *ties) / 2
+    before = np.where(odds == 0, tie, odds < 0)
     np.put_along_axis(before, truth, 1.0, axis=1)
     return np.asarray((costs * before).sum(axis=1))
+
+
+def simulated_costs(block: Forecast, unit_costs: FloatArray) -> FloatArray:
+    """The cost of every row's search under every drawn cost vector, found by comparison with the truth."""
+    costs = np.maximum(costs_of(block) * unit_costs[:, None, :], SMALLEST_COST)  # (draws, rows, K)
+    truth = np.broadcast_to(block.truth[None, :, None], (*costs.shape[:2], 1))
+    our_cost = np.take_along_axis(costs, truth, axis=2)
+    merit = _merit(block, costs, our_cost)
+    ours = np.take_along_axis(merit, truth, axis=2)
+    before = (merit > ours) + 0.5 * (merit == ours)  # the truth ties with itself: half of its cost
+    return np.asarray((costs * before).sum(axis=2) + our_cost[:, :, 0] / 2)
+
+
+def _merit(block: Forecast, costs: FloatArray, our_cost: FloatArray) -> FloatArray:
+    """What the search sorts by: ``p / c`` or its logarithm; below all that, impossible classes, cheapest first."""
+    if block.logits:
+        return -log_ratio(of_class(block.values, block.truth), block.values, our_cost, costs, logits=True)
+    return np.where(block.values > 0, block.values / costs, -costs)
 
 
 def search_order(block: Forecast) -> IntArray:

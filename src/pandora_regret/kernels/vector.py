@@ -14,8 +14,11 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 EXACT: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": {"contract"}, "error_model": "numpy"}
-INLINE: dict[str, Any] = {**EXACT, "forceinline": True}  # a call inside a loop would keep it from being vectorised
-FAST: dict[str, Any] = {**EXACT, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}  # NaN and inf keep their meaning
+INLINE: dict[str, Any] = {**EXACT, "forceinline": True}  # a call in a loop would keep it from being vectorised
+FAST: dict[str, Any] = {
+    **EXACT,
+    "fastmath": {"contract", "reassoc", "nsz", "arcp"},
+}  # NaN and inf still count
 
 SMALLEST = -708.0  # exp of less is below the normal floats, and taken as 0
 LOG2_E = 1.4426950408889634
@@ -45,7 +48,7 @@ def _float(_context: Any, _bits_of_it: Any) -> Any:
 
 @njit(**INLINE)
 def exp_parts(x):
-    """For x <= 0, the power of two s and the small m with ``exp(x) = s + s m`` and ``expm1(x) = s m + (s - 1)``."""
+    """For x <= 0, a power of two s and a small m: ``exp(x) = s + s m`` and ``expm1(x) = s m + (s - 1)``."""
     x = x if x > SMALLEST else SMALLEST
     k = math.floor(x * LOG2_E + 0.5)
     f = (x - k * LN2_HIGH) - k * LN2_LOW  # within ln(2) / 2 of 0: 13 Taylor terms reach the last bit

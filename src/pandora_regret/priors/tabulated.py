@@ -23,13 +23,12 @@ import numpy as np
 from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError
 from pandora_regret.priors.base import Class, Prior
 
-TOLERANCE = 1e-9  # of a cell's cubic at its midpoint; the midpoint then joins, so the table is 16 times better
-PANEL_TOLERANCE = 1e-10  # of a panel against its halves, which are closer to the truth than to the panel
+TOLERANCE = 1e-9  # of a whole against its two halves, which are what is used, and are at least 16 times better
 WORST_ERROR = 8e-9  # beyond it the promised 1e-8 cannot be kept
 FLOORS = np.array([-72.0, -40.0])  # ln ahead, ln behind: below (5e-32, and 1 - behind = 1) digits are moot
 LARGEST_LOG = 690.0  # e^-690 to e^690 fit a float64
 CLOSEST = 1e-7  # how near the table comes to the end of a bounded support, where rounding of d takes over
-MOST_NODES = 20_000
+MOST_NODES = 5_000
 
 
 class FromScipy(Prior):
@@ -154,10 +153,9 @@ class _Law:
         nodes, weights = np.polynomial.legendre.leggauss(16)
 
         def panel_sums(owner: Any, start: FloatArray, size: FloatArray) -> FloatArray:
-            v = start[:, None] + size[:, None] * (nodes + 1) / 2
-            span = (right - left)[owner]
-            logs = self.log_integrand(left[owner] + span * _smooth_step(v), d[owner]) - peak[owner]
-            return np.asarray((np.exp(logs) * 140 * (v * (1 - v)) ** 3 * span) @ weights * size / 2)
+            t, pace = _eased(start[:, None] + size[:, None] * (nodes + 1) / 2, left[owner], right[owner])
+            logs = self.log_integrand(t, d[owner]) - peak[owner]
+            return np.asarray((np.exp(logs) * pace) @ weights * size / 2)
 
         total, error = _bisect(panel_sums, len(d))
         return np.log(total)[:, None] + peak, (error / total)[:, None]
@@ -200,15 +198,18 @@ class _Law:
             )
 
 
-def _smooth_step(v: FloatArray) -> FloatArray:
-    """From 0 to 1, so flat at both ends that a density which is infinite there is integrated without effort."""
+def _eased(v: FloatArray, left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """From left to right as v goes from 0 to 1, and its pace: so slow at the ends that a density may be infinite there.
+
+    Each half is measured from its own end, where a singular density magnifies rounding.
+    """
     near = np.minimum(v, 1 - v)
-    step = near**4 * (35 - near * (84 - near * (70 - 20 * near)))
-    return np.where(v < 0.5, step, 1 - step)
+    step = (right - left) * near**4 * (35 - near * (84 - near * (70 - 20 * near)))
+    return np.where(v < 0.5, left + step, right - step), (right - left) * 140 * (v * (1 - v)) ** 3
 
 
 def _bisect(panel_sums: Any, n: int, panels: int = 6) -> tuple[FloatArray, FloatArray]:
-    """n integrals over [0, 1] and their errors: panels are halved until the halves add up to the whole.
+    """N integrals over [0, 1] and their errors: panels are halved until the halves add up to the whole.
 
     So kinks and jumps of a density are found wherever they are. More than 64 open panels are rounding noise.
     """
@@ -222,7 +223,7 @@ def _bisect(panel_sums: Any, n: int, panels: int = 6) -> tuple[FloatArray, Float
         halves = panel_sums(np.repeat(owner, 2), start, size)
         better = halves.reshape(-1, 2).sum(axis=1)
         gap = np.abs(better - values)
-        still = gap > PANEL_TOLERANCE * (total + np.bincount(owner, better, n))[owner]
+        still = gap > TOLERANCE * (total + np.bincount(owner, better, n))[owner]
         still &= (np.bincount(owner, still, n)[owner] <= 64) & (size[::2] > 1e-12)
         total += np.bincount(owner, better * ~still, n)
         error += np.bincount(owner, gap * ~still, n)
@@ -237,8 +238,7 @@ def _tabulate(law: _Law) -> _Table:
     rows = _refined(law)
     logs, slopes = _levels(rows)
     at_even_odds = np.logaddexp(*logs[0])  # ahead and behind add up to one there
-    errors = np.cumsum(rows[::-1, 3:5], axis=0)[::-1] / np.exp(logs)
-    law.check(max(abs(at_even_odds), np.max(errors, where=logs > FLOORS, initial=0)))
+    law.check(abs(at_even_odds))
     place, logs = rows[:, 0], logs - at_even_odds
     curve = CubicHermiteSpline(
         np.concatenate([-place[::-1], place]),
@@ -256,7 +256,7 @@ def _refined(law: _Law) -> FloatArray:
         left, right, whole = rows[split, 0], rows[split + 1, 0], rows[split, 1:3]
         rows[split] = law.rows(left, (left + right) / 2)
         rows = np.insert(rows, split + 1, law.rows((left + right) / 2, right), axis=0)
-        law.check(0 if len(rows) < MOST_NODES else np.inf)
+        law.check(_error(rows) if len(rows) < MOST_NODES else np.inf)
         middle = split + 1 + np.arange(len(split))
         again = middle[_is_rough(rows, middle, whole)]
         split = np.column_stack([again - 1, again]).ravel()
@@ -268,7 +268,7 @@ def _is_rough(rows: FloatArray, middle: Any, whole: FloatArray) -> Any:
     size, (left, right) = np.diff(rows[:, :1], axis=0), (middle - 1, middle + 1)
     cubic = (logs[left] + logs[right]) / 2 + size[left] * (slopes[left] - slopes[right]) / 4
     off = ~(np.abs(cubic - logs[middle]) < TOLERANCE)
-    off |= np.abs(rows[left, 1:3] + rows[middle, 1:3] - whole) > PANEL_TOLERANCE * np.exp(logs[left])
+    off |= np.abs(rows[left, 1:3] + rows[middle, 1:3] - whole) > TOLERANCE * np.exp(logs[left])
     wavy = np.hypot(slopes[:-1], slopes[1:]) > -3 * np.diff(logs, axis=0) / size  # Fritsch and Carlson
     return (off & (logs[left] > FLOORS) | wavy[left] | wavy[middle]).any(axis=1)
 
@@ -277,6 +277,11 @@ def _levels(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     """``ln ahead`` and ``ln behind`` at each place, (n, 2), summed up from the far end; and their derivatives."""
     logs = np.log(np.cumsum(rows[::-1, 1:3], axis=0)[::-1])
     return logs, -np.exp(rows[:, 5:] - logs)
+
+
+def _error(rows: FloatArray) -> float:
+    logs = _levels(rows)[0]
+    return float(np.max(np.cumsum(rows[::-1, 3:5], axis=0)[::-1] / np.exp(logs), where=logs > FLOORS, initial=0))
 
 
 def _read_distribution(dist: Any) -> tuple[float, float, float]:

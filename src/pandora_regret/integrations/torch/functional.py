@@ -59,11 +59,11 @@ def _read_and_run(
     if flat.ndim == 1 and flat.device.type == "cpu":
         check_classes(flat, values.shape[1], ignore_index)
     rule = Rule(read_alpha(alpha), read_reduction(reduction), read_smoothing(label_smoothing), ignore_index)
-    at_hand = costs_beside(costs, values.detach()[:0].to(precision_of(values)))
-    losses = fused_loss(values, flat, at_hand, rule)
+    table = costs_beside(costs, values.shape[1], values.device, precision_of(values))
+    losses = fused_loss(values, flat, table, rule)
     return losses.reshape(shape) if rule.reduction == "none" else losses
 
 
 # Compiled code steps out here and back in: the fused kernel has nothing left to fuse, and an alpha that anneals
 # would have it compiled anew at every step.
-_pandora_loss = torch.compiler.disable(_read_and_run)
+_pandora_loss = torch.compiler.disable(_read_and_run)  # type: ignore[no-untyped-call]

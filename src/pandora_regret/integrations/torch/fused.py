@@ -25,12 +25,10 @@ class Rule:
     ignore_index: int
 
 
-def fused_loss(
-    logits: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None, rule: Rule
-) -> torch.Tensor:
+def fused_loss(logits: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None, rule: Rule) -> torch.Tensor:
     """The reduced loss of rows (N, K), differentiable once."""
     want_grad = torch.is_grad_enabled() and logits.requires_grad
-    loss: torch.Tensor = _Fused.apply(logits, target, costs, rule, want_grad)
+    loss: torch.Tensor = _Fused.apply(logits, target, costs, rule, want_grad)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -44,24 +42,24 @@ class _Fused(torch.autograd.Function):
         rule: Rule,
         want_grad: bool,
     ) -> torch.Tensor:
-        scale = _scale_of(logits, target, rule)
+        share = 1 / (3 * (logits.shape[1] - 1))
+        count = _count(logits, target, rule)
+        scale = share / count.clamp(min=1)
         # float16 waits for the backward: before a GradScaler's factor is known, gradients this small underflow.
         early = want_grad and logits.dtype != torch.float16
         losses, ctx.grad = _loss_rows(logits, target, costs, rule, scale, want_grad=early)
         ctx.rule = rule
         ctx.save_for_backward(logits, target, costs, scale)
-        return losses * scale if rule.reduction == "none" else losses.sum() * scale
+        return share * (losses if rule.reduction == "none" else losses.sum() / count)
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        (factor,) = grad_outputs
         with torch.no_grad():
-            if ctx.grad is None:
-                grad = _computed_now(ctx, grad_outputs[0])
-            else:
-                grad = _scaled(ctx.grad, grad_outputs[0])
+            grad = _computed_now(ctx, factor) if ctx.grad is None else _scaled(ctx.grad, factor)
         ctx.grad = None  # handed over: a second backward computes its own
         if torch.is_grad_enabled():
-            grad = _NoSecondDerivative.apply(grad, ctx.saved_tensors[0], grad_outputs[0])
+            grad = _NoSecondDerivative.apply(grad, ctx.saved_tensors[0], factor)  # type: ignore[no-untyped-call]
         return grad, None, None, None, None
 
 
@@ -75,17 +73,17 @@ class _NoSecondDerivative(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise RuntimeError(
-            "PandoraLoss has no second derivative: its gradient is computed ahead, in the forward pass, and cannot "
-            "be differentiated; use pandora_regret.kernels.array_api.pandora_regret where you need one."
+            "PandoraLoss has no second derivative: its gradient is computed ahead, in the forward pass, and "
+            "cannot be differentiated; use pandora_regret.kernels.array_api.pandora_regret where you need one."
         )
 
 
-def _scale_of(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
-    """What a row's loss is multiplied by, as a tensor: how many rows count is known on the device only."""
-    scale = torch.full((), 1 / (3 * (logits.shape[1] - 1)), dtype=precision_of(logits), device=logits.device)
-    if rule.reduction != "mean":
-        return scale
-    return scale / (len(target) if target.ndim == 2 else (target != rule.ignore_index).sum())
+def _count(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
+    """What a sum of rows is divided by, as a tensor: how many are not ignored is known on the device only."""
+    dtype = precision_of(logits)
+    if rule.reduction == "mean" and target.ndim == 1:
+        return (target != rule.ignore_index).sum(dtype=dtype)
+    return torch.full((), len(target) if rule.reduction == "mean" else 1, dtype=dtype, device=logits.device)
 
 
 def _scaled(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
@@ -164,6 +162,8 @@ def _block(
         losses, grad = loss_of_spread_truth(logits, truth, rule.alpha, costs, want_grad=want_grad)
     else:
         losses, grad = loss_of_one_truth(logits, target, rule.alpha, costs, want_grad=want_grad)
+    if losses.is_cpu and kept.all():  # spares a pass; elsewhere asking would mean waiting
+        return losses, grad
     return losses.where(kept, 0.0), None if grad is None else grad.where(kept[:, None], 0.0)
 
 

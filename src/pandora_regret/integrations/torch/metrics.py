@@ -38,7 +38,7 @@ class MeanOfRows(Metric):
         self.num_classes = read_count(num_classes, "num_classes", least=2)
         self.alpha, self.logits, self.validate_args = read_alpha(alpha), logits, validate_args
         self.costs = None if costs is None else Costs(costs)
-        costs_beside(self.costs, torch.empty(0, self.num_classes))  # an error now, not at the first update
+        costs_beside(self.costs, self.num_classes, torch.device("cpu"), torch.float64)  # fails now, not in update
         self._total = f"total_{self._fingerprint():08x}"
         for name in (self._total, "weight"):
             self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
@@ -55,9 +55,7 @@ class MeanOfRows(Metric):
         """The score of every row of a block in float64, (n,)."""
         raise NotImplementedError
 
-    def update(
-        self, preds: torch.Tensor, target: torch.Tensor, sample_weight: torch.Tensor | None = None
-    ) -> None:
+    def update(self, preds: torch.Tensor, target: torch.Tensor, sample_weight: torch.Tensor | None = None) -> None:
         """Add forecasts (N, K) or (N, K, d1, ...) of true classes (N,) or (N, d1, ...), of weights like those."""
         if target.is_floating_point():
             raise InputTypeError(f"target has dtype {target.dtype}: pass class numbers, int64.")
@@ -71,9 +69,10 @@ class MeanOfRows(Metric):
 
     def _add(self, values: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor) -> None:
         total, weight = getattr(self, self._total), self.weight
+        costs = costs_beside(self.costs, self.num_classes, values.device, torch.float64)
         for rows in blocks_of(values):
             block = values[rows].double()
-            scores = self._rows(block, truth[rows], costs_beside(self.costs, block))
+            scores = self._rows(block, truth[rows], costs)
             total = total + torch.where(weights[rows] > 0, weights[rows] * scores, 0.0).sum()
             weight = weight + weights[rows].sum()
         setattr(self, self._total, total)  # not in place: a sum begun in inference mode could not be added to
@@ -149,8 +148,6 @@ class ExpectedSearchCost(MeanOfRows):
     tensor(106.9444, dtype=torch.float64)
     """
 
-    plot_lower_bound = None
-
     def __init__(
         self,
         num_classes: int,
@@ -177,7 +174,9 @@ def _read_prior(prior: Any) -> Beta:
     if not isinstance(prior, Beta):
         raise InputTypeError(f"prior must be of the Beta family, such as Uniform() or Beta(0.5), got {prior!r}.")
     if prior.alpha == 0:
-        raise InputError("prior Beta(0) has mean cost 0, so every search is free: use PandoraRegret(..., alpha=0).")
+        raise InputError(
+            "prior Beta(0) has mean cost 0, so every search is free: use PandoraRegret(..., alpha=0)."
+        )
     return prior
 
 
@@ -223,4 +222,6 @@ def _fail(
     else:
         check_probabilities(table, "preds", tolerance)
     row = int((~((weights >= 0) & weights.isfinite())).int().argmax())
-    raise InputError(f"sample_weight row {row} is {float(weights[row]):g}: it must be 0 or a positive finite number.")
+    raise InputError(
+        f"sample_weight row {row} is {float(weights[row]):g}: it must be 0 or a positive finite number."
+    )

@@ -72,7 +72,9 @@ def check_classes(target: torch.Tensor, n_classes: int, ignore_index: int | None
     if bad.any():
         row = int(bad.int().argmax())
         unless = "" if ignore_index is None else f", or {ignore_index} (ignore_index) for a row to leave out"
-        raise InputError(f"target row {row} is {int(target[row])}: pass a class from 0 to {n_classes - 1}{unless}.")
+        raise InputError(
+            f"target row {row} is {int(target[row])}: pass a class from 0 to {n_classes - 1}{unless}."
+        )
 
 
 def refuse_gradient(tensor: Any, name: str) -> None:
@@ -107,12 +109,11 @@ class Costs:
         self.values = torch.from_numpy(_read_costs(costs))
         self._copies: dict[tuple[torch.device, torch.dtype], torch.Tensor] = {}
 
-    def beside(self, values: torch.Tensor) -> torch.Tensor:
-        """A copy on the device and in the precision of the values."""
-        key = (values.device, values.dtype)
-        if key not in self._copies:
-            self._copies[key] = self.values.to(*key)
-        return self._copies[key]
+    def beside(self, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
+        """A copy on that device, in that precision."""
+        if (device, dtype) not in self._copies:
+            self._copies[device, dtype] = self.values.to(device, dtype)
+        return self._copies[device, dtype]
 
     def __repr__(self) -> str:
         return f"<{len(self.values)} costs>"
@@ -132,17 +133,17 @@ def _read_costs(costs: Any) -> FloatArray:
     return array
 
 
-def costs_beside(costs: Any, values: torch.Tensor) -> torch.Tensor | None:
-    """Costs on the device and in the precision of the values; what lives on an accelerator is not checked."""
+def costs_beside(costs: Any, n_classes: int, device: torch.device, dtype: torch.dtype) -> torch.Tensor | None:
+    """Costs where, and in the precision in which, they are needed; those on an accelerator are not checked."""
     if costs is None:
         return None
-    if isinstance(costs, torch.Tensor) and costs.device.type != "cpu":
+    if isinstance(costs, torch.Tensor) and not costs.is_cpu:
         refuse_gradient(costs, "costs")
-        table = costs.to(values)
+        table = costs.to(device, dtype)
     else:
-        table = (costs if isinstance(costs, Costs) else Costs(costs)).beside(values)
-    if table.shape != values.shape[1:]:
+        table = (costs if isinstance(costs, Costs) else Costs(costs)).beside(device, dtype)
+    if table.shape != (n_classes,):
         raise InputError(
-            f"costs has shape {tuple(table.shape)} but there are {values.shape[1]} classes: pass one cost a class."
+            f"costs has shape {tuple(table.shape)} but there are {n_classes} classes: pass ({n_classes},)."
         )
     return table

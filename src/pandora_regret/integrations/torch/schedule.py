@@ -36,9 +36,7 @@ class AlphaSchedule:
     0.0 0.25 0.5 0.75 1.0 1.0
     """
 
-    def __init__(
-        self, start: float = 0.0, end: float = 1.0, steps: int = 1000, shape: Shape = "cosine"
-    ) -> None:
+    def __init__(self, start: float = 0.0, end: float = 1.0, steps: int = 1000, shape: Shape = "cosine") -> None:
         self.start, self.end = (_read_finite(alpha, name) for alpha, name in ((start, "start"), (end, "end")))
         self.steps = read_count(steps, "steps")
         if shape not in get_args(Shape):

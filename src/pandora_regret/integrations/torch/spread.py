@@ -1,8 +1,8 @@
 """Rows whose truth is spread over the classes (soft targets, label smoothing), in O(K log K) a row.
 
 With merits ``q_k = p_k / C_k`` in falling order, the loss of a class sums a falling exponential over the classes
-above it, and another over those below. Such sums grow by doubling: what a class has gathered from its d nearest
-neighbours, it passes on to the class d places further, shrunk by the quotient of their merits. Every term is
+above it, and another over those below. Such sums grow by doubling: what a class has gathered from the d classes
+next to it, it passes on to the class d places further, shrunk by the quotient of their merits. Every term is
 positive and every factor at most 1, so that nothing cancels or overflows, at any alpha.
 """
 
@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
-from torch.nn.functional import pad
 
-from pandora_regret.integrations.torch.pairs import log_gap
 from pandora_regret.kernels.array_api import LARGEST_ALPHA, power, rise
 
 
@@ -26,13 +24,14 @@ class Ladder(NamedTuple):
     costs: torch.Tensor  # (n, K)
     log_costs: torch.Tensor | None  # (n, K); None where all costs are 1
 
-    def distances(self) -> Iterator[int]:
-        """1, 2, 4, ... below K."""
-        return (1 << bit for bit in range((self.logits.shape[1] - 1).bit_length()))
+    def steps(self) -> Iterator[tuple[int, torch.Tensor]]:
+        """Distances 1, 2, 4, ... below K, and the drop from each class to the one as far below it."""
+        return ((1 << bit, self.drop(1 << bit)) for bit in range((self.logits.shape[1] - 1).bit_length()))
 
     def drop(self, distance: int) -> torch.Tensor:
         """``ln(q_b / q_a) <= 0`` of each class b to the class a that stands `distance` places above it."""
-        drop = log_gap(self.logits[:, distance:], self.logits[:, :-distance])
+        above, below = self.logits[:, :-distance], self.logits[:, distance:]
+        drop = torch.where(above == below, 0.0, below - above)  # two impossible classes are equally likely
         if self.log_costs is not None:
             drop += self.log_costs[:, :-distance] - self.log_costs[:, distance:]
         return drop.clamp_(max=0.0)
@@ -47,12 +46,11 @@ def loss_of_spread_truth(
     """
     ladder = _descend(logits, costs)
     truth = truth.gather(1, ladder.order)
-    behind = _from_below(ladder, ladder.costs, alpha + 1)
-    losses = _from_rivals_ahead(ladder, alpha) + behind
+    losses = _losses(ladder, alpha)
     total = torch.where(truth == 0, 0.0, truth * losses).sum(dim=1)  # an infinite loss of no weight counts 0
     if not want_grad:
         return total, None
-    slopes = _slopes(ladder, truth, behind, alpha).masked_fill_(ladder.logits == -torch.inf, 0.0)
+    slopes = _slopes(ladder, truth, alpha).masked_fill_(ladder.logits == -torch.inf, 0.0)
     return total, torch.empty_like(slopes).scatter_(1, ladder.order, slopes)
 
 
@@ -67,40 +65,40 @@ def _descend(logits: torch.Tensor, costs: torch.Tensor | None) -> Ladder:
     return Ladder(order, logits.gather(1, order), costs[order], costs.log()[order])
 
 
-def _from_rivals_ahead(ladder: Ladder, alpha: float) -> torch.Tensor:
-    """``sum_j C_j [1 + (1 + 1/alpha)(1 - r^alpha)]`` over the classes j above each, (n, K).
+def _losses(ladder: Ladder, alpha: float) -> torch.Tensor:
+    """The loss of each class, were it the truth, (n, K).
 
-    With ``W = sum_j C_j`` and ``R = sum_j C_j rise(r)``, a drop by x turns R into ``e^(alpha x) R + rise(x) W``.
+    Of the classes above, with ``W = sum_j C_j`` and ``R = sum_j C_j rise(r)``, a drop by x turns R into
+    ``e^(alpha x) R + rise(x) W``.
     """
-    cost, risen = ladder.costs.clone(), torch.zeros_like(ladder.costs)
-    for d in ladder.distances():
-        drop = ladder.drop(d)
+    cost, risen, below = ladder.costs.clone(), torch.zeros_like(ladder.costs), ladder.costs.clone()
+    for d, drop in ladder.steps():
         risen[:, d:] += power(drop, alpha, torch) * risen[:, :-d] + rise(drop, alpha, torch) * cost[:, :-d]
         cost[:, d:] = cost[:, d:] + cost[:, :-d]
+        below[:, :-d] += power(drop, alpha + 1, torch) * below[:, d:]
     risen[:, 1:] += cost[:, :-1]
+    risen[:, :-1] += power(ladder.drop(1), alpha + 1, torch) * below[:, 1:]
     return risen
 
 
-def _from_above(ladder: Ladder, weights: torch.Tensor, exponent: float) -> torch.Tensor:
-    """``sum_j weight_j (q_i / q_j)^exponent`` over the classes j above each i, (n, K)."""
-    total = weights.clone()
-    for d in ladder.distances():
-        total[:, d:] += power(ladder.drop(d), exponent, torch) * total[:, :-d]
-    return pad(power(ladder.drop(1), exponent, torch) * total[:, :-1], (1, 0))
-
-
-def _from_below(ladder: Ladder, weights: torch.Tensor, exponent: float) -> torch.Tensor:
-    """``sum_j weight_j (q_j / q_i)^exponent`` over the classes j below each i, (n, K)."""
-    total = weights.clone()
-    for d in ladder.distances():
-        total[:, :-d] += power(ladder.drop(d), exponent, torch) * total[:, d:]
-    return pad(power(ladder.drop(1), exponent, torch) * total[:, 1:], (0, 1))
-
-
-def _slopes(ladder: Ladder, truth: torch.Tensor, behind: torch.Tensor, alpha: float) -> torch.Tensor:
+def _slopes(ladder: Ladder, truth: torch.Tensor, alpha: float) -> torch.Tensor:
     """What each class is pushed up as a rival of the others, less what it is pulled down as the truth, (n, K)."""
     if alpha > LARGEST_ALPHA:
         return torch.zeros_like(truth)
-    pushed = _from_above(ladder, truth, alpha + 1) + _from_below(ladder, truth, alpha)
-    pulled = _from_above(ladder, ladder.costs, alpha) + behind
-    return (alpha + 1) * (ladder.costs * pushed - truth * pulled)
+    sources = torch.stack([truth, ladder.costs])
+    above, below = sources.clone(), sources.clone()
+    for d, drop in ladder.steps():
+        down, up = _factors(drop, alpha)
+        above[..., d:] += down * above[..., :-d]
+        below[..., :-d] += up * below[..., d:]
+    down, up = _factors(ladder.drop(1), alpha)
+    from_others = torch.zeros_like(sources)
+    from_others[..., 1:] += down * above[..., :-1]
+    from_others[..., :-1] += up * below[..., 1:]
+    return (alpha + 1) * (ladder.costs * from_others[0] - truth * from_others[1])
+
+
+def _factors(drop: torch.Tensor, alpha: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """How what truths and what costs pass on shrinks on the way down, and on the way up: each (2, n, K - d)."""
+    fast, slow = power(drop, alpha + 1, torch), power(drop, alpha, torch)
+    return torch.stack([fast, slow]), torch.stack([slow, fast])

@@ -1,0 +1,141 @@
+"""The compiled loops at work: rows cut into chunks for all cores, doubtful rows handed to the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.inputs import FloatArray, Forecast
+from pandora_regret.kernels import cpu, reference
+from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties
+
+ROWS_AT_ONCE = 1 << 17  # so that one number a row stays small beside the rows themselves
+COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
+WORTH_A_THREAD = 1 << 17  # elements
+CHUNKS_A_THREAD = 4  # a core that is interrupted does not keep the others waiting
+MOST_PAIR_BYTES = 1 << 25  # of the (K, K) sums that threads keep to themselves
+
+
+def total_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, FloatArray]]:
+    """Rows, a part at a time, and ``sum_j C_j L_alpha(q_i / q_j)`` of each."""
+    for part in _parts(forecast):
+        totals = _vouched_for(part, alpha, BROKEN_AT_RANDOM)
+        yield part, _settled(totals, part, partial(reference.total_losses, alpha=alpha))
+
+
+def realised_costs(forecast: Forecast, ties: Ties) -> Iterator[tuple[Forecast, FloatArray]]:
+    """Rows, a part at a time, and what each one's search costs."""
+    for part in _parts(forecast):
+        costs = reference.own_costs(part) + _vouched_for(part, np.inf, ties) / 2
+        yield part, _settled(costs, part, partial(reference.realised_costs, ties=ties))
+
+
+def pair_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, FloatArray, FloatArray]]:
+    """Rows, a part at a time, their total losses, and the weighted sums of ``C_j L_alpha(q_i / q_j)``, (K, K)."""
+    for part in _parts(forecast):
+        totals = _vouched_for(part, alpha, BROKEN_AT_RANDOM)
+        pairs = _pair_sums(part, alpha, totals)
+        for block in _doubtful_rows(totals, part).blocks():
+            classes, sums = reference.sums_by_truth(block, reference.pair_losses(block, alpha))
+            pairs[classes] += sums
+        yield part, _settled(totals, part, partial(reference.total_losses, alpha=alpha)), pairs
+
+
+def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
+    """The weighted total cost of all searches under each drawn cost vector."""
+    totals = np.zeros(len(unit_costs))
+    for part in _parts(forecast):
+        given = (_plain(part.values), part.logits, part.truth, part.weights, _two_dimensional(part.costs))
+        totals += _simulated(given, unit_costs)
+    return totals
+
+
+def _simulated(given: tuple[Any, ...], unit_costs: FloatArray) -> FloatArray:
+    spent = np.empty(len(unit_costs))
+
+    def search(draws: slice) -> None:
+        cpu.simulate(*given, unit_costs[draws], spent[draws])
+
+    _in_threads(search, len(unit_costs), given[0].size * len(unit_costs))
+    return spent
+
+
+def _parts(forecast: Forecast) -> Iterator[Forecast]:
+    in_place = forecast.values.flags.c_contiguous and forecast.values.dtype.itemsize >= 4
+    step = ROWS_AT_ONCE if in_place else max(1, COPIED_ELEMENTS // forecast.n_classes)
+    for start in range(0, len(forecast), step):
+        yield forecast.rows(slice(start, start + step))
+
+
+def _vouched_for(part: Forecast, alpha: float, ties: Ties) -> FloatArray:
+    """Total losses, NaN where the compiled loop has a doubt."""
+    values, costs, totals = _plain(part.values), _two_dimensional(part.costs), np.empty(len(part))
+
+    def score(rows: slice) -> None:
+        of_rows = costs[rows] if costs is not None and len(costs) > 1 else costs
+        given = (values[rows], part.logits, part.truth[rows], of_rows)
+        cpu.total_losses(*given, alpha, ties, part.tolerance, totals[rows])
+
+    _in_threads(score, len(part), values.size)
+    return totals
+
+
+def _pair_sums(part: Forecast, alpha: float, totals: FloatArray) -> FloatArray:
+    values, costs = _plain(part.values), _two_dimensional(part.costs)
+    shares: list[FloatArray] = []
+
+    def add(rows: slice) -> None:
+        of_rows = costs[rows] if costs is not None and len(costs) > 1 else costs
+        weights = None if part.weights is None else part.weights[rows]
+        shares.append(np.zeros((part.n_classes, part.n_classes)))
+        cpu.pair_sums(
+            values[rows], part.logits, part.truth[rows], of_rows, alpha, weights, totals[rows], shares[-1]
+        )
+
+    fits = part.n_classes**2 * 8 * _n_threads() * CHUNKS_A_THREAD <= MOST_PAIR_BYTES
+    _in_threads(add, len(part), values.size if fits else 0)
+    return np.asarray(np.sum(shares, axis=0))
+
+
+def _doubtful_rows(totals: FloatArray, part: Forecast) -> Forecast:
+    return part.rows(np.flatnonzero(np.isnan(totals)))
+
+
+def _settled(totals: FloatArray, part: Forecast, by_reference: Callable[[Forecast], FloatArray]) -> FloatArray:
+    """Doubtful rows scored by the reference, which first explains what is wrong with them if anything is."""
+    doubtful = np.isnan(totals)
+    if doubtful.any():
+        totals[doubtful] = np.concatenate([by_reference(block) for block in _doubtful_rows(totals, part).blocks()])
+    return totals
+
+
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Contiguous float32 or float64: the same array, unless it has to be copied."""
+    return np.ascontiguousarray(values, dtype=np.float32 if values.dtype.itemsize < 4 else values.dtype)
+
+
+def _two_dimensional(costs: FloatArray | None) -> FloatArray | None:
+    return costs if costs is None else np.ascontiguousarray(np.atleast_2d(costs))
+
+
+def _n_threads() -> int:
+    """As many as numba would use: the cores this process may run on, or what NUMBA_NUM_THREADS says."""
+    return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+
+
+def _in_threads(job: Callable[[slice], None], n_items: int, n_elements: int) -> None:
+    """Run a job that releases the interpreter's lock over slices of its items, on all cores if it is worth it."""
+    threads = min(_n_threads(), max(1, n_elements // WORTH_A_THREAD))
+    step = -(-n_items // (threads * CHUNKS_A_THREAD if threads > 1 else 1))
+    slices = [slice(start, start + step) for start in range(0, n_items, step)]
+    if threads == 1:
+        job(slices[0])
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(job, slices))

@@ -1,0 +1,237 @@
+"""The compiled loops against the reference, and what becomes of the rows they do not vouch for."""
+
+import sys
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from pandora_regret import (
+    Beta,
+    InputError,
+    beta_score,
+    expected_search_cost,
+    pair_costs,
+    pandora_regret,
+    search_cost,
+    search_entropy,
+    search_tally,
+    simulate_search,
+)
+from pandora_regret.inputs import read_forecast
+from pandora_regret.kernels import engine, reference
+from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
+
+numba = pytest.importorskip("numba", reason="numba is not installed: the reference does all the work")
+
+from pandora_regret.kernels import compiled, vector  # noqa: E402
+
+ALPHAS = [0.0, 1e-6, 0.37, 1.0, 3.0, 50.0, np.inf]
+DTYPES = {np.float16: 1e-12, np.float32: 1e-12, np.float64: 1e-12}  # computed in float64 whatever comes in
+LAYOUTS = {
+    "contiguous": np.ascontiguousarray,
+    "fortran": np.asfortranarray,
+    "backwards": lambda table: np.ascontiguousarray(table[::-1])[::-1],
+    "every other column": lambda table: np.repeat(table, 2, axis=1)[:, ::2],
+}
+
+
+def joined(parts):
+    return np.concatenate([values for _, values in parts])
+
+
+def by_blocks(forecast, function, *arguments):
+    return np.concatenate([function(block, *arguments) for block in forecast.blocks()])
+
+
+@st.composite
+def forecasts(draw, logits=None):
+    """Tables with ties, zeros, impossible classes, extremes, any layout and precision, with and without costs."""
+    logits = draw(st.booleans()) if logits is None else logits
+    n, k = draw(st.integers(1, 6)), draw(st.sampled_from([2, 3, 7, 33]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    coarse = rng.integers(0, 4, (n, k)).astype(float)  # few values: ties and zeros
+    coarse[np.arange(n), rng.integers(0, k, n)] += 1
+    table = draw(st.sampled_from([coarse, rng.exponential(size=(n, k)), rng.exponential(size=(n, k)) ** 40]))
+    dtype = draw(st.sampled_from(list(DTYPES)))
+    if logits:
+        spread = draw(st.sampled_from([1.0, 30.0, 1e4]))
+        values = np.clip(spread * rng.standard_normal((n, k)), -1e4, 1e4).round(draw(st.integers(-1, 3)))
+        values[(rng.random((n, k)) < 0.1) & (np.arange(k) != rng.integers(0, k))] = -np.inf
+        values[:, 0] = np.where(np.isinf(values).all(axis=1), 0.0, values[:, 0])
+    else:
+        values = table / table.sum(axis=1, keepdims=True)
+        values = values if dtype is np.float64 else values.round(3 if dtype is np.float16 else 6)
+        values[:, 0] += 1 - values.sum(axis=1)
+        values = np.abs(values)
+    values = LAYOUTS[draw(st.sampled_from(list(LAYOUTS)))](values.astype(dtype))
+    weights = draw(st.sampled_from([None, rng.random(n) + 0.1]))
+    forecast = read_forecast(rng.integers(0, k, n), values, sample_weight=weights, logits=logits)
+    costs = [None, rng.integers(1, 4, k).astype(float), rng.lognormal(0, 2, (n, k))]
+    return forecast.with_costs(draw(st.sampled_from(costs)))
+
+
+@given(forecasts(), st.sampled_from(ALPHAS))
+def test_total_losses_are_the_reference(forecast, alpha):
+    found = joined(compiled.total_losses(forecast, alpha))
+    assert_allclose(found, by_blocks(forecast, reference.total_losses, alpha), rtol=1e-12, atol=1e-290)
+
+
+@given(forecasts(logits=False), st.sampled_from([BROKEN_AT_RANDOM, BROKEN_BY_INDEX]))
+def test_realised_costs_are_the_reference_ties_included(forecast, ties):
+    found = joined(compiled.realised_costs(forecast, ties))
+    assert_allclose(found, by_blocks(forecast, reference.realised_costs, ties), rtol=1e-14)
+
+
+@given(forecasts(logits=True), st.sampled_from([BROKEN_AT_RANDOM, BROKEN_BY_INDEX]))
+def test_realised_costs_of_logits_are_the_reference_under_equal_costs(forecast, ties):
+    forecast = forecast.with_costs(None)
+    found = joined(compiled.realised_costs(forecast, ties))
+    assert_allclose(found, by_blocks(forecast, reference.realised_costs, ties), rtol=1e-14)
+
+
+@given(forecasts(), st.sampled_from([1e-6, 0.37, 1.0, 3.0, np.inf]))
+def test_pair_losses_are_the_reference(forecast, alpha):
+    [(rows, totals, pairs)] = compiled.pair_losses(forecast, alpha)
+    expected = np.zeros((forecast.n_classes, forecast.n_classes))
+    for block in forecast.blocks():
+        classes, sums = reference.sums_by_truth(block, reference.pair_losses(block, alpha))
+        expected[classes] += sums
+    assert_allclose(pairs, expected, rtol=1e-12, atol=1e-290)
+    assert_allclose(totals, by_blocks(rows, reference.total_losses, alpha), rtol=1e-12, atol=1e-290)
+
+
+@given(forecasts(), st.integers(0, 2**32 - 1))
+def test_simulated_totals_are_the_reference(forecast, seed):
+    unit_costs = np.random.default_rng(seed).random((5, forecast.n_classes)) + 0.01
+    expected = np.zeros(5)
+    for block in forecast.blocks():
+        weights = np.ones(len(block)) if block.weights is None else block.weights
+        expected += reference.simulated_costs(block, unit_costs) @ weights
+    assert_allclose(compiled.simulated_totals(forecast, unit_costs), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 1000, 70_000])
+def test_many_rows_are_cut_and_put_together_again(rows, monkeypatch):
+    monkeypatch.setattr(compiled, "ROWS_AT_ONCE", 20_000)
+    monkeypatch.setattr(compiled, "WORTH_A_THREAD", 1000)
+    rng = np.random.default_rng(rows)
+    forecast = read_forecast(rng.integers(0, 5, rows), rng.dirichlet(np.ones(5), rows))
+    parts = list(compiled.total_losses(forecast, 0.37))
+    assert sum(len(part) for part, _ in parts) == rows
+    assert_allclose(joined(parts), by_blocks(forecast, reference.total_losses, 0.37), rtol=1e-12)
+
+
+def test_a_hundred_thousand_classes():
+    rng = np.random.default_rng(0)
+    forecast = read_forecast([7, 99_999], rng.dirichlet(np.ones(100_000), 2))
+    for alpha in ALPHAS:
+        found = joined(compiled.total_losses(forecast, alpha))
+        assert_allclose(found, by_blocks(forecast, reference.total_losses, alpha), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("row", "logits", "message"),
+    [
+        ([0.5, np.nan, 0.5], False, "y_proba row 250000 contains nan"),
+        ([0.7, -0.1, 0.4], False, "y_proba row 250000 contains the negative value -0.1"),
+        ([0.5, 0.3, 0.1], False, "y_proba row 250000 sums to 0.9"),
+        ([np.inf, 0.0, 0.0], False, "y_proba row 250000 contains inf"),
+        ([0.5, np.nan, 0.5], True, "y_proba row 250000 has nan as its largest logit"),
+        ([0.5, 1.0, np.inf], True, "y_proba row 250000 has inf as its largest logit"),
+        ([-np.inf] * 3, True, "y_proba row 250000 has -inf as its largest logit"),
+    ],
+)
+@pytest.mark.parametrize("truth", [0, 1, 2])
+def test_what_is_wrong_is_explained_with_its_row(row, logits, message, truth):
+    table = np.full((300_000, 3), 1 / 3)
+    table[250_000] = row
+    with pytest.raises(InputError, match=message):
+        pandora_regret(np.full(300_000, truth), table, logits=logits)
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """The same call without compiled loops."""
+
+    def call(function, *arguments, **options):
+        with monkeypatch.context() as patch:
+            patch.setattr(engine, "WORTH_COMPILING", sys.maxsize)
+            return function(*arguments, **options)
+
+    return call
+
+
+def test_public_functions_say_the_same_with_and_without_numba(plain, monkeypatch):
+    monkeypatch.setattr(engine, "WORTH_COMPILING", 1)
+    rng = np.random.default_rng(1)
+    table, truth, weights = rng.dirichlet(np.ones(6), 500), rng.integers(0, 6, 500), rng.random(500)
+    table[:20] = np.eye(6)[rng.integers(0, 6, 20)]  # impossible truths go to the reference
+    costs = rng.lognormal(0, 1, (500, 6))
+    for function, options in [
+        (pandora_regret, {"alpha": 0.37, "sample_weight": weights}),
+        (pandora_regret, {"per_instance": True}),
+        (beta_score, {"alpha": 0.0, "costs": costs[0]}),
+        (expected_search_cost, {"prior": Beta(3.0), "costs": costs, "sample_weight": weights}),
+        (pair_costs, {"prior": Beta(0.5), "typical_costs": costs[0], "sample_weight": weights}),
+        (search_cost, {"costs": costs, "ties": "average"}),
+        (search_cost, {"costs": costs, "ties": "index", "per_instance": True}),
+        (simulate_search, {"costs": costs[0], "draws": 50, "seed": 1, "sample_weight": weights}),
+    ]:
+        expected = plain(function, truth, table, **options)
+        assert_allclose(function(truth, table, **options), expected, rtol=1e-12)
+    tally, expected = search_tally(truth, table), plain(search_tally, truth, table)
+    assert_allclose(
+        [tally.mean, tally.standard_error, tally.realised.mean],
+        [expected.mean, expected.standard_error, expected.realised.mean],
+        rtol=1e-12,
+    )
+    assert_allclose(search_entropy(table), plain(search_entropy, table), rtol=1e-12)
+
+
+def test_a_huge_alpha_is_left_to_the_reference():
+    assert engine.worth_compiling(1 << 30, np.inf)
+    assert not engine.worth_compiling(1 << 30, 1e6)
+    assert not engine.worth_compiling(100)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scoring_makes_no_copy_of_the_forecasts(dtype):
+    rng = np.random.default_rng(2)
+    table = rng.dirichlet(np.ones(50), 60_000).astype(dtype)
+    truth = rng.integers(0, 50, 60_000)
+    pandora_regret(truth, table)  # compiled and imported on first use
+    tracemalloc.start()
+    pandora_regret(truth, table)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 0.2 * table.nbytes
+
+
+def test_vector_exp_and_log_are_exact_to_1e_15():
+    @numba.njit
+    def parts(x):
+        s, m = vector.exp_parts(x)
+        return s + s * m, s * m + (s - 1)
+
+    log = numba.njit(lambda x: vector.log_normal(x))
+    rng = np.random.default_rng(3)
+    for x in -np.concatenate([rng.uniform(0, 708, 20_000), 10.0 ** rng.uniform(-18, 2, 20_000), [0.0]]):
+        exp, expm1 = parts(x)
+        assert abs(exp - np.exp(x)) <= 1e-15 * np.exp(x)
+        assert abs(expm1 - np.expm1(x)) <= 1e-15 * abs(np.expm1(x))
+    for x in np.concatenate([10.0 ** rng.uniform(-307, 300, 20_000), rng.uniform(0.5, 2, 20_000), [1.0]]):
+        assert abs(log(x) - np.log(x)) <= 1e-15 * abs(np.log(x))
+
+
+def test_a_forecast_of_some_rows_remembers_their_numbers():
+    forecast = read_forecast([0, 1, 0, 1], np.full((4, 2), 0.5))
+    some = forecast.rows(slice(1, 4)).rows(np.array([0, 2]))
+    assert list(some.numbers) == [1, 3]
+    broken = replace(some, values=np.array([[0.5, 0.5], [0.5, 0.4]]))
+    with pytest.raises(InputError, match="y_proba row 3 sums to 0.9"):
+        list(broken.blocks())
