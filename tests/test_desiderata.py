@@ -1,6 +1,7 @@
 """The desiderata of the paper, searched for violations, and the violations checked by hand."""
 
 from functools import partial
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from pandora_regret import (
     pandora_regret,
 )
 from pandora_regret.decisions import ClassCounts, desiderata
+from pandora_regret.decisions.checks import _demotions
 
 
 def of_truth(y, p):
@@ -87,7 +89,9 @@ def test_the_example_of_misalignment_is_one(metric):
 
 
 def test_the_example_of_macro_f1s_impropriety_is_one():
-    violation = check(macro_f1).propriety.violation
+    result = check(macro_f1)
+    violation = result.propriety.violation
+    assert result.strict_propriety.violation is violation  # a forecast that beats the truth, not one that ties
     y, honest, other = violation.y_true, violation.forecasts["honest"], violation.forecasts["other"]
     for row in np.unique(honest, axis=0):
         labels = y[(honest == row).all(axis=1)]
@@ -119,6 +123,23 @@ def test_the_example_of_order_blindness_demotes_the_truth_and_keeps_its_probabil
     for table in violation.forecasts.values():
         assert_allclose(table.sum(axis=1), 1.0)
     assert pandora_regret(y, violation.forecasts["demoted"]) > pandora_regret(y, violation.forecasts["before"])
+
+
+@pytest.mark.parametrize("k", [4, 7])
+def test_every_demotion_swaps_the_truth_with_the_next_class_and_its_control_swaps_nothing(k):
+    cases = list(islice(_demotions(k, np.random.default_rng(0)), 100))
+    assert {place for place, *_ in cases} == set(range(k - 2))
+    for place, *tables in cases:
+        row = int(np.argmax((tables[0] != tables[1]).any(axis=1)))
+        before, demoted, kept = (np.argsort(-table[row]) for table in tables)
+        swapped = before.copy()
+        swapped[[place, place + 1]] = swapped[[place + 1, place]]
+        assert before[place] == row  # each row's truth is its own number
+        assert_array_equal(demoted, swapped)
+        assert_array_equal(kept, before)
+        gaps = [tables[1][row] - tables[0][row], tables[2][row] - tables[0][row]]
+        assert_allclose(np.sort(gaps[0]), np.sort(gaps[1]), atol=1e-12)
+        assert gaps[0][row] == gaps[1][row] == 0
 
 
 def test_log_loss_cannot_tell_a_demotion():

@@ -179,7 +179,8 @@ def _costs_of(values: Array, costs: Any, xp: Namespace) -> Array | None:
 def _log_odds_of_logits(logits: Array, costs: Array | None, true: Array, xp: Namespace) -> Array:
     """``ln r_ij`` of the truth against every class, (N, K); two impossible classes are equally likely."""
     ours = of_truth(logits, true, xp)
-    gap = xp.where(ours == logits, 0.0, ours - logits)
+    both_impossible = (ours == -float("inf")) & (logits == -float("inf"))
+    gap = xp.where(both_impossible, 0.0, ours - logits)
     return gap if costs is None else gap + log_quotient(costs, of_truth(costs, true, xp), xp)
 
 
@@ -190,8 +191,7 @@ def _log_odds(proba: Array, costs: Array | None, true: Array, xp: Namespace) -> 
     a, b = xp.where(both_zero, 1.0, ours), xp.where(both_zero, 1.0, proba)
     if costs is None:
         return log_quotient(a, b, xp)
-    unit = 2.0 ** xp.floor(xp.log2(xp.max(costs)))  # a power of two is exact, and keeps p / C from underflowing
-    return log_quotient(a / (of_truth(costs, true, xp) / unit), b / (costs / unit), xp)
+    return log_quotient(a / of_truth(costs, true, xp), b / costs, xp)
 
 
 def log_quotient(a: Array, b: Array, xp: Namespace) -> Array:
@@ -225,7 +225,7 @@ def rise(behind: Array, alpha: float, xp: Namespace) -> Array:
     if alpha < SMALLEST_ALPHA:
         return -behind
     if alpha > LARGEST_ALPHA:
-        return xp.where(behind < 0, xp.ones_like(behind), 0.0)
+        return -xp.sign(behind)
     return (1 + 1 / alpha) * -xp.expm1(alpha * behind)
 
 
@@ -234,5 +234,5 @@ def power(behind: Array, exponent: float, xp: Namespace) -> Array:
     if exponent < SMALLEST_ALPHA:
         return xp.ones_like(behind)
     if exponent > LARGEST_ALPHA:
-        return xp.where(behind == 0, xp.ones_like(behind), 0.0)
+        return 1 + xp.sign(behind)
     return xp.exp(exponent * behind)

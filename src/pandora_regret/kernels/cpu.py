@@ -15,6 +15,8 @@ from numba import njit, types
 from pandora_regret.kernels.vector import FAST, INLINE, SMALLEST, exp_parts, log_normal
 
 LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
+SHORT_ROW = 16
+LANES = 512  # rows at a time of a simulation, so that what is turned stays in the cache
 SMALLEST_COST = 2.2250738585072014e-308  # where a product underflows: p / c stays finite
 LEAST_RATIO = 1e-300  # a rival this far behind costs nothing
 
@@ -67,6 +69,17 @@ def loss_of_ranks(theirs, ours, tie):
     return 2 * types.float64(theirs > ours) + tie * types.float64(theirs == ours)
 
 
+@njit(**INLINE)
+def _pair_of_probabilities(theirs, ours, alpha, kind, tie):
+    if kind == UNIFORM:
+        pair = loss_of_uniform_odds(theirs, ours)
+    elif kind == RANKS:
+        pair = loss_of_ranks(theirs, ours, tie)
+    else:
+        pair = loss_of_odds(theirs, ours, alpha)
+    return pair
+
+
 @njit(**FAST)
 def _sum_probabilities(theirs, costs, ours, alpha, kind, tie):
     """``sum_j C_j L(r_ij)`` over some classes, the sum of their p_j, and how many p_j are no probability."""
@@ -75,13 +88,7 @@ def _sum_probabilities(theirs, costs, ours, alpha, kind, tie):
         p = types.float64(theirs[j])
         total += p
         bad += not p >= 0
-        q = p if costs is None else p / costs[j]
-        if kind == UNIFORM:
-            pair = loss_of_uniform_odds(q, ours)
-        elif kind == RANKS:
-            pair = loss_of_ranks(q, ours, tie)
-        else:
-            pair = loss_of_odds(q, ours, alpha)
+        pair = _pair_of_probabilities(p if costs is None else p / costs[j], ours, alpha, kind, tie)
         loss += pair if costs is None else costs[j] * pair
     return loss, total, bad
 
@@ -121,6 +128,23 @@ def _row_of_logits(row, costs, i, alpha, ties):
 
 
 @njit(**FAST)
+def _short_row_of_probabilities(row, costs, i, alpha, ties, tolerance):
+    """The same for a row too short to be cut in two at the truth."""
+    p, kind = types.float64(row[i]), kind_of(alpha)
+    ours = p if costs is None else p / costs[i]
+    loss, total, bad = 0.0, 0.0, 0
+    for j in range(row.size):
+        theirs = types.float64(row[j])
+        total += theirs
+        bad += not theirs >= 0
+        cost = 1.0 if costs is None else costs[j]
+        pair = _pair_of_probabilities(theirs / cost, ours, alpha, kind, ties[0] if j < i else ties[1])
+        loss += cost * pair if j != i else 0.0
+    valid = bad == 0 and abs(total - 1) <= tolerance
+    return loss if valid and ours > LEAST_TRUTH else np.nan
+
+
+@njit(**FAST)
 def total_losses(values, logits, truth, costs, alpha, ties, tolerance, out):
     """``sum_j C_j L_alpha(q_i / q_j)`` of every row whose validity and score are beyond doubt, else NaN.
 
@@ -130,6 +154,8 @@ def total_losses(values, logits, truth, costs, alpha, ties, tolerance, out):
         of_row = None if costs is None else costs[n if len(costs) > 1 else 0]
         if logits:
             out[n] = _row_of_logits(values[n], of_row, truth[n], alpha, ties)
+        elif values.shape[1] < SHORT_ROW:
+            out[n] = _short_row_of_probabilities(values[n], of_row, truth[n], alpha, ties, tolerance)
         else:
             out[n] = _row_of_probabilities(values[n], of_row, truth[n], alpha, ties, tolerance)
 
@@ -153,49 +179,67 @@ def _add_pairs(row, logits, i, costs, alpha, kind, weight, pairs):
         if logits:
             gap = value - theirs if costs is None else (value - theirs) + log_normal(cost / our_cost)
             loss = loss_of_ranks(0.0, gap, 1.0) if kind == RANKS else loss_of_log_odds(gap, alpha)
-        elif kind == UNIFORM:
-            loss = loss_of_uniform_odds(theirs / cost, value / our_cost)
-        elif kind == RANKS:
-            loss = loss_of_ranks(theirs / cost, value / our_cost, 1.0)
         else:
-            loss = loss_of_odds(theirs / cost, value / our_cost, alpha)
+            loss = _pair_of_probabilities(theirs / cost, value / our_cost, alpha, kind, 1.0)
         pairs[i, j] += weight * cost * loss if j != i else 0.0
 
 
 @njit(**FAST)
 def simulate(values, logits, truth, weights, costs, unit_costs, totals):
-    """The weighted total cost of all rows' searches under each drawn cost vector; random ties in the mean."""
-    for d in range(len(unit_costs)):
-        total = 0.0
-        for n in range(len(values)):
-            of_row = None if costs is None else costs[n if len(costs) > 1 else 0]
-            spent = _search(values[n], logits, truth[n], of_row, unit_costs[d])
-            total += spent if weights is None else weights[n] * spent
-        totals[d] = total
+    """The weighted total cost of all rows' searches under each drawn cost vector; random ties in the mean.
+
+    Rows are turned into columns, some at a time, so that the innermost loop runs over rows and becomes vector
+    code however few the classes are.
+    """
+    totals[:] = 0.0
+    for start in range(0, len(values), LANES):
+        stop = min(start + LANES, len(values))
+        rows, truths = values[start:stop], truth[start:stop]
+        turned = _turned(rows, truths, logits)
+        base = None if costs is None else (costs if len(costs) == 1 else costs[start:stop]).T
+        of_rows = None if weights is None else weights[start:stop]
+        for d in range(len(unit_costs)):
+            spent = _searches(turned, truths, logits, base, unit_costs[d])
+            totals[d] += spent.sum() if weights is None else (of_rows * spent).sum()
 
 
 @njit(**FAST)
-def _search(row, logits, i, costs, unit_costs):
+def _turned(rows, truth, logits):
+    """Classes by rows: probabilities, or by how much a logit exceeds the truth's; two impossible ones tie."""
+    turned = np.empty((rows.shape[1], len(rows)))
+    for n in range(len(rows)):
+        ours = types.float64(rows[n, truth[n]])
+        for j in range(rows.shape[1]):
+            value = types.float64(rows[n, j])
+            turned[j, n] = (0.0 if value == ours else value - ours) if logits else value
+    return turned
+
+
+@njit(**FAST)
+def _searches(turned, truth, logits, base, unit_costs):
     """``c_i`` and ``c_j`` of every class j that is tested before i, found by comparison; a tie pays half."""
-    value, our_cost = types.float64(row[i]), _cost(costs, unit_costs, i)
-    ours = _merit(value, value, our_cost, our_cost, logits)
-    spent = 0.5 * our_cost  # the truth ties with itself in the loop, which pays the other half
-    for j in range(row.size):
-        cost = _cost(costs, unit_costs, j)
-        theirs = _merit(types.float64(row[j]), value, cost, our_cost, logits)
-        spent += 0.5 * cost * loss_of_ranks(theirs, ours, 1.0)
+    spent, ours = np.empty(len(truth)), np.empty(len(truth))
+    for n in range(len(truth)):
+        cost = _cost(unit_costs[truth[n]], base, truth[n], n)
+        spent[n] = 0.5 * cost  # the truth ties with itself below, which pays the other half
+        ours[n] = _merit(turned[truth[n], n], cost, logits)
+    for j in range(len(turned)):
+        unit_cost, values = unit_costs[j], turned[j]
+        for n in range(len(truth)):
+            cost = _cost(unit_cost, base, j, n)
+            spent[n] += 0.5 * cost * loss_of_ranks(_merit(values[n], cost, logits), ours[n], 1.0)
     return spent
 
 
 @njit(**INLINE)
-def _cost(costs, unit_costs, j):
-    cost = unit_costs[j] if costs is None else unit_costs[j] * costs[j]
+def _cost(unit_cost, base, j, n):
+    cost = unit_cost if base is None else unit_cost * base[j, n if base.shape[1] > 1 else 0]
     return cost if cost > SMALLEST_COST else SMALLEST_COST
 
 
 @njit(**INLINE)
-def _merit(value, of_truth, cost, our_cost, logits):
+def _merit(value, cost, logits):
     """What the search sorts by: ``p / c`` or its logarithm; below all that, impossible classes, cheapest first."""
     if logits:
-        return (0.0 if value == of_truth else value - of_truth) - log_normal(cost / our_cost)
+        return value - log_normal(cost)
     return value / cost if value > 0 else -cost

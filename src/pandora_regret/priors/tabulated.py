@@ -7,9 +7,9 @@ With f the density of u, independent costs have for ``d = ln r >= 0``
     behind(d) = 1 - share(-d) = int_d^inf e^x fall(x) dx.
 
 The symmetry on the first line is what makes the score proper. Only densities enter: scipy's distribution and
-survival functions lose their digits in one tail or the other. The two decreasing functions are tabulated as
-logarithms, over ``s = -reach ln(1 - d/reach)`` with reach = ln(b/a) for a support (a, b): s makes a line of the
-power law near a bounded support's end; where there is no such end it is d, in which heavy tails are lines anyway.
+survival functions lose their digits in one tail or the other. The table holds ``ln(share / (1 - share))``, so both
+keep theirs, over ``s = -reach ln(1 - d/reach)`` with reach = ln(b/a) for a support (a, b): it makes a line of the
+power law near a bounded support's end; where there is no such end s is d, in which heavy tails are lines anyway.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ import numpy as np
 from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError
 from pandora_regret.priors.base import Class, Prior
 
-TOLERANCE = 1e-9  # of a whole against its two halves, which are what is used, and are at least 16 times better
+TOLERANCE = 1e-9  # of a whole against its two halves, which are what is used and are far better
 WORST_ERROR = 8e-9  # beyond it the promised 1e-8 cannot be kept
-FLOORS = np.array([-72.0, -40.0])  # ln ahead, ln behind: below (5e-32, and 1 - behind = 1) digits are moot
+FLOORS = np.array(
+    [-72.0, -40.0]
+)  # logits of ahead and behind below which (5e-32, and 1 - behind = 1) digits are moot
 LARGEST_LOG = 690.0  # e^-690 to e^690 fit a float64
 CLOSEST = 1e-7  # how near the table comes to the end of a bounded support, where rounding of d takes over
 MOST_NODES = 5_000
@@ -55,8 +57,9 @@ class FromScipy(Prior):
     """
 
     def __init__(self, dist: Any) -> None:
-        self.dist = dist
         self._low, self._high, self._mean = _read_distribution(dist)
+        self._reach = np.log(self._high / self._low) if self._low else np.inf
+        self.dist = dist
 
     def __repr__(self) -> str:
         return f"FromScipy({_named(self.dist)})"
@@ -69,50 +72,48 @@ class FromScipy(Prior):
     @property
     def strictly_proper(self) -> bool:
         """Whether the support (a, b) reaches zero or infinity: odds beyond b/a change no order."""
-        return self._low == 0 or self._high == np.inf
+        return bool(self._reach == np.inf)
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """Interpolated: ``ahead(d)`` for odds above one, ``1 - behind(-d)`` below."""
-        logs = self._table.look_up(log_odds)[1]
-        return np.where(np.signbit(log_odds), -np.expm1(logs), np.exp(logs))
+        """Interpolated, on the scale of its logit."""
+        from scipy.special import expit
+
+        return np.asarray(expit(self._look_up(log_odds)[1]))
 
     def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """The derivative of the interpolated share."""
-        place, logs, tilt = self._table.look_up(log_odds)
-        with np.errstate(invalid="ignore"):  # inf - inf beyond the support, where the slope is zero
-            slope = -np.abs(tilt) * np.exp(logs + np.abs(place) / self._table.reach)
+        from scipy.special import expit
+
+        place, logit, tilt = self._look_up(log_odds)
+        with np.errstate(invalid="ignore"):  # 0 * inf beyond the support, where the slope is zero
+            slope = tilt * np.exp(np.abs(place) / self._reach) * expit(logit) * expit(-logit)
         return np.where(np.isinf(place), 0.0, slope)
 
     def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
         """The distribution's own ``rvs``."""
         return np.asarray(self.dist.rvs(size=(n_draws, n_classes), random_state=rng), dtype=np.float64)
 
-    @cached_property
-    def _table(self) -> _Table:
-        with np.errstate(all="ignore"):  # densities may be zero, infinite or undefined where a support ends
-            return _tabulate(_Law(self.dist, *np.log([self._low, self._high, self._mean])))
-
-
-@dataclass(frozen=True)
-class _Table:
-    """``ln behind`` over -s and ``ln ahead`` over s, from the first to the last place s of the table."""
-
-    curve: Any
-    tilt: Any
-    first: float
-    last: float
-    reach: float
-
-    def look_up(self, log_odds: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The signed place, the logarithm there and its derivative; beyond the table along the last tangent."""
-        place = np.abs(np.asarray(log_odds, dtype=np.float64))
-        if self.reach < np.inf:
+    def _look_up(self, log_odds: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The place s with the sign of d, the logit there and its derivative in s; far out along a tangent."""
+        place, ends = np.abs(log_odds), self._curve.x
+        if self._reach < np.inf:
             with np.errstate(divide="ignore"):
-                place = -self.reach * np.log1p(-np.minimum(place / self.reach, 1))
-        place = np.copysign(np.maximum(place, self.first), log_odds)
-        inside = np.clip(place, -self.last, self.last)
-        tilt = self.tilt(inside)
-        return place, self.curve(inside) + tilt * (place - inside), tilt
+                place = -self._reach * np.log1p(-np.minimum(place / self._reach, 1))
+        place = np.copysign(np.maximum(place, ends[len(ends) // 2]), log_odds)
+        inside = np.clip(place, ends[0], ends[-1])
+        tilt = self._curve(inside, 1)
+        return place, self._curve(inside) + tilt * (place - inside), tilt
+
+    @cached_property
+    def _curve(self) -> Any:
+        """The logit of the share over s, with the sign of d, as a piecewise cubic."""
+        from scipy.interpolate import CubicHermiteSpline
+
+        with np.errstate(all="ignore"):  # densities may be zero, infinite or undefined where a support ends
+            place, logits, slopes = _tabulate(_Law(self.dist, *np.log([self._low, self._high, self._mean])))
+        places = np.concatenate([-place[::-1], place])
+        tilts = np.concatenate([slopes[::-1, 1], slopes[:, 0]])
+        return CubicHermiteSpline(places, np.concatenate([-logits[::-1, 1], logits[:, 0]]), tilts)
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,8 @@ class _Law:
 
         def panel_sums(owner: Any, start: FloatArray, size: FloatArray) -> FloatArray:
             t, pace = _eased(start[:, None] + size[:, None] * (nodes + 1) / 2, left[owner], right[owner])
-            logs = self.log_integrand(t, d[owner]) - peak[owner]
-            return np.asarray((np.exp(logs) * pace) @ weights * size / 2)
+            values = np.exp(self.log_integrand(t, d[owner]) - peak[owner]) * pace
+            return np.asarray(values @ weights * size / 2)
 
         total, error = _bisect(panel_sums, len(d))
         return np.log(total)[:, None] + peak, (error / total)[:, None]
@@ -169,10 +170,10 @@ class _Law:
         return logs - s / reach + d * [0, 1], error
 
     def rows(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """For each cell of s its left end, both integrals over it, their errors, both log densities on the left."""
+        """Of each cell of s: left end, both integrals over it, their errors, both log densities at the left."""
         nodes, weights = np.polynomial.legendre.leggauss(5)
         size = (right - left)[:, None] / 2
-        logs, error = self.densities(np.hstack([left[:, None], left[:, None] + size * (nodes + 1)]).ravel())
+        logs, error = self.densities((left[:, None] + size * np.append(0, nodes + 1)).ravel())
         both = np.exp(logs) * (size * np.append(0, weights)).reshape(-1, 1)
         sums = np.hstack([both, both * error]).reshape(-1, 6, 4).sum(axis=1)
         return np.column_stack([left, sums, logs[::6]])
@@ -184,6 +185,7 @@ class _Law:
         place = width * np.concatenate([[1e-11], np.arange(1, 16) / 4, np.geomspace(4, limit, 60)])
         logs = self.densities(place)[0]
         keep = np.logical_and.accumulate(np.isfinite(logs).all(axis=1) & (logs > FLOORS - 12).any(axis=1))
+        self.check(0 if keep[1] else np.inf)
         place, logs = place[keep], logs[keep]
         decay = (logs[-2] - logs[-1]) / (place[-1] - place[-2])
         tail = np.concatenate([place[-1:], np.exp(logs[-1]) / decay, [0, 0], logs[-1]])
@@ -199,9 +201,9 @@ class _Law:
 
 
 def _eased(v: FloatArray, left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """From left to right as v goes from 0 to 1, and its pace: so slow at the ends that a density may be infinite there.
+    """From left to right as v goes from 0 to 1, and the pace, so slow at the ends that densities may be infinite.
 
-    Each half is measured from its own end, where a singular density magnifies rounding.
+    Each half is measured from its own end, where an infinite density magnifies rounding.
     """
     near = np.minimum(v, 1 - v)
     step = (right - left) * near**4 * (35 - near * (84 - near * (70 - 20 * near)))
@@ -209,9 +211,9 @@ def _eased(v: FloatArray, left: FloatArray, right: FloatArray) -> tuple[FloatArr
 
 
 def _bisect(panel_sums: Any, n: int, panels: int = 6) -> tuple[FloatArray, FloatArray]:
-    """N integrals over [0, 1] and their errors: panels are halved until the halves add up to the whole.
+    """Integrate n functions over [0, 1], with errors, halving panels until the halves add up to the whole.
 
-    So kinks and jumps of a density are found wherever they are. More than 64 open panels are rounding noise.
+    So kinks of a density are found wherever they are. More than 64 open panels of a function are rounding noise.
     """
     total, error = np.zeros(n), np.zeros(n)
     owner, start = np.repeat(np.arange(n), panels), np.tile(np.arange(panels) / panels, n)
@@ -226,62 +228,50 @@ def _bisect(panel_sums: Any, n: int, panels: int = 6) -> tuple[FloatArray, Float
         still = gap > TOLERANCE * (total + np.bincount(owner, better, n))[owner]
         still &= (np.bincount(owner, still, n)[owner] <= 64) & (size[::2] > 1e-12)
         total += np.bincount(owner, better * ~still, n)
-        error += np.bincount(owner, gap * ~still, n)
+        error += np.bincount(owner, gap * ~still, n) / 3  # at a kink; where the function is smooth, far less
         both = np.repeat(still, 2)
         owner, start, size, values = np.repeat(owner, 2)[both], start[both], size[both], halves[both]
     return total, error
 
 
-def _tabulate(law: _Law) -> _Table:
-    from scipy.interpolate import CubicHermiteSpline
-
-    rows = _refined(law)
-    logs, slopes = _levels(rows)
-    at_even_odds = np.logaddexp(*logs[0])  # ahead and behind add up to one there
-    law.check(abs(at_even_odds))
-    place, logs = rows[:, 0], logs - at_even_odds
-    curve = CubicHermiteSpline(
-        np.concatenate([-place[::-1], place]),
-        np.concatenate([logs[::-1, 1], logs[:, 0]]),
-        np.concatenate([-slopes[::-1, 1], slopes[:, 0]]),
-    )
-    return _Table(curve, curve.derivative(), place[0], place[-1], law.high - law.low)
-
-
-def _refined(law: _Law) -> FloatArray:
-    """Cells are halved until the halves add up, the cubic predicts the middle, and both halves are monotone."""
+def _tabulate(law: _Law) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Places, the logits of ahead and behind there, (n, 2), and their derivatives."""
     rows = law.first_rows()
     split = np.arange(len(rows) - 1)
     while len(split):
         left, right, whole = rows[split, 0], rows[split + 1, 0], rows[split, 1:3]
         rows[split] = law.rows(left, (left + right) / 2)
         rows = np.insert(rows, split + 1, law.rows((left + right) / 2, right), axis=0)
-        law.check(_error(rows) if len(rows) < MOST_NODES else np.inf)
+        logits, slopes, error = _logits(rows)
+        law.check(error if len(rows) < MOST_NODES else np.inf)
         middle = split + 1 + np.arange(len(split))
-        again = middle[_is_rough(rows, middle, whole)]
+        again = middle[_is_rough(rows, whole, middle, logits, slopes)]
         split = np.column_stack([again - 1, again]).ravel()
-    return rows
+    law.check(abs(np.log(rows[:, 1:3].sum())))  # at even odds ahead and behind add up to one
+    return rows[:, 0], logits, slopes
 
 
-def _is_rough(rows: FloatArray, middle: Any, whole: FloatArray) -> Any:
-    logs, slopes = _levels(rows)
-    size, (left, right) = np.diff(rows[:, :1], axis=0), (middle - 1, middle + 1)
-    cubic = (logs[left] + logs[right]) / 2 + size[left] * (slopes[left] - slopes[right]) / 4
-    off = ~(np.abs(cubic - logs[middle]) < TOLERANCE)
-    off |= np.abs(rows[left, 1:3] + rows[middle, 1:3] - whole) > TOLERANCE * np.exp(logs[left])
-    wavy = np.hypot(slopes[:-1], slopes[1:]) > -3 * np.diff(logs, axis=0) / size  # Fritsch and Carlson
-    return (off & (logs[left] > FLOORS) | wavy[left] | wavy[middle]).any(axis=1)
+def _logits(rows: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    (sums, rest), errors = _running_sums(rows[:, 1:3]), _running_sums(rows[:, 3:5])
+    logits = np.log(sums / rest)
+    worst = np.max(np.divide(errors, (sums, rest)), where=logits > FLOORS, initial=0)
+    return logits, -np.exp(rows[:, 5:]) * (1 / sums + 1 / rest), float(worst)
 
 
-def _levels(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """``ln ahead`` and ``ln behind`` at each place, (n, 2), summed up from the far end; and their derivatives."""
-    logs = np.log(np.cumsum(rows[::-1, 1:3], axis=0)[::-1])
-    return logs, -np.exp(rows[:, 5:] - logs)
+def _running_sums(parts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ahead and behind at each place, and one minus both: as sums, since a difference would lose digits."""
+    sums = np.cumsum(parts[::-1], axis=0)[::-1]
+    return sums, np.cumsum(np.vstack([sums[:1, ::-1], parts[:-1]]), axis=0)
 
 
-def _error(rows: FloatArray) -> float:
-    logs = _levels(rows)[0]
-    return float(np.max(np.cumsum(rows[::-1, 3:5], axis=0)[::-1] / np.exp(logs), where=logs > FLOORS, initial=0))
+def _is_rough(rows: FloatArray, whole: FloatArray, middle: Any, logits: FloatArray, slopes: FloatArray) -> Any:
+    """Whether halves do not add up to the whole, the whole's cubic misses the middle, or a half's has a wave."""
+    left, right, size = middle - 1, middle + 1, np.diff(rows[:, :1], axis=0)
+    drift = (rows[left, 1:3] + rows[middle, 1:3] - whole) * slopes[left] / np.exp(rows[left, 5:])
+    cubic = (logits[left] + logits[right]) / 2 + size[left] * (slopes[left] - slopes[right]) / 4
+    off = ~(np.maximum(np.abs(drift), np.abs(cubic - logits[middle])) < TOLERANCE) & (logits[left] > FLOORS)
+    wavy = np.hypot(slopes[:-1], slopes[1:]) > -3 * np.diff(logits, axis=0) / size  # Fritsch and Carlson's test
+    return (off | wavy[left] | wavy[middle]).any(axis=1)
 
 
 def _read_distribution(dist: Any) -> tuple[float, float, float]:

@@ -1,0 +1,115 @@
+"""What scoring costs on the CPU, public calls with all their checks, against yardsticks of the same run.
+
+Run with ``python benchmarks/cpu.py`` on a quiet machine.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+
+import numpy as np
+from sklearn.metrics import log_loss
+from yardstick import best, row
+
+import pandora_regret as pr
+from pandora_regret.inputs import read_probabilities
+from pandora_regret.kernels import every_truth
+
+SHAPES = [(1_000_000, 7), (200_000, 100), (20_000, 1000)]
+
+
+def forecasts(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    table = rng.exponential(size=(n, k))
+    return rng.integers(0, k, n), table / table.sum(axis=1, keepdims=True)
+
+
+def scores() -> None:
+    for n, k in SHAPES:
+        truth, table = forecasts(n, k)
+        logits = np.log(table)
+        shape, unit = f"{n:,} x {k}", best(lambda: table.sum(axis=1))
+        probabilities = best(lambda: pr.pandora_regret(truth, table))
+        print(row(f"probabilities, {shape}", probabilities, "P.sum(axis=1)", unit, 1.5))
+        single = table.astype(np.float32)
+        print(row(f"float32, {shape}", best(lambda: pr.pandora_regret(truth, single)), "P.sum(axis=1)", unit, 1.5))
+        for alpha in (1.0, 0.37):
+            seconds = best(lambda: pr.pandora_regret(truth, logits, alpha=alpha, logits=True))
+            print(row(f"logits, alpha {alpha}, {shape}", seconds, "P.sum(axis=1)", unit, 4.0))
+        labels = np.arange(k)
+        sklearn = best(lambda: log_loss(truth, table, labels=labels), repeats=3)
+        print(row(f"probabilities, {shape}", probabilities, "sklearn log_loss", sklearn, 1 / 15))
+
+
+def argsort_simulator(truth: np.ndarray, table: np.ndarray, draws: int) -> float:
+    """The search as most would write it: sort, accumulate, look up."""
+    rng, total = np.random.default_rng(0), 0.0
+    for _ in range(draws):
+        costs = rng.random(table.shape[1])
+        order = np.argsort(-table / costs, axis=1)
+        spent = np.cumsum(costs[order], axis=1)
+        total += spent[order == truth[:, None]].mean()
+    return total / draws
+
+
+def simulation() -> None:
+    truth, table = forecasts(2005, 7)
+    seconds = best(lambda: pr.simulate_search(truth, table, draws=1000, seed=0))
+    unit = best(lambda: argsort_simulator(truth, table, 1000), repeats=3)
+    print(row("simulate_search, 2,005 x 7, 1,000 draws", seconds, "argsort simulator", unit, 1 / 30))
+
+
+def entropy() -> None:
+    _, table = forecasts(1000, 10_000)
+    seconds = best(lambda: pr.search_entropy(table), repeats=2)
+    [block] = read_probabilities(table[:10]).blocks()
+    quadratic = best(lambda: [every_truth._if_true(block, i, pr.Uniform()) for i in range(200)], repeats=1)
+    unit = quadratic / 200 * 10_000 / 10 * 1000  # of 200 truths and 10 rows, scaled to all of both
+    print(row("search_entropy, 1,000 x 10,000", seconds, "O(K^2), 10 rows, scaled", unit, 1 / 100))
+
+
+MEMORY = """
+import resource, sys, numpy as np, pandora_regret as pr
+n, k, logits, dtype = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "logits", sys.argv[4]
+rng = np.random.default_rng(0)
+small = np.full((300_000, 2), 0.5)
+pr.pandora_regret(np.zeros(300_000, int), small.astype(dtype), logits=logits)  # numba imported, loops compiled
+del small
+table = np.full((n, k), 1 / k, dtype)
+truth = rng.integers(0, k, n)
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak()
+pr.pandora_regret(truth, table, logits=logits)
+print(peak() - before, table.nbytes)
+"""
+
+
+def memory() -> None:
+    for n, k in [(30_000_000, 7), (1_000_000, 300)]:
+        for logits in ("probabilities", "logits"):
+            arguments = [sys.executable, "-c", MEMORY, str(n), str(k), logits, "float32"]
+            extra, size = map(int, subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.split())
+            allowed = 0.05 * size + 32e6
+            verdict = "ok" if extra <= allowed else "MISSED"
+            print(f"extra memory, {logits}, {n:,} x {k} float32: {extra / 1e6:.1f} MB of {size / 1e6:.0f} MB, "
+                  f"at most {allowed / 1e6:.0f} MB  {verdict}")  # fmt: skip
+
+
+def threads() -> None:
+    truth, table = forecasts(200_000, 100)
+    logits = np.log(table)
+    from pandora_regret.kernels import compiled
+
+    every = best(lambda: pr.pandora_regret(truth, logits, alpha=0.37, logits=True))
+    cores, compiled._n_threads = compiled._n_threads(), lambda: 1
+    one = best(lambda: pr.pandora_regret(truth, logits, alpha=0.37, logits=True))
+    print(f"logits, alpha 0.37, 200,000 x 100: {cores} threads are {one / every:.2f} times as fast as one")
+
+
+if __name__ == "__main__":
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, numpy {np.__version__}\n")
+    for claim in (scores, simulation, entropy, threads, memory):
+        claim()
