@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
-import sys
+import tracemalloc
 
 import numpy as np
 from sklearn.metrics import log_loss
@@ -27,21 +26,21 @@ def forecasts(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.integers(0, k, n), table / table.sum(axis=1, keepdims=True)
 
 
-def scores() -> None:
-    for n, k in SHAPES:
-        truth, table = forecasts(n, k)
-        logits = np.log(table)
-        shape, unit = f"{n:,} x {k}", best(lambda: table.sum(axis=1))
-        probabilities = best(lambda: pr.pandora_regret(truth, table))
-        print(row(f"probabilities, {shape}", probabilities, "P.sum(axis=1)", unit, 1.5))
-        single = table.astype(np.float32)
-        print(row(f"float32, {shape}", best(lambda: pr.pandora_regret(truth, single)), "P.sum(axis=1)", unit, 1.5))
-        for alpha in (1.0, 0.37):
-            seconds = best(lambda: pr.pandora_regret(truth, logits, alpha=alpha, logits=True))
-            print(row(f"logits, alpha {alpha}, {shape}", seconds, "P.sum(axis=1)", unit, 4.0))
-        labels = np.arange(k)
-        sklearn = best(lambda: log_loss(truth, table, labels=labels), repeats=3)
-        print(row(f"probabilities, {shape}", probabilities, "sklearn log_loss", sklearn, 1 / 15))
+def scores(n: int, k: int) -> None:
+    truth, table = forecasts(n, k)
+    single, logits, labels = table.astype(np.float32), np.log(table), np.arange(k)
+    shape, unit = f"{n:,} x {k}", best(lambda: table.sum(axis=1))
+
+    def of_logits(alpha: float) -> float:
+        return best(lambda: pr.pandora_regret(truth, logits, alpha=alpha, logits=True))
+
+    probabilities = best(lambda: pr.pandora_regret(truth, table))
+    print(row(f"probabilities, {shape}", probabilities, "P.sum(axis=1)", unit, 1.5))
+    print(row(f"float32, {shape}", best(lambda: pr.pandora_regret(truth, single)), "P.sum(axis=1)", unit, 1.5))
+    for alpha in (1.0, 0.37):
+        print(row(f"logits, alpha {alpha}, {shape}", of_logits(alpha), "P.sum(axis=1)", unit, 4.0))
+    sklearn = best(lambda: log_loss(truth, table, labels=labels), repeats=3)
+    print(row(f"probabilities, {shape}", probabilities, "sklearn log_loss", sklearn, 1 / 15))
 
 
 def argsort_simulator(truth: np.ndarray, table: np.ndarray, draws: int) -> float:
@@ -71,31 +70,17 @@ def entropy() -> None:
     print(row("search_entropy, 1,000 x 10,000", seconds, "O(K^2), 10 rows, scaled", unit, 1 / 100))
 
 
-MEMORY = """
-import resource, sys, numpy as np, pandora_regret as pr
-n, k, logits, dtype = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "logits", sys.argv[4]
-rng = np.random.default_rng(0)
-small = np.full((300_000, 2), 0.5)
-pr.pandora_regret(np.zeros(300_000, int), small.astype(dtype), logits=logits)  # numba imported, loops compiled
-del small
-table = np.full((n, k), 1 / k, dtype)
-truth = rng.integers(0, k, n)
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-before = peak()
-pr.pandora_regret(truth, table, logits=logits)
-print(peak() - before, table.nbytes)
-"""
-
-
-def memory() -> None:
-    for n, k in [(30_000_000, 7), (1_000_000, 300)]:
-        for logits in ("probabilities", "logits"):
-            arguments = [sys.executable, "-c", MEMORY, str(n), str(k), logits, "float32"]
-            extra, size = map(int, subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.split())
-            allowed = 0.05 * size + 32e6
-            verdict = "ok" if extra <= allowed else "MISSED"
-            print(f"extra memory, {logits}, {n:,} x {k} float32: {extra / 1e6:.1f} MB of {size / 1e6:.0f} MB, "
-                  f"at most {allowed / 1e6:.0f} MB  {verdict}")  # fmt: skip
+def memory(n: int, k: int) -> None:
+    table, truth = np.full((n, k), 1 / k, np.float32), np.zeros(n, int)
+    for logits in (False, True):
+        pr.pandora_regret(truth, table, logits=logits)  # loops compiled
+        tracemalloc.start()
+        pr.pandora_regret(truth, table, logits=logits)
+        extra, allowed = tracemalloc.get_traced_memory()[1], 0.05 * table.nbytes + 32e6
+        tracemalloc.stop()
+        what = f"extra memory, {'logits' if logits else 'probabilities'}, {n:,} x {k} float32"
+        verdict = "ok" if extra <= allowed else "MISSED"
+        print(f"{what}: {extra / 1e6:.1f} MB beside {table.nbytes / 1e6:.0f} MB, at most {allowed / 1e6:.0f}  {verdict}")
 
 
 def threads() -> None:
@@ -111,5 +96,10 @@ def threads() -> None:
 
 if __name__ == "__main__":
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, numpy {np.__version__}\n")
-    for claim in (scores, simulation, entropy, threads, memory):
-        claim()
+    for shape in SHAPES:
+        scores(*shape)
+    simulation()
+    entropy()
+    threads()
+    memory(5_000_000, 7)
+    memory(300_000, 300)

@@ -233,5 +233,5 @@ def test_a_forecast_of_some_rows_remembers_their_numbers():
     some = forecast.rows(slice(1, 4)).rows(np.array([0, 2]))
     assert list(some.numbers) == [1, 3]
     broken = replace(some, values=np.array([[0.5, 0.5], [0.5, 0.4]]))
-    with pytest.raises(InputError, match="y_proba row 3 sums to 0.9"):
+    with pytest.raises(InputError, match=r"y_proba row 3 sums to 0\.9"):
         list(broken.blocks())

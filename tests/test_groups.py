@@ -8,7 +8,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pandora_regret import InputError, InputTypeError, search_cost, search_order
-from pandora_regret.groups import grouped_search_cost, grouped_search_order
 
 each_method = pytest.mark.parametrize("method", ["greedy", "exact"])
 
@@ -25,7 +24,7 @@ def mean_cost(order, p, costs, groups):
 def forecast_cost(p, costs, groups, method):
     """The search's own mean over every class as the truth."""
     table, truth = np.tile(p, (len(p), 1)), np.arange(len(p))
-    return p @ grouped_search_cost(truth, table, costs, groups, method=method, per_instance=True)
+    return p @ search_cost(truth, table, costs, groups=groups, method=method, per_instance=True)
 
 
 def some_case(seed, n_classes=6, n_groups=5, overlap=True):
@@ -51,15 +50,15 @@ def test_the_multiplexing_abstraction_greed_is_optimal_for_a_partition(seed):
     best = min(mean_cost(order, p, costs, groups) for order in permutations(range(len(groups))))
     assert forecast_cost(p, costs, groups, "greedy") == pytest.approx(best, rel=1e-12)
     by_group = [p[group].sum() / cost for group, cost in zip(groups, costs, strict=True)]
-    assert grouped_search_order(p, costs, groups).tolist() == np.argsort(-np.array(by_group)).tolist()
+    assert search_order(p, costs, groups=groups).tolist() == np.argsort(-np.array(by_group)).tolist()
 
 
 def test_the_multiplexing_abstraction_greed_is_an_approximation_where_groups_overlap():
     """The broad group looks best at first, and then both others are needed all the same."""
     p, costs, groups = np.array([0.25, 0.25, 0.25, 0.25]), np.array([1.0, 1.0, 1.0]), [[0, 1], [0, 2], [1, 3]]
-    assert grouped_search_order(p, costs, groups).tolist() == [0, 1, 2]
+    assert search_order(p, costs, groups=groups).tolist() == [0, 1, 2]
     assert forecast_cost(p, costs, groups, "greedy") == pytest.approx(1.75)
-    assert grouped_search_order(p, costs, groups, method="exact").tolist() == [1, 2, 0]
+    assert search_order(p, costs, groups=groups, method="exact").tolist() == [1, 2, 0]
     assert forecast_cost(p, costs, groups, "exact") == pytest.approx(1.5)
 
 
@@ -80,10 +79,10 @@ def test_groups_of_one_are_the_plain_search(method, data):
     if method == "exact":  # equally good orders may be told apart by rounding: only where there is one best
         merit = np.sort([p[i] / costs[i] for i in range(k) if p[i] > 0])
         assume((np.diff(merit) > 1e-9).all())
-    order = grouped_search_order(p, costs, single, method=method)
+    order = search_order(p, costs, groups=single, method=method)
     assert order.tolist() == search_order(p, costs).tolist()
     for truth in range(k):
-        cost = grouped_search_cost([truth], [p], costs, single, method=method)
+        cost = search_cost([truth], [p], costs, groups=single, method=method)
         assert cost == pytest.approx(search_cost([truth], [p], costs), rel=1e-14)
 
 
@@ -91,8 +90,14 @@ def test_groups_of_one_are_the_plain_search(method, data):
 def test_a_group_is_paid_for_once_and_settles_all_its_classes(method):
     groups, costs = {"biopsy": ["a", "b", "c"], "blood": ["d"]}, {"blood": 2.0, "biopsy": 5.0}
     p = np.tile([0.3, 0.3, 0.3, 0.1], (4, 1))
-    paid = grouped_search_cost(
-        ["a", "b", "c", "d"], p, costs, groups, method=method, labels=["a", "b", "c", "d"], per_instance=True
+    paid = search_cost(
+        ["a", "b", "c", "d"],
+        p,
+        costs,
+        groups=groups,
+        method=method,
+        labels=["a", "b", "c", "d"],
+        per_instance=True,
     )
     assert paid.tolist() == [5.0, 5.0, 5.0, 7.0]
 
@@ -100,7 +105,7 @@ def test_a_group_is_paid_for_once_and_settles_all_its_classes(method):
 @each_method
 def test_groups_without_open_classes_come_last_and_impossible_ones_cheapest_first(method):
     p, costs, groups = [0.6, 0.4, 0.0, 0.0], [8.0, 9.0, 0.1, 1.0], [[3], [2], [3], [0, 1]]
-    assert grouped_search_order(p, costs, groups, method=method).tolist() == [3, 2, 1, 0]
+    assert search_order(p, costs, groups=groups, method=method).tolist() == [3, 2, 1, 0]
 
 
 @each_method
@@ -108,11 +113,11 @@ def test_logits_weights_and_blocks_change_nothing(method, monkeypatch):
     rng = np.random.default_rng(3)
     _, costs, groups = some_case(3)
     y, p, w = rng.integers(6, size=40), rng.dirichlet(np.ones(6), 40), rng.uniform(0, 2, 40)
-    whole = grouped_search_cost(y, p, costs, groups, method=method, per_instance=True)
-    logits = grouped_search_cost(y, np.log(p) - 5, costs, groups, method=method, logits=True, per_instance=True)
+    whole = search_cost(y, p, costs, groups=groups, method=method, per_instance=True)
+    logits = search_cost(y, np.log(p) - 5, costs, groups=groups, method=method, logits=True, per_instance=True)
     assert logits == pytest.approx(whole, rel=1e-14)
     monkeypatch.setattr("pandora_regret.inputs.tables.BLOCK_ELEMENTS", 70)
-    weighted = grouped_search_cost(y, p, costs, groups, method=method, sample_weight=w)
+    weighted = search_cost(y, p, costs, groups=groups, method=method, sample_weight=w)
     assert weighted == pytest.approx(np.average(whole, weights=w), rel=1e-13)
 
 
@@ -135,10 +140,10 @@ def test_logits_weights_and_blocks_change_nothing(method, monkeypatch):
 )
 def test_groups_that_cannot_be_are_refused_in_a_sentence(costs, groups, options, said):
     with pytest.raises(InputError, match=said):
-        grouped_search_cost([0], [[0.5, 0.3, 0.2]], costs, groups, **options)
+        search_cost([0], [[0.5, 0.3, 0.2]], costs, groups=groups, **options)
 
 
 @pytest.mark.parametrize("groups", ["ab", 3, [], ["ab"], [[]], [5]])
 def test_groups_of_the_wrong_kind_are_refused_in_a_sentence(groups):
     with pytest.raises(InputTypeError, match="must list"):
-        grouped_search_order([0.5, 0.5], [1.0], groups, labels=["a", "b"])
+        search_order([0.5, 0.5], [1.0], groups=groups, labels=["a", "b"])

@@ -11,8 +11,20 @@ from typing import TYPE_CHECKING, Any
 from pandora_regret._version import __version__
 
 if TYPE_CHECKING:
+    from pandora_regret.costs import Pathways, available_costs, load_costs
+    from pandora_regret.decisions import desiderata
     from pandora_regret.entropy import search_divergence, search_entropy
+    from pandora_regret.imperfect import (
+        effective_costs,
+        expected_expenditure,
+        imperfect_order,
+        keeps_strict_propriety,
+        predicted_expenditure,
+        simulate_expenditure,
+        treatment_payoff,
+    )
     from pandora_regret.inputs import InputError, InputTypeError
+    from pandora_regret.inputs.tests import Tests
     from pandora_regret.priors import (
         Beta,
         Empirical,
@@ -45,24 +57,48 @@ __all__ = [
     "InputError",
     "InputTypeError",
     "LogNormal",
+    "Pathways",
     "Prior",
     "Tally",
+    "Tests",
     "Uniform",
     "__version__",
+    "available_costs",
     "beta_score",
+    "desiderata",
+    "effective_costs",
     "excess_search_burden",
+    "expected_expenditure",
     "expected_search_cost",
+    "imperfect_order",
+    "keeps_strict_propriety",
+    "load_costs",
     "pair_costs",
     "pandora_regret",
+    "predicted_expenditure",
     "search_cost",
     "search_divergence",
     "search_entropy",
     "search_order",
     "search_tally",
+    "simulate_expenditure",
     "simulate_search",
+    "treatment_payoff",
 ]
 
 _ROOM_OF = {
+    "Pathways": "costs",
+    "available_costs": "costs",
+    "load_costs": "costs",
+    "desiderata": "decisions",
+    "Tests": "inputs.tests",
+    "effective_costs": "imperfect",
+    "expected_expenditure": "imperfect",
+    "imperfect_order": "imperfect",
+    "keeps_strict_propriety": "imperfect",
+    "predicted_expenditure": "imperfect",
+    "simulate_expenditure": "imperfect",
+    "treatment_payoff": "imperfect",
     "search_divergence": "entropy",
     "search_entropy": "entropy",
     "InputError": "inputs",

@@ -1,99 +1,40 @@
-"""One test that answers for several classes: in which order to test groups, and what the search costs."""
+"""One test that answers for several classes: in which order to test groups, and what the search costs.
+
+A test of a group tells whether the truth is one of its classes, and if so which. The greedy order tests next the
+group with the most probability per cost among its classes that are still open. It is optimal where groups do not
+overlap, and an approximation where they do: at most four times the optimum, in expectation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pandora_regret.inputs import FloatArray, Forecast, IntArray, Labels, Table, read_forecast, read_probabilities
+from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.inputs.tables import row_slices
 from pandora_regret.inputs.tests import Groups, Method, read_groups
 from pandora_regret.kernels.reference import probabilities, unit_near
-from pandora_regret.scores import mean_or_rows
 
 PLAN_SHARE = 16  # plans are made for this many times as many numbers at once as other temporaries hold
 
 Choice: TypeAlias = Callable[[NDArray[np.bool_]], IntArray]  # of groups made so far, (n, G): the next one, (n,)
 
 
-def grouped_search_order(
-    y_proba: Table,
-    group_costs: Any,
-    groups: Any,
-    *,
-    method: Method = "greedy",
-    labels: ArrayLike | None = None,
-    logits: bool = False,
-) -> IntArray:
-    """The order in which to test groups of classes: group numbers, best first.
-
-    A test of a group tells whether the truth is one of its classes, and if so which. "greedy" always tests next
-    the group with the most probability per cost among its classes that are still open; groups without open
-    classes come last. Parameters as in `grouped_search_cost`; `y_proba` may be a single forecast, (K,).
-
-    Examples
-    --------
-    >>> grouped_search_order([0.4, 0.3, 0.3], [10.0, 15.0, 10.0], [[0], [1, 2], [2]])
-    array([0, 1, 2])
-    """
-    single = np.ndim(y_proba) == 1
-    forecast = read_probabilities(np.asarray(y_proba)[None] if single else y_proba, labels=labels, logits=logits)
-    checked = read_groups(groups, group_costs, forecast, method)
-    orders = np.concatenate([_orders(block, checked, method) for block in forecast.blocks()])
-    return orders[0] if single else orders
+def grouped_orders(forecast: Forecast, costs: Any, groups: Any, method: Method) -> Iterator[IntArray]:
+    """The order in which to test groups of classes, some rows at a time: group numbers, best first."""
+    checked = read_groups(groups, costs, forecast, method)
+    return (_orders(block, checked, method) for block in forecast.blocks())
 
 
-def grouped_search_cost(
-    y_true: Labels,
-    y_proba: Table,
-    group_costs: Any,
-    groups: Any,
-    *,
-    method: Method = "greedy",
-    labels: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    logits: bool = False,
-    per_instance: bool = False,
-) -> float | FloatArray:
-    """What a search costs whose tests each answer for a group of classes, as one biopsy does.
-
-    A group is paid for once and settles all its classes; the search ends with the first group that holds the
-    truth. With groups of one class each this is `search_cost`.
-
-    Parameters
-    ----------
-    group_costs
-        Costs of the groups' tests, shape (G,), or named by group.
-    groups
-        The labels of each group's classes: a list of lists, or a mapping from names of groups. Groups may overlap;
-        together they must hold every class.
-    method
-        "greedy": by falling probability per cost of the classes still open. Optimal if groups do not overlap, an
-        approximation otherwise, whose expected cost is at most four times the optimum. "exact": the order of
-        least expected cost, from all subsets of at most 10 groups.
-
-    Other parameters as in `pandora_regret`.
-
-    Examples
-    --------
-    >>> biopsy_or_blood = {"biopsy": ["melanoma", "nevus"], "blood": ["infection"]}
-    >>> grouped_search_cost(
-    ...     ["nevus", "infection"],
-    ...     [[0.3, 0.3, 0.4], [0.3, 0.3, 0.4]],
-    ...     {"biopsy": 200.0, "blood": 150.0},
-    ...     biopsy_or_blood,
-    ...     labels=["melanoma", "nevus", "infection"],
-    ...     per_instance=True,
-    ... )
-    array([200., 350.])
-    """
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
-    checked = read_groups(groups, group_costs, forecast, method)
-    rows = ((block, _realised(block, checked, method)) for block in forecast.blocks())
-    return mean_or_rows(rows, per_instance)
+def grouped_costs(
+    forecast: Forecast, costs: Any, groups: Any, method: Method
+) -> Iterator[tuple[Forecast, FloatArray]]:
+    """What each row's search costs, some rows at a time; it ends with the first group that holds the truth."""
+    checked = read_groups(groups, costs, forecast, method)
+    return ((block, _realised(block, checked, method)) for block in forecast.blocks())
 
 
 def _realised(block: Forecast, groups: Groups, method: Method) -> FloatArray:

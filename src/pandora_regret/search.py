@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pandora_regret.groups import grouped_costs, grouped_orders
 from pandora_regret.inputs import (
     FloatArray,
     IntArray,
@@ -19,7 +20,8 @@ from pandora_regret.inputs import (
     read_probabilities,
     read_seed,
 )
-from pandora_regret.inputs.tables import row_slices
+from pandora_regret.inputs.tables import read_one_or_many, row_slices
+from pandora_regret.inputs.tests import Method
 from pandora_regret.kernels.engine import realised_costs, simulated_totals
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 from pandora_regret.kernels.reference import search_order as order_of
@@ -38,21 +40,35 @@ class Simulation(NamedTuple):
     standard_error: float
 
 
-def search_order(y_proba: Table, costs: Any, *, labels: ArrayLike | None = None, logits: bool = False) -> IntArray:
+def search_order(
+    y_proba: Table,
+    costs: Any,
+    *,
+    groups: Any = None,
+    method: Method = "greedy",
+    labels: ArrayLike | None = None,
+    logits: bool = False,
+) -> IntArray:
     """The optimal order of tests: class numbers by falling ``p_k / c_k``, best first; ties by class number.
 
-    `y_proba` is one forecast, shape (K,), or a table of them, (N, K); the answer has its shape. Impossible
-    classes come last, the cheapest of them first. `costs` has shape (K,) or (N, K), or is named by class.
+    `y_proba` is one forecast, shape (K,), or a table of them, (N, K). Impossible classes come last, the cheapest
+    of them first. `costs` has shape (K,) or (N, K), or is named by class. With `groups`, as in `search_cost`, the
+    answer holds group numbers.
 
     Examples
     --------
     >>> search_order([0.6, 0.3, 0.1], costs=[10.0, 2.0, 1.0])
     array([1, 2, 0])
+    >>> search_order([0.4, 0.3, 0.3], costs=[10.0, 15.0, 10.0], groups=[[0], [1, 2], [2]])
+    array([0, 1, 2])
     """
-    single = np.ndim(y_proba) == 1
-    forecast = read_probabilities(np.asarray(y_proba)[None] if single else y_proba, labels=labels, logits=logits)
-    forecast = forecast.with_costs(read_costs(costs, forecast))
-    orders = np.concatenate([order_of(block) for block in forecast.blocks()])
+    table, single = read_one_or_many(y_proba, labels)
+    forecast = read_probabilities(table, labels=labels, logits=logits)
+    if groups is None:
+        forecast = forecast.with_costs(read_costs(costs, forecast))
+        orders = np.concatenate([order_of(block) for block in forecast.blocks()])
+    else:
+        orders = np.concatenate(list(grouped_orders(forecast, costs, groups, method)))
     return orders[0] if single else orders
 
 
@@ -62,6 +78,8 @@ def search_cost(
     costs: Any,
     *,
     ties: Ties = "index",
+    groups: Any = None,
+    method: Method = "greedy",
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -72,10 +90,19 @@ def search_cost(
     Parameters
     ----------
     costs
-        Costs of the tests, shape (K,), or (N, K) where each instance has its own, or named by class.
+        Costs of the tests, shape (K,), or (N, K) where each instance has its own, or named by class; with
+        `groups`, one a group, (G,), or named by group.
     ties
         Of ``p_k / c_k``: "index" tests the lower class number first, as the paper's simulator does; "average"
         breaks ties at random, as its theory does, and returns the mean.
+    groups
+        For tests that each answer for several classes, as one biopsy does: the labels of each group's classes, a
+        list of lists or a mapping from names of groups. A group is paid for once and settles all its classes.
+        Groups may overlap; together they must hold every class. Ties go by group number.
+    method
+        How groups are ordered. "greedy": by falling probability per cost of the classes still open; optimal if
+        groups do not overlap, an approximation otherwise. "exact": the order of least expected cost, from all
+        subsets of at most 10 groups.
 
     Other parameters as in `pandora_regret`.
 
@@ -83,10 +110,17 @@ def search_cost(
     --------
     >>> search_cost([0, 2], [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]], costs=[10.0, 2.0, 1.0], per_instance=True)
     array([13.,  3.])
+    >>> biopsy_or_blood = {"biopsy": ["melanoma", "nevus"], "blood": ["infection"]}
+    >>> fees = {"biopsy": 200.0, "blood": 150.0}
+    >>> labels = ["melanoma", "nevus", "infection"]
+    >>> search_cost(["nevus"], [[0.3, 0.3, 0.4]], costs=fees, groups=biopsy_or_blood, labels=labels)
+    200.0
     """
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
-    forecast = forecast.with_costs(read_costs(costs, forecast))
     broken = BROKEN_BY_INDEX if read_choice(ties, "ties", TIES) == "index" else BROKEN_AT_RANDOM
+    if groups is not None:
+        return mean_or_rows(grouped_costs(forecast, costs, groups, method), per_instance)
+    forecast = forecast.with_costs(read_costs(costs, forecast))
     return mean_or_rows(realised_costs(forecast, broken), per_instance)
 
 

@@ -86,10 +86,10 @@ def _numbers(given: NDArray[Any], columns: range) -> IntArray:
                 f"y_true row {row} is {listed[row]!r}, which is not a column number: "
                 f"say the column order with labels=[...], or pass integers from 0 to {len(columns) - 1}."
             )
-    unknown = (given < 0) | (given >= len(columns))
-    if unknown.any():
+    if given.min() < 0 or given.max() >= len(columns):
+        unknown = (given < 0) | (given >= len(columns))
         _fail_unknown(given, unknown, f"the column numbers 0 to {len(columns) - 1}")
-    return given.astype(np.intp)
+    return given.astype(np.intp, copy=False)
 
 
 def _positions(given: NDArray[Any], labels: Sequence[Any]) -> IntArray:

@@ -52,6 +52,18 @@ def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> ReadTab
     return ReadTable(_as_floats(given, name), names, _row_sum_tolerance(given.dtype))
 
 
+def read_one_or_many(table: Table, labels: Any) -> tuple[Table, bool]:
+    """A table of forecasts, and whether it was handed in as a single one, with or without class names."""
+    if is_frame(table) or not hasattr(table, "keys"):
+        single = not is_frame(table) and read_array(table, "y_proba").ndim == 1
+        return (read_array(table, "y_proba")[None] if single else table), single
+    names, values = list(table.keys()), list(table.values() if callable(table.values) else table)
+    order = (
+        range(len(names)) if labels is None else match_names(names, read_labels(labels), "the names of y_proba")
+    )
+    return np.array([[values[at] for at in order]], dtype=np.float64), True
+
+
 def _read_frame(frame: Any, labels: Sequence[Any] | None, name: str) -> ReadTable:
     columns, labels = read_columns(frame, labels, name)
     _check_shape((len(columns[0]) if columns else 0, len(columns)), name)

@@ -188,10 +188,11 @@ def _log_odds(proba: Array, costs: Array | None, true: Array, xp: Namespace) -> 
     """The same from probabilities."""
     ours = of_truth(proba, true, xp)
     both_zero = (ours == 0) & (proba == 0)
-    a, b = xp.where(both_zero, 1.0, ours), xp.where(both_zero, 1.0, proba)
+    rivals = xp.where(both_zero, 1.0, proba)
     if costs is None:
-        return log_quotient(a, b, xp)
-    return log_quotient(a / of_truth(costs, true, xp), b / costs, xp)
+        return log_quotient(xp.where(both_zero, 1.0, ours), rivals, xp)
+    our_cost = of_truth(costs, true, xp)  # divided by before it is spread: XLA would multiply by its reciprocal
+    return log_quotient(xp.where(both_zero, 1 / our_cost, ours / our_cost), rivals / costs, xp)
 
 
 def log_quotient(a: Array, b: Array, xp: Namespace) -> Array:
