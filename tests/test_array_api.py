@@ -41,7 +41,7 @@ def forecasts(seed=0, n_rows=30, n_classes=4, zeros=True):
 
 
 @every_library
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     alpha=st.sampled_from(ALPHAS),
     logits=st.booleans(),

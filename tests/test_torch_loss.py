@@ -89,7 +89,7 @@ def cases(draw):
     return LAYOUTS[layout](logits.to(dtype)), torch.from_numpy(rng.integers(0, n_classes, n_rows)), costs
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(cases(), st.sampled_from(ALPHAS))
 def test_loss_and_gradient_are_those_of_the_reference(case, alpha):
     logits, target, costs = case

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pandora_regret import (
@@ -48,7 +48,6 @@ def fed(metric, preds, target, weights=None):
     return metric
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(ALPHAS),
     st.booleans(),

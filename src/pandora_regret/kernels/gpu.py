@@ -219,6 +219,11 @@ def beta_loss_rows(
     return losses, grad
 
 
+def _finite(alpha: float) -> float:
+    """At alpha = inf the slope is 0 everywhere, and 0 times inf would be NaN."""
+    return alpha if alpha < float("inf") else 0.0
+
+
 def _kind_of(alpha: float) -> tl.constexpr:
     if alpha == float("inf"):
         return RANKS
@@ -241,7 +246,7 @@ def _launch_tiles(
     rows, warps = tile_shape(block)
     _tile[(triton.cdiv(n_rows, rows),)](
         logits, target, logits if costs is None else costs, scale, losses, losses if grad is None else grad,
-        n_rows, n_classes // unit, logits.stride(0) // unit, alpha, ignore_index,
+        n_rows, n_classes // unit, logits.stride(0) // unit, _finite(alpha), ignore_index,
         kind=_kind_of(alpha), priced=costs is not None, wanted=grad is not None, unit=unit,
         rows_per_tile=rows, block=block, num_warps=warps,
     )  # fmt: skip
@@ -265,13 +270,13 @@ def _launch_slices(
     out = losses if grad is None else grad
     _slice[(n_rows, slices)](
         logits, target, logits if costs is None else costs, scale, partial, out,
-        n_rows, n_classes // unit, logits.stride(0) // unit, alpha,
+        n_rows, n_classes // unit, logits.stride(0) // unit, _finite(alpha),
         kind=_kind_of(alpha), priced=costs is not None, wanted=grad is not None, unit=unit,
         blocks_per_slice=blocks, block=block, num_warps=warps,
     )  # fmt: skip
     rows = max(1, 1024 // triton.next_power_of_2(slices))
     _finish[(triton.cdiv(n_rows, rows),)](
-        partial, target, scale, losses, out, n_rows, n_classes, slices, alpha, ignore_index,
+        partial, target, scale, losses, out, n_rows, n_classes, slices, _finite(alpha), ignore_index,
         wanted=grad is not None, rows_per_program=rows, slices=triton.next_power_of_2(slices),
     )  # fmt: skip
 

@@ -23,7 +23,8 @@ import numpy as np
 from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError
 from pandora_regret.priors.base import Class, Prior
 
-TOLERANCE = 1e-9  # of a whole against its two halves, which are what is used and are far better
+CELL_TOLERANCE = 1e-9  # of a cell of the table against its two halves, which are what is used and are far better
+PANEL_TOLERANCE = 3e-10  # the same for a panel of an integral; much smaller would be below rounding noise
 WORST_ERROR = 8e-9  # beyond it the promised 1e-8 cannot be kept
 FLOORS = np.array(
     [-72.0, -40.0]
@@ -151,7 +152,7 @@ class _Law:
     def log_fall(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
         """``ln fall`` at d, shape (n, 1), and its errors."""
         left, right, peak = self.window(d)
-        nodes, weights = np.polynomial.legendre.leggauss(16)
+        nodes, weights = _lobatto(16)
 
         def panel_sums(owner: Any, start: FloatArray, size: FloatArray) -> FloatArray:
             t, pace = _eased(start[:, None] + size[:, None] * (nodes + 1) / 2, left[owner], right[owner])
@@ -194,10 +195,16 @@ class _Law:
     def check(self, error: float) -> None:
         if not error < WORST_ERROR:
             raise InputError(
-                f"dist is {_named(self.dist)}, whose pair loss could not be integrated to 1e-8 relative (but to "
-                f"{error:.1g}): its density is too rough or its tail too heavy. Pass a smoother distribution, or "
-                "use Empirical on a sample of it."
+                f"dist is {_named(self.dist)}, whose pair loss cannot be tabulated to 1e-8 relative: its density "
+                "is too rough or its tail too heavy. Pass a smoother one, or use Empirical on a sample of it."
             )
+
+
+def _lobatto(n: int) -> tuple[FloatArray, FloatArray]:
+    """Gauss's rule with both ends among its n nodes: it notices a kink that hides near the end of a panel."""
+    legendre = np.polynomial.Legendre.basis(n - 1)
+    nodes = np.concatenate([[-1.0], legendre.deriv().roots(), [1.0]])
+    return nodes, 2 / (n * (n - 1) * legendre(nodes) ** 2)
 
 
 def _eased(v: FloatArray, left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -225,7 +232,7 @@ def _bisect(panel_sums: Any, n: int, panels: int = 6) -> tuple[FloatArray, Float
         halves = panel_sums(np.repeat(owner, 2), start, size)
         better = halves.reshape(-1, 2).sum(axis=1)
         gap = np.abs(better - values)
-        still = gap > TOLERANCE * (total + np.bincount(owner, better, n))[owner]
+        still = gap > PANEL_TOLERANCE * (total + np.bincount(owner, better, n))[owner]
         still &= (np.bincount(owner, still, n)[owner] <= 64) & (size[::2] > 1e-12)
         total += np.bincount(owner, better * ~still, n)
         error += np.bincount(owner, gap * ~still, n) / 3  # at a kink; where the function is smooth, far less
@@ -269,7 +276,7 @@ def _is_rough(rows: FloatArray, whole: FloatArray, middle: Any, logits: FloatArr
     left, right, size = middle - 1, middle + 1, np.diff(rows[:, :1], axis=0)
     drift = (rows[left, 1:3] + rows[middle, 1:3] - whole) * slopes[left] / np.exp(rows[left, 5:])
     cubic = (logits[left] + logits[right]) / 2 + size[left] * (slopes[left] - slopes[right]) / 4
-    off = ~(np.maximum(np.abs(drift), np.abs(cubic - logits[middle])) < TOLERANCE) & (logits[left] > FLOORS)
+    off = ~(np.maximum(np.abs(drift), np.abs(cubic - logits[middle])) < CELL_TOLERANCE) & (logits[left] > FLOORS)
     wavy = np.hypot(slopes[:-1], slopes[1:]) > -3 * np.diff(logits, axis=0) / size  # Fritsch and Carlson's test
     return (off | wavy[left] | wavy[middle]).any(axis=1)
 
@@ -280,7 +287,8 @@ def _read_distribution(dist: Any) -> tuple[float, float, float]:
 
     if not isinstance(getattr(dist, "dist", None), rv_continuous):
         raise InputTypeError(f"dist must be a frozen scipy.stats distribution such as gamma(2.0), got {dist!r}.")
-    low, high, mean = (np.asarray(value, dtype=np.float64) for value in (*dist.support(), dist.mean()))
+    with np.errstate(all="ignore"):  # a mean that overflows is infinite, and refused below
+        low, high, mean = (np.asarray(value, dtype=np.float64) for value in (*dist.support(), dist.mean()))
     name = f"dist is {_named(dist)}"
     if mean.ndim or np.isnan(low):
         raise InputError(f"{name}: pass one number for each parameter, within the distribution's domain.")

@@ -28,11 +28,13 @@ class Rule:
 def fused_loss(logits: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None, rule: Rule) -> torch.Tensor:
     """The reduced loss of rows (N, K), differentiable once."""
     want_grad = torch.is_grad_enabled() and logits.requires_grad
-    loss: torch.Tensor = _Fused.apply(logits, target, costs, rule, want_grad)  # type: ignore[no-untyped-call]
+    loss: torch.Tensor = FusedPandoraLoss.apply(logits, target, costs, rule, want_grad)  # type: ignore[no-untyped-call]
     return loss
 
 
-class _Fused(torch.autograd.Function):
+class FusedPandoraLoss(torch.autograd.Function):
+    """The name that a loss's `grad_fn` shows."""
+
     @staticmethod
     def forward(
         ctx: Any,

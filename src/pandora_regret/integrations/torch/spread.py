@@ -59,7 +59,7 @@ def _descend(logits: torch.Tensor, costs: torch.Tensor | None) -> Ladder:
     if costs is None:
         values, order = logits.sort(dim=1, descending=True)
         return Ladder(order, values, torch.ones_like(values), None)
-    cheapest = costs.argsort()
+    cheapest = costs.argsort(descending=True)
     merit = logits - logits.amax(dim=1, keepdim=True) - costs.log()
     order = cheapest[merit[:, cheapest].argsort(dim=1, descending=True, stable=True)]
     return Ladder(order, logits.gather(1, order), costs[order], costs.log()[order])
