@@ -80,9 +80,7 @@ def memory(n: int, k: int) -> None:
         tracemalloc.stop()
         what = f"extra memory, {'logits' if logits else 'probabilities'}, {n:,} x {k} float32"
         verdict = "ok" if extra <= allowed else "MISSED"
-        print(
-            f"{what}: {extra / 1e6:.1f} MB beside {table.nbytes / 1e6:.0f} MB, at most {allowed / 1e6:.0f}  {verdict}"
-        )
+        print(f"{what}: {extra / 1e6:.1f} of {table.nbytes / 1e6:.0f} MB, at most {allowed / 1e6:.0f}  {verdict}")
 
 
 def threads() -> None:

@@ -17,7 +17,7 @@ from pandora_regret.inputs.numbers import (
     out_of_range,
     read_floats,
 )
-from pandora_regret.inputs.tables import is_frame, match_names, read_columns
+from pandora_regret.inputs.tables import by_name, is_frame, read_columns
 
 if TYPE_CHECKING:
     from pandora_regret.priors import Prior
@@ -60,11 +60,7 @@ def _in_label_order(costs: Any, labels: Sequence[Any], name: str) -> Any:
     """Costs that carry class names (a mapping, a pandas series, a frame) are matched by name."""
     if is_frame(costs):
         return np.stack(read_columns(costs, labels, name)[0], axis=1)
-    if hasattr(costs, "keys"):
-        order = match_names(list(costs.keys()), labels, f"the names of {name}")
-        values = list(costs.values() if callable(getattr(costs, "values", None)) else costs)
-        return [values[at] for at in order]
-    return costs
+    return by_name(costs, labels, name)
 
 
 def read_typical_costs(costs: Any, typical_costs: Any, prior: Prior, forecast: Forecast) -> FloatArray | None:

@@ -57,11 +57,8 @@ def read_one_or_many(table: Table, labels: Any) -> tuple[Table, bool]:
     if is_frame(table) or not hasattr(table, "keys"):
         single = not is_frame(table) and read_array(table, "y_proba").ndim == 1
         return (read_array(table, "y_proba")[None] if single else table), single
-    names, values = list(table.keys()), list(table.values() if callable(table.values) else table)
-    order = (
-        range(len(names)) if labels is None else match_names(names, read_labels(labels), "the names of y_proba")
-    )
-    return np.array([[values[at] for at in order]], dtype=np.float64), True
+    names = list(table.keys()) if labels is None else read_labels(labels)
+    return np.array([by_name(table, names, "y_proba")], dtype=np.float64), True
 
 
 def _read_frame(frame: Any, labels: Sequence[Any] | None, name: str) -> ReadTable:
@@ -103,6 +100,14 @@ def match_names(given: Sequence[Any], labels: Sequence[Any], what: str) -> list[
         ]
         raise InputError(f"{what} do not match the labels: {', '.join(found)}; there must be one for each label.")
     return [position[name] for name in wanted]
+
+
+def by_name(values: Any, names: Sequence[Any] | None, what: str) -> Any:
+    """Values that carry names (a mapping, a pandas series), in the order of the names; others as they are."""
+    if names is None or not hasattr(values, "keys"):
+        return values
+    given, listed = zip(*values.items(), strict=True) if len(values) else ((), ())
+    return [listed[at] for at in match_names(given, names, f"the names of {what}")]
 
 
 def _as_floats(values: NDArray[Any], name: str) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from pandora_regret.inputs.numbers import (
     out_of_range,
     read_floats,
 )
-from pandora_regret.inputs.tables import match_names
+from pandora_regret.inputs.tables import by_name, match_names
 
 SearchName: TypeAlias = Literal["single_pass", "restarts", "adaptive"]
 Method: TypeAlias = Literal["greedy", "exact"]
@@ -162,7 +162,7 @@ def check_repeatable(tests: Tests) -> None:
 def read_per_class(values: Any, tests: Tests, name: str) -> FloatArray:
     """Finite numbers, one for all classes or one a class of the tests, or named by class."""
     if hasattr(values, "keys"):
-        values = _by_name(values, tests.labels or range(tests.n_classes), name)
+        values = by_name(values, tests.labels or range(tests.n_classes), name)
     array = read_floats(values, name)
     if array.shape not in ((), (tests.n_classes,)):
         raise InputError(
@@ -218,7 +218,7 @@ def _labels_of(given: dict[str, Any], labels: Any) -> list[Any] | None:
 
 def _per_class(given: dict[str, Any], labels: list[Any] | None) -> dict[str, FloatArray]:
     """All arguments in one shape, (K,)."""
-    arrays = {name: read_floats(_by_name(values, labels, name), name) for name, values in given.items()}
+    arrays = {name: read_floats(by_name(values, labels, name), name) for name, values in given.items()}
     shapes = {array.shape for array in arrays.values()} - {()}
     if labels is not None:
         shapes.add((len(labels),))
@@ -229,15 +229,6 @@ def _per_class(given: dict[str, Any], labels: list[Any] | None) -> dict[str, Flo
             "give one number, or one for each class, and say how many classes (two at least) there are."
         )
     return {name: np.broadcast_to(array, shape) for name, array in arrays.items()}
-
-
-def _by_name(values: Any, names: Sequence[Any] | None, what: str) -> Any:
-    """Values that carry names (a mapping, a pandas series), in the order of the names; others as they are."""
-    if names is None or not hasattr(values, "keys"):
-        return values
-    given = dict(values.items())
-    listed = list(given.values())
-    return [listed[at] for at in match_names(list(given), names, f"the names of {what}")]
 
 
 def _check_tests(tests: Tests) -> None:
@@ -284,7 +275,7 @@ def _members(group: Any, name: str, forecast: Forecast) -> NDArray[np.bool_]:
 
 
 def _group_costs(group_costs: Any, names: Sequence[Any]) -> FloatArray:
-    costs = read_floats(_by_name(group_costs, names, "group_costs"), "group_costs")
+    costs = read_floats(by_name(group_costs, names, "group_costs"), "group_costs")
     if costs.shape != (len(names),):
         raise InputError(
             f"group_costs has shape {costs.shape} but there are {len(names)} groups: pass one cost a group."

@@ -17,7 +17,7 @@ from pandora_regret.priors import Beta
 Array: TypeAlias = Any  # of any array library
 Namespace: TypeAlias = Any  # that library's module
 
-SMALLEST_ALPHA, LARGEST_ALPHA = 1e-20, 1e20  # beyond them single precision cannot tell alpha from 0 and inf
+SMALLEST_ALPHA, LARGEST_ALPHA = 1e-20, 1e20  # nearer to 0 and inf than this, an alpha is taken for them
 FAR = 2.0**20  # quotients beyond this lose nothing as a difference of logarithms
 
 
@@ -140,7 +140,7 @@ def total_loss(
     y_true: Array, values: Array, xp: Namespace, alpha: float, *, costs: Any = None, logits: bool = False
 ) -> Array:
     """``sum_j C_j L_alpha(q_i / q_j)`` of every row, shape (N,)."""
-    true, costs = is_truth(y_true, values, xp), _costs_of(values, costs, xp)
+    true, costs, alpha = is_truth(y_true, values, xp), _costs_of(values, costs, xp), settled(alpha)
     with np.errstate(all="ignore"):
         odds = _log_odds_of_logits(values, costs, true, xp) if logits else _log_odds(values, costs, true, xp)
         losses = beta_loss(odds, alpha, xp)
@@ -210,6 +210,13 @@ def log_quotient(a: Array, b: Array, xp: Namespace) -> Array:
     return xp.where(ahead, logs, -logs)
 
 
+def settled(alpha: float) -> float:
+    """Alpha, or the limit that it cannot be told from in single precision, where 1/alpha or alpha overflow."""
+    if alpha < SMALLEST_ALPHA:
+        return 0.0
+    return alpha if alpha < LARGEST_ALPHA else float("inf")
+
+
 def beta_loss(odds: Array, alpha: float, xp: Namespace) -> Array:
     """L_alpha at ``ln r``; see `pandora_regret.priors.beta`."""
     ahead, behind = split(odds, xp)
@@ -223,17 +230,17 @@ def split(odds: Array, xp: Namespace) -> tuple[Array, Array]:
 
 def rise(behind: Array, alpha: float, xp: Namespace) -> Array:
     """``(1 + 1/alpha)(1 - r^alpha)`` at ``ln r <= 0``."""
-    if alpha < SMALLEST_ALPHA:
+    if alpha == 0:
         return -behind
-    if alpha > LARGEST_ALPHA:
+    if alpha == float("inf"):
         return -xp.sign(behind)
     return (1 + 1 / alpha) * -xp.expm1(alpha * behind)
 
 
 def power(behind: Array, exponent: float, xp: Namespace) -> Array:
     """``r^exponent`` at ``ln r <= 0``, with ``1^inf = 0^0 = 1``."""
-    if exponent < SMALLEST_ALPHA:
+    if exponent == 0:
         return xp.ones_like(behind)
-    if exponent > LARGEST_ALPHA:
+    if exponent == float("inf"):
         return 1 + xp.sign(behind)
     return xp.exp(exponent * behind)

@@ -18,6 +18,9 @@ from pandora_regret.integrations.torch.reading import (
     refuse_gradient,
 )
 from pandora_regret.integrations.torch.schedule import AlphaSchedule
+from pandora_regret.kernels.array_api import settled
+
+NO_CLASS = -(2**31)  # what a row is ignored by, where the class that is to be ignored is one of the columns
 
 
 def pandora_loss(
@@ -58,7 +61,10 @@ def _read_and_run(
     values, flat, shape = read_rows(logits, target)
     if flat.ndim == 1 and flat.device.type == "cpu":
         check_classes(flat, values.shape[1], ignore_index)
-    rule = Rule(read_alpha(alpha), read_reduction(reduction), read_smoothing(label_smoothing), ignore_index)
+    if flat.ndim == 1 and 0 <= ignore_index < values.shape[1]:
+        flat, ignore_index = flat.where(flat != ignore_index, NO_CLASS), NO_CLASS
+    alpha = settled(read_alpha(alpha))
+    rule = Rule(alpha, read_reduction(reduction), read_smoothing(label_smoothing), ignore_index)
     table = costs_beside(costs, values.shape[1], values.device, precision_of(values))
     losses = fused_loss(values, flat, table, rule)
     return losses.reshape(shape) if rule.reduction == "none" else losses

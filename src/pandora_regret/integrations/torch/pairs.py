@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import torch
 
-from pandora_regret.kernels.array_api import LARGEST_ALPHA, SMALLEST_ALPHA
-
 SMALL_ALPHA = 0.1  # below this, 1 - r^alpha loses digits that 1/alpha magnifies
 
 
@@ -40,11 +38,11 @@ def _of_rivals(terms: torch.Tensor, truth: torch.Tensor, costs: torch.Tensor | N
 
 def pair_loss(odds: torch.Tensor, alpha: float) -> tuple[torch.Tensor, torch.Tensor]:
     """L_alpha and ``-dL_alpha / d ln r`` at ``ln r``, which is overwritten; see `pandora_regret.priors.beta`."""
-    if alpha > LARGEST_ALPHA:
+    if alpha == torch.inf:
         return 1 - odds.sign(), torch.zeros_like(odds)
     behind = odds.clamp(max=0.0)
     left = odds.clamp_(min=0.0).mul_(-(alpha + 1)).exp_()
-    if alpha < SMALLEST_ALPHA:
+    if alpha == 0:
         return left - behind, left
     kept = behind.mul_(alpha).exp()
     risen = 1 - kept if alpha > SMALL_ALPHA else behind.expm1_().neg_()

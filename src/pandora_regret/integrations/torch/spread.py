@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import torch
 
-from pandora_regret.kernels.array_api import LARGEST_ALPHA, power, rise
+from pandora_regret.kernels.array_api import power, rise
 
 
 class Ladder(NamedTuple):
@@ -59,7 +59,7 @@ def _descend(logits: torch.Tensor, costs: torch.Tensor | None) -> Ladder:
     if costs is None:
         values, order = logits.sort(dim=1, descending=True)
         return Ladder(order, values, torch.ones_like(values), None)
-    cheapest = costs.argsort(descending=True)
+    cheapest = costs.argsort()
     merit = logits - logits.amax(dim=1, keepdim=True) - costs.log()
     order = cheapest[merit[:, cheapest].argsort(dim=1, descending=True, stable=True)]
     return Ladder(order, logits.gather(1, order), costs[order], costs.log()[order])
@@ -83,7 +83,7 @@ def _losses(ladder: Ladder, alpha: float) -> torch.Tensor:
 
 def _slopes(ladder: Ladder, truth: torch.Tensor, alpha: float) -> torch.Tensor:
     """What each class is pushed up as a rival of the others, less what it is pulled down as the truth, (n, K)."""
-    if alpha > LARGEST_ALPHA:
+    if alpha == torch.inf:
         return torch.zeros_like(truth)
     sources = torch.stack([truth, ladder.costs])
     above, below = sources.clone(), sources.clone()

@@ -1,0 +1,116 @@
+"""PandoraLoss by the Triton kernels and by plain PyTorch: the same results; interpreted where there is no GPU."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("triton", reason="triton is not installed")
+
+from pandora_regret.integrations.torch import fused, pandora_loss  # noqa: E402
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+INF = float("inf")
+
+# Interpreted kernels are NumPy code, which warns where a GPU saturates; what counts is the result.
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+@pytest.fixture
+def by_kernels(monkeypatch):
+    """A function that runs its argument on the Triton kernels, and one that runs it on plain PyTorch."""
+    from pandora_regret.kernels import gpu
+
+    def run(kernels, loss_of):
+        with monkeypatch.context() as patch:
+            patch.setattr(fused, "_kernels_for", lambda tensor: kernels if tensor.dtype != torch.float64 else None)
+            return loss_of()
+
+    return lambda loss_of: (run(gpu, loss_of), run(None, loss_of))
+
+
+def loss_and_grad(logits, target, weights=None, **options):
+    leaf = logits.to(DEVICE).requires_grad_()
+    loss = pandora_loss(leaf, target.to(DEVICE), **options)
+    weights = torch.tensor(0.75, device=DEVICE) if weights is None else weights.to(DEVICE)
+    (grad,) = torch.autograd.grad(loss, leaf, weights.to(loss.dtype))
+    return loss.detach().cpu(), grad.cpu()
+
+
+def batch(n_rows=9, n_classes=7, dtype=torch.float32):
+    generator = torch.Generator().manual_seed(n_classes)
+    logits = 3 * torch.randn(n_rows, n_classes, generator=generator)
+    target = torch.randint(0, n_classes, (n_rows,), generator=generator)
+    return logits.to(dtype), target
+
+
+ALPHAS = [0.0, 1e-30, 1e-6, 0.37, 1.0, 50.0, 1e30, INF]
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("priced", [False, True])
+def test_both_ways_agree(by_kernels, alpha, dtype, priced):
+    logits, target = batch(dtype=dtype)
+    target[4] = -100
+    logits[1] = 0.0
+    logits[2, 3], logits[3, :2], target[2] = -INF, -INF, 4
+    target[3] = 5
+    costs = [1, 2, 4, 8, 1, 2, 4] if priced else None
+    for reduction, weights in (("mean", None), ("none", torch.linspace(0, 2, 9))):
+        options = {"alpha": alpha, "costs": costs, "reduction": reduction}
+        triton, plain = by_kernels(lambda o=options, w=weights: loss_and_grad(logits, target, w, **o))
+        torch.testing.assert_close(triton[0], plain[0], rtol=3e-5, atol=1e-30)
+        rounding = 4 * torch.finfo(dtype).eps
+        torch.testing.assert_close(triton[1], plain[1], rtol=max(rounding, 1e-4), atol=1e-7)
+
+
+@pytest.mark.parametrize("n_classes", [7, 4500])
+def test_an_ignored_class_may_be_a_column(by_kernels, n_classes):
+    logits, target = batch(n_classes=n_classes)
+    target[::2] = 3
+    triton, plain = by_kernels(lambda: loss_and_grad(logits, target, ignore_index=3))
+    torch.testing.assert_close(triton, plain)
+    assert (triton[1][::2] == 0).all()
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_impossible_truths_agree(by_kernels, alpha):
+    logits = torch.tensor([[-INF, -INF, 1.0, 0.0], [-INF, 2.0, 1.0, -INF], [0.0, -INF, -INF, -INF]])
+    rows = {"weights": torch.ones(3), "reduction": "none", "alpha": alpha}
+    triton, plain = by_kernels(lambda: loss_and_grad(logits, torch.tensor([0, 0, 0]), **rows))
+    torch.testing.assert_close(triton, plain)
+
+
+def test_nothing_to_average_agrees(by_kernels):
+    logits, target = batch()
+    for rows in (slice(0), slice(None)):
+        triton, plain = by_kernels(lambda r=rows: loss_and_grad(logits[r], target[r] * 0 - 100))
+        torch.testing.assert_close(triton, plain, equal_nan=True)
+
+
+def test_double_precision_and_spread_truths_never_reach_the_kernels(by_kernels):
+    logits, target = batch()
+    soft = logits.softmax(dim=1)
+    for table, truth, smoothing in ((logits.double(), target, 0.0), (logits, target, 0.1), (logits, soft, 0.0)):
+        options = {"label_smoothing": smoothing}
+        triton, plain = by_kernels(lambda z=table, y=truth, o=options: loss_and_grad(z, y, **o))
+        torch.testing.assert_close(triton, plain)
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="no GPU")
+def test_a_step_never_waits_for_the_device():
+    logits, target = batch(64, 1000)
+    leaf, target = logits.to(DEVICE).requires_grad_(), target.to(DEVICE)
+    pandora_loss(leaf, target, costs=torch.ones(1000, device=DEVICE)).backward()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for options in (
+            {},
+            {"reduction": "none"},
+            {"label_smoothing": 0.1},
+            {"costs": torch.ones(1000, device=DEVICE)},
+        ):
+            pandora_loss(leaf, target, **options).sum().backward()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert np.isfinite(leaf.grad.sum().item())
