@@ -7,6 +7,7 @@ NEEDS = {
     "src/pandora_regret/integrations/torch": ["torch"],
     "src/pandora_regret/integrations/torch/metrics.py": ["torchmetrics"],
     "src/pandora_regret/kernels/gpu.py": ["torch", "triton"],
+    "src/pandora_regret/kernels/gpu_loops.py": ["triton"],
 }
 LEFT_OUT = {
     path: missing for path, needed in NEEDS.items() if (missing := [lib for lib in needed if not find_spec(lib)])

@@ -204,3 +204,12 @@ def test_empirical_tables_that_were_dropped_are_made_anew(monkeypatch):
     short_memory = Empirical(OBSERVED)
     assert short_memory._table_of.cache_info().maxsize == 1
     assert (short_memory.pair_loss(odds, truths, 1) == STEPS["Empirical"].pair_loss(odds, truths, 1)).all()
+
+
+@pytest.mark.parametrize("shape", [1e-3, 0.1, 1.0, 40.0, 1e3, 1e5])
+def test_gamma_of_any_shape_falls_from_one_to_zero(shape):
+    log_odds = np.array([-np.inf, -5000.0, -50.0, -1.0, 0.0, 1.0, 50.0, 5000.0, np.inf])
+    shares = Gamma(shape).share(log_odds)
+    assert (np.diff(shares) <= 0).all()
+    assert shares[[0, -1]].tolist() == [1.0, 0.0]
+    assert np.isfinite(Gamma(shape).share_slope(log_odds)).all()

@@ -81,6 +81,26 @@ def test_impossible_truths_agree(by_kernels, alpha):
     torch.testing.assert_close(triton, plain)
 
 
+def test_impossible_truths_agree_in_long_rows(by_kernels):
+    logits = torch.zeros(3, 4500)
+    logits[:, 5:] = logits[1, 0] = -INF
+    for alpha in ALPHAS:
+        rows = {"weights": torch.ones(3), "reduction": "none", "alpha": alpha}
+        triton, plain = by_kernels(lambda r=rows: loss_and_grad(logits, torch.tensor([6, 0, 0]), **r))
+        torch.testing.assert_close(triton, plain)
+
+
+@pytest.mark.parametrize("n_classes", [7, 4500])
+def test_nan_is_not_swallowed_but_in_ignored_rows(by_kernels, n_classes):
+    logits, target = batch(3, n_classes)
+    logits[0], logits[1, 5], target[0], target[1] = np.nan, np.nan, -100, 2
+    rows = {"weights": torch.ones(3), "reduction": "none"}
+    for losses, grad in by_kernels(lambda: loss_and_grad(logits, target, **rows)):
+        assert losses.isnan().tolist() == [False, True, False]
+        assert (grad[0] == 0).all()
+        assert grad[1].isnan().any()
+
+
 def test_nothing_to_average_agrees(by_kernels):
     logits, target = batch()
     for rows in (slice(0), slice(None)):

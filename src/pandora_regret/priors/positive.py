@@ -11,6 +11,8 @@ from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.numbers import FloatArray, InputError, read_floats, read_number, read_positive
 from pandora_regret.priors.base import Class, Prior
 
+FAR_BEHIND = -40.0  # ln r below which 1 + r is 1
+
 
 def _expit(x: FloatArray) -> FloatArray:
     """``1 / (1 + exp(-x))`` without overflow: x = 1 / (1 + r) at ``-ln r``."""
@@ -78,8 +80,8 @@ class Gamma(Prior):
 
         k, behind = self.shape, log_odds < 0
         part = betainc(np.where(behind, k, k + 1), np.where(behind, k + 1, k), _expit(-np.abs(log_odds)))
-        first_term = np.exp(k * np.minimum(log_odds, 0) - betaln(k, k + 1)) / k
-        part = np.where(log_odds < -40, first_term, part)
+        first_term = np.exp(k * np.minimum(log_odds, FAR_BEHIND) - betaln(k, k + 1)) / k
+        part = np.where(log_odds < FAR_BEHIND, first_term, part)
         return np.where(behind, 1 - part, part)
 
     def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:

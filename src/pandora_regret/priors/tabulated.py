@@ -26,9 +26,7 @@ from pandora_regret.priors.base import Class, Prior
 CELL_TOLERANCE = 1e-9  # of a cell of the table against its two halves, which are what is used and are far better
 PANEL_TOLERANCE = 3e-10  # the same for a panel of an integral; much smaller would be below rounding noise
 WORST_ERROR = 8e-9  # beyond it the promised 1e-8 cannot be kept
-FLOORS = np.array(
-    [-72.0, -40.0]
-)  # logits of ahead and behind below which (5e-32, and 1 - behind = 1) digits are moot
+FLOORS = np.array([-72.0, -40.0])  # logits of ahead and behind below which digits are moot: 5e-32, and 4e-18 of 1
 LARGEST_LOG = 690.0  # e^-690 to e^690 fit a float64
 CLOSEST = 1e-7  # how near the table comes to the end of a bounded support, where rounding of d takes over
 MOST_NODES = 5_000
@@ -59,7 +57,7 @@ class FromScipy(Prior):
 
     def __init__(self, dist: Any) -> None:
         self._low, self._high, self._mean = _read_distribution(dist)
-        self._reach = np.log(self._high / self._low) if self._low else np.inf
+        self._reach = float(np.log(self._high) - np.log(self._low)) if self._low else np.inf
         self.dist = dist
 
     def __repr__(self) -> str:
@@ -73,7 +71,7 @@ class FromScipy(Prior):
     @property
     def strictly_proper(self) -> bool:
         """Whether the support (a, b) reaches zero or infinity: odds beyond b/a change no order."""
-        return bool(self._reach == np.inf)
+        return self._reach == np.inf
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """Interpolated, on the scale of its logit."""
@@ -96,7 +94,7 @@ class FromScipy(Prior):
 
     def _look_up(self, log_odds: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The place s with the sign of d, the logit there and its derivative in s; far out along a tangent."""
-        place, ends = np.abs(log_odds), self._curve.x
+        place, ends = np.abs(np.asarray(log_odds, dtype=np.float64)), self._curve.x
         if self._reach < np.inf:
             with np.errstate(divide="ignore"):
                 place = -self._reach * np.log1p(-np.minimum(place / self._reach, 1))
@@ -185,7 +183,8 @@ class _Law:
         limit = min(LARGEST_LOG - 90, -np.log(CLOSEST) * (self.high - self.low)) / width
         place = width * np.concatenate([[1e-11], np.arange(1, 16) / 4, np.geomspace(4, limit, 60)])
         logs = self.densities(place)[0]
-        keep = np.logical_and.accumulate(np.isfinite(logs).all(axis=1) & (logs > FLOORS - 12).any(axis=1))
+        needed = np.append(True, (logs[:-1] > FLOORS - 12).any(axis=1))
+        keep = np.logical_and.accumulate(needed & np.isfinite(logs).all(axis=1))
         self.check(0 if keep[1] else np.inf)
         place, logs = place[keep], logs[keep]
         decay = (logs[-2] - logs[-1]) / (place[-1] - place[-2])

@@ -82,10 +82,13 @@ class _NoSecondDerivative(torch.autograd.Function):
 
 def _count(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
     """What a sum of rows is divided by, as a tensor: how many are not ignored is known on the device only."""
-    dtype = precision_of(logits)
-    if rule.reduction == "mean" and target.ndim == 1:
+    dtype, kernels = precision_of(logits), _kernels_for(logits)
+    if rule.reduction != "mean" or target.ndim == 2:
+        return torch.full((), len(target) if rule.reduction == "mean" else 1, dtype=dtype, device=logits.device)
+    if kernels is None:
         return (target != rule.ignore_index).sum(dtype=dtype)
-    return torch.full((), len(target) if rule.reduction == "mean" else 1, dtype=dtype, device=logits.device)
+    count: torch.Tensor = kernels.count_valid(target, rule.ignore_index)
+    return count
 
 
 def _scaled(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
@@ -113,7 +116,10 @@ def _loss_rows(
     *,
     want_grad: bool,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """``sum_j C_j L_alpha(q_i / q_j)`` of every row, (N,), and `scale` times its gradient, (N, K)."""
+    """``sum_j C_j L_alpha(q_i / q_j)`` of every row, (N,), and `scale` times its gradient, (N, K).
+
+    Where rows are to be summed anyway, partial sums may come instead of rows.
+    """
     kernels = _kernels_for(logits)
     if kernels is None or target.ndim == 2 or rule.label_smoothing:
         return _by_torch(logits, target, costs, rule, scale, want_grad=want_grad)
@@ -125,6 +131,7 @@ def _loss_rows(
         ignore_index=rule.ignore_index,
         scale=scale,
         want_grad=want_grad,
+        summed=rule.reduction != "none",
     )
     return rows
 
