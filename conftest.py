@@ -6,6 +6,9 @@ NEEDS = {
     "docs/training.md": ["torch", "torchmetrics", "sklearn"],
     "src/pandora_regret/integrations/torch": ["torch"],
     "src/pandora_regret/integrations/torch/metrics.py": ["torchmetrics"],
+    "src/pandora_regret/kernels/compiled.py": ["numba"],
+    "src/pandora_regret/kernels/cpu.py": ["numba"],
+    "src/pandora_regret/kernels/vector.py": ["numba"],
     "src/pandora_regret/kernels/gpu.py": ["torch", "triton"],
     "src/pandora_regret/kernels/gpu_loops.py": ["triton"],
 }

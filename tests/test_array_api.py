@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pandora_regret as pr
-from pandora_regret.kernels import array_api
+from pandora_regret import array_api
 
 pytest.importorskip("array_api_compat", reason="array-api-compat is not installed")
 
@@ -233,7 +233,7 @@ def test_a_missing_array_api_compat_is_one_line():
             "-c",
             "import sys; sys.modules['array_api_compat'] = None\n"
             "import numpy as np\n"
-            "from pandora_regret.kernels.array_api import pandora_regret\n"
+            "from pandora_regret.array_api import pandora_regret\n"
             "try:\n"
             "    pandora_regret(np.array([0]), np.array([[0.5, 0.5]]))\n"
             "except ImportError as error:\n"

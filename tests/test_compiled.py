@@ -1,5 +1,7 @@
 """The compiled loops against the reference, and what becomes of the rows they do not vouch for."""
 
+import multiprocessing
+import os
 import sys
 import tracemalloc
 from dataclasses import replace
@@ -118,7 +120,7 @@ def test_simulated_totals_are_the_reference(forecast, seed):
 @pytest.mark.parametrize("rows", [1, 2, 1000, 70_000])
 def test_many_rows_are_cut_and_put_together_again(rows, monkeypatch):
     monkeypatch.setattr(compiled, "ROWS_AT_ONCE", 20_000)
-    monkeypatch.setattr(compiled, "WORTH_A_THREAD", 1000)
+    monkeypatch.setattr(compiled, "WORTH_THREADS", 1000)
     rng = np.random.default_rng(rows)
     forecast = read_forecast(rng.integers(0, 5, rows), rng.dirichlet(np.ones(5), rows))
     parts = list(compiled.total_losses(forecast, 0.37))
@@ -235,3 +237,13 @@ def test_a_forecast_of_some_rows_remembers_their_numbers():
     broken = replace(some, values=np.array([[0.5, 0.5], [0.5, 0.4]]))
     with pytest.raises(InputError, match=r"y_proba row 3 sums to 0\.9"):
         list(broken.blocks())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # that is what is tested
+def test_a_forked_process_scores_too():
+    rng = np.random.default_rng(4)
+    truth, table = rng.integers(0, 9, 100_000), rng.dirichlet(np.ones(9), 100_000)
+    expected = pandora_regret(truth, table)  # the parent's threads are up
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(pandora_regret, (truth, table)).get(timeout=60) == expected

@@ -36,6 +36,7 @@ def expected(logits, target, alpha, costs, scale):
         losses[n] = (price * beta.beta_loss(gap, alpha))[rival].sum()
         grads[n] = np.where(rival, -price * beta.beta_loss_slope(gap, alpha), 0.0) * scale
         grads[n, truth] = -grads[n].sum()
+        grads[n, np.isneginf(values[n])] = 0.0
     return losses, grads
 
 

@@ -104,7 +104,7 @@ def pandora_regret(
     alpha = read_alpha(alpha)
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     scale = 1 / (3 * (forecast.n_classes - 1))
-    return mean_or_rows(((rows, scale * loss) for rows, loss in total_losses(forecast, alpha)), per_instance)
+    return scale * mean_or_rows(total_losses(forecast, alpha), per_instance)
 
 
 @overload
@@ -171,7 +171,7 @@ def excess_search_burden(
     0.16666666666666666
     """
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
-    return mean_or_rows(((rows, loss / 3) for rows, loss in total_losses(forecast, 1.0)), per_instance)
+    return mean_or_rows(total_losses(forecast, 1.0), per_instance) / 3
 
 
 @overload

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numba
@@ -17,8 +18,8 @@ from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties
 
 ROWS_AT_ONCE = 1 << 17  # so that one number a row stays small beside the rows themselves
 COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
-WORTH_A_THREAD = 1 << 17  # elements
-CHUNKS_A_THREAD = 4  # a core that is interrupted does not keep the others waiting
+WORTH_THREADS = 1 << 18  # elements
+CHUNKS_A_THREAD = 8  # a core that is interrupted does not keep the others waiting
 MOST_PAIR_BYTES = 1 << 25  # of the (K, K) sums that threads keep to themselves
 
 
@@ -109,8 +110,8 @@ def _doubtful_rows(totals: FloatArray, part: Forecast) -> Forecast:
 
 def _settled(totals: FloatArray, part: Forecast, by_reference: Callable[[Forecast], FloatArray]) -> FloatArray:
     """Doubtful rows scored by the reference, which first explains what is wrong with them if anything is."""
-    doubtful = np.isnan(totals)
-    if doubtful.any():
+    if np.isnan(totals.sum()):
+        doubtful = np.isnan(totals)
         totals[doubtful] = np.concatenate([by_reference(block) for block in _doubtful_rows(totals, part).blocks()])
     return totals
 
@@ -131,11 +132,19 @@ def _n_threads() -> int:
 
 def _in_threads(job: Callable[[slice], None], n_items: int, n_elements: int) -> None:
     """Run a job that releases the interpreter's lock over slices of its items, on all cores if it is worth it."""
-    threads = min(_n_threads(), max(1, n_elements // WORTH_A_THREAD))
+    threads = _n_threads() if n_elements >= WORTH_THREADS else 1
     step = -(-n_items // (threads * CHUNKS_A_THREAD if threads > 1 else 1))
     slices = [slice(start, start + step) for start in range(0, n_items, step)]
     if threads == 1:
         job(slices[0])
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(job, slices))
+    else:
+        list(_pool().map(job, slices))
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_n_threads())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has none of its parent's threads

@@ -26,7 +26,7 @@ def _pair(gap, alpha, kind: tl.constexpr):
         power = tl.exp2(tl.where(ahead, -(alpha + 1) * LOG2_E, alpha * LOG2_E) * gap)
         if kind == ZERO:
             power = tl.where(ahead, power, 1.0)  # also where 0 * inf gave NaN
-            behind = 1 - gap
+            behind = tl.where(gap < LEAST_LOGIT / 2, float("inf"), 1 - gap)  # the truth is impossible
         elif kind == SMALL:
             y = alpha * gap  # 1 - e^y would lose its digits near 0, and 1/alpha would magnify what is left
             series = -y * (1 + y / 2 * (1 + y / 3 * (1 + y / 4 * (1 + y / 5 * (1 + y / 6)))))
@@ -38,11 +38,17 @@ def _pair(gap, alpha, kind: tl.constexpr):
 
 
 @triton.jit
+def _possible(x):
+    """A logit, or the least one for -inf; NaN stays NaN."""
+    return tl.maximum(x, LEAST_LOGIT, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
 def _priced_pair(
     x, ours, rival, columns, inside, costs, our_cost, alpha, kind: tl.constexpr, priced: tl.constexpr
 ):
     """``C_j L(r_ij)`` and its slope; what is no rival is infinitely far behind, and counts for nothing."""
-    gap = ours - tl.where(rival, tl.maximum(x, LEAST_LOGIT), -float("inf"))
+    gap = ours - tl.where(rival, _possible(x), -float("inf"))
     if priced:
         cost = tl.load(costs + columns, mask=inside, other=1.0)
         loss, power = _pair(gap + tl.log(cost / our_cost), alpha, kind)
@@ -59,7 +65,7 @@ def _truth_of(logits, target, costs, row, stride, n_classes, present, priced: tl
     valid = (truth >= 0) & (truth < n_classes)
     ours = tl.load(logits + row * stride + truth, mask=valid, other=float("inf")).to(tl.float32)
     our_cost = tl.load(costs + truth, mask=valid, other=1.0) if priced else 1.0
-    return truth, tl.maximum(ours, LEAST_LOGIT), our_cost
+    return truth, valid, _possible(ours), our_cost
 
 
 @triton.jit
@@ -87,18 +93,28 @@ def tile_loop(
     n_classes, stride = class_units * unit, stride_units * unit
     row = tl.program_id(0).to(tl.int64) * rows_per_tile + tl.arange(0, rows_per_tile)
     present = row < n_rows
-    truth, ours, our_cost = _truth_of(logits, target, costs, row, stride, n_classes, present, priced)
+    truth, valid, ours, our_cost = _truth_of(logits, target, costs, row, stride, n_classes, present, priced)
     columns = tl.arange(0, block)[None, :]
     inside = (columns < n_classes) & present[:, None]
     own = columns == truth[:, None]
     x = tl.load(logits + row[:, None] * stride + columns, mask=inside, other=-float("inf")).to(tl.float32)
     our_costs = our_cost[:, None] if priced else our_cost
     loss, power = _priced_pair(
-        x, ours[:, None], inside & (own == 0), columns, inside, costs, our_costs, alpha, kind, priced
+        x,
+        ours[:, None],
+        inside & (own == 0) & valid[:, None],
+        columns,
+        inside,
+        costs,
+        our_costs,
+        alpha,
+        kind,
+        priced,
     )
     _store_losses(losses, tl.sum(loss, axis=1), truth, row, present, n_classes, ignore_index, summed)
     if wanted:
         power = tl.where(own, -tl.sum(power, axis=1)[:, None], power) * (tl.load(scale) * (alpha + 1))
+        power = tl.where(x == -float("inf"), 0.0, power)
         tl.store(grad + row[:, None] * n_classes + columns, power.to(grad.dtype.element_ty), mask=inside)
 
 
@@ -135,22 +151,23 @@ def slice_loop(
     """One slice of one long row."""
     n_classes, stride = class_units * unit, stride_units * unit
     row, part = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    truth, ours, our_cost = _truth_of(logits, target, costs, row, stride, n_classes, True, priced)
+    truth, valid, ours, our_cost = _truth_of(logits, target, costs, row, stride, n_classes, True, priced)
     factor = tl.load(scale) * (alpha + 1)
     losses, powers = tl.zeros([block], tl.float32), tl.zeros([block], tl.float32)
     for b in range(blocks_per_slice):
         columns = (part * blocks_per_slice + b) * block + tl.arange(0, block)
         inside = columns < n_classes
         x = tl.load(logits + row * stride + columns, mask=inside, other=-float("inf")).to(tl.float32)
-        rival = inside & (columns != truth)
+        rival = inside & (columns != truth) & valid
         loss, power = _priced_pair(x, ours, rival, columns, inside, costs, our_cost, alpha, kind, priced)
         losses += loss
+        power = tl.where(x == -float("inf"), 0.0, power)
         powers += power
         if wanted:
             tl.store(grad + row * n_classes + columns, (power * factor).to(grad.dtype.element_ty), mask=inside)
     at = row * tl.num_programs(1) + part
     tl.store(partial + at, tl.sum(losses))
-    tl.store(partial + n_rows * tl.num_programs(1) + at, tl.sum(powers))
+    tl.store(partial + n_rows * tl.num_programs(1) + at, tl.where(ours > LEAST_LOGIT, tl.sum(powers), 0.0))
 
 
 @triton.jit

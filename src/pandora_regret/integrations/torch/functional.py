@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from pandora_regret.array_api import settled
 from pandora_regret.inputs import read_alpha
 from pandora_regret.integrations.torch.fused import Rule, fused_loss, precision_of
 from pandora_regret.integrations.torch.reading import (
@@ -18,7 +19,6 @@ from pandora_regret.integrations.torch.reading import (
     refuse_gradient,
 )
 from pandora_regret.integrations.torch.schedule import AlphaSchedule
-from pandora_regret.kernels.array_api import settled
 
 NO_CLASS = -(2**31)  # what a row is ignored by, where the class that is to be ignored is one of the columns
 

@@ -76,7 +76,7 @@ class _NoSecondDerivative(torch.autograd.Function):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise RuntimeError(
             "PandoraLoss has no second derivative: its gradient is computed ahead, in the forward pass, and "
-            "cannot be differentiated; use pandora_regret.kernels.array_api.pandora_regret where you need one."
+            "cannot be differentiated; use pandora_regret.array_api.pandora_regret where you need one."
         )
 
 

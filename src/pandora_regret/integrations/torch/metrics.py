@@ -14,10 +14,10 @@ except ModuleNotFoundError:
         "the metrics of pandora_regret.integrations.torch need torchmetrics: pip install 'pandora-regret[torch]'"
     ) from None
 
+from pandora_regret.array_api import search_cost, total_loss
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
 from pandora_regret.inputs.tables import check_logits, check_probabilities
 from pandora_regret.integrations.torch.reading import Costs, blocks_of, check_classes, costs_beside, read_rows
-from pandora_regret.kernels.array_api import search_cost, total_loss
 from pandora_regret.priors import Beta, Uniform
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import torch
 
-from pandora_regret.kernels.array_api import power, rise
+from pandora_regret.array_api import power, rise
 
 
 class Ladder(NamedTuple):
