@@ -118,6 +118,7 @@ def test_double_precision_and_spread_truths_never_reach_the_kernels(by_kernels):
 
 
 @pytest.mark.skipif(DEVICE == "cpu", reason="no GPU")
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_a_step_never_waits_for_the_device():
     logits, target = batch(64, 1000)
     leaf, target = logits.to(DEVICE).requires_grad_(), target.to(DEVICE)

@@ -25,7 +25,7 @@ from pandora_regret.kernels.gpu_loops import (
 LONGEST_TILE = 4096  # longer rows are cut into slices
 SHORT_TILE = 2048  # short rows share a tile of this many elements
 ENOUGH_PROGRAMS = 4096
-COUNT_BLOCK = 4096
+COUNT_BLOCK = SCALE_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,13 @@ def beta_loss_rows(
 
 
 def count_valid(target: torch.Tensor, ignore_index: int) -> torch.Tensor:
-    """How many targets are not to be ignored, as a float32 on their device, without a temporary of their size."""
+    """How many targets are not to be ignored, on their device, without a temporary of their size."""
     count = torch.zeros((), dtype=torch.int32, device=target.device)
     if target.numel():
         count_loop[(triton.cdiv(target.numel(), COUNT_BLOCK),)](
             target.contiguous(), count, target.numel(), ignore_index, block=COUNT_BLOCK
         )
-    return count.float()
+    return count
 
 
 def _kind_of(alpha: float) -> tl.constexpr:
@@ -137,8 +137,8 @@ def _launch_slices(work: _Work) -> torch.Tensor:
         **work.switches, blocks_per_slice=blocks, block=block, num_warps=warps,
     )  # fmt: skip
     finish_loop[(programs,)](
-        partial, work.target, work.scale, losses, grad,
-        n_rows, n_classes, slices, work.finite_alpha, work.ignore_index, wanted=work.grad is not None,
+        partial, work.target, losses, grad,
+        n_rows, n_classes, slices, work.ignore_index, wanted=work.grad is not None,
         summed=work.summed, rows_per_program=rows, slices=triton.next_power_of_2(slices),
     )  # fmt: skip
     return losses
@@ -160,7 +160,7 @@ def slice_shape(n_rows: int, n_classes: int) -> tuple[int, int, int]:
 
 def scale_(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
     """Multiply a gradient buffer of our own by a 0-d tensor, without waiting for the device."""
-    block = 4096
-    if grad.numel():
-        scale_loop[(triton.cdiv(grad.numel(), block),)](grad, factor, grad.numel(), block=block)
+    blocks = triton.cdiv(grad.numel(), SCALE_BLOCK)
+    if blocks:
+        scale_loop[(min(blocks, ENOUGH_PROGRAMS),)](grad, factor, grad.numel(), block=SCALE_BLOCK)
     return grad

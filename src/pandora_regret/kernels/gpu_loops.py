@@ -44,28 +44,39 @@ def _possible(x):
 
 
 @triton.jit
-def _priced_pair(
-    x, ours, rival, columns, inside, costs, our_cost, alpha, kind: tl.constexpr, priced: tl.constexpr
-):
+def _priced_pair(x, ours, rival, columns, costs, our_cost, alpha, kind: tl.constexpr, priced: tl.constexpr):
     """``C_j L(r_ij)`` and its slope; what is no rival is infinitely far behind, and counts for nothing."""
     gap = ours - tl.where(rival, _possible(x), -float("inf"))
     if priced:
-        cost = tl.load(costs + columns, mask=inside, other=1.0)
+        cost = tl.load(costs + columns, mask=rival, other=1.0)
         loss, power = _pair(gap + tl.log(cost / our_cost), alpha, kind)
         loss, power = loss * cost, power * cost
     else:
         loss, power = _pair(gap, alpha, kind)
+    if kind == ZERO:
+        power = tl.where(x == -float("inf"), 0.0, power)  # an impossible class has no gradient
     return loss, power
 
 
 @triton.jit
 def _truth_of(logits, target, costs, row, stride, n_classes, present, priced: tl.constexpr):
-    """The truth's column, its logit and its cost; a row without a truth has one that no rival comes near."""
+    """The truth's column, how much of the row is to be read (nothing without a truth), its logit and its cost."""
     truth = tl.load(target + row, mask=present, other=-1)
     valid = (truth >= 0) & (truth < n_classes)
-    ours = tl.load(logits + row * stride + truth, mask=valid, other=float("inf")).to(tl.float32)
+    ours = tl.load(logits + row * stride + truth, mask=valid, other=0.0).to(tl.float32)
     our_cost = tl.load(costs + truth, mask=valid, other=1.0) if priced else 1.0
-    return truth, valid, _possible(ours), our_cost
+    return truth, tl.where(valid, n_classes, 0), _possible(ours), our_cost
+
+
+@triton.jit
+def _factors(scale, ours, alpha, kind: tl.constexpr):
+    """What the slopes of rivals and of the truth are multiplied by.
+
+    An impossible truth has no gradient; but for alpha = 0 its rivals, infinitely far ahead, have none either.
+    """
+    of_rivals = tl.load(scale) * (alpha + 1) + tl.zeros_like(ours)
+    of_truth = tl.where(ours > LEAST_LOGIT, of_rivals, 0.0)
+    return of_rivals if kind == ZERO else of_truth, of_truth
 
 
 @triton.jit
@@ -93,28 +104,18 @@ def tile_loop(
     n_classes, stride = class_units * unit, stride_units * unit
     row = tl.program_id(0).to(tl.int64) * rows_per_tile + tl.arange(0, rows_per_tile)
     present = row < n_rows
-    truth, valid, ours, our_cost = _truth_of(logits, target, costs, row, stride, n_classes, present, priced)
+    truth, n_read, ours, our_cost = _truth_of(logits, target, costs, row, stride, n_classes, present, priced)
     columns = tl.arange(0, block)[None, :]
-    inside = (columns < n_classes) & present[:, None]
-    own = columns == truth[:, None]
-    x = tl.load(logits + row[:, None] * stride + columns, mask=inside, other=-float("inf")).to(tl.float32)
+    read, own = columns < n_read[:, None], columns == truth[:, None]
+    x = tl.load(logits + row[:, None] * stride + columns, mask=read, other=-float("inf")).to(tl.float32)
     our_costs = our_cost[:, None] if priced else our_cost
-    loss, power = _priced_pair(
-        x,
-        ours[:, None],
-        inside & (own == 0) & valid[:, None],
-        columns,
-        inside,
-        costs,
-        our_costs,
-        alpha,
-        kind,
-        priced,
-    )
+    loss, power = _priced_pair(x, ours[:, None], read & (own == 0), columns, costs, our_costs, alpha, kind, priced)
     _store_losses(losses, tl.sum(loss, axis=1), truth, row, present, n_classes, ignore_index, summed)
     if wanted:
-        power = tl.where(own, -tl.sum(power, axis=1)[:, None], power) * (tl.load(scale) * (alpha + 1))
-        power = tl.where(x == -float("inf"), 0.0, power)
+        of_rivals, of_truth = _factors(scale, ours, alpha, kind)
+        pull = -tl.sum(power, axis=1) * of_truth
+        power = tl.where(own, pull[:, None], power * of_rivals[:, None])
+        inside = (columns < n_classes) & present[:, None]
         tl.store(grad + row[:, None] * n_classes + columns, power.to(grad.dtype.element_ty), mask=inside)
 
 
@@ -135,7 +136,7 @@ def slice_loop(
     target,  # (N,)
     costs,  # (K,), read only if priced
     scale,  # (), what the gradient is multiplied by
-    partial,  # (2, N, S) out: losses and slopes, summed over a slice
+    partial,  # (2, N, S) out: losses and gradients, summed over a slice
     grad,  # (N, K) out, contiguous; the truth's column is overwritten by `finish_loop`
     n_rows,
     class_units,
@@ -151,36 +152,34 @@ def slice_loop(
     """One slice of one long row."""
     n_classes, stride = class_units * unit, stride_units * unit
     row, part = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    truth, valid, ours, our_cost = _truth_of(logits, target, costs, row, stride, n_classes, True, priced)
-    factor = tl.load(scale) * (alpha + 1)
+    truth, n_read, ours, our_cost = _truth_of(logits, target, costs, row, stride, n_classes, True, priced)
+    of_rivals, of_truth = _factors(scale, ours, alpha, kind)
     losses, powers = tl.zeros([block], tl.float32), tl.zeros([block], tl.float32)
     for b in range(blocks_per_slice):
         columns = (part * blocks_per_slice + b) * block + tl.arange(0, block)
-        inside = columns < n_classes
-        x = tl.load(logits + row * stride + columns, mask=inside, other=-float("inf")).to(tl.float32)
-        rival = inside & (columns != truth) & valid
-        loss, power = _priced_pair(x, ours, rival, columns, inside, costs, our_cost, alpha, kind, priced)
+        read = columns < n_read
+        x = tl.load(logits + row * stride + columns, mask=read, other=-float("inf")).to(tl.float32)
+        rival = read & (columns != truth)
+        loss, power = _priced_pair(x, ours, rival, columns, costs, our_cost, alpha, kind, priced)
         losses += loss
-        power = tl.where(x == -float("inf"), 0.0, power)
         powers += power
         if wanted:
-            tl.store(grad + row * n_classes + columns, (power * factor).to(grad.dtype.element_ty), mask=inside)
+            value = (power * of_rivals).to(grad.dtype.element_ty)
+            tl.store(grad + row * n_classes + columns, value, mask=columns < n_classes)
     at = row * tl.num_programs(1) + part
     tl.store(partial + at, tl.sum(losses))
-    tl.store(partial + n_rows * tl.num_programs(1) + at, tl.where(ours > LEAST_LOGIT, tl.sum(powers), 0.0))
+    tl.store(partial + n_rows * tl.num_programs(1) + at, tl.sum(powers) * of_truth)
 
 
 @triton.jit
 def finish_loop(
     partial,  # (2, N, S)
     target,  # (N,)
-    scale,  # ()
     losses,  # (N,) out, or one sum a program if summed
     grad,  # (N, K) out: the truth's column
     n_rows,
     n_classes,
     n_slices,
-    alpha,
     ignore_index,
     wanted: tl.constexpr,
     summed: tl.constexpr,
@@ -197,10 +196,9 @@ def finish_loop(
     loss = tl.sum(tl.load(partial + at, mask=inside, other=0.0), axis=1)
     _store_losses(losses, loss, truth, row, present, n_classes, ignore_index, summed)
     if wanted:
-        power = tl.sum(tl.load(partial + n_rows * n_slices + at, mask=inside, other=0.0), axis=1)
-        pull = -power * (tl.load(scale) * (alpha + 1))
+        push = tl.sum(tl.load(partial + n_rows * n_slices + at, mask=inside, other=0.0), axis=1)
         at_truth = present & (truth >= 0) & (truth < n_classes)
-        tl.store(grad + row * n_classes + truth, pull.to(grad.dtype.element_ty), mask=at_truth)
+        tl.store(grad + row * n_classes + truth, (-push).to(grad.dtype.element_ty), mask=at_truth)
 
 
 @triton.jit
@@ -216,7 +214,8 @@ def scale_loop(grad, factor, n_elements, block: tl.constexpr):
     """Multiply in place; leaves at once where the factor is 1, as it is in nearly every training loop."""
     by = tl.load(factor)
     if by != 1.0:
-        at = tl.program_id(0).to(tl.int64) * block + tl.arange(0, block)
-        inside = at < n_elements
-        value = tl.load(grad + at, mask=inside).to(tl.float32)
-        tl.store(grad + at, (value * by).to(grad.dtype.element_ty), mask=inside)
+        step = tl.num_programs(0).to(tl.int64) * block
+        for start in range(tl.program_id(0).to(tl.int64) * block, n_elements, step):
+            at = start + tl.arange(0, block)
+            value = tl.load(grad + at, mask=at < n_elements).to(tl.float32)
+            tl.store(grad + at, (value * by).to(grad.dtype.element_ty), mask=at < n_elements)

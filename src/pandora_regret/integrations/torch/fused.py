@@ -46,13 +46,14 @@ class FusedPandoraLoss(torch.autograd.Function):
     ) -> torch.Tensor:
         share = 1 / (3 * (logits.shape[1] - 1))
         count = _count(logits, target, rule)
-        scale = share / count.clamp(min=1)
+        each = share / count  # inf where all rows are ignored, whose mean is nan, as cross_entropy's is
+        scale = each.clamp(max=share)
         # float16 waits for the backward: before a GradScaler's factor is known, gradients this small underflow.
         early = want_grad and logits.dtype != torch.float16
         losses, ctx.grad = _loss_rows(logits, target, costs, rule, scale, want_grad=early)
         ctx.rule = rule
         ctx.save_for_backward(logits, target, costs, scale)
-        return share * (losses if rule.reduction == "none" else losses.sum() / count)
+        return each * (losses if rule.reduction == "none" else losses.sum())
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
