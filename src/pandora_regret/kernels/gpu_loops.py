@@ -157,15 +157,15 @@ def slice_loop(
     losses, powers = tl.zeros([block], tl.float32), tl.zeros([block], tl.float32)
     for b in range(blocks_per_slice):
         columns = (part * blocks_per_slice + b) * block + tl.arange(0, block)
-        read = columns < n_read
-        x = tl.load(logits + row * stride + columns, mask=read, other=-float("inf")).to(tl.float32)
-        rival = read & (columns != truth)
+        inside = columns < n_classes  # known before the truth is, so that reading need not wait for it
+        x = tl.load(logits + row * stride + columns, mask=inside, other=-float("inf")).to(tl.float32)
+        rival = (columns < n_read) & (columns != truth)
         loss, power = _priced_pair(x, ours, rival, columns, costs, our_cost, alpha, kind, priced)
         losses += loss
         powers += power
         if wanted:
             value = (power * of_rivals).to(grad.dtype.element_ty)
-            tl.store(grad + row * n_classes + columns, value, mask=columns < n_classes)
+            tl.store(grad + row * n_classes + columns, value, mask=inside)
     at = row * tl.num_programs(1) + part
     tl.store(partial + at, tl.sum(losses))
     tl.store(partial + n_rows * tl.num_programs(1) + at, tl.sum(powers) * of_truth)
