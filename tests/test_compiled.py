@@ -120,7 +120,7 @@ def test_simulated_totals_are_the_reference(forecast, seed):
 @pytest.mark.parametrize("rows", [1, 2, 1000, 70_000])
 def test_many_rows_are_cut_and_put_together_again(rows, monkeypatch):
     monkeypatch.setattr(compiled, "ROWS_AT_ONCE", 20_000)
-    monkeypatch.setattr(compiled, "WORTH_THREADS", 1000)
+    monkeypatch.setattr(compiled, "WORTH_A_CHUNK", 1000)
     rng = np.random.default_rng(rows)
     forecast = read_forecast(rng.integers(0, 5, rows), rng.dirichlet(np.ones(5), rows))
     parts = list(compiled.total_losses(forecast, 0.37))

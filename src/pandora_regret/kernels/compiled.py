@@ -18,8 +18,8 @@ from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties
 
 ROWS_AT_ONCE = 1 << 17  # so that one number a row stays small beside the rows themselves
 COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
-WORTH_THREADS = 1 << 18  # elements
-CHUNKS_A_THREAD = 8  # a core that is interrupted does not keep the others waiting
+WORTH_A_CHUNK = 1 << 18  # elements
+CHUNKS_A_THREAD = 8  # at most; a core that is interrupted does not keep the others waiting
 MOST_PAIR_BYTES = 1 << 25  # of the (K, K) sums that threads keep to themselves
 
 
@@ -132,10 +132,10 @@ def _n_threads() -> int:
 
 def _in_threads(job: Callable[[slice], None], n_items: int, n_elements: int) -> None:
     """Run a job that releases the interpreter's lock over slices of its items, on all cores if it is worth it."""
-    threads = _n_threads() if n_elements >= WORTH_THREADS else 1
-    step = -(-n_items // (threads * CHUNKS_A_THREAD if threads > 1 else 1))
+    chunks = min(CHUNKS_A_THREAD * _n_threads(), max(1, n_elements // WORTH_A_CHUNK))
+    step = -(-n_items // chunks)
     slices = [slice(start, start + step) for start in range(0, n_items, step)]
-    if threads == 1:
+    if len(slices) == 1:
         job(slices[0])
     else:
         list(_pool().map(job, slices))

@@ -15,7 +15,6 @@ from numba import njit, types
 from pandora_regret.kernels.vector import FAST, INLINE, SMALLEST, exp_parts, log_normal
 
 LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
-SHORT_ROW = 16
 LANES = 512  # rows at a time of a simulation, so that what is turned stays in the cache
 SMALLEST_COST = 2.2250738585072014e-308  # where a product underflows: p / c stays finite
 LEAST_RATIO = 1e-300  # a rival this far behind costs nothing
@@ -33,11 +32,13 @@ def kind_of(alpha):
 @njit(**INLINE)
 def loss_of_log_odds(gap, alpha):
     """L_alpha at ``ln r = gap``, for finite alpha, from one exponential."""
-    exponent = -(alpha + 1) * gap if gap > 0 else alpha * gap
+    ahead = gap > 0
+    exponent = (-(alpha + 1) if ahead else alpha) * gap
     s, m = exp_parts(exponent)
-    decay = s + s * m if exponent > SMALLEST else 0.0
-    rise = -gap if alpha == 0 else (1 + 1 / alpha) * ((1 - s) - s * m)
-    return decay if gap > 0 else 1 + rise
+    small = s * m
+    decay = s + small if exponent > SMALLEST else 0.0
+    rise = -gap if alpha == 0 else (1 + 1 / alpha) * ((1 - s) - small)
+    return decay if ahead else 1 + rise
 
 
 @njit(**INLINE)
@@ -80,56 +81,14 @@ def _pair_of_probabilities(theirs, ours, alpha, kind, tie):
     return pair
 
 
-@njit(**FAST)
-def _sum_probabilities(theirs, costs, ours, alpha, kind, tie):
-    """``sum_j C_j L(r_ij)`` over some classes, the sum of their p_j, and how many p_j are no probability."""
-    loss, total, bad = 0.0, 0.0, 0
-    for j in range(theirs.size):
-        p = types.float64(theirs[j])
-        total += p
-        bad += not p >= 0
-        pair = _pair_of_probabilities(p if costs is None else p / costs[j], ours, alpha, kind, tie)
-        loss += pair if costs is None else costs[j] * pair
-    return loss, total, bad
-
-
-@njit(**FAST)
-def _sum_logits(theirs, costs, ours, our_cost, alpha, kind, tie):
-    """``sum_j C_j L(r_ij)`` over some classes, and how many logits are NaN or +inf."""
-    loss, bad = 0.0, 0
-    for j in range(theirs.size):
-        z = types.float64(theirs[j])
-        bad += not z < np.inf
-        gap = ours - z if costs is None else (ours - z) + log_normal(costs[j] / our_cost)
-        pair = loss_of_ranks(0.0, gap, tie) if kind == RANKS else loss_of_log_odds(gap, alpha)
-        loss += pair if costs is None else costs[j] * pair
-    return loss, bad
+@njit(**INLINE)
+def _pair_of_logits(gap, alpha, kind, tie):
+    return loss_of_ranks(0.0, gap, tie) if kind == RANKS else loss_of_log_odds(gap, alpha)
 
 
 @njit(**FAST)
 def _row_of_probabilities(row, costs, i, alpha, ties, tolerance):
-    p, kind = types.float64(row[i]), kind_of(alpha)
-    ours = p if costs is None else p / costs[i]
-    below, above = (None, None) if costs is None else (costs[:i], costs[i + 1 :])
-    left, left_total, left_bad = _sum_probabilities(row[:i], below, ours, alpha, kind, ties[0])
-    right, right_total, right_bad = _sum_probabilities(row[i + 1 :], above, ours, alpha, kind, ties[1])
-    valid = left_bad + right_bad == 0 and abs(left_total + p + right_total - 1) <= tolerance
-    return left + right if valid and ours > LEAST_TRUTH else np.nan
-
-
-@njit(**FAST)
-def _row_of_logits(row, costs, i, alpha, ties):
-    z, kind = types.float64(row[i]), kind_of(alpha)
-    our_cost = 1.0 if costs is None else costs[i]
-    below, above = (None, None) if costs is None else (costs[:i], costs[i + 1 :])
-    left, left_bad = _sum_logits(row[:i], below, z, our_cost, alpha, kind, ties[0])
-    right, right_bad = _sum_logits(row[i + 1 :], above, z, our_cost, alpha, kind, ties[1])
-    return left + right if left_bad + right_bad == 0 and np.isfinite(z) else np.nan
-
-
-@njit(**FAST)
-def _short_row_of_probabilities(row, costs, i, alpha, ties, tolerance):
-    """The same for a row too short to be cut in two at the truth."""
+    """``sum_j C_j L(r_ij)``, or NaN if the row is no distribution or its truth is nearly impossible."""
     p, kind = types.float64(row[i]), kind_of(alpha)
     ours = p if costs is None else p / costs[i]
     loss, total, bad = 0.0, 0.0, 0
@@ -145,6 +104,20 @@ def _short_row_of_probabilities(row, costs, i, alpha, ties, tolerance):
 
 
 @njit(**FAST)
+def _row_of_logits(row, costs, i, alpha, ties):
+    """``sum_j C_j L(r_ij)``, or NaN if a logit is NaN or +inf, or the truth is impossible."""
+    ours, kind = types.float64(row[i]), kind_of(alpha)
+    loss, bad = 0.0, 0
+    for j in range(row.size):
+        theirs = types.float64(row[j])
+        bad += not theirs < np.inf
+        gap = ours - theirs if costs is None else (ours - theirs) + log_normal(costs[j] / costs[i])
+        pair = _pair_of_logits(gap, alpha, kind, ties[0] if j < i else ties[1])
+        loss += (pair if costs is None else costs[j] * pair) if j != i else 0.0
+    return loss if bad == 0 and np.isfinite(ours) else np.nan
+
+
+@njit(**FAST)
 def total_losses(values, logits, truth, costs, alpha, ties, tolerance, out):
     """``sum_j C_j L_alpha(q_i / q_j)`` of every row whose validity and score are beyond doubt, else NaN.
 
@@ -154,8 +127,6 @@ def total_losses(values, logits, truth, costs, alpha, ties, tolerance, out):
         of_row = None if costs is None else costs[n if len(costs) > 1 else 0]
         if logits:
             out[n] = _row_of_logits(values[n], of_row, truth[n], alpha, ties)
-        elif values.shape[1] < SHORT_ROW:
-            out[n] = _short_row_of_probabilities(values[n], of_row, truth[n], alpha, ties, tolerance)
         else:
             out[n] = _row_of_probabilities(values[n], of_row, truth[n], alpha, ties, tolerance)
 
@@ -178,7 +149,7 @@ def _add_pairs(row, logits, i, costs, alpha, kind, weight, pairs):
         theirs, cost = types.float64(row[j]), 1.0 if costs is None else costs[j]
         if logits:
             gap = value - theirs if costs is None else (value - theirs) + log_normal(cost / our_cost)
-            loss = loss_of_ranks(0.0, gap, 1.0) if kind == RANKS else loss_of_log_odds(gap, alpha)
+            loss = _pair_of_logits(gap, alpha, kind, 1.0)
         else:
             loss = _pair_of_probabilities(theirs / cost, value / our_cost, alpha, kind, 1.0)
         pairs[i, j] += weight * cost * loss if j != i else 0.0

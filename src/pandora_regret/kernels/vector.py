@@ -6,7 +6,6 @@ undo the reduction's two-part constants.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from llvmlite import ir
@@ -24,6 +23,7 @@ SMALLEST = -708.0  # exp of less is below the normal floats, and taken as 0
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 SQRT_2 = 1.4142135623730951
+ROUNDER = 1.5 * 2.0**52  # adding it leaves no bits for a fraction
 
 
 @intrinsic
@@ -50,22 +50,21 @@ def _float(_context: Any, _bits_of_it: Any) -> Any:
 def exp_parts(x):
     """For x <= 0, a power of two s and a small m: ``exp(x) = s + s m`` and ``expm1(x) = s m + (s - 1)``."""
     x = x if x > SMALLEST else SMALLEST
-    k = math.floor(x * LOG2_E + 0.5)
-    f = (x - k * LN2_HIGH) - k * LN2_LOW  # within ln(2) / 2 of 0: 13 Taylor terms reach the last bit
-    m = 1 / 6227020800
-    m = m * f + 1 / 479001600
-    m = m * f + 1 / 39916800
-    m = m * f + 1 / 3628800
-    m = m * f + 1 / 362880
-    m = m * f + 1 / 40320
-    m = m * f + 1 / 5040
-    m = m * f + 1 / 720
-    m = m * f + 1 / 120
-    m = m * f + 1 / 24
-    m = m * f + 1 / 6
-    m = m * f + 1 / 2
+    shifted = x * LOG2_E + ROUNDER
+    k = shifted - ROUNDER  # x / ln 2, rounded; its low bits are those of `shifted`
+    f = (x - k * LN2_HIGH) - k * LN2_LOW
+    m = 2.5100472505694996e-08  # Chebyshev's fit of (e^f - 1 - f) / f^2 for |f| <= ln(2) / 2, to 2e-17
+    m = m * f + 2.7620201591031547e-07
+    m = m * f + 2.7557268276905696e-06
+    m = m * f + 2.4801521057868204e-05
+    m = m * f + 1.9841269863171557e-04
+    m = m * f + 1.3888888917367081e-03
+    m = m * f + 8.3333333333300390e-03
+    m = m * f + 4.1666666666623824e-02
+    m = m * f + 1.6666666666666669e-01
+    m = m * f + 5.0000000000000010e-01
     m = m * f * f + f
-    return _float((types.int64(k) + 1023) << 52), m
+    return _float((_bits(shifted) << 52) + (1023 << 52)), m
 
 
 @njit(**INLINE)
