@@ -103,8 +103,7 @@ def pandora_regret(
     """
     alpha = read_alpha(alpha)
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
-    scale = 1 / (3 * (forecast.n_classes - 1))
-    return scale * mean_or_rows(total_losses(forecast, alpha), per_instance)
+    return mean_or_rows(total_losses(forecast, alpha), per_instance) / (3 * (forecast.n_classes - 1))
 
 
 @overload
