@@ -118,7 +118,8 @@ def _as_floats(values: NDArray[Any], name: str) -> NDArray[Any]:
             f"{name} has dtype {values.dtype}: forecasts must be floating point; "
             "if the numbers are right, say so with astype(float)."
         )
-    return values.astype(np.float64) if values.dtype.itemsize > 8 else values
+    native = np.float64 if values.dtype.itemsize > 8 else values.dtype.newbyteorder("=")
+    return values.astype(native, copy=False)
 
 
 def _row_sum_tolerance(dtype: np.dtype[Any]) -> float:

@@ -89,19 +89,16 @@ def _vouched_for(part: Forecast, alpha: float, ties: Ties) -> FloatArray:
 
 def _pair_sums(part: Forecast, alpha: float, totals: FloatArray) -> FloatArray:
     values, costs = _plain(part.values), _two_dimensional(part.costs)
-    shares: list[FloatArray] = []
 
-    def add(rows: slice) -> None:
+    def sums(rows: slice) -> FloatArray:
         of_rows = costs[rows] if costs is not None and len(costs) > 1 else costs
         weights = None if part.weights is None else part.weights[rows]
-        shares.append(np.zeros((part.n_classes, part.n_classes)))
-        cpu.pair_sums(
-            values[rows], part.logits, part.truth[rows], of_rows, alpha, weights, totals[rows], shares[-1]
-        )
+        pairs = np.zeros((part.n_classes, part.n_classes))
+        cpu.pair_sums(values[rows], part.logits, part.truth[rows], of_rows, alpha, weights, totals[rows], pairs)
+        return pairs
 
     fits = part.n_classes**2 * 8 * _n_threads() * CHUNKS_A_THREAD <= MOST_PAIR_BYTES
-    _in_threads(add, len(part), values.size if fits else 0)
-    return np.asarray(np.sum(shares, axis=0))
+    return np.asarray(np.sum(_in_threads(sums, len(part), values.size if fits else 0), axis=0))
 
 
 def _doubtful_rows(totals: FloatArray, part: Forecast) -> Forecast:
@@ -130,15 +127,12 @@ def _n_threads() -> int:
     return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
-def _in_threads(job: Callable[[slice], None], n_items: int, n_elements: int) -> None:
-    """Run a job that releases the interpreter's lock over slices of its items, on all cores if it is worth it."""
+def _in_threads(job: Callable[[slice], Any], n_items: int, n_elements: int) -> list[Any]:
+    """What a job that releases the interpreter's lock makes of slices of its items, on all cores if worth it."""
     chunks = min(CHUNKS_A_THREAD * _n_threads(), max(1, n_elements // WORTH_A_CHUNK))
     step = -(-n_items // chunks)
     slices = [slice(start, start + step) for start in range(0, n_items, step)]
-    if len(slices) == 1:
-        job(slices[0])
-    else:
-        list(_pool().map(job, slices))
+    return [job(slices[0])] if len(slices) == 1 else list(_pool().map(job, slices))
 
 
 @cache

@@ -17,6 +17,7 @@ from pandora_regret.kernels.vector import FAST, INLINE, SMALLEST, exp_parts, log
 LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
 LANES = 512  # rows at a time of a simulation, so that what is turned stays in the cache
 SMALLEST_COST = 2.2250738585072014e-308  # where a product underflows: p / c stays finite
+NEAR_TIE = 1e-13  # relative to the logits
 LEAST_RATIO = 1e-300  # a rival this far behind costs nothing
 
 
@@ -112,6 +113,8 @@ def _row_of_logits(row, costs, i, alpha, ties):
         theirs = types.float64(row[j])
         bad += not theirs < np.inf
         gap = ours - theirs if costs is None else (ours - theirs) + log_normal(costs[j] / costs[i])
+        if kind == RANKS and costs is not None:  # a tie within rounding is for the reference to break
+            bad += j != i and abs(gap) <= NEAR_TIE * (1 + abs(ours) + abs(theirs))
         pair = _pair_of_logits(gap, alpha, kind, ties[0] if j < i else ties[1])
         loss += (pair if costs is None else costs[j] * pair) if j != i else 0.0
     return loss if bad == 0 and np.isfinite(ours) else np.nan
