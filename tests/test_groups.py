@@ -126,10 +126,10 @@ def test_logits_weights_and_blocks_change_nothing(method, monkeypatch):
     [
         ([1.0], [[0, 1]], {}, "groups leave out class 2: put every class into at least one group"),
         ([1.0, 2.0], [[0, 1], [2, 3]], {}, r"groups\[1\] is \[2, 3\]: every entry must be one of \[0, 1, 2\]"),
-        ([1.0, 0.0], [[0, 1], [2]], {}, "group_costs of group 1 is 0: it must be a positive number"),
-        ([1.0], [[0, 1], [2]], {}, r"group_costs has shape \(1,\) but there are 2 groups"),
-        ({"x": 1.0}, {"x": [0, 1], "y": [2]}, {}, r"the names of group_costs .* missing \['y'\]"),
-        ([1.0], [[0, 1, 2]], {"method": "best"}, "method is 'best': pass 'greedy'"),
+        ([1.0, 0.0], [[0, 1], [2]], {}, "costs of group 1 is 0: it must be a positive number"),
+        ([1.0], [[0, 1], [2]], {}, r"costs has shape \(1,\) but there are 2 groups"),
+        ({"x": 1.0}, {"x": [0, 1], "y": [2]}, {}, r"the names of costs .* missing \['y'\]"),
+        ([1.0], [[0, 1, 2]], {"method": "best"}, "method is 'best': pass one of 'greedy'"),
         (
             [1.0] * 11,
             [[0, 1, 2]] * 11,

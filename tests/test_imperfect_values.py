@@ -205,7 +205,10 @@ FAINT = Tests(cost=[1.0, 1.0], sensitivity=[0.5, 1e-6])
         (lambda t: treatment_payoff(t, benefit=[1.0, 2.0, 3.0]), r"benefit has shape \(3,\)"),
         (lambda t: treatment_payoff(t, harm=np.inf), "harm of class 0 is inf: it must be finite"),
         (lambda t: effective_costs(t, unit_costs=[[1.0, 2.0, 3.0]]), r"unit_costs has shape \(1, 3\)"),
-        (lambda t: keeps_strict_propriety(t, LogNormal([0.1, 0.2, 0.3])), "prior is about 3 classes but tests"),
+        (
+            lambda t: keeps_strict_propriety(t, LogNormal([0.1, 0.2, 0.3])),
+            "prior is about 3 classes but",
+        ),
     ],
 )
 def test_calls_that_cannot_be_answered_are_refused_in_a_sentence(call, said):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, InputError, read_count, read_positive
+from pandora_regret.inputs import FloatArray, InputError, read_count, read_positive, read_seed
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.priors import Empirical
@@ -234,7 +234,7 @@ class Pathways:
         >>> prior.mean.round(1)
         array([343.9, 343.9, 186.7, 149.6])
         """
-        n_draws, rng = read_count(draws, "draws"), np.random.default_rng(seed)
+        n_draws, rng = read_count(draws, "draws"), read_seed(seed)
         assumed = None if trials is None else read_count(trials, "trials")
         uses = self._uses(lambda step: step.chance.draw(n_draws, rng, assumed), float)
         if not any(np.ndim(times) for parts in uses.values() for times in parts.values()):
@@ -242,7 +242,7 @@ class Pathways:
                 f"no probability of {self!r} is uncertain: pass trials=..., how many observed cases to assume "
                 "behind each, or state trials, or low and high, in the file."
             )
-        return Empirical(self._sampled_costs(uses, n_draws))
+        return Empirical(self._sampled_costs(uses, n_draws), labels=self.classes)
 
     def _sampled_costs(self, uses: dict[str, dict[str, Any]], n_draws: int) -> FloatArray:
         """The cost of each class in each draw, (draws, K)."""

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.inputs import FloatArray
-from pandora_regret.inputs.tests import Tests, check_is_tests, check_prior, read_per_class, read_unit_costs
+from pandora_regret.inputs.costs import check_prior
+from pandora_regret.inputs.tests import Tests, check_is_tests, read_per_class, read_unit_costs
 from pandora_regret.priors import Exponential, FromScipy, Gamma, LogNormal, Prior
 
 
@@ -61,7 +62,7 @@ def keeps_strict_propriety(tests: Tests, prior: Prior) -> bool:
     (False, True)
     """
     check_is_tests(tests)
-    check_prior(prior, tests)
+    check_prior(prior, tests.n_classes, "the tests' classes")
     pays_for_alarms = np.any(tests.false_positive_rate * tests.confirmatory_cost > 0)
     return bool(prior.strictly_proper and (_unbounded(prior) or not pays_for_alarms))
 

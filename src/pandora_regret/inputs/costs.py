@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -34,7 +34,9 @@ def read_costs(costs: Any, forecast: Forecast, name: str = "costs") -> FloatArra
     return check_costs(array, name, forecast.labels)
 
 
-def check_costs(array: FloatArray, name: str, labels: Sequence[Any] | None = None) -> FloatArray:
+def check_costs(
+    array: FloatArray, name: str, labels: Sequence[Any] | None = None, kind: str = "class"
+) -> FloatArray:
     """Positive, and neither so small nor so large that sums and ratios leave float64."""
     if array.size == 0:
         raise InputError(f"{name} is empty (shape {array.shape}): pass a positive number, or one a class.")
@@ -42,17 +44,17 @@ def check_costs(array: FloatArray, name: str, labels: Sequence[Any] | None = Non
     if bad.any():
         at = tuple(int(index) for index in np.argwhere(bad)[0])
         raise InputError(
-            f"{name}{_place(at, labels)} is {array[at]:g}: "
+            f"{name}{_place(at, labels, kind)} is {array[at]:g}: "
             f"it must be a positive number from {SMALLEST:g} to {LARGEST:g}."
         )
     return array
 
 
-def _place(at: tuple[int, ...], labels: Sequence[Any] | None) -> str:
+def _place(at: tuple[int, ...], labels: Sequence[Any] | None, kind: str) -> str:
     """An entry in words: its row, where each instance has its own, and its class."""
     if not at:
         return ""
-    of_class = f"class {at[-1] if labels is None else labels[at[-1]]!r}"
+    of_class = f"{kind} {at[-1] if labels is None else labels[at[-1]]!r}"
     return f" row {at[0]}, {of_class}," if len(at) == 2 else f" of {of_class}"
 
 
@@ -77,17 +79,10 @@ def read_typical_costs(costs: Any, typical_costs: Any, prior: Prior, forecast: F
 
 def read_raw_prior(prior: Any, forecast: Forecast, default: Prior) -> Prior:
     """The prior of a cost in money: it must fit the classes, and have a mean to pay."""
-    from pandora_regret.priors import Prior
-
     if prior is None:
         return default
-    if not isinstance(prior, Prior):
-        raise InputTypeError(f"prior must be a prior such as Uniform() or Gamma(2.0), got {prior!r}.")
-    if prior.n_classes not in (None, forecast.n_classes):
-        raise InputError(
-            f"prior is about {prior.n_classes} classes but y_proba has {forecast.n_classes} columns: "
-            "build the prior with one entry a column."
-        )
+    check_prior(prior, forecast.n_classes, "y_proba's columns")
+    prior = prior.for_classes(forecast.labels)
     with np.errstate(over="ignore"):
         mean = np.asarray(prior.mean)
     if not np.isfinite(mean).all():
@@ -97,4 +92,17 @@ def read_raw_prior(prior: Any, forecast: Forecast, default: Prior) -> Prior:
             f"prior {prior!r} has mean cost 0, so every search is free: as alpha tends to 0 only the normalised "
             "score survives; use pandora_regret(..., alpha=0) or beta_score(..., alpha=0)."
         )
-    return prior
+    return cast("Prior", prior)
+
+
+def check_prior(prior: Any, n_classes: int, of_what: str) -> None:
+    """A prior, about as many classes as there are."""
+    from pandora_regret.priors import Prior
+
+    if not isinstance(prior, Prior):
+        raise InputTypeError(f"prior must be a prior such as Uniform() or Gamma(2.0), got {prior!r}.")
+    if prior.n_classes not in (None, n_classes):
+        raise InputError(
+            f"prior is about {prior.n_classes} classes but there are {n_classes} of {of_what}: "
+            "build the prior with one entry a class."
+        )

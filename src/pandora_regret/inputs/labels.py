@@ -17,7 +17,9 @@ def read_labels(labels: Any, name: str = "labels") -> Sequence[Any]:
     """The columns' labels, in column order, each once."""
     listed = np.asarray(labels, dtype=object)
     if listed.ndim != 1:
-        raise InputError(f"{name} must be a flat list with one label a column, got {labels!r:.200}.")
+        raise InputError(
+            f"{name} must be a flat list with one label a column, got {labels!r:.200}; join tuples into text."
+        )
     seen: set[Any] = set()
     for at, label in enumerate(listed):
         if not _is_label(label):
@@ -48,7 +50,7 @@ def read_truth(y_true: Labels, labels: Sequence[Any], n_rows: int) -> IntArray:
 
 def _check_one_label_a_row(given: NDArray[Any], labels: Sequence[Any], n_rows: int) -> None:
     if given.ndim != 1:
-        what = repr(given.item()) if given.ndim == 0 else f"shape {given.shape}"
+        what = f"{given.item()!r:.80}" if given.ndim == 0 else f"shape {given.shape}"
         raise InputError(f"y_true must be 1-D, one label an instance, got {what}{_hint(given.shape, labels)}.")
     if len(given) != n_rows:
         raise InputError(f"y_true has {len(given)} entries but y_proba has {n_rows} rows: pass one label a row.")
@@ -84,7 +86,8 @@ def _numbers(given: NDArray[Any], columns: range) -> IntArray:
         if row is not None:
             raise InputError(
                 f"y_true row {row} is {listed[row]!r}, which is not a column number: "
-                f"say the column order with labels=[...], or pass integers from 0 to {len(columns) - 1}."
+                f"say the column order with labels=[...], or pass integers from 0 to {len(columns) - 1}, "
+                "y_true.astype(int) if that is what they are."
             )
     if given.min() < 0 or given.max() >= len(columns):
         unknown = (given < 0) | (given >= len(columns))

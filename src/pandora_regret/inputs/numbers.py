@@ -85,17 +85,25 @@ def read_array(values: Any, name: str) -> NDArray[Any]:
         raise InputTypeError(
             f"{name} is a masked array: drop or fill the masked entries, then pass np.asarray({name})."
         )
+    if hasattr(values, "toarray"):
+        raise InputTypeError(f"{name} is a sparse array: pass {name}.toarray().")
     try:
         return np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:  # ragged lists, tensors that live elsewhere
-        raise InputError(f"{name} cannot be read as an array, pass a rectangular one: {error}") from error
+        fix = (
+            f"pass {name}.detach().float().cpu(), or use pandora_regret.array_api"
+            if hasattr(values, "detach")
+            else "pass a rectangular one"
+        )
+        raise InputError(f"{name} cannot be read as an array, {fix}: {error}") from error
 
 
 def read_floats(values: ArrayLike, name: str) -> FloatArray:
     """An array of real numbers in float64, of any shape."""
     array = read_array(values, name)
     if array.dtype.kind not in "fiu":
-        raise InputTypeError(f"{name} must be an array of real numbers, got {values!r:.200}.")
+        fix = " Pass it as numbers, with astype(float)." if array.dtype.kind == "b" else ""
+        raise InputTypeError(f"{name} must be an array of real numbers, got {values!r:.200}.{fix}")
     return array.astype(np.float64)
 
 

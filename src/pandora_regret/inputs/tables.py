@@ -131,7 +131,7 @@ def _row_sum_tolerance(dtype: np.dtype[Any]) -> float:
 def _check_shape(shape: tuple[int, ...], name: str) -> None:
     if 0 in shape:
         raise InputError(f"{name} is empty (shape {shape}): pass at least one row and two columns.")
-    hint = f"; for two classes pass np.column_stack([1 - {name}, {name}])"
+    hint = f"; for two classes pass np.column_stack([1 - {name}, {name}]), for a single forecast [{name}]"
     if len(shape) != 2:
         raise InputError(
             f"{name} must be 2-D (instances, classes), got {len(shape)}-D with shape {shape}"

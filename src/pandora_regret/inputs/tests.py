@@ -14,11 +14,10 @@ from pandora_regret.inputs.forecast import Forecast
 from pandora_regret.inputs.labels import read_labels, read_truth
 from pandora_regret.inputs.numbers import (
     LARGEST,
-    SMALLEST,
     FloatArray,
     InputError,
     InputTypeError,
-    out_of_range,
+    read_choice,
     read_floats,
 )
 from pandora_regret.inputs.tables import by_name, match_names
@@ -27,6 +26,7 @@ SearchName: TypeAlias = Literal["single_pass", "restarts", "adaptive"]
 Method: TypeAlias = Literal["greedy", "exact"]
 
 LEAST_SENSITIVITY = 1e-4  # of adaptive repeats, whose expenditure is a sum of about 30 / s terms
+METHODS = {"greedy": "by probability per cost", "exact": "the best of all orders of a few groups"}
 MOST_GROUPS = 10  # of an exact search, which looks at every subset of the groups
 
 
@@ -140,19 +140,6 @@ def check_is_tests(tests: Any) -> Tests:
     return tests
 
 
-def check_prior(prior: Any, tests: Tests) -> None:
-    """A prior about as many classes as the tests."""
-    from pandora_regret.priors import Prior
-
-    if not isinstance(prior, Prior):
-        raise InputTypeError(f"prior must be a prior such as Uniform() or Gamma(2.0), got {prior!r}.")
-    if prior.n_classes not in (None, tests.n_classes):
-        raise InputError(
-            f"prior is about {prior.n_classes} classes but tests describe {tests.n_classes}: "
-            "build both with one entry a class."
-        )
-
-
 def check_repeatable(tests: Tests) -> None:
     """Adaptive repeats need sensitivities that are not all but zero."""
     rule = f"adaptive repeats need at least {LEAST_SENSITIVITY:g}; drop the class, or use search='restarts'"
@@ -187,12 +174,9 @@ def read_unit_costs(unit_costs: Any, tests: Tests) -> FloatArray:
     return array
 
 
-def read_groups(groups: Any, group_costs: Any, forecast: Forecast, method: Method) -> Groups:
+def read_groups(groups: Any, costs: Any, forecast: Forecast, method: Method) -> Groups:
     """Groups of classes, listed or named, that together cover all classes, and what the test of each costs."""
-    if method not in ("greedy", "exact"):
-        raise InputError(
-            f"method is {method!r}: pass 'greedy' (by probability per cost) or 'exact' (small counts)."
-        )
+    read_choice(method, "method", METHODS)
     names, listed = _listed_groups(groups)
     if method == "exact" and len(names) > MOST_GROUPS:
         raise InputError(
@@ -205,7 +189,7 @@ def read_groups(groups: Any, group_costs: Any, forecast: Forecast, method: Metho
     if uncovered.any():
         label = forecast.labels[int(np.argmax(uncovered))]
         raise InputError(f"groups leave out class {label!r}: put every class into at least one group.")
-    return Groups(members, _group_costs(group_costs, names))
+    return Groups(members, _group_costs(costs, names))
 
 
 def _labels_of(given: dict[str, Any], labels: Any) -> list[Any] | None:
@@ -274,17 +258,10 @@ def _members(group: Any, name: str, forecast: Forecast) -> NDArray[np.bool_]:
     return np.isin(np.arange(forecast.n_classes), classes)
 
 
-def _group_costs(group_costs: Any, names: Sequence[Any]) -> FloatArray:
-    costs = read_floats(by_name(group_costs, names, "group_costs"), "group_costs")
-    if costs.shape != (len(names),):
+def _group_costs(costs: Any, names: Sequence[Any]) -> FloatArray:
+    array = read_floats(by_name(costs, names, "costs"), "costs")
+    if array.shape != (len(names),):
         raise InputError(
-            f"group_costs has shape {costs.shape} but there are {len(names)} groups: pass one cost a group."
+            f"costs has shape {array.shape} but there are {len(names)} groups: pass one cost a group."
         )
-    bad = out_of_range(costs)
-    if bad.any():
-        at = int(np.argmax(bad))
-        raise InputError(
-            f"group_costs of group {names[at]!r} is {costs[at]:g}: "
-            f"it must be a positive number from {SMALLEST:g} to {LARGEST:g}."
-        )
-    return costs
+    return check_costs(array, "costs", names, "group")

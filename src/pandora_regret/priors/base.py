@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,13 @@ class Prior(ABC):
 
     n_classes: int | None = None
     """How many classes the prior speaks of; None where unit costs of all classes are alike."""
+
+    labels: Sequence[Any] | None = None
+    """What classes the prior speaks of, where it has been told; it is then matched to forecasts by name."""
+
+    def for_classes(self, labels: Sequence[Any]) -> Prior:
+        """The same prior with its classes in the order of a forecast's columns."""
+        return self
 
     @property
     @abstractmethod

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pandora_regret.inputs.costs import check_costs
+from pandora_regret.inputs.labels import read_labels
 from pandora_regret.inputs.numbers import FloatArray, InputError, read_floats
+from pandora_regret.inputs.tables import is_frame, match_names, read_columns
 from pandora_regret.priors.base import Class, Prior, log_quotient
 
 TABLE_BYTES = 1 << 28  # sorted tables of this much are kept at most; older ones are made anew when asked for
@@ -24,7 +26,10 @@ class Empirical(Prior):
     Parameters
     ----------
     samples
-        Observed cost vectors, shape (M, K), one column a class.
+        Observed cost vectors, shape (M, K), one column a class: an array, or a frame whose columns are classes.
+    labels
+        The classes, in column order, where they are not a frame's own. A prior that knows its classes is matched
+        by name to a forecast that does too; where either has no names, columns are taken as they come.
 
     Examples
     --------
@@ -33,13 +38,29 @@ class Empirical(Prior):
     array([1.5, 0.5, 0. ])
     """
 
-    def __init__(self, samples: ArrayLike) -> None:
-        self.samples = check_costs(_two_dimensional(read_floats(samples, "samples")), "samples")
+    def __init__(self, samples: Any, labels: Any = None) -> None:
+        self.labels = None if labels is None else read_labels(labels)
+        if is_frame(samples):
+            columns, self.labels = read_columns(samples, self.labels, "samples")
+            samples = np.stack(columns, axis=1)
+        self.samples = check_costs(_two_dimensional(read_floats(samples, "samples")), "samples", self.labels)
+        if self.labels is not None and len(self.labels) != self.samples.shape[1]:
+            raise InputError(
+                f"labels has {len(self.labels)} entries but samples has {self.samples.shape[1]} columns: "
+                "name every column."
+            )
         self.n_classes = self.samples.shape[1]
         self._table_of = lru_cache(max(1, TABLE_BYTES // (2 * self.samples.nbytes)))(self._sorted_ratios)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Empirical, (self.samples,))
+        return (Empirical, (self.samples, self.labels))
+
+    def for_classes(self, labels: Sequence[Any]) -> Empirical:
+        """The same samples with their columns in the order of a forecast's."""
+        if self.labels is None or isinstance(labels, range):
+            return self
+        order = match_names(self.labels, labels, "the labels of prior")
+        return self if order == sorted(order) else Empirical(self.samples[:, order], labels)
 
     def __repr__(self) -> str:
         return f"Empirical({self.samples.shape[0]} samples of {self.samples.shape[1]} costs)"

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.numbers import FloatArray, InputError, read_floats, read_number, read_positive
+from pandora_regret.inputs.numbers import (
+    FloatArray,
+    InputError,
+    InputTypeError,
+    read_floats,
+    read_number,
+    read_positive,
+)
 from pandora_regret.priors.base import Class, Prior
 
 FAR_BEHIND = -40.0  # ln r below which 1 + r is 1
@@ -114,6 +121,8 @@ class LogNormal(Prior):
     """
 
     def __init__(self, sigma: Any, correlation: float = 0.0) -> None:
+        if hasattr(sigma, "keys"):
+            raise InputTypeError("sigma carries names, which a prior does not match: pass a list in column order.")
         spread = check_costs(read_floats(sigma, "sigma"), "sigma")
         if spread.ndim > 1:
             raise InputError(f"sigma has shape {spread.shape}: pass one number, or one a class.")
