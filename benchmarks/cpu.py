@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import tracemalloc
+from collections.abc import Callable
+from typing import Any
 
+import numba
 import numpy as np
 from sklearn.metrics import log_loss
-from yardstick import best, row
+from yardstick import best, claim, finish, record
 
 import pandora_regret as pr
 from pandora_regret.inputs import read_probabilities
@@ -35,12 +39,12 @@ def scores(n: int, k: int) -> None:
         return best(lambda: pr.pandora_regret(truth, logits, alpha=alpha, logits=True))
 
     probabilities = best(lambda: pr.pandora_regret(truth, table))
-    print(row(f"probabilities, {shape}", probabilities, "P.sum(axis=1)", unit, 1.5))
-    print(row(f"float32, {shape}", best(lambda: pr.pandora_regret(truth, single)), "P.sum(axis=1)", unit, 1.5))
+    claim(f"probabilities, {shape}", probabilities, "P.sum(axis=1)", unit, 1.5)
+    claim(f"float32, {shape}", best(lambda: pr.pandora_regret(truth, single)), "P.sum(axis=1)", unit, 1.5)
     for alpha in (1.0, 0.37):
-        print(row(f"logits, alpha {alpha}, {shape}", of_logits(alpha), "P.sum(axis=1)", unit, 4.0))
-    sklearn = best(lambda: log_loss(truth, table, labels=labels), repeats=3)
-    print(row(f"probabilities, {shape}", probabilities, "sklearn log_loss", sklearn, 1 / 15))
+        claim(f"logits, alpha {alpha}, {shape}", of_logits(alpha), "P.sum(axis=1)", unit, 4.0)
+    sklearn = best(lambda: log_loss(truth, table, labels=labels))
+    claim(f"probabilities, {shape}", probabilities, "sklearn log_loss", sklearn, 1 / 15)
 
 
 def argsort_simulator(truth: np.ndarray, table: np.ndarray, draws: int) -> float:
@@ -57,30 +61,52 @@ def argsort_simulator(truth: np.ndarray, table: np.ndarray, draws: int) -> float
 def simulation() -> None:
     truth, table = forecasts(2005, 7)
     seconds = best(lambda: pr.simulate_search(truth, table, draws=1000, seed=0))
-    unit = best(lambda: argsort_simulator(truth, table, 1000), repeats=3)
-    print(row("simulate_search, 2,005 x 7, 1,000 draws", seconds, "argsort simulator", unit, 1 / 30))
+    unit = best(lambda: argsort_simulator(truth, table, 1000))
+    claim("simulate_search, 2,005 x 7, 1,000 draws", seconds, "argsort simulator", unit, 1 / 30)
 
 
 def entropy() -> None:
     _, table = forecasts(1000, 10_000)
-    seconds = best(lambda: pr.search_entropy(table), repeats=2)
+    seconds = best(lambda: pr.search_entropy(table), repeats=3)
     [block] = read_probabilities(table[:10]).blocks()
     quadratic = best(lambda: [every_truth._if_true(block, i, pr.Uniform()) for i in range(200)], repeats=1)
     unit = quadratic / 200 * 10_000 / 10 * 1000  # of 200 truths and 10 rows, scaled to all of both
-    print(row("search_entropy, 1,000 x 10,000", seconds, "O(K^2), 10 rows, scaled", unit, 1 / 100))
+    claim("search_entropy, 1,000 x 10,000", seconds, "O(K^2), scaled", unit, 1 / 100)
 
 
-def memory(n: int, k: int) -> None:
-    table, truth = np.full((n, k), 1 / k, np.float32), np.zeros(n, int)
-    for logits in (False, True):
-        pr.pandora_regret(truth, table, logits=logits)  # loops compiled
-        tracemalloc.start()
-        pr.pandora_regret(truth, table, logits=logits)
-        extra, allowed = tracemalloc.get_traced_memory()[1], 0.05 * table.nbytes + 32e6
-        tracemalloc.stop()
-        what = f"extra memory, {'logits' if logits else 'probabilities'}, {n:,} x {k} float32"
-        verdict = "ok" if extra <= allowed else "MISSED"
-        print(f"{what}: {extra / 1e6:.1f} of {table.nbytes / 1e6:.0f} MB, at most {allowed / 1e6:.0f}  {verdict}")
+def memory() -> None:
+    """Peak allocation of one call beyond its arguments, against 5 % of them and 32 MB."""
+    rng = np.random.default_rng(0)
+    short, long = np.full((5_000_000, 7), 1 / 7, np.float32), np.full((300_000, 300), 1 / 300, np.float32)
+    costs = rng.uniform(1, 2, (500_000, 20))
+    table = np.full((500_000, 20), 0.05)
+    _memory("probabilities, 5,000,000 x 7 float32", lambda: pr.pandora_regret(truth(short), short), short)
+    _memory("logits, 300,000 x 300 float32", lambda: pr.pandora_regret(truth(long), long, logits=True), long)
+    fortran, half = np.asfortranarray(long), long.astype(np.float16)
+    _memory("column-major, 300,000 x 300 float32", lambda: pr.pandora_regret(truth(long), fortran), fortran)
+    _memory("float16 logits, 300,000 x 300", lambda: pr.pandora_regret(truth(long), half, logits=True), half)
+    _memory("pair_costs, 5,000,000 x 7 float32", lambda: pr.pair_costs(truth(short), short), short)
+    _memory("costs of each instance, 500,000 x 20", lambda: pr.beta_score(truth(table), table, costs=costs), table)
+    gamma = pr.Gamma(2.0)
+    _memory("Gamma prior, 500,000 x 20", lambda: pr.expected_search_cost(truth(table), table, prior=gamma), table)
+
+
+def truth(table: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(np.intp(0), len(table))
+
+
+def _memory(what: str, work: Callable[[], Any], table: np.ndarray) -> None:
+    work()  # loops compiled
+    tracemalloc.start()
+    work()
+    extra, allowed = tracemalloc.get_traced_memory()[1], 0.05 * table.nbytes + 32e6
+    tracemalloc.stop()
+    record(
+        f"memory, {what}",
+        f"{extra / 1e6:.1f} MB",
+        f"at most {allowed / 1e6:.0f} of {table.nbytes / 1e6:.0f} MB",
+        extra <= allowed,
+    )
 
 
 def threads() -> None:
@@ -91,15 +117,16 @@ def threads() -> None:
     every = best(lambda: pr.pandora_regret(truth, logits, alpha=0.37, logits=True))
     cores, compiled._n_threads = compiled._n_threads(), lambda: 1
     one = best(lambda: pr.pandora_regret(truth, logits, alpha=0.37, logits=True))
-    print(f"logits, alpha 0.37, 200,000 x 100: {cores} threads are {one / every:.2f} times as fast as one")
+    record("logits, alpha 0.37, 200,000 x 100", f"{one / every:.2f} x", f"{cores} threads against one", None)
 
 
 if __name__ == "__main__":
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, numpy {np.__version__}\n")
+    versions = f"Python {platform.python_version()}, numpy {np.__version__}, numba {numba.__version__}"
+    print(f"{os.cpu_count()} cores, {versions}\n")
     for shape in SHAPES:
         scores(*shape)
     simulation()
     entropy()
     threads()
-    memory(5_000_000, 7)
-    memory(300_000, 300)
+    memory()
+    sys.exit(finish())

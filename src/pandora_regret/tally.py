@@ -61,7 +61,7 @@ class Mean:
                 pull = values - batch._centre if weights is None else weights * (values - batch._centre)
                 heft = batch.count if weights is None else (weights**2).sum()
                 drift = pull.sum() if weights is None else (weights * pull).sum()
-                batch._moments = np.array([heft, drift, pull @ pull])
+                batch._moments = np.array([heft, drift, (pull * pull).sum()])  # BLAS would keep cores busy
         return batch
 
     def add(self, values: FloatArray, weights: FloatArray | None = None) -> None:

@@ -40,8 +40,8 @@ def check_costs(
     """Positive, and neither so small nor so large that sums and ratios leave float64."""
     if array.size == 0:
         raise InputError(f"{name} is empty (shape {array.shape}): pass a positive number, or one a class.")
-    bad = out_of_range(array)
-    if bad.any():
+    if not (array.min() >= SMALLEST and array.max() <= LARGEST):  # NaN compares false
+        bad = out_of_range(array)
         at = tuple(int(index) for index in np.argwhere(bad)[0])
         raise InputError(
             f"{name}{_place(at, labels, kind)} is {array[at]:g}: "

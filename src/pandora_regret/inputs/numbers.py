@@ -99,12 +99,12 @@ def read_array(values: Any, name: str) -> NDArray[Any]:
 
 
 def read_floats(values: ArrayLike, name: str) -> FloatArray:
-    """An array of real numbers in float64, of any shape."""
+    """An array of real numbers in float64, of any shape: the one that was handed in, if it is one."""
     array = read_array(values, name)
     if array.dtype.kind not in "fiu":
         fix = " Pass it as numbers, with astype(float)." if array.dtype.kind == "b" else ""
         raise InputTypeError(f"{name} must be an array of real numbers, got {values!r:.200}.{fix}")
-    return array.astype(np.float64)
+    return array.astype(np.float64, copy=False)
 
 
 def out_of_range(array: FloatArray) -> NDArray[np.bool_]:

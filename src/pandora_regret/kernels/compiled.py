@@ -16,7 +16,7 @@ from pandora_regret.inputs import FloatArray, Forecast
 from pandora_regret.kernels import cpu, reference
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties
 
-ROWS_AT_ONCE = 1 << 17  # so that one number a row stays small beside the rows themselves
+ROWS_AT_ONCE = 1 << 18  # so that one number a row stays small beside the rows themselves
 COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
 WORTH_A_CHUNK = 1 << 18  # elements
 CHUNKS_A_THREAD = 8  # at most; a core that is interrupted does not keep the others waiting
@@ -129,7 +129,8 @@ def _n_threads() -> int:
 
 def _in_threads(job: Callable[[slice], Any], n_items: int, n_elements: int) -> list[Any]:
     """What a job that releases the interpreter's lock makes of slices of its items, on all cores if worth it."""
-    chunks = min(CHUNKS_A_THREAD * _n_threads(), max(1, n_elements // WORTH_A_CHUNK))
+    threads = _n_threads()
+    chunks = min(CHUNKS_A_THREAD * threads, max(1, n_elements // WORTH_A_CHUNK)) if threads > 1 else 1
     step = -(-n_items // chunks)
     slices = [slice(start, start + step) for start in range(0, n_items, step)]
     return [job(slices[0])] if len(slices) == 1 else list(_pool().map(job, slices))
