@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def read_costs(costs: Any, forecast: Forecast, name: str = "costs") -> FloatArray:
     """What testing each class costs: (K,), or (N, K) where each instance has its own."""
-    array = read_floats(_in_label_order(costs, forecast.labels, name), name)
+    array = read_floats(_in_label_order(costs, forecast.labels, name), name, copy=False)
     if array.shape not in ((forecast.n_classes,), forecast.values.shape):
         raise InputError(
             f"{name} has shape {array.shape}: pass one cost a class, shape ({forecast.n_classes},), "

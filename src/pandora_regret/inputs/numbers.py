@@ -98,13 +98,13 @@ def read_array(values: Any, name: str) -> NDArray[Any]:
         raise InputError(f"{name} cannot be read as an array, {fix}: {error}") from error
 
 
-def read_floats(values: ArrayLike, name: str) -> FloatArray:
-    """An array of real numbers in float64, of any shape: the one that was handed in, if it is one."""
+def read_floats(values: ArrayLike, name: str, *, copy: bool = True) -> FloatArray:
+    """An array of real numbers in float64, of any shape; a copy, unless it is read once and not kept."""
     array = read_array(values, name)
     if array.dtype.kind not in "fiu":
         fix = " Pass it as numbers, with astype(float)." if array.dtype.kind == "b" else ""
         raise InputTypeError(f"{name} must be an array of real numbers, got {values!r:.200}.{fix}")
-    return array.astype(np.float64, copy=False)
+    return array.astype(np.float64, copy=copy)
 
 
 def out_of_range(array: FloatArray) -> NDArray[np.bool_]:
@@ -114,7 +114,7 @@ def out_of_range(array: FloatArray) -> NDArray[np.bool_]:
 
 def read_weights(sample_weight: ArrayLike, n_rows: int) -> FloatArray:
     """One weight an instance, none of them negative, not all of them zero."""
-    weights = read_floats(sample_weight, "sample_weight")
+    weights = read_floats(sample_weight, "sample_weight", copy=False)
     if weights.shape != (n_rows,):
         raise InputError(
             f"sample_weight has shape {weights.shape}, but there are {n_rows} instances: "

@@ -44,7 +44,7 @@ class Empirical(Prior):
             columns, self.labels = read_columns(samples, self.labels, "samples")
             samples = np.stack(columns, axis=1)
         table = _two_dimensional(read_floats(samples, "samples"))
-        self.samples = check_costs(table, "samples", self.labels).copy()  # sorted tables of it are kept
+        self.samples = check_costs(table, "samples", self.labels)
         if self.labels is not None and len(self.labels) != self.samples.shape[1]:
             raise InputError(
                 f"labels has {len(self.labels)} entries but samples has {self.samples.shape[1]} columns: "

@@ -126,7 +126,7 @@ class LogNormal(Prior):
         spread = check_costs(read_floats(sigma, "sigma"), "sigma")
         if spread.ndim > 1:
             raise InputError(f"sigma has shape {spread.shape}: pass one number, or one a class.")
-        self.sigma = spread.copy()
+        self.sigma = spread
         self.correlation = read_number(correlation, "correlation")
         if not 0 <= self.correlation < 1:
             raise InputError(f"correlation is {self.correlation:g}: it must lie in [0, 1).")
