@@ -1,6 +1,7 @@
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("house", deadline=None, derandomize=True, max_examples=60)
@@ -8,3 +9,19 @@ settings.load_profile("house")
 
 if not Path("/dev/nvidia0").exists():
     os.environ["TRITON_INTERPRET"] = "1"  # before anything imports triton: its own functions read it too
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Loads the pathway file of two faults with one piece of it replaced by another."""
+    from pandora_regret.costs import load_costs
+
+    two_faults = (Path(__file__).parent / "data" / "two_faults.toml").read_text(encoding="utf-8")
+
+    def load_changed(old="", new="", text=two_faults):
+        assert old in text
+        path = tmp_path / "faults.toml"
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        return load_costs(path)
+
+    return load_changed

@@ -2,6 +2,7 @@
 
 import pickle
 from decimal import Decimal, localcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,47 +22,7 @@ DERMAMNIST_TABLE = {  # Table tab:cost_vector, in MedMNIST's label order
 OCTMNIST_TABLE = {"CNV": 343.91, "DME": 343.91, "drusen": 186.71, "normal": 149.64}
 TABLES = [("dermamnist", DERMAMNIST_TABLE), ("octmnist", OCTMNIST_TABLE)]
 
-SMALL = """\
-format_version = 1
-title = "two faults"
-currency = "EUR"
-source = "a price list"
-year = 2020
-
-[items.labour]
-name = "labour"
-unit = "hour"
-amount = 60
-
-[items.part]
-name = "part"
-amount = 10.10
-
-[pathways]
-look = [{ item = "labour", quantity = 0.5 }]
-open_up = [{ pathway = "look" }, { item = "labour", quantity = 2 }, { item = "part", probability = 0.3 }]
-
-[[classes]]
-name = "loose"
-pathway = "look"
-
-[[classes]]
-name = "broken"
-pathway = "open_up"
-"""
-
-
-@pytest.fixture
-def load(tmp_path):
-    """Loads the small file with one piece of it replaced by another."""
-
-    def load_changed(old="", new="", text=SMALL):
-        assert old in text
-        path = tmp_path / "faults.toml"
-        path.write_text(text.replace(old, new, 1), encoding="utf-8")
-        return load_costs(path)
-
-    return load_changed
+SMALL = (Path(__file__).parent / "data" / "two_faults.toml").read_text(encoding="utf-8")
 
 
 # The paper's table

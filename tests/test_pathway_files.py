@@ -10,47 +10,7 @@ from pandora_regret import InputError, InputTypeError
 from pandora_regret.costs import available_costs, load_costs
 from pandora_regret.costs.format import CLASS_KEYS, FILE_KEYS, ITEM_KEYS, STEP_KEYS
 
-SMALL = """\
-format_version = 1
-title = "two faults"
-currency = "EUR"
-source = "a price list"
-year = 2020
-
-[items.labour]
-name = "labour"
-unit = "hour"
-amount = 60
-
-[items.part]
-name = "part"
-amount = 10.10
-
-[pathways]
-look = [{ item = "labour", quantity = 0.5 }]
-open_up = [{ pathway = "look" }, { item = "labour", quantity = 2 }, { item = "part", probability = 0.3 }]
-
-[[classes]]
-name = "loose"
-pathway = "look"
-
-[[classes]]
-name = "broken"
-pathway = "open_up"
-"""
-
-
-@pytest.fixture
-def load(tmp_path):
-    """Loads the small file with one piece of it replaced by another."""
-
-    def load_changed(old="", new="", text=SMALL):
-        assert old in text
-        path = tmp_path / "faults.toml"
-        path.write_text(text.replace(old, new, 1), encoding="utf-8")
-        return load_costs(path)
-
-    return load_changed
+SMALL = (Path(__file__).parent / "data" / "two_faults.toml").read_text(encoding="utf-8")
 
 
 def test_shipped_files_are_listed_and_loaded_by_name():
