@@ -219,14 +219,15 @@ def test_a_huge_alpha_is_left_to_the_reference():
     assert not engine.worth_compiling(100)
 
 
+@pytest.mark.parametrize("score", [pandora_regret, expected_search_cost, pair_costs, search_tally])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_scoring_makes_no_copy_of_the_forecasts(dtype):
+def test_scoring_makes_no_copy_of_the_forecasts(dtype, score):
     rng = np.random.default_rng(2)
     table = rng.dirichlet(np.ones(50), 60_000).astype(dtype)
     truth = rng.integers(0, 50, 60_000)
-    pandora_regret(truth, table)  # compiled and imported on first use
+    score(truth, table)  # compiled and imported on first use
     tracemalloc.start()
-    pandora_regret(truth, table)
+    score(truth, table)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 0.3 * table.nbytes

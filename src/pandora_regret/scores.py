@@ -6,7 +6,7 @@ to a tally.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
@@ -249,7 +249,7 @@ def pair_costs(
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     if per_instance:
         return np.concatenate([mean_waste(block, prior) for block in forecast.blocks()])
-    return _tally(forecast, prior).pair_costs
+    return _tally_of_costs(forecast, prior).pair_costs
 
 
 def search_tally(
@@ -277,7 +277,10 @@ def search_tally(
     """
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
-    return _tally(forecast, prior)
+    tally = _tally_of_costs(forecast, prior)
+    for rows, realised in _realised_at_mean_costs(forecast, prior):
+        tally.add_realised(realised, rows.weights)
+    return tally
 
 
 def priced(forecast: Forecast, prior: Any, costs: Any, typical_costs: Any) -> tuple[Prior, Forecast]:
@@ -296,12 +299,17 @@ def mean_or_rows(scored: Iterable[tuple[Forecast, FloatArray]], per_instance: bo
     return mean.mean
 
 
-def _tally(forecast: Forecast, prior: Prior) -> Tally:
+def _tally_of_costs(forecast: Forecast, prior: Prior) -> Tally:
     tally = Tally(forecast.n_classes)
     for rows, wasted, classes, sums in wasted_pairs(forecast, prior):
         tally.add_costs(unavoidable_costs(rows, prior) + wasted, classes, sums, rows.weights)
-    costs = 1.0 if forecast.costs is None else forecast.costs
-    at_mean_costs = forecast.with_costs(np.broadcast_to(costs * prior.mean, np.shape(costs) or forecast.n_classes))
-    for rows, realised in realised_costs(at_mean_costs, BROKEN_BY_INDEX):
-        tally.add_realised(realised, rows.weights)
     return tally
+
+
+def _realised_at_mean_costs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, FloatArray]]:
+    """One mean for all classes changes no order, so costs need not be multiplied by it beforehand."""
+    mean = prior.mean
+    if isinstance(mean, np.ndarray):
+        costs = mean if forecast.costs is None else forecast.costs * mean
+        return realised_costs(forecast.with_costs(costs), BROKEN_BY_INDEX)
+    return ((rows, mean * spent) for rows, spent in realised_costs(forecast, BROKEN_BY_INDEX))

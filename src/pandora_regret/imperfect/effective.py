@@ -9,7 +9,7 @@ import numpy as np
 from pandora_regret.inputs import FloatArray
 from pandora_regret.inputs.costs import check_prior
 from pandora_regret.inputs.tests import Tests, check_is_tests, read_per_class, read_unit_costs
-from pandora_regret.priors import Exponential, FromScipy, Gamma, LogNormal, Prior
+from pandora_regret.priors import Prior
 
 
 def effective_costs(tests: Tests, *, unit_costs: Any = None) -> FloatArray:
@@ -48,8 +48,8 @@ def keeps_strict_propriety(tests: Tests, prior: Prior) -> bool:
 
     They are if ratios of these costs have full support. A work-up at a fixed price keeps effective costs away from
     zero. If unit costs are also bounded, as under `Uniform`, a class that is unlikely enough is tested last
-    whatever its exact probability, and the score cannot see that probability. It is still proper. Priors
-    of a kind not known here count as bounded.
+    whatever its exact probability, and the score cannot see that probability. It is still proper. A prior
+    that does not say whether it is bounded counts as bounded.
 
     With ``costs=effective_costs(tests)`` the prior multiplies the work-up too, and the score is as strict as the
     prior is.
@@ -64,7 +64,7 @@ def keeps_strict_propriety(tests: Tests, prior: Prior) -> bool:
     check_is_tests(tests)
     check_prior(prior, tests.n_classes, "the tests' classes")
     pays_for_alarms = np.any(tests.false_positive_rate * tests.confirmatory_cost > 0)
-    return bool(prior.strictly_proper and (_unbounded(prior) or not pays_for_alarms))
+    return bool(prior.strictly_proper and (prior.unbounded or not pays_for_alarms))
 
 
 def treatment_payoff(
@@ -93,9 +93,3 @@ def treatment_payoff(
     given = {"benefit": benefit, "harm": harm, "untreated_cost": untreated_cost}
     b, r, d = (read_per_class(values, tests, name) for name, values in given.items())
     return np.asarray(tests.sensitivity * (b - r) - (1 - tests.sensitivity) * d)
-
-
-def _unbounded(prior: Prior) -> bool:
-    if isinstance(prior, FromScipy):
-        return bool(prior.dist.support()[1] == np.inf)
-    return isinstance(prior, (Exponential, Gamma, LogNormal))

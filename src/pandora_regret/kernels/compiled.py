@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -52,7 +53,7 @@ def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
     """The weighted total cost of all searches under each drawn cost vector."""
     totals = np.zeros(len(unit_costs))
     for part in _parts(forecast):
-        given = (_plain(part.values), part.logits, part.truth, part.weights, _two_dimensional(part.costs))
+        given = (part.values, part.logits, part.truth, part.weights, _two_dimensional(part.costs))
         totals += _simulated(given, unit_costs)
     return totals
 
@@ -68,37 +69,36 @@ def _simulated(given: tuple[Any, ...], unit_costs: FloatArray) -> FloatArray:
 
 
 def _parts(forecast: Forecast) -> Iterator[Forecast]:
+    """Consecutive rows whose values numba can read: the caller's own, or few enough to be copied."""
     in_place = forecast.values.flags.c_contiguous and forecast.values.dtype.itemsize >= 4
     step = ROWS_AT_ONCE if in_place else max(1, COPIED_ELEMENTS // forecast.n_classes)
     for start in range(0, len(forecast), step):
-        yield forecast.rows(slice(start, start + step))
+        part = forecast.rows(slice(start, start + step))
+        yield replace(part, values=_plain(part.values))
 
 
 def _vouched_for(part: Forecast, alpha: float, ties: Ties) -> FloatArray:
     """Total losses, NaN where the compiled loop has a doubt."""
-    values, costs, totals = _plain(part.values), _two_dimensional(part.costs), np.empty(len(part))
+    totals = np.empty(len(part))
 
-    def score(rows: slice) -> None:
-        of_rows = costs[rows] if costs is not None and len(costs) > 1 else costs
-        given = (values[rows], part.logits, part.truth[rows], of_rows)
-        cpu.total_losses(*given, alpha, ties, part.tolerance, totals[rows])
+    def score(which: slice) -> None:
+        rows = part.rows(which)
+        given = (rows.values, rows.logits, rows.truth, _two_dimensional(rows.costs))
+        cpu.total_losses(*given, alpha, ties, rows.tolerance, totals[which])
 
-    _in_threads(score, len(part), values.size)
+    _in_threads(score, len(part), part.values.size)
     return totals
 
 
 def _pair_sums(part: Forecast, alpha: float, totals: FloatArray) -> FloatArray:
-    values, costs = _plain(part.values), _two_dimensional(part.costs)
-
-    def sums(rows: slice) -> FloatArray:
-        of_rows = costs[rows] if costs is not None and len(costs) > 1 else costs
-        weights = None if part.weights is None else part.weights[rows]
-        pairs = np.zeros((part.n_classes, part.n_classes))
-        cpu.pair_sums(values[rows], part.logits, part.truth[rows], of_rows, alpha, weights, totals[rows], pairs)
+    def sums(which: slice) -> FloatArray:
+        rows, pairs = part.rows(which), np.zeros((part.n_classes, part.n_classes))
+        given = (rows.values, rows.logits, rows.truth, _two_dimensional(rows.costs))
+        cpu.pair_sums(*given, alpha, rows.weights, totals[which], pairs)
         return pairs
 
     fits = part.n_classes**2 * 8 * _n_threads() * CHUNKS_A_THREAD <= MOST_PAIR_BYTES
-    return np.asarray(np.sum(_in_threads(sums, len(part), values.size if fits else 0), axis=0))
+    return np.asarray(np.sum(_in_threads(sums, len(part), part.values.size if fits else 0), axis=0))
 
 
 def _doubtful_rows(totals: FloatArray, part: Forecast) -> Forecast:

@@ -12,15 +12,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
+from pandora_regret.kernels.reference import SMALLEST_COST
 from pandora_regret.kernels.vector import FAST, INLINE, SMALLEST, exp_parts, log_normal
 
 LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
 LANES = 512  # rows at a time of a simulation, so that what is turned stays in the cache
-SMALLEST_COST = 2.2250738585072014e-308  # where a product underflows: p / c stays finite
 NEAR_TIE = 1e-13  # relative to the logits
 LEAST_RATIO = 1e-300  # a rival this far behind costs nothing
-
-
 UNIFORM, RANKS, POWER = 1, 2, 3  # alpha = 1, alpha = inf, and any other
 
 

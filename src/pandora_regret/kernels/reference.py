@@ -13,7 +13,7 @@ from pandora_regret.priors import Prior
 from pandora_regret.priors.base import log_quotient
 from pandora_regret.priors.beta import beta_loss
 
-SMALLEST_COST = np.finfo(np.float64).tiny  # where a product underflows: p / c stays finite
+SMALLEST_COST = float(np.finfo(np.float64).tiny)  # where a product underflows: p / c stays finite
 
 Ties: TypeAlias = tuple[float, float]  # L_inf of a tie with a class of lower, and of higher number
 BROKEN_AT_RANDOM: Ties = (1.0, 1.0)
@@ -92,7 +92,7 @@ def own_costs(block: Forecast) -> FloatArray:
 
 def unavoidable_costs(block: Forecast, prior: Prior) -> FloatArray:
     """``C_i E[u_i]``: what testing the truth itself costs."""
-    return np.asarray(of_class(costs_of(block) * prior.mean, block.truth)[:, 0])
+    return np.asarray(own_costs(block) * prior.mean_of(block.truth))
 
 
 def sums_by_truth(block: Forecast, table: FloatArray) -> tuple[IntArray, FloatArray]:

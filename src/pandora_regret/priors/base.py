@@ -32,6 +32,9 @@ class Prior(ABC):
     labels: Sequence[Any] | None = None
     """What classes the prior speaks of, where it has been told; it is then matched to forecasts by name."""
 
+    unbounded: bool = False
+    """Whether unit costs may be arbitrarily large; a prior that does not say so counts as bounded."""
+
     def for_classes(self, labels: Sequence[Any]) -> Prior:
         """The same prior with its classes in the order of a forecast's columns."""
         return self
@@ -60,17 +63,18 @@ class Prior(ABC):
 
     def pair_loss(self, odds: ArrayLike, i: Class = 0, j: Class = 1) -> FloatArray:
         """L(r), what is spent on j before i is found, at odds ``r = p_i / p_j``."""
-        return np.asarray(self._mean_of(j) * self.share(_log_of(odds), i, j))
+        return np.asarray(self.mean_of(j) * self.share(_log_of(odds), i, j))
 
     def pair_slope(self, odds: ArrayLike, i: Class = 0, j: Class = 1) -> FloatArray:
         """The derivative of L in ``ln r``, at odds r."""
-        return np.asarray(self._mean_of(j) * self.share_slope(_log_of(odds), i, j))
+        return np.asarray(self.mean_of(j) * self.share_slope(_log_of(odds), i, j))
 
     def sample(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
         """Unit costs, shape (n_draws, n_classes), kept above zero where a draw underflows."""
         return np.maximum(self.draw(n_draws, n_classes, rng), np.finfo(np.float64).tiny)
 
-    def _mean_of(self, j: Class) -> Any:
+    def mean_of(self, j: Class) -> Any:
+        """E[u_j]."""
         return self.mean[j] if isinstance(self.mean, np.ndarray) else self.mean
 
 

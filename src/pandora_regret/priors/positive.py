@@ -39,6 +39,7 @@ class Exponential(Prior):
 
     mean = 1.0
     strictly_proper = True  # the ratio of two exponential costs has full support
+    unbounded = True
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``1 / (1 + r)^2``."""
@@ -64,6 +65,8 @@ class Gamma(Prior):
     """
 
     shape: float
+
+    unbounded = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", read_positive(self.shape, "shape"))
@@ -119,6 +122,8 @@ class LogNormal(Prior):
     >>> LogNormal(0.5).pair_loss([0.5, 1.0, 2.0]).round(4)
     array([0.8324, 0.41  , 0.1033])
     """
+
+    unbounded = True
 
     def __init__(self, sigma: Any, correlation: float = 0.0) -> None:
         if hasattr(sigma, "keys"):

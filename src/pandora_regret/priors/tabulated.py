@@ -59,6 +59,7 @@ class FromScipy(Prior):
         self._low, self._high, self._mean = _read_distribution(dist)
         self._reach = float(np.log(self._high) - np.log(self._low)) if self._low else np.inf
         self.dist = dist
+        self.unbounded = self._high == np.inf
 
     def __repr__(self) -> str:
         return f"FromScipy({_named(self.dist)})"
