@@ -4,6 +4,15 @@ from importlib.util import find_spec
 
 NEEDS = {
     "docs/training.md": ["torch", "torchmetrics", "sklearn"],
+    "src/pandora_regret/calibrate/compiled.py": ["numba"],
+    "src/pandora_regret/calibrate/estimators.py": ["sklearn"],
+    "src/pandora_regret/calibrate/loops.py": ["numba"],
+    "src/pandora_regret/calibrate/prior_shift.py": ["sklearn"],
+    "src/pandora_regret/calibrate/reading.py": ["sklearn"],
+    "src/pandora_regret/calibrate/wrapper.py": ["sklearn"],
+    "src/pandora_regret/cli": ["click", "rich"],
+    "src/pandora_regret/files": ["pyarrow"],
+    "src/pandora_regret/integrations/sklearn.py": ["sklearn"],
     "src/pandora_regret/integrations/torch": ["torch"],
     "src/pandora_regret/integrations/torch/metrics.py": ["torchmetrics"],
     "src/pandora_regret/kernels/compiled.py": ["numba"],
@@ -11,6 +20,12 @@ NEEDS = {
     "src/pandora_regret/kernels/vector.py": ["numba"],
     "src/pandora_regret/kernels/gpu.py": ["torch", "triton"],
     "src/pandora_regret/kernels/gpu_loops.py": ["triton"],
+    "src/pandora_regret/study/imports.py": ["safetensors", "pyarrow"],
+    "src/pandora_regret/study/lanes.py": ["numba"],
+    "src/pandora_regret/study/sealed.py": ["safetensors"],
+    "src/pandora_regret/study/store.py": ["safetensors"],
+    "src/pandora_regret/study/tabular.py": ["sklearn"],
+    "src/pandora_regret/study/zoos/tables.py": ["sklearn"],
 }
 LEFT_OUT = {
     path: missing for path, needed in NEEDS.items() if (missing := [lib for lib in needed if not find_spec(lib)])

@@ -1,10 +1,8 @@
-"""Finding a pathway file, by the name of a shipped one or by path, and reading it as TOML."""
+"""Finding a pathway file, by the name of a shipped one or by path."""
 
 from __future__ import annotations
 
 import os
-import tomllib
-from decimal import Decimal
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 
 from pandora_regret.costs.format import read_format
 from pandora_regret.costs.pathways import Pathways
+from pandora_regret.costs.section import parse_toml
 from pandora_regret.inputs import InputError, InputTypeError
 
 
@@ -41,7 +40,7 @@ def load_costs(name_or_path: str | os.PathLike[str]) -> Pathways:
     {'CNV': 343.913, 'DME': 343.913, 'drusen': 186.71, 'normal': 149.64}
     """
     file, content = _read_bytes(name_or_path)
-    return read_format(_parse(_decode(content, file), file), file)
+    return read_format(parse_toml(content, file), file)
 
 
 def _shipped() -> dict[str, Traversable]:
@@ -65,19 +64,3 @@ def _read_bytes(name_or_path: Any) -> tuple[str, bytes]:
             f"{str(name_or_path)!r} is not a file that can be read ({reason}), nor the name of a shipped one: "
             f"pass the path of a pathway file, or one of {names}."
         ) from None
-
-
-def _decode(content: bytes, file: str) -> str:
-    try:
-        return content.decode("utf-8-sig")  # some editors begin a file with a byte order mark
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise InputError(f"{file}: line {line} is not UTF-8 text: save the file with encoding UTF-8.") from None
-
-
-def _parse(text: str, file: str) -> dict[str, Any]:
-    """Numbers with a point become decimals, so that money adds up exactly."""
-    try:
-        return tomllib.loads(text, parse_float=Decimal)
-    except (ValueError, ArithmeticError, RecursionError) as error:  # bad syntax, absurd numbers, absurd nesting
-        raise InputError(f"{file}: not valid TOML: {error}.") from None

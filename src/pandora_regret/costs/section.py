@@ -1,8 +1,9 @@
-"""A table of a TOML file that knows where it stands, so that every complaint can name the file and the key."""
+"""TOML files, and tables of them that know where they stand: every complaint names the file and the key."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -109,3 +110,19 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     """The name that was probably meant, or else all there are."""
     close = get_close_matches(name, known, n=1)
     return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(known)}."
+
+def parse_toml(content: bytes, file: str) -> dict[str, Any]:
+    """What a TOML file says. Numbers with a point become decimals, so that money adds up exactly."""
+    text = _decode(content, file)
+    try:
+        return tomllib.loads(text, parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError) as error:  # bad syntax, absurd numbers, absurd nesting
+        raise InputError(f"{file}: not valid TOML: {error}.") from None
+
+
+def _decode(content: bytes, file: str) -> str:
+    try:
+        return content.decode("utf-8-sig")  # some editors begin a file with a byte order mark
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{file}: line {line} is not UTF-8 text: save the file with encoding UTF-8.") from None

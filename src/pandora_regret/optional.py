@@ -1,0 +1,30 @@
+"""Libraries that only some functions need: imported there, and missed in one line."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+class MissingLibraryError(ImportError):
+    """A library that this function needs is not installed; the message says what to install."""
+
+
+def needs(module: str, *, extra: str) -> Any:
+    """The module, or one line that says which extra installs it.
+
+    Examples
+    --------
+    >>> needs("math", extra="zoo").sqrt(9.0)
+    3.0
+    >>> needs("unheard_of", extra="zoo")
+    Traceback (most recent call last):
+    pandora_regret.optional.MissingLibraryError: unheard_of is not installed: pip install 'pandora-regret[zoo]'.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
+            raise  # the library is here, something it needs is not
+        library = module.split(".")[0]
+        raise MissingLibraryError(f"{library} is not installed: pip install 'pandora-regret[{extra}]'.") from None

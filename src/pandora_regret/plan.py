@@ -1,0 +1,107 @@
+"""One case worked through: what to test next, what it will have cost by then, and the chance of being done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.imperfect import imperfect_order, predicted_expenditure
+from pandora_regret.inputs import FloatArray, InputError, IntArray
+from pandora_regret.inputs.forecast import read_probabilities
+from pandora_regret.inputs.tests import SearchName, Tests, read_tests
+from pandora_regret.kernels.reference import probabilities
+
+
+@dataclass(frozen=True)
+class Step:
+    """One test of the plan."""
+
+    test: Any  # the class that is tested
+    probability: float  # that it is the truth, given that all tests before found nothing
+    cost: float  # of this test, with the work-up of the false alarms it raises
+    total_cost: float  # of all tests up to here, if the search comes this far
+    done: float  # the chance that the truth has been found by now
+
+
+@dataclass(frozen=True)
+class Plan:
+    """In which order to test, and what that is expected to cost."""
+
+    steps: tuple[Step, ...]
+    expected_cost: float
+    search: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+def plan_search(
+    y_proba: Any,
+    costs: Any = None,
+    *,
+    tests: Tests | None = None,
+    search: SearchName = "single_pass",
+    steps: int | None = None,
+    labels: ArrayLike | None = None,
+    logits: bool = False,
+) -> Plan:
+    """The optimal order of tests for one forecast, step by step.
+
+    Parameters
+    ----------
+    y_proba
+        One forecast: probabilities of K classes, or a mapping from classes to probabilities.
+    costs
+        What the test of each class costs, shape (K,) or named by class.
+    tests
+        Instead of `costs`: tests that may miss their class or raise false alarms.
+    search
+        What happens when no test finds the truth, as in `imperfect_order`; perfect tests need one pass.
+    steps
+        How many tests to list: K, one pass, unless given.
+    labels, logits
+        As in `pandora_regret`.
+
+    Examples
+    --------
+    >>> plan = plan_search({"melanoma": 0.2, "nevus": 0.8}, costs={"melanoma": 384.0, "nevus": 75.0})
+    >>> [(step.test, step.total_cost, step.done) for step in plan.steps]
+    [('nevus', 75.0, 0.8), ('melanoma', 459.0, 1.0)]
+    >>> plan.expected_cost
+    151.8
+    """
+    if isinstance(y_proba, Mapping):
+        y_proba, labels = list(y_proba.values()), list(y_proba)
+    forecast = read_probabilities(np.asarray(y_proba)[None], labels=labels, logits=logits).check()
+    used = read_tests(_one_of(costs, tests, forecast.labels), forecast)
+    p = probabilities(next(forecast.blocks()))[0]
+    named: dict[str, Any] = {"labels": forecast.labels, "logits": logits}
+    order = imperfect_order(forecast.values, used, search=search, steps=steps, **named)[0]
+    return Plan(
+        steps=tuple(_walk(p, order, used, forecast.labels)),
+        expected_cost=float(predicted_expenditure(forecast.values, used, search=search, **named)),
+        search=search,
+    )
+
+
+def _one_of(costs: Any, tests: Tests | None, labels: Any) -> Tests:
+    if (costs is None) == (tests is None):
+        raise InputError("pass either costs, for tests that are always right, or tests, and not both.")
+    return Tests(cost=costs, labels=labels) if tests is None else tests
+
+
+def _walk(p: FloatArray, order: IntArray, tests: Tests, labels: Sequence[Any]) -> Iterator[Step]:
+    """Bayes' rule along the order: a test that found nothing makes its class less likely, and others more."""
+    missed, spent = p.copy(), 0.0
+    for k in order:
+        left = missed.sum()
+        now = missed[k] / left if left > 0 else 0.0
+        cost = tests.fruitless_cost[k]
+        spent += cost
+        missed[k] *= 1 - tests.sensitivity[k]
+        yield Step(labels[k], float(now), float(cost), float(spent), float(max(0.0, 1 - missed.sum())))

@@ -1,0 +1,181 @@
+"""Work in this process, in several, and on a cluster: the same results, whoever dies on the way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from pandora_regret import work
+from pandora_regret.inputs import InputError, InputTypeError
+from pandora_regret.work import WorkError, run_all
+
+pytest.importorskip("joblib")
+pytest.importorskip("distributed")
+
+sys.path.insert(0, str(Path(__file__).parent))  # so that worker processes know these modules by the same names
+
+import store_tasks
+from cluster import loopback_cluster
+
+SQUARES = {number: number * number for number in range(12)}
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+
+
+@pytest.fixture(scope="module")
+def address():
+    with loopback_cluster() as (address, _):
+        yield address
+
+
+@pytest.fixture(params=["here", "processes", "cluster"])
+def where(request):
+    if request.param == "cluster":
+        return {"cluster": request.getfixturevalue("address")}
+    return {"jobs": 1 if request.param == "here" else 2}
+
+
+def test_every_item_comes_once_with_its_result(where):
+    done = list(run_all(store_tasks.square, iter(SQUARES), **where))
+    assert len(done) == len(SQUARES)
+    assert dict(done) == SQUARES
+
+
+def test_no_items_are_no_work(where):
+    assert list(run_all(store_tasks.square, [], **where)) == []
+
+
+def test_items_may_be_lists_and_equal(where):
+    assert list(run_all(len, [["a"], ["a"]], **where)) == [(["a"], 1), (["a"], 1)]
+
+
+def test_what_the_work_raises_comes_out(where):
+    with pytest.raises(ZeroDivisionError, match="three is not allowed"):
+        list(run_all(store_tasks.fail_at_three, range(6), **where))
+    with pytest.raises(TimeoutError, match="0 took too long"):
+        list(run_all(store_tasks.time_out, [0], **where))
+    assert dict(run_all(store_tasks.square, SQUARES, **where)) == SQUARES  # and nothing is broken by it
+
+
+def test_results_come_as_they_are_done(where, tmp_path):
+    """The first is here before the last has begun."""
+    do = partial(store_tasks.mark_and_wait, str(tmp_path))
+    for _ in run_all(do, range(8), **where):
+        assert len(list(tmp_path.iterdir())) < 8
+        break
+
+
+def test_leaving_the_loop_cancels_what_has_not_begun(where, tmp_path):
+    for _ in run_all(partial(store_tasks.mark_and_wait, str(tmp_path)), range(30), **where):
+        break
+    time.sleep(0.3)
+    assert len(list(tmp_path.iterdir())) < 15
+
+
+def test_work_is_done_by_other_processes_when_asked(tmp_path):
+    do = partial(store_tasks.mark_and_wait, str(tmp_path))
+    assert {process for _, process in run_all(do, range(2))} == {os.getpid()}
+    assert os.getpid() not in {process for _, process in run_all(do, range(2), jobs=2)}
+    assert os.getpid() not in {process for _, process in run_all(do, range(2), jobs=-1)}
+
+
+BAD_JOBS = [(0, InputError), (-2, InputError), (1.5, InputTypeError), ("2", InputTypeError)]
+
+
+@pytest.mark.parametrize(("jobs", "error"), BAD_JOBS)
+def test_jobs_is_a_number_of_processes(jobs, error):
+    with pytest.raises(error, match="jobs"):
+        run_all(abs, [1], jobs=jobs)
+
+
+@posix
+def test_a_process_that_is_killed_is_one_sentence():
+    with pytest.raises(WorkError, match="a worker process was killed, perhaps for want of memory"):
+        list(run_all(store_tasks.die, range(3), jobs=2))
+    assert dict(run_all(store_tasks.square, SQUARES, jobs=2)) == SQUARES
+
+
+@posix
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_ends_the_work_and_leaves_no_process(tmp_path, jobs):
+    program = (
+        "import sys; from functools import partial; from store_tasks import mark_and_wait; "
+        "from pandora_regret.work import run_all; "
+        f"print(len(list(run_all(partial(mark_and_wait, {str(tmp_path)!r}), range(1000), jobs={jobs}))))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    ran = subprocess.Popen(
+        [sys.executable, "-c", program], env=environment, start_new_session=True, stderr=subprocess.DEVNULL
+    )
+    while len(list(tmp_path.iterdir())) < 3:
+        time.sleep(0.05)
+        assert ran.poll() is None
+    os.killpg(ran.pid, signal.SIGINT)
+    assert ran.wait(timeout=60) != 0
+    _wait_until_gone(ran.pid)
+    done = len(list(tmp_path.iterdir()))
+    assert done < 1000
+
+
+def _wait_until_gone(group):
+    """Until no process of the group is left; helpers of loky take a moment to notice."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    os.killpg(group, signal.SIGKILL)
+    pytest.fail("processes were left behind")
+
+
+@posix
+def test_a_worker_killed_in_the_midst_changes_no_result_and_a_scheduler_killed_is_one_sentence():
+    with loopback_cluster() as (address, workers):
+        done = {}
+        for item, result in run_all(store_tasks.slow_square, SQUARES, cluster=address):
+            done[item] = result
+            if len(done) == 3:
+                workers[0].send_signal(signal.SIGKILL)
+        assert workers[0].wait() == -signal.SIGKILL
+        assert done == dict(run_all(store_tasks.square, SQUARES)) == SQUARES
+        scheduler = _scheduler_process(address)
+        with pytest.raises(WorkError, match=f"the Dask scheduler at {address} is gone"):
+            _run_and_kill(scheduler, address)
+
+
+def _run_and_kill(scheduler, address):
+    for _ in run_all(store_tasks.slow_square, SQUARES, cluster=address):
+        os.kill(scheduler, signal.SIGKILL)
+
+
+def _scheduler_process(address):
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        return client.run_on_scheduler(os.getpid)
+
+
+@posix
+def test_an_item_that_kills_workers_ends_the_work_and_so_does_a_cluster_without_workers(monkeypatch):
+    monkeypatch.setattr(work, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(work, "LOOK_SECONDS", 0.1)
+    with loopback_cluster(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1") as (address, workers):
+        with pytest.raises(WorkError, match="workers died of an item, one after another"):
+            list(run_all(store_tasks.die, [0], cluster=address))
+        assert [worker.wait() for worker in workers] == [-signal.SIGKILL] * 2
+        with pytest.raises(WorkError, match=r"no worker for 0.5 seconds: start one with dask worker tcp://127"):
+            list(run_all(store_tasks.square, [0], cluster=address))
+
+
+@pytest.mark.parametrize("nowhere", ["tcp://127.0.0.1:1", "nonsense", "carrier-pigeon://x:1"])
+def test_a_scheduler_that_is_not_there_is_one_sentence(monkeypatch, nowhere):
+    monkeypatch.setattr(work, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(WorkError, match=f"no Dask scheduler answers at '{nowhere}'") as said:
+        list(run_all(abs, [1], cluster=nowhere))
+    assert "\n" not in str(said.value)
