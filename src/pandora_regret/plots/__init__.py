@@ -1,0 +1,1 @@
+"""Figures, one file a figure; matplotlib is imported when one is drawn."""

@@ -1,0 +1,73 @@
+"""One case worked through, as a staircase: what has been spent against the chance of being done."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pandora_regret.compare.words import money
+from pandora_regret.optional import needs
+from pandora_regret.plan import Plan
+from pandora_regret.plots.saving import save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOUR, EXPECTED = "#0072B2", "#D55E00"  # Okabe and Ito, for all eyes
+LEAST_STEP = 0.03  # of the chance of being done, that leaves room for the test's name
+LONGEST_NAME = 24
+
+
+def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None = None) -> Axes:
+    """The total cost of a plan's tests against the chance of having found the truth by then.
+
+    Parameters
+    ----------
+    plan
+        From `plan_search`.
+    ax
+        Where to draw; the current axes unless given.
+    currency
+        Of the costs, such as "USD".
+    """
+    axes = ax if ax is not None else needs("matplotlib.pyplot", extra="report").gca()
+    costs = [0.0, *(step.total_cost for step in plan.steps)]
+    done = [0.0, *(100 * step.done for step in plan.steps)]
+    axes.step(costs, done, where="post", color=COLOUR, linewidth=1.8, clip_on=False)
+    axes.plot(costs[1:], done[1:], "o", color=COLOUR, markersize=4)
+    said = f"expected total {money(plan.expected_cost, currency)}"
+    axes.axvline(plan.expected_cost, color=EXPECTED, linestyle="--", linewidth=1.2, label=said)
+    _name_tests(axes, plan)
+    axes.set_xlim(0, 1.3 * max(*costs, plan.expected_cost))  # room for the last name
+    axes.set_ylim(0, 105)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel("spent so far" + ("" if currency is None else f" ({currency})"))
+    axes.set_ylabel("found by now (%)")
+    axes.legend(loc="lower right", frameon=False)
+    return axes
+
+
+def _name_tests(axes: Axes, plan: Plan) -> None:
+    """What each visible step tests for; `parse_math` is off, so that a class may be called "$5 to $10"."""
+    before = 0.0
+    for step in plan.steps:
+        gain, before = step.done - before, step.done
+        if gain < LEAST_STEP:
+            continue
+        name = str(step.test)
+        short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        place = (step.total_cost, 100 * step.done)
+        style = {"xytext": (5, -4), "textcoords": "offset points", "va": "top", "fontsize": "small"}
+        behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+        axes.annotate(short, place, parse_math=False, bbox=behind, **style)  # type: ignore[arg-type]
+
+
+def draw_search_trace(plan: Plan, path: str | os.PathLike[str], currency: str | None = None) -> Path:
+    """The staircase by itself, into a file whose name says its kind: SVG, PDF or PNG."""
+    needs("matplotlib", extra="report")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.6, 3.6), layout="constrained")
+    plot_search_trace(plan, figure.subplots(), currency)
+    return save_figure(figure, path)

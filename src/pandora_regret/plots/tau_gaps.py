@@ -1,0 +1,72 @@
+"""The paper's interval figure: how far each metric's agreement with search cost is from Pandora's Regret's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from pandora_regret.optional import needs
+from pandora_regret.plots.saving import save_figure
+from pandora_regret.study.table import Cell, Grid
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito, for all eyes
+MARKERS = "osD^vP"
+
+
+def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
+    """The gaps of all metrics under one condition, a colour and a marker for each data set.
+
+    Parameters
+    ----------
+    grid
+        From ``study_grid(results, "gap")``.
+    condition
+        The title of a condition.
+    ax
+        Where to draw; the current axes unless given.
+    """
+    axes = ax if ax is not None else needs("matplotlib.pyplot", extra="report").gca()
+    rows = [(data, cells) for title, data, cells in grid.rows if title == condition]
+    others = [at for at in range(len(grid.metrics)) if any(cells[at].value != 0.0 for _, _, cells in grid.rows)]
+    for number, (data, cells) in enumerate(rows):
+        shift = (number - (len(rows) - 1) / 2) * 0.6 / len(rows)
+        style = {"color": COLOURS[number % 6], "marker": MARKERS[number % 6], "label": data}
+        _draw_intervals(axes, [cells[at] for at in others], shift, style)
+    axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
+    axes.set_yticks(range(len(others)), [grid.metrics[at] for at in others])
+    axes.set_ylim(len(others) - 0.5, -0.5)
+    axes.set_title(condition)
+    axes.set_xlabel("|τ| minus that of Pandora's Regret")
+    return axes
+
+
+def _draw_intervals(axes: Axes, cells: list[Cell], shift: float, style: dict[str, Any]) -> None:
+    """A marker at each value, a line from low to high; undefined ones are left out."""
+    for at, cell in enumerate(cells):
+        if cell.low is not None and cell.high is not None:
+            ends = [cell.low, cell.high], [at + shift] * 2
+            axes.plot(*ends, color=style["color"], linewidth=1.4, solid_capstyle="butt")
+    known = [(cell.value, at + shift) for at, cell in enumerate(cells) if cell.value is not None]
+    axes.plot([x for x, _ in known], [y for _, y in known], linestyle="", markersize=4, **style)
+
+
+def draw_tau_gaps(grid: Grid, path: str | os.PathLike[str]) -> Path:
+    """All conditions side by side, into a file whose name says its kind: SVG, PDF or PNG."""
+    needs("matplotlib", extra="report")
+    from matplotlib.figure import Figure
+
+    conditions = list(dict.fromkeys(title for title, _, _ in grid.rows))
+    size = (2.2 + 2.3 * len(conditions), 1.4 + 0.28 * len(grid.metrics))
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(1, len(conditions), sharey=True, squeeze=False)[0]
+    for condition, panel in zip(conditions, panels, strict=True):
+        plot_tau_gaps(grid, condition, panel).set(xlabel="", title=fill(condition, 18))
+    figure.supxlabel("|τ| minus that of Pandora's Regret", fontsize="medium")
+    labels = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
+    figure.legend(labels.values(), labels, loc="outside upper right", ncols=len(labels), frameon=False)
+    return save_figure(figure, path)

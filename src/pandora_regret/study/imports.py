@@ -1,0 +1,145 @@
+"""Predictions that people have already, as a store: a file a model, an archive of arrays, a long table."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pandora_regret.files import Batch, Layout, Predictions, align, open_predictions, read_all
+from pandora_regret.files.batch import concatenated
+from pandora_regret.files.formats import FORMATS
+from pandora_regret.files.text import COMPRESSED
+from pandora_regret.inputs import InputError, IntArray
+from pandora_regret.study.store import Store
+
+
+def import_predictions(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    store_folder: str | os.PathLike[str],
+    *,
+    layout: Layout | None = None,
+    about: dict[str, Any] | None = None,
+) -> Store:
+    r"""Keep the predictions of many models for the same instances in a store.
+
+    Rows and classes of every file are matched to those of the first: classes by name, rows by id where there is
+    one, else by order. A store that exists must be of the same labels; models that it has already are replaced.
+
+    Parameters
+    ----------
+    paths
+        Files, or folders of files, in any format that `open_predictions` reads. A file is a model named after it,
+        unless a model column, or the names of the arrays in an NPZ archive, say that it holds several.
+    layout
+        Which column is what, where names do not tell.
+    about
+        What is known about the data and the models, to be kept with them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "good.csv").write_text("label,cat,dog\ncat,0.75,0.25\ndog,0.5,0.5\n")
+    >>> _ = (folder / "bad.csv").write_text("label,dog,cat\ncat,1,0\ndog,0,1\n")
+    >>> store = import_predictions([folder / "good.csv", folder / "bad.csv"], folder / "store")
+    >>> store.models, store.probabilities(["bad"]).tolist()
+    (('bad', 'good'), [[[0.0, 1.0], [1.0, 0.0]]])
+    """
+    models = [model for path in _files(paths) for model in open_predictions(path, layout)]
+    _check_each_name_once(models)
+    for model in models:
+        _check_no_weights(model)
+    every = _read(models)
+    first, batch = next(every)
+    with Store.create(store_folder, batch.truth, batch.classes, about=about) as store:
+        _save(store, first, batch)
+        for model, other in every:
+            _save(store, model, align([batch, other], [first.name, model.name])[1])
+    return store
+
+
+def _save(store: Store, model: Predictions, batch: Batch) -> None:
+    store.save(model.name, batch.values, logits=model.logits, metadata={"file": model.path})
+
+
+def _read(models: Sequence[Predictions]) -> Iterator[tuple[Predictions, Batch]]:
+    """Each model and all its rows."""
+    for _, group in groupby(models, key=attrgetter("sources")):
+        sharing = list(group)
+        rows = _read_long(sharing[0]) if sharing[0].only is not None else None
+        for model in sharing:
+            yield model, read_all(model) if rows is None else concatenated(rows.pop(model.name))
+
+
+def _read_long(model: Predictions) -> dict[str, list[Batch]]:
+    """The rows of every model in a long table, read once: the model column takes the place of that of groups."""
+    columns = replace(model.columns, group=model.columns.model, model=None)
+    named = replace(model, only=None, columns=columns)
+    rows: dict[str, list[Batch]] = defaultdict(list)
+    for batch in named.batches():
+        with batch.blamed():
+            batch.forecast(model.logits).check()
+        ((source, numbers),) = batch.origins
+        numbers = np.asarray(numbers)
+        for name, which in _rows_by_name(batch.groups):
+            part = replace(batch.take(which), groups=None, origins=((source, numbers[which]),))
+            rows[name].append(part)
+    return rows
+
+
+def _rows_by_name(names: Any) -> Iterator[tuple[str, IntArray]]:
+    known, which = np.unique(np.asarray(names, dtype=np.str_), return_inverse=True)
+    ends = np.cumsum(np.bincount(which, minlength=len(known)))
+    rows = np.split(np.argsort(which, kind="stable"), ends[:-1])
+    return zip(known.tolist(), rows, strict=True)
+
+
+def _check_no_weights(model: Predictions) -> None:
+    """They would have to be those of every metric, and of the search, which knows none."""
+    if model.columns.weight is not None:
+        raise InputError(
+            f"{model.path} has sample weights, column {model.columns.weight!r}: a study counts every row alike; "
+            "drop or rename the column."
+        )
+
+
+def _files(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    found = [file for path in given for file in _files_of(Path(path))]
+    if not found:
+        raise InputError("no file of predictions: pass at least one path.")
+    return found
+
+
+def _files_of(path: Path) -> Iterator[Path]:
+    """A file, or those in a folder whose names say that they may be predictions, sorted."""
+    if not path.is_dir():
+        yield path
+        return
+    found = sorted(file for file in path.iterdir() if _may_be_predictions(file))
+    if not found:
+        raise InputError(f"{path} holds no file of predictions: they end in {', '.join(FORMATS)}.")
+    yield from found
+
+
+def _may_be_predictions(file: Path) -> bool:
+    name = file.with_suffix("") if file.suffix in COMPRESSED else file
+    return name.suffix in FORMATS and not file.name.startswith(".") and file.is_file()
+
+
+def _check_each_name_once(models: list[Predictions]) -> None:
+    seen: dict[str, Predictions] = {}
+    for model in models:
+        other = seen.setdefault(model.name, model)
+        if other is not model:
+            raise InputError(
+                f"{other.path} and {model.path} both hold a model called {model.name!r}: rename one of them."
+            )

@@ -1,0 +1,129 @@
+"""What an agreement study found, as arrays, and as plain values for a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret._version import __version__
+from pandora_regret.inputs import FloatArray, InputError
+
+SCHEMA = "pandora-agreement/1"
+FIGURES = {
+    "tau": ("tau", "tau_low", "tau_high"),
+    "gap": ("gap", "gap_low", "gap_high"),
+    "regret": ("regret", "regret_low", "regret_high"),
+}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well metrics rank models by the cost of their searches: tables of conditions x metrics, (C, Q).
+
+    Attributes
+    ----------
+    conditions, metrics
+        Plain descriptions: name, title, unit and draws of each condition; key, title and better of each metric.
+    tau, tau_low, tau_high
+        ``|tau-b|`` between the metric's ranking and the costs', averaged over cost draws, and its interval.
+    gap, gap_low, gap_high
+        The metric's tau minus that of Pandora's Regret, and its interval, both from the same replicates.
+    constant
+        Whether the metric, or the cost, is the same for all models; tau is then 0.
+    picked
+        The models that the metric holds to be best; several where they tie.
+    regret
+        What the picked model's search costs more, a case, than that of the cheapest model of the zoo; the mean of
+        the picked ones.
+    regret_mean, regret_low, regret_high
+        The same, honestly: picked on a resample, paid on the cases that it left out.
+    models, classes, rows
+        What was compared on what.
+    resample, replicates, level, seed
+        How intervals were found.
+    """
+
+    conditions: tuple[dict[str, Any], ...]
+    metrics: tuple[dict[str, Any], ...]
+    tau: FloatArray
+    tau_low: FloatArray
+    tau_high: FloatArray
+    gap: FloatArray
+    gap_low: FloatArray
+    gap_high: FloatArray
+    constant: NDArray[np.bool_]
+    picked: tuple[tuple[tuple[str, ...], ...], ...]
+    regret: FloatArray
+    regret_mean: FloatArray
+    regret_low: FloatArray
+    regret_high: FloatArray
+    models: tuple[str, ...]
+    classes: tuple[str, ...]
+    rows: int
+    resample: str
+    replicates: int
+    level: float
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; an infinite number becomes "inf", an undefined one null."""
+        interval = {"method": "percentile", "level": self.level, "replicates": self.replicates}
+        return {
+            "schema": SCHEMA,
+            "library": f"pandora-regret {__version__}",
+            "data": {"models": list(self.models), "classes": list(self.classes), "rows": self.rows},
+            "interval": {**interval, "resample": self.resample, "seed": self.seed},
+            "metrics": [dict(metric) for metric in self.metrics],
+            "conditions": [
+                {**condition, "metrics": [self._cell(c, q) for q in range(len(self.metrics))]}
+                for c, condition in enumerate(self.conditions)
+            ],
+        }
+
+    def _cell(self, c: int, q: int) -> dict[str, Any]:
+        cell: dict[str, Any] = {"key": self.metrics[q]["key"], "constant": bool(self.constant[c, q])}
+        for name, parts in FIGURES.items():
+            values = [_plain(getattr(self, part)[c, q]) for part in parts]
+            cell[name] = dict(zip(("value", "low", "high"), values, strict=True))
+        cell["regret"]["mean"] = _plain(self.regret_mean[c, q])
+        return {**cell, "picked": list(self.picked[c][q])}
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Agreement:
+        """What `to_dict` gave, as arrays again."""
+        if found.get("schema") != SCHEMA:
+            raise InputError(f"schema is {found.get('schema')!r}: this library reads {SCHEMA!r}.")
+        cells = [condition["metrics"] for condition in found["conditions"]]
+        about = [{key: value for key, value in each.items() if key != "metrics"} for each in found["conditions"]]
+        tables = {
+            part: _table(cells, name, which)
+            for name, parts in FIGURES.items()
+            for part, which in zip(parts, ("value", "low", "high"), strict=True)
+        }
+        read = {
+            **tables,
+            "regret_mean": _table(cells, "regret", "mean"),
+            "constant": np.array([[cell["constant"] for cell in row] for row in cells]),
+            "picked": tuple(tuple(tuple(cell["picked"]) for cell in row) for row in cells),
+            "conditions": tuple(about),
+            "metrics": tuple(dict(metric) for metric in found["metrics"]),
+            **{name: tuple(found["data"][name]) for name in ("models", "classes")},
+            "rows": found["data"]["rows"],
+            **{name: found["interval"][name] for name in ("resample", "replicates", "level", "seed")},
+        }
+        return cls(**{field.name: read[field.name] for field in fields(cls)})
+
+
+def _plain(value: float) -> float | str | None:
+    if np.isnan(value):
+        return None
+    return float(value) if np.isfinite(value) else ("inf" if value > 0 else "-inf")
+
+
+def _table(cells: list[list[dict[str, Any]]], name: str, which: str) -> FloatArray:
+    values = [[cell[name][which] for cell in row] for row in cells]
+    return np.array([[np.nan if value is None else float(value) for value in row] for row in values])

@@ -1,0 +1,55 @@
+"""What every instance's search really costs, under each of many cost vectors: the study's yardstick."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pandora_regret.imperfect import Tests, expected_expenditure
+from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.inputs.tests import SearchName
+from pandora_regret.kernels.engine import worth_compiling
+from pandora_regret.kernels.reference import unit_near
+from pandora_regret.search import search_cost
+
+
+def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> FloatArray:
+    """The cost of every row's search under every cost vector (D, K), ties by class number: (D, n).
+
+    Examples
+    --------
+    >>> costs = np.array([[10.0, 2.0, 1.0], [1.0, 1.0, 1.0]])
+    >>> search_bills(np.array([0, 2]), np.array([[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]]), costs)
+    array([[13.,  3.],
+           [ 1.,  3.]])
+    """
+    if not worth_compiling(proba.size * len(costs)):
+        return np.stack([search_cost(truth, proba, drawn, per_instance=True) for drawn in costs])
+    from pandora_regret.kernels.compiled import _in_threads
+    from pandora_regret.study import lanes
+
+    bills = np.empty((len(costs), len(truth)))
+    merit_costs = costs / unit_near(float(costs.max()))
+
+    def search(rows: slice) -> None:
+        lanes.search_bills(proba[rows], truth[rows], costs, merit_costs, bills[:, rows])
+
+    _in_threads(search, len(truth), proba.size * len(costs))
+    return bills
+
+
+def imperfect_bills(truth: IntArray, proba: FloatArray, tests: list[Tests], search: SearchName) -> FloatArray:
+    """The expected bill of every row's search with the imperfect tests of every draw: (D, n)."""
+    bills = np.empty((len(tests), len(truth)))
+
+    def bill(rows: slice) -> None:
+        for spent, drawn in zip(bills, tests, strict=True):
+            given = truth[rows], proba[rows], drawn
+            spent[rows] = expected_expenditure(*given, search=search, per_instance=True)
+
+    if worth_compiling(proba.size):
+        from pandora_regret.kernels.compiled import _in_threads
+
+        _in_threads(bill, len(truth), proba.size)  # NumPy lets other threads run
+    else:
+        bill(slice(None))
+    return bills

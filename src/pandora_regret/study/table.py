@@ -1,0 +1,200 @@
+"""The paper's Table 1 of any study: |tau| of every metric under every condition; and the regret of choosing.
+
+A table is rows of text and numbers first, and text, Markdown, LaTeX or CSV after that.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pandora_regret.inputs import read_choice
+
+PAPER_METRICS = ("pandora_regret", "log_loss", "accuracy", "macro_f1")  # the columns of the paper's table
+WHAT = {
+    "tau": "how well each metric ranks models by what their searches cost, |Kendall's tau-b|",
+    "gap": "the same minus that of Pandora's Regret",
+    "regret": "what the model a metric picks costs more, a case, than the best",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number, perhaps with its interval."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    best: bool = False
+    constant: bool = False
+
+
+Row: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, one cell a metric
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Conditions x data sets down, metrics across."""
+
+    what: str
+    metrics: tuple[str, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+
+
+def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str] = PAPER_METRICS) -> Grid:
+    """One of a study's tables, of the metrics with these keys, or if none are given of all that are there."""
+    read_choice(what, "what", WHAT)
+    found = [(data["name"], data["agreement"]) for data in results["data"]]
+    keys = _shared_keys([of_data for _, of_data in found], metrics)
+    titles = {metric["key"]: metric["title"] for metric in found[0][1]["metrics"]}
+    names = [condition["name"] for condition in found[0][1]["conditions"]]
+    rows = [
+        (condition["title"], name, _cells(condition, keys, what))
+        for at in range(len(names))
+        for name, of_data in found
+        for condition in [of_data["conditions"][at]]
+    ]
+    return Grid(what, tuple(titles[key] for key in keys), tuple(rows), _notes(results, what, rows))
+
+
+def _shared_keys(found: Sequence[dict[str, Any]], asked: Sequence[str]) -> list[str]:
+    shared = [m["key"] for m in found[0]["metrics"] if all(m in other["metrics"] for other in found)]
+    if not asked or (asked == PAPER_METRICS and not set(asked) <= set(shared)):
+        return shared
+    choices = dict.fromkeys(shared, "in this study")
+    return [read_choice(key, "metric", choices) for key in asked]
+
+
+def _cells(condition: dict[str, Any], keys: Sequence[str], what: str) -> tuple[Cell, ...]:
+    by_key = {cell["key"]: cell for cell in condition["metrics"]}
+    figures = [by_key[key][what] for key in keys]
+    values = [_number(figure["value"]) for figure in figures]
+    known = [round(value, 2) for value in values if value is not None]
+    best = (min if what == "regret" else max)(known, default=None)
+    return tuple(
+        Cell(
+            value,
+            _number(figure["low"]),
+            _number(figure["high"]),
+            best=value is not None and round(value, 2) == best,
+            constant=by_key[key]["constant"],
+        )
+        for key, value, figure in zip(keys, values, figures, strict=True)
+    )
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)  # "inf" included
+
+
+def _notes(results: dict[str, Any], what: str, rows: Sequence[Row]) -> tuple[str, ...]:
+    first = results["data"][0]["agreement"]["interval"]
+    sizes = ", ".join(
+        f"{data['name']}: {len(data['agreement']['data']['models'])} models, "
+        f"{data['agreement']['data']['rows']} instances"
+        + (f", {len(data['failures'])} models left out" if data["failures"] else "")
+        for data in results["data"]
+    )
+    drawn = {"instances": "instances", "models": "models", "both": "models and instances"}[first["resample"]]
+    notes = [
+        f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {sizes}.",
+        f"Intervals: {first['level']:.0%}, percentiles of {first['replicates']} bootstrap replicates of {drawn}.",
+    ]
+    if any(cell.constant for _, _, cells in rows for cell in cells):
+        notes.append("* the same for all models, so that it ranks none: its tau is 0.")
+    return tuple(notes)
+
+
+def as_text(grid: Grid, intervals: bool = False) -> str:
+    """Columns of plain text."""
+    return "\n".join([_aligned(_texts(grid, intervals)), "", *grid.notes]) + "\n"
+
+
+def as_markdown(grid: Grid, intervals: bool = False) -> str:
+    """A table whose best figures are bold."""
+    header, *body = _texts(grid, intervals, bold="**{}**".format)
+    lines = [header, ["---"] * 2 + ["---:"] * len(grid.metrics), *body]
+    table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join([table, "", *grid.notes]) + "\n"
+
+
+def as_latex(grid: Grid, intervals: bool = False) -> str:
+    """The paper's layout, for the package booktabs."""
+    header, *body = _texts(grid, intervals, bold=r"\textbf{{{}}}".format, escape=_escape_latex)
+    lines = [r"\begin{tabular}{ll" + "c" * len(grid.metrics) + "}", r"\toprule", " & ".join(header) + r" \\"]
+    previous = None
+    for (condition, _, _), line in zip(grid.rows, body, strict=True):
+        if condition != previous:
+            lines.append(r"\midrule")
+        lines.append(" & ".join(["" if condition == previous else line[0], *line[1:]]) + r" \\")
+        previous = condition
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in grid.notes)]) + "\n"
+
+
+def as_csv(grid: Grid, intervals: bool = True) -> str:
+    """One line a condition, data set and metric, with all digits."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["condition", "data", "metric", grid.what, *(["low", "high"] if intervals else [])])
+    for condition, data, cells in grid.rows:
+        for metric, cell in zip(grid.metrics, cells, strict=True):
+            interval = [_exact(cell.low), _exact(cell.high)] if intervals else []
+            writer.writerow([condition, data, metric, _exact(cell.value), *interval])
+    return out.getvalue()
+
+
+FORMATS: dict[str, Callable[[Grid, bool], str]] = {
+    "text": as_text,
+    "markdown": as_markdown,
+    "latex": as_latex,
+    "csv": as_csv,
+}
+
+
+def _texts(
+    grid: Grid,
+    intervals: bool,
+    bold: Callable[[str], str] = str,
+    escape: Callable[[str], str] = str,
+) -> list[list[str]]:
+    """Header and rows as text."""
+
+    def shown(cell: Cell) -> str:
+        text = escape(_shown(cell, intervals))
+        return bold(text) if cell.best else text
+
+    header = ["Condition", "Data", *map(escape, grid.metrics)]
+    return [header] + [[escape(c), escape(d), *map(shown, cells)] for c, d, cells in grid.rows]
+
+
+def _shown(cell: Cell, intervals: bool) -> str:
+    if cell.value is None:
+        return "-"
+    text = f"{cell.value:.2f}{'*' if cell.constant else ''}"
+    if intervals and cell.low is not None and cell.high is not None:
+        text += f" [{cell.low:.2f}, {cell.high:.2f}]"
+    return text
+
+
+def _exact(value: float | None) -> str:
+    return "" if value is None else repr(value)
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Text to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    justified = (
+        [c.ljust(w) if at < 2 else c.rjust(w) for at, (c, w) in enumerate(zip(line, widths, strict=True))]
+        for line in lines
+    )
+    return "\n".join("  ".join(line).rstrip() for line in justified)
+
+
+def _escape_latex(text: str) -> str:
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    special |= {mark: f"\\{mark}" for mark in "&%$#_{}"} | {"α": r"$\alpha$", "∞": r"$\infty$"}
+    return "".join(special.get(mark, mark) for mark in text)

@@ -1,0 +1,20 @@
+"""Where models come from: one file a kind of zoo, found by the name a study's TOML file gives it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+ROOMS = {
+    "sklearn": ("tables", "TableZoo"),  # scikit-learn classifiers on a table
+    "timm": ("timm_models", "TimmZoo"),  # pretrained encoders with linear heads, as in the paper
+    "variants": ("variants", "VariantsZoo"),  # a few encoders at many depths, resolutions and poolings
+    "store": ("existing", "StoreZoo"),  # predictions in a store
+    "files": ("existing", "FilesZoo"),  # predictions in files
+}
+
+
+def zoo_class(kind: str) -> type:
+    """The class of a kind of zoo, imported when it is asked for."""
+    module, name = ROOMS[kind]
+    found: type = getattr(import_module(f"{__name__}.{module}"), name)
+    return found

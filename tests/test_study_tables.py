@@ -1,0 +1,293 @@
+import json
+import os
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+pytest.importorskip("pyarrow")
+
+from pandora_regret import pandora_regret
+from pandora_regret.inputs import InputError
+from pandora_regret.study.zoos.classifiers import Classifier, Part, all_classifiers
+from pandora_regret.study.zoos.tables import TableZoo
+from pandora_regret.work import run_all
+
+CHEAP = ["logistic C=0.01", "naive Bayes", "tree full", "neighbours 10", "SVM C=1"]
+REAL = {"uci_steel.csv": 7, "uci_dermatology.csv": 6, "uci_Cardio.csv": 10, "soybean.arff": 19}
+
+
+def values_of(zoo, name):
+    [outcome] = zoo.predict([name])
+    assert outcome.failure is None
+    return outcome.prediction.values
+
+
+def write(folder, text, name="table.csv"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def add_to_zoo(monkeypatch, *classifiers):
+    known = all_classifiers() | {classifier.name: classifier for classifier in classifiers}
+    monkeypatch.setattr("pandora_regret.study.zoos.tables.all_classifiers", lambda: known)
+
+
+@pytest.fixture
+def flowers(tmp_path):
+    """Two kinds told apart by a number and by a colour; some cells are missing."""
+    rng = np.random.default_rng(0)
+    rows = ["width,colour,kind"]
+    for i in range(60):
+        kind = i % 2
+        width = "?" if i % 11 == 0 else f"{rng.normal(3 * kind):.3f}"
+        colour = "" if i % 7 == 0 else ("red", "blue")[kind]
+        rows.append(f"{width},{colour},{('rose', 'iris')[kind]}")
+    return write(tmp_path, "\n".join(rows) + "\n")
+
+
+# The zoo
+
+
+def test_there_are_more_than_sixty_models_with_distinct_descriptions():
+    known = all_classifiers()
+    assert len(known) >= 60
+    assert len({json.dumps(model.to_dict(), sort_keys=True) for model in known.values()}) == len(known)
+
+
+def test_every_family_has_several_models():
+    families = [model.family for model in all_classifiers().values()]
+    for family in ("linear", "kernel", "trees", "forests", "boosting", "neighbours", "Bayes", "neural"):
+        assert families.count(family) >= 5
+
+
+def test_every_model_predicts_a_small_table_and_passes_the_door():
+    zoo = TableZoo(data="wine", folds=3, noise=0.5)
+    truth = zoo.target().truth
+    for outcome in zoo.predict(zoo.names()):
+        assert outcome.failure is None, outcome
+        assert 0 <= pandora_regret(truth, outcome.prediction.values) <= 1
+
+
+def test_models_are_chosen_by_name_and_pattern():
+    zoo = TableZoo(models=["tree*", "forest 100"])
+    assert set(zoo.names()) == {name for name in all_classifiers() if name.startswith("tree")} | {"forest 100"}
+    assert TableZoo(models="forest 1*").names() == TableZoo(models=["forest 1*"]).names()
+    with pytest.raises(InputError, match="'orchid', which no model is called"):
+        TableZoo(models=["orchid"]).names()
+
+
+def test_default_table_sets_models_apart_in_calibration_and_in_ranking():
+    zoo = TableZoo(max_rows=600)
+    truth = zoo.target().truth
+    found = [values_of(zoo, name) for name in CHEAP]
+    accuracies = [np.mean(values.argmax(1) == truth) for values in found]
+    overconfidence = [np.mean(values.max(1)) - right for values, right in zip(found, accuracies, strict=True)]
+    assert np.ptp(accuracies) > 0.1
+    assert min(overconfidence) < -0.1
+    assert max(overconfidence) > 0.1
+
+
+def test_temperature_changes_confidence_but_no_ranks():
+    zoo = TableZoo(data="iris", noise=1.0)
+    plain, sharp = (values_of(zoo, name) for name in ("neighbours 30", "neighbours 30 sharpened T=0.25"))
+    assert sharp.max(1).mean() > plain.max(1).mean() + 0.05
+    np.testing.assert_array_equal(np.argsort(plain, kind="stable"), np.argsort(sharp, kind="stable"))
+    expected = plain**4 / np.sum(plain**4, axis=1, keepdims=True)
+    np.testing.assert_allclose(sharp, expected, atol=1e-12)
+
+
+def test_decision_value_of_two_classes_becomes_that_of_the_second():
+    zoo = TableZoo(data="breast_cancer", folds=3)
+    values = values_of(zoo, "SVM C=1")
+    assert np.mean(values.argmax(1) == zoo.target().truth) > 0.9
+
+
+# Out of fold
+
+
+def test_labels_without_a_reason_cannot_be_known(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = [f"{x},{y},{label}" for x, y, label in zip(*rng.normal(size=(2, 300)), rng.integers(3, size=300))]  # noqa: B905
+    zoo = TableZoo(data=write(tmp_path, "\n".join(rows)))
+    values = values_of(zoo, "neighbours 1")
+    assert np.mean(values.argmax(1) == zoo.target().truth) < 0.5
+
+
+def test_a_row_is_prepared_and_forecast_without_the_others_of_its_fold(tmp_path):
+    """One absurd number moves the forecasts of the other folds' rows, never those of its own."""
+    rng = np.random.default_rng(2)
+    cells = rng.normal(size=(60, 2))
+    zoos = []
+    for name, first in (("plain.csv", cells[0, 0]), ("absurd.csv", 1e6)):
+        cells[0, 0] = first
+        text = "\n".join(f"{x},{y},{i % 2}" for i, (x, y) in enumerate(cells))
+        zoos.append(TableZoo(data=write(tmp_path, text, name), folds=3))
+    changed = np.any(values_of(zoos[0], "logistic C=1") != values_of(zoos[1], "logistic C=1"), axis=1)
+    assert np.sum(~changed) == 19  # its fold, but for itself
+    assert changed[0]
+
+
+def test_class_that_no_model_was_shown_has_probability_zero(tmp_path):
+    rows = [f"{i % 2 + i / 100},{'ab'[i % 2]}" for i in range(30)] + ["9.0,rare"]
+    zoo = TableZoo(data=write(tmp_path, "\n".join(rows)), folds=3)
+    assert zoo.target().classes == ("a", "b", "rare")
+    values = values_of(zoo, "naive Bayes")
+    assert values[30, 2] == 0
+    np.testing.assert_allclose(values.sum(axis=1), 1)
+    assert pandora_regret(zoo.target().truth, values, per_instance=True)[30] > 0
+
+
+# What is recorded
+
+
+def test_metadata_can_be_written_as_json_and_says_how_the_model_was_made():
+    zoo = TableZoo(data="iris", folds=3, seed=7)
+    [outcome] = zoo.predict(["SVM C=1 sigmoid"])
+    recorded = json.loads(json.dumps(outcome.prediction.metadata))
+    assert recorded["model"] == "SVM C=1 sigmoid"
+    assert recorded["family"] == "kernel"
+    assert recorded["parameters"]["estimator"] == {"class": "svm.SVC", "C": 1.0}
+    assert (recorded["seed"], recorded["folds"], recorded["forecast"]) == (7, 3, "predict_proba")
+    assert recorded["versions"].keys() == {"scikit-learn", "numpy"}
+    assert recorded["seconds"] > 0
+
+
+def test_every_description_can_be_written_as_json():
+    json.dumps([model.to_dict() for model in all_classifiers().values()])
+
+
+def test_warnings_of_a_model_become_notes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        [outcome] = TableZoo(data="iris").predict(["network 32 two epochs"])
+    [note] = outcome.prediction.metadata["notes"]
+    assert note.startswith("ConvergenceWarning: ")
+
+
+def test_model_that_raises_or_gives_nan_is_a_failure_and_the_next_one_goes_on(monkeypatch):
+    broken = Classifier("broken", "test", Part("svm.SVC", {"C": -1.0}))
+    hopeless = Classifier(
+        "hopeless", "test", Part("naive_bayes.GaussianNB", {"var_smoothing": 0.0}), temperature=0.0
+    )
+    add_to_zoo(monkeypatch, broken, hopeless)
+    first, second, third = TableZoo(data="iris").predict(["broken", "hopeless", "naive Bayes"])
+    assert first.prediction is None
+    assert "InvalidParameterError: The 'C' parameter" in first.failure
+    assert second.prediction is None
+    assert "nan" in second.failure
+    assert third.failure is None
+
+
+def test_about_names_settings_table_and_versions(flowers):
+    zoo = TableZoo(data=flowers, models=["naive Bayes"])
+    about = json.loads(json.dumps(zoo.about()))
+    assert about["settings"]["models"] == ["naive Bayes"]
+    assert (about["rows"], about["features"], len(about["sha256"])) == (60, 2, 64)
+    assert "scikit-learn" in about["versions"]
+
+
+# The same again
+
+
+def test_same_seed_gives_the_same_bits_in_another_process():
+    names = [
+        "forest 5",
+        "network 32 two epochs",
+        "gradient descent hinge",
+        "logistic C=1",
+        "histogram boosting 10",
+    ]
+    zoo = TableZoo(data="wine", folds=2, models=names, noise=0.5)
+    here = {name: values_of(zoo, name) for name in names}
+
+    def values(name):
+        [outcome] = zoo.predict([name])
+        return outcome.prediction.values
+
+    for name, elsewhere in run_all(values, names, jobs=2):
+        np.testing.assert_array_equal(here[name], elsewhere)
+
+
+def test_another_seed_gives_other_forecasts():
+    one, other = (values_of(TableZoo(data="iris", seed=seed), "forest 5") for seed in (1, 2))
+    assert np.any(one != other)
+
+
+def test_zoo_survives_pickling():
+    zoo = TableZoo(data="iris", models=["tree*"], without=[0], max_rows=90)
+    again = pickle.loads(pickle.dumps(zoo))
+    assert again == zoo
+    assert again.names() == zoo.names()
+    np.testing.assert_array_equal(values_of(again, "tree full"), values_of(zoo, "tree full"))
+
+
+def test_file_that_changes_is_read_again(tmp_path):
+    path = write(tmp_path, "1,a\n2,b\n3,a\n4,b\n")
+    zoo = TableZoo(data=path, folds=2)
+    assert len(zoo.target().truth) == 4
+    write(tmp_path, "1,a\n2,b\n3,a\n4,b\n5,b\n")
+    assert len(zoo.target().truth) == 5
+
+
+def test_batches_hold_every_name_once():
+    zoo = TableZoo()
+    assert [name for batch in zoo.batches(zoo.names()) for name in batch] == zoo.names()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"folds": 1}, "folds is 1"),
+        ({"max_rows": 3}, "max_rows is 3"),
+        ({"noise": -1.0}, "noise is -1"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_impossible_setting_is_refused(setting, message):
+    with pytest.raises(InputError, match=message):
+        TableZoo(**setting)
+
+
+# Tables as people have them
+
+
+def test_names_and_missing_values_are_features_like_others(flowers):
+    zoo = TableZoo(data=flowers, folds=3)
+    assert zoo.target().classes == ("iris", "rose")
+    for name in CHEAP:
+        assert np.mean(values_of(zoo, name).argmax(1) == zoo.target().truth) > 0.85
+
+
+def test_name_that_was_not_seen_while_fitting_is_no_failure(tmp_path):
+    rows = [f"{'only' + str(i) if i % 5 == 0 else 'xy'[i % 2]},{i % 2}" for i in range(40)]
+    assert values_of(TableZoo(data=write(tmp_path, "\n".join(rows))), "logistic C=0.01").shape == (40, 2)
+
+
+def test_column_without_any_value_is_no_failure(tmp_path):
+    rows = [f"?,{i % 2 + i / 50},{i % 2}" for i in range(40)]
+    zoo = TableZoo(data=write(tmp_path, "\n".join(rows)), noise=0.1)
+    assert values_of(zoo, "naive Bayes").shape == (40, 2)
+
+
+def test_label_with_a_value_for_every_row_is_no_class(tmp_path):
+    path = write(tmp_path, "\n".join(f"{i % 3},{i}" for i in range(20)))
+    with pytest.raises(InputError, match="folds is 5, but the most frequent class has 1 rows"):
+        list(TableZoo(data=path).predict(["naive Bayes"]))
+
+
+@pytest.mark.parametrize("file", REAL)
+def test_real_tables_are_read_and_predicted(file):
+    """PANDORA_DATA names a folder of real data; in its folder `tabular` are files of the UCI repository."""
+    path = Path(os.environ.get("PANDORA_DATA", "")) / "tabular" / file
+    if "PANDORA_DATA" not in os.environ or not path.is_file():
+        pytest.skip(f"no tabular/{file} in the folder that PANDORA_DATA names")
+    zoo = TableZoo(data=str(path), folds=3, max_rows=600)
+    truth, classes = zoo.target().truth, zoo.target().classes
+    assert len(classes) == REAL[file]
+    values = values_of(zoo, "logistic C=1")
+    assert np.mean(values.argmax(1) == truth) > 1.2 * np.bincount(truth).max() / len(truth)
