@@ -1,0 +1,29 @@
+"""Several models on the same instances: scores with intervals, paired differences, ranks, and who pays for what.
+
+    sample.py       the door: models and instances -> forecasts in one order, clusters, keys
+    prices.py       costs, and the scenarios beside them
+    measure.py      what is known of one model: a number an instance and metric, and the pair-cost matrix
+    inference.py    how sure that is: intervals and p-values from influences or replicates; Holm; the best
+    estimates.py    those influences, and those replicates
+    calibration.py  what forecasts predict the search will cost, against what it costs
+    result.py       Comparison: frozen, and its JSON (schema "pandora-comparison/1")
+    words.py        the same in sentences
+    assemble.py     numbers into a Comparison
+    build.py        compare: all of it in order
+
+The JSON, in short (null stands for what is undefined or infinite; classes in the order of ``data.classes``, models
+by rising expected cost)::
+
+    schema, library, data {rows, weight, classes, class_weights, clusters},
+    costs {currency, prior, typical, source}, interval {level, method, replicates, seed},
+    metrics [{key, title, better, unit}],
+    models [{name, scores {key: {value, low, high, note?}}, unavoidable, predicted_cost, calibration [...],
+             probability_best, rank, by_class [...], pair_costs (K x K), alphas, scenarios, decomposition}],
+    differences [{model, against, difference, low, high, p_value, p_holm, savings_per_1000, realised}],
+    ranks {key: [...]}, disagreements, largest_pairs, alphas, scenarios, headline, notes
+"""
+
+from pandora_regret.compare.build import compare
+from pandora_regret.compare.result import Comparison
+
+__all__ = ["Comparison", "compare"]

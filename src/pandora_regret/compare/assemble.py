@@ -1,0 +1,191 @@
+"""From numbers to a Comparison: estimates with intervals, differences, ranks, breakdowns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from pandora_regret._version import __version__
+from pandora_regret.compare import words
+from pandora_regret.compare.calibration import calibration_bins
+from pandora_regret.compare.inference import ROUNDING, Inference, holm, probability_best
+from pandora_regret.compare.measure import ALPHAS, COLUMN, METRICS, Measured
+from pandora_regret.compare.result import (
+    ClassResult,
+    Comparison,
+    Costs,
+    Data,
+    Difference,
+    Estimate,
+    IntervalMethod,
+    LargestPair,
+    ModelResult,
+    Scenario,
+)
+from pandora_regret.compare.sample import Sample
+from pandora_regret.inputs import FloatArray
+
+BOUNDS = {"tests": (1.0, np.inf), "accuracy": (0.0, 1.0), "macro_f1": (0.0, 1.0)}  # all others: not negative
+PAIRS_NAMED = 3  # a model
+
+
+class Study(NamedTuple):
+    """All models on one sample, the cheapest first."""
+
+    models: list[Measured]
+    sample: Sample
+    certainty: Inference
+    values: FloatArray  # (models, columns)
+    classes: tuple[str, ...]
+    interval: IntervalMethod
+    currency: str | None
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.classes)
+
+
+def comparison(study: Study, costs: Costs, scenarios: tuple[Scenario, ...]) -> Comparison:
+    """All that is said of the models."""
+    chances = probability_best(*_drawn_costs(study))
+    models = tuple(_model(study, at, chance) for at, chance in enumerate(chances))
+    differences, ranks = _differences(study), _ranks(study)
+    pairs = tuple(pair for model in models for pair in _largest_pairs(model, study))
+    clusters = len(study.sample.keys) if study.sample.clustered else None
+    return Comparison(
+        library=f"pandora-regret {__version__}",
+        data=_data(study, clusters),
+        costs=costs,
+        interval=study.interval,
+        metrics=METRICS,
+        models=models,
+        differences=differences,
+        ranks=ranks,
+        disagreements=words.disagreements(models, ranks, costs.currency),
+        largest_pairs=pairs,
+        alphas=tuple(alpha if alpha < np.inf else "inf" for alpha in ALPHAS),
+        scenarios=scenarios,
+        headline=words.headline(models, differences, ranks, pairs, study.interval.level, costs.currency),
+        notes=words.notes(models, clusters),
+    )
+
+
+def _drawn_costs(study: Study) -> tuple[FloatArray | None, int]:
+    column = COLUMN["expected_cost"]
+    return study.certainty.draws(study.values[:, column], lambda table: table[:, :, column]), len(study.models)
+
+
+def _data(study: Study, clusters: int | None) -> Data:
+    weights = study.sample.by_class(study.sample.truth, 1.0, study.n_classes)
+    return Data(
+        len(study.sample.truth), float(study.sample.weights.sum()), study.classes, _floats(weights), clusters
+    )
+
+
+def _model(study: Study, at: int, chance: float | None) -> ModelResult:
+    model, sample = study.models[at], study.sample
+    observed, predicted = model.of("expected_cost"), model.of("predicted_cost")
+    costs = study.values[:, COLUMN["expected_cost"]]
+    return ModelResult(
+        name=model.name,
+        scores={metric.key: _score(study, at, metric.key) for metric in METRICS},
+        unavoidable=model.unavoidable,
+        predicted_cost=_score(study, at, "predicted_cost"),
+        calibration=calibration_bins(predicted, observed, sample, study.interval.level),
+        probability_best=chance,
+        rank=1 + int((costs < costs[at] * (1 - ROUNDING)).sum()),
+        by_class=_by_class(model, study),
+        pair_costs=tuple(_floats(row) for row in model.pairs),
+        alphas=tuple(alpha if np.isfinite(alpha) else None for alpha in model.alphas),
+        scenarios=model.scenarios,
+    )
+
+
+def _score(study: Study, at: int, key: str) -> Estimate:
+    """A metric with its interval, which ends where the metric does."""
+    if key == "excess_burden":
+        return _score(study, at, "pandora_regret").mapped(lambda regret: (study.n_classes - 1) * regret)
+    column = COLUMN[key]
+    value = float(study.values[at, column])
+    if not np.isfinite(value):
+        return Estimate(None, None, None, _why_infinite(study.models[at].of(key)))
+    low, high = study.certainty.interval(value, lambda table: table[:, at, column])
+    least, most = BOUNDS.get(key, (min(0.0, value), np.inf))
+    return Estimate(value, low, high).mapped(lambda limit: min(max(limit, least), most))
+
+
+def _why_infinite(values: FloatArray) -> str:
+    return f"infinite: {int(np.isinf(values).sum())} of {len(values)} true classes were given probability 0"
+
+
+def _by_class(model: Measured, study: Study) -> tuple[ClassResult, ...]:
+    sample, keys = study.sample, ("pandora_regret", "expected_cost", "realised_cost", "tests", "accuracy")
+    weight = sample.by_class(sample.truth, 1.0, study.n_classes)
+    totals = [sample.by_class(sample.truth, model.of(key), study.n_classes) for key in keys]
+    return tuple(
+        ClassResult(
+            label, float(weight[k]), *(float(total[k] / weight[k]) if weight[k] else None for total in totals)
+        )
+        for k, label in enumerate(study.classes)
+    )
+
+
+def _differences(study: Study) -> tuple[Difference, ...]:
+    """Between all pairs, the cheaper first."""
+    found = [_difference(study, a, b) for a, b in combinations(range(len(study.models)), 2)]
+    adjusted = holm([each.p_value for each in found])
+    return tuple(replace(each, p_holm=p) for each, p in zip(found, adjusted, strict=True))
+
+
+def _difference(study: Study, a: int, b: int) -> Difference:
+    column = COLUMN["expected_cost"]
+    scale = float(study.values[[a, b], column].max())
+    gap, realised = (_gap(study, a, b, key) for key in ("expected_cost", "realised_cost"))
+    difference = gap.value or 0.0
+    p_value = study.certainty.p_value(difference, lambda table: table[:, a, column] - table[:, b, column], scale)
+    saved = 1000 * max(-difference, 0.0)
+    first, second = study.models[a].name, study.models[b].name
+    return Difference(first, second, difference, gap.low, gap.high, p_value, None, saved, realised)
+
+
+def _gap(study: Study, a: int, b: int, key: str) -> Estimate:
+    """What the first model costs more than the second on the same instances; rounding is no difference."""
+    ours, theirs = study.values[[a, b], COLUMN[key]].tolist()
+    limits = study.certainty.interval(
+        ours - theirs, lambda table: table[:, a, COLUMN[key]] - table[:, b, COLUMN[key]]
+    )
+    rounding = ROUNDING * max(ours, theirs)
+    return Estimate(ours - theirs, *limits).mapped(lambda part: part if abs(part) > rounding else 0.0)
+
+
+def _ranks(study: Study) -> dict[str, tuple[float, ...]]:
+    """Each model's place by each metric; equal models share the mean of their places, infinite ones the last."""
+    ranks = {}
+    for metric in METRICS:
+        key = "pandora_regret" if metric.key == "excess_burden" else metric.key
+        values = study.values[:, COLUMN[key]] * (1 if metric.better == "lower" else -1)
+        same = np.isclose(values[:, None], values, rtol=ROUNDING, atol=0)
+        ahead = (values < values[:, None]) & ~same
+        ranks[metric.key] = _floats(1 + ahead.sum(axis=1) + (same.sum(axis=1) - 1) / 2)
+    return ranks
+
+
+def _largest_pairs(model: ModelResult, study: Study) -> list[LargestPair]:
+    costs = np.array(model.pair_costs)
+    largest = np.argsort(-costs, axis=None, kind="stable")[:PAIRS_NAMED]
+    at = (divmod(int(place), study.n_classes) for place in largest)
+    return [_pair(model, study, i, j) for i, j in at if costs[i, j] > 0]
+
+
+def _pair(model: ModelResult, study: Study, i: int, j: int) -> LargestPair:
+    truth, tested, cost = study.classes[i], study.classes[j], model.pair_costs[i][j]
+    sentence = words.pair_sentence(truth, tested, cost, model.cost, study.currency)
+    return LargestPair(model.name, truth, tested, cost, cost / model.cost, sentence)
+
+
+def _floats(values: FloatArray) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)

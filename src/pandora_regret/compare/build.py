@@ -1,0 +1,140 @@
+"""compare: the door, the measurements, how sure they are, and what it all says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.compare.assemble import Study, comparison
+from pandora_regret.compare.estimates import analytic, bootstrapped, f1_counts, macro_f1
+from pandora_regret.compare.inference import Inference
+from pandora_regret.compare.measure import MEANS, Measured, measure
+from pandora_regret.compare.prices import as_tuple, read_scenarios, read_typical
+from pandora_regret.compare.result import Comparison, Costs, IntervalMethod
+from pandora_regret.compare.sample import Sample, read_models, read_sample
+from pandora_regret.inputs import InputError, InputTypeError, Labels, Table, read_count
+from pandora_regret.inputs.numbers import read_number
+from pandora_regret.priors import Prior
+from pandora_regret.scores import priced
+
+
+def compare(
+    y_true: Labels,
+    models: Mapping[str, Table],
+    *,
+    prior: Prior | None = None,
+    costs: Any = None,
+    typical_costs: Any = None,
+    currency: str | None = None,
+    source: str | None = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    groups: Any = None,
+    ids: Any = None,
+    bootstrap: int = 0,
+    level: float = 0.95,
+    seed: int = 0,
+    scenarios: Any = None,
+) -> Comparison:
+    """Several models on the same instances: what each one's search costs, how sure that is, and what it saves.
+
+    Parameters
+    ----------
+    y_true
+        True classes, shape (N,).
+    models
+        Forecasts by name, each (N, K): arrays, or frames whose columns are matched by name.
+    prior, costs, typical_costs
+        What tests cost, as in `expected_search_cost`.
+    currency
+        A code such as "USD", or a symbol.
+    source
+        Where the costs come from, in words.
+    groups
+        What rows belong together, shape (N,), as a patient's images do. Errors are then summed within groups
+        (the sandwich estimator), and the bootstrap draws whole groups.
+    ids
+        The rows' names, shape (N,), each once: with them the bootstrap does not depend on the rows' order.
+    bootstrap
+        Replicates; 0 for intervals by linearisation, from Student's t with one degree of freedom less than there
+        are instances, or groups.
+    level
+        Of the intervals.
+    seed
+        Of the bootstrap, or else of the 20,000 normal draws behind the probability of being best.
+    scenarios
+        Other typical costs by name, under which all models are priced too.
+
+    Other parameters as in `pandora_regret`.
+
+    Notes
+    -----
+    The number of tests is the truth's place in the order of the search at the mean costs, and the realised cost
+    is what that search pays; ties go by class number. P-values are of paired differences in expected cost,
+    adjusted by Holm's method for all pairs. Some twenty numbers an instance and model are held in memory.
+
+    Examples
+    --------
+    >>> sharp, vague = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]], [[0.4, 0.3, 0.3], [0.3, 0.4, 0.3]]
+    >>> result = compare([0, 1], {"vague": vague, "sharp": sharp}, typical_costs=[90, 60, 30], currency="USD")
+    >>> [model.name for model in result.models], round(result.best.cost, 2)
+    (['sharp', 'vague'], 76.47)
+    >>> result.headline[0]
+    'Deploy sharp: its search costs $76.50 a case (95 % interval $0 to $275), the least of 2 models.'
+    """
+    interval = _read_interval(level, bootstrap, seed)
+    forecasts = read_models(y_true, models, labels, sample_weight, logits)
+    prior, one = priced(next(iter(forecasts.values())), prior, costs, typical_costs)
+    typical = read_typical(one, prior, typical_costs)
+    other_costs = read_scenarios(scenarios, typical, prior, one)
+    sample = read_sample(one, ids, groups)
+    measured = []
+    for name, forecast in forecasts.items():
+        under = [forecast.with_costs(base).rows(sample.which) for _, base in other_costs]
+        measured.append(measure(name, forecast.with_costs(one.costs).rows(sample.which), prior, under))
+    classes = tuple(str(label) for label in one.labels)
+    study = _study(measured, sample, classes, interval, _read_text(currency, "currency"))
+    money = Costs(study.currency, repr(prior), as_tuple(typical), _read_text(source, "source"))
+    return comparison(study, money, tuple(scenario for scenario, _ in other_costs))
+
+
+def _read_interval(level: Any, bootstrap: Any, seed: Any) -> IntervalMethod:
+    share, replicates = read_number(level, "level"), read_count(bootstrap, "bootstrap", least=0)
+    if not 0 < share < 1:
+        raise InputError(f"level is {share:g}: it must lie between 0 and 1, as 0.95 does.")
+    if 0 < replicates < (least := int(np.ceil(2 / (1 - share)))):
+        raise InputError(
+            f"bootstrap is {replicates}: that is too few for an interval of {100 * share:g} %, ask for {least} at "
+            "least, better 1000, or for 0."
+        )
+    method = "bootstrap" if replicates else "analytic"
+    return IntervalMethod(share, method, replicates, read_count(seed, "seed", least=0))
+
+
+def _read_text(value: Any, name: str) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InputTypeError(f"{name} must be text, or None, got {value!r:.80}.")
+    return value
+
+
+def _study(
+    measured: list[Measured],
+    sample: Sample,
+    classes: tuple[str, ...],
+    interval: IntervalMethod,
+    currency: str | None,
+) -> Study:
+    order = sorted(measured, key=lambda model: sample.mean(model.of("expected_cost")))
+    values = np.array([[*(sample.mean(model.of(key)) for key in MEANS), np.nan] for model in order])
+    k = len(classes)
+    values[:, -1] = [macro_f1(*f1_counts(model.predicted, sample, k)) for model in order]
+    certainty: Inference
+    if interval.replicates:
+        certainty = bootstrapped(order, sample, k, interval.level, interval.replicates, interval.seed)
+    else:
+        certainty = analytic(order, sample, k, interval.level, interval.seed)
+    return Study(order, sample, certainty, values, classes, interval, currency)

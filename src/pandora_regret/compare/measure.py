@@ -1,0 +1,139 @@
+"""What is known of one model: a number an instance and metric, the pair-cost matrix, other alphas, other costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pandora_regret.compare.result import Metric
+from pandora_regret.entropy import _expectation
+from pandora_regret.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses, wasted_pairs
+from pandora_regret.kernels.reference import BROKEN_BY_INDEX, log_odds, of_class, probabilities, unavoidable_costs
+from pandora_regret.priors import Prior
+from pandora_regret.scores import mean_or_rows
+from pandora_regret.tally import Mean, Tally
+
+ALPHAS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, float("inf"))
+
+METRICS = (
+    Metric("pandora_regret", "Pandora's Regret", "lower", "score"),
+    Metric("excess_burden", "Excess search burden", "lower", "share"),
+    Metric("expected_cost", "Expected search cost", "lower", "money"),
+    Metric("realised_cost", "Realised cost", "lower", "money"),
+    Metric("tests", "Number of tests", "lower", "tests"),
+    Metric("log_loss", "Log loss", "lower", "score"),
+    Metric("brier", "Brier score", "lower", "score"),
+    Metric("accuracy", "Accuracy", "higher", "share"),
+    Metric("macro_f1", "Macro-F1", "higher", "share"),
+)
+MEANS = (  # what is a mean over instances, in the order of the columns
+    "pandora_regret",
+    "expected_cost",
+    "realised_cost",
+    "tests",
+    "log_loss",
+    "brier",
+    "accuracy",
+    "predicted_cost",
+)
+COLUMN = {key: at for at, key in enumerate((*MEANS, "macro_f1"))}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One model on the sample."""
+
+    name: str
+    rows: FloatArray  # (N, len(MEANS))
+    predicted: IntArray  # (N,) the likeliest class; ties go to the lower column number
+    unavoidable: float  # the mean cost of testing the truth itself
+    pairs: FloatArray  # (K, K)
+    alphas: tuple[float, ...]
+    scenarios: tuple[float, ...]
+
+    def of(self, key: str) -> FloatArray:
+        """One number an instance, (N,)."""
+        return np.asarray(self.rows[:, COLUMN[key]])
+
+
+def measure(name: str, forecast: Forecast, prior: Prior, scenarios: Sequence[Forecast]) -> Measured:
+    """All about one priced forecast; `scenarios` are the same forecast under other costs."""
+    costs, unavoidable, pairs = _spending(forecast, prior)
+    columns = [
+        _losses(forecast, 1.0, per_instance=True),
+        costs,
+        *_with_known_costs(forecast, prior),
+        *_by_probability(forecast),
+        _predicted_costs(forecast, prior),
+    ]
+    return Measured(
+        name,
+        np.stack(columns, axis=1),
+        np.concatenate([block.values.argmax(axis=1) for block in forecast.blocks()]),
+        unavoidable,
+        pairs,
+        tuple(float(_losses(forecast, alpha, per_instance=False)) for alpha in ALPHAS),
+        tuple(float(mean_or_rows(search_costs(scenario, prior), False)) for scenario in scenarios),
+    )
+
+
+def _losses(forecast: Forecast, alpha: float, per_instance: bool) -> float | FloatArray:
+    """``S_alpha``, which knows no costs."""
+    totals = mean_or_rows(total_losses(forecast.with_costs(None), alpha), per_instance)
+    return totals / (3 * (forecast.n_classes - 1))
+
+
+def _spending(forecast: Forecast, prior: Prior) -> tuple[FloatArray, float, FloatArray]:
+    """Expected cost of each instance, the mean part of it that nothing can save, and who pays for which test."""
+    tally, unavoidable, parts = Tally(forecast.n_classes), Mean(), []
+    for rows, wasted, classes, sums in wasted_pairs(forecast, prior):
+        own = unavoidable_costs(rows, prior)
+        unavoidable.add(own, rows.weights)
+        tally.add_costs(own + wasted, classes, sums, rows.weights)
+        parts.append(own + wasted)
+    return np.concatenate(parts), unavoidable.mean, tally.pair_costs
+
+
+def _with_known_costs(forecast: Forecast, prior: Prior) -> tuple[FloatArray, FloatArray]:
+    """What the search at the mean costs pays, and how many tests it makes: the truth's place in its order."""
+    unit = prior.mean
+    if isinstance(unit, np.ndarray):  # one mean for all classes changes no order, several do
+        forecast, unit = forecast.with_costs(unit if forecast.costs is None else forecast.costs * unit), 1.0
+    spent = mean_or_rows(realised_costs(forecast, BROKEN_BY_INDEX), per_instance=True)
+    return unit * np.asarray(spent), np.concatenate([_place_of_truth(block) for block in forecast.blocks()])
+
+
+def _place_of_truth(block: Forecast) -> FloatArray:
+    odds, lower_number = log_odds(block), np.arange(block.n_classes) < block.truth[:, None]
+    return np.asarray(1.0 + np.where(odds == 0, lower_number, odds < 0).sum(axis=1))
+
+
+def _by_probability(forecast: Forecast) -> FloatArray:
+    """Log loss, Brier score and whether the likeliest class is right, (3, N)."""
+    return np.concatenate([_by_probability_of(block) for block in forecast.blocks()], axis=1)
+
+
+def _by_probability_of(block: Forecast) -> FloatArray:
+    p, truth = probabilities(block), block.truth[:, None]
+    off = p.copy()
+    np.put_along_axis(off, truth, of_class(p, block.truth) - 1, axis=1)
+    right = block.values.argmax(axis=1) == block.truth
+    return np.stack([_log_losses(block), (off**2).sum(axis=1), right])
+
+
+def _log_losses(block: Forecast) -> FloatArray:
+    """``-ln p_i``; from logits without their softmax, which may underflow."""
+    ours = of_class(block.values, block.truth)[:, 0]
+    if block.logits:
+        largest = block.values.max(axis=1)
+        return np.asarray(np.log(np.exp(block.values - largest[:, None]).sum(axis=1)) + (largest - ours))
+    with np.errstate(divide="ignore"):
+        return np.asarray(0.0 - np.log(ours))
+
+
+def _predicted_costs(forecast: Forecast, prior: Prior) -> FloatArray:
+    """What each forecast expects its own search to cost."""
+    return np.concatenate([_expectation(block, probabilities(block), prior) for block in forecast.blocks()])

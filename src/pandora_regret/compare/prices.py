@@ -1,0 +1,52 @@
+"""The costs a comparison is made under, and the scenarios beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pandora_regret.compare.result import Scenario
+from pandora_regret.inputs import FloatArray, Forecast, InputError, InputTypeError, read_costs
+from pandora_regret.priors import Prior
+
+STATED, ALIKE = "stated costs", "all tests cost the same"
+
+
+def read_typical(forecast: Forecast, prior: Prior, typical_costs: Any) -> FloatArray:
+    """What tests cost on average, (K,) or (N, K); the very numbers that were given, where they were."""
+    if typical_costs is not None:
+        return read_costs(typical_costs, forecast, "typical_costs")
+    base = np.ones(forecast.n_classes) if forecast.costs is None else forecast.costs
+    return base * prior.mean
+
+
+def read_scenarios(
+    given: Any, typical: FloatArray, prior: Prior, forecast: Forecast
+) -> list[tuple[Scenario, FloatArray]]:
+    """Costs and their base costs: as stated (if they are), the same for all tests, and the user's own."""
+    stated = forecast.costs is not None or isinstance(prior.mean, np.ndarray)
+    costs = {STATED: typical} if stated else {}
+    costs[ALIKE] = np.full(forecast.n_classes, typical.mean())
+    for name, listed in _pairs(given):
+        if str(name) in costs:
+            raise InputError(f"scenarios has {str(name)!r} twice, or it is one that is always there: rename it.")
+        costs[str(name)] = read_costs(listed, forecast, f"scenario {str(name)!r}")
+    return [(Scenario(name, as_tuple(table)), table / prior.mean) for name, table in costs.items()]
+
+
+def as_tuple(costs: FloatArray) -> tuple[float, ...] | None:
+    """One cost a class; None where every instance has its own."""
+    return tuple(float(cost) for cost in costs) if costs.ndim == 1 else None
+
+
+def _pairs(given: Any) -> list[tuple[Any, Any]]:
+    if given is None:
+        return []
+    try:
+        return [(name, costs) for name, costs in (given.items() if isinstance(given, Mapping) else given)]
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            f"scenarios must map names to typical costs, {{'dear biopsy': [200, 50, 50]}}, got {given!r:.200}."
+        ) from None

@@ -1,0 +1,132 @@
+"""The door of a comparison: models and instances become forecasts whose rows agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.inputs import (
+    FloatArray,
+    Forecast,
+    InputError,
+    InputTypeError,
+    IntArray,
+    Labels,
+    read_forecast,
+)
+from pandora_regret.inputs.tables import is_frame
+from pandora_regret.resample import Keys, keys_of
+from pandora_regret.tally import Mean
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The instances that all models are compared on: those of positive weight, in the order of their keys.
+
+    So a permutation of the rows, with their ids, changes not a single bit; and a cluster's rows stand together.
+    """
+
+    which: slice | IntArray  # of the rows that were handed in
+    truth: IntArray  # (N,)
+    weights: FloatArray  # (N,)
+    starts: IntArray  # (G,) where each cluster begins; every row is one of its own unless groups were given
+    keys: Keys  # (G,) what the bootstrap tells clusters apart by
+    clustered: bool
+
+    def mean(self, values: FloatArray) -> float:
+        """The weighted mean."""
+        return Mean.of(values, self.weights).mean
+
+    def within_clusters(self, table: FloatArray) -> FloatArray:
+        """The sums of a table's rows over each cluster."""
+        return np.add.reduceat(table, self.starts, axis=0) if self.clustered else table
+
+    def by_class(self, classes: IntArray, values: FloatArray | float, n_classes: int) -> FloatArray:
+        """The weighted sums of values over the rows of each class, (K,)."""
+        return np.asarray(np.bincount(classes, self.weights * values, n_classes), dtype=np.float64)
+
+    @property
+    def cluster_of(self) -> IntArray:
+        """The number of each row's cluster, (N,)."""
+        sizes = np.diff(self.starts, append=len(self.truth))
+        return np.repeat(np.arange(len(self.starts)), sizes)
+
+
+def read_models(
+    y_true: Labels, models: Any, labels: Any, sample_weight: ArrayLike | None, logits: bool
+) -> dict[str, Forecast]:
+    """Every model's forecasts, their columns in the same order; an error names the model."""
+    _check_models(models, labels)
+    forecasts: dict[str, Forecast] = {}
+    for name, table in models.items():
+        try:
+            forecast = read_forecast(y_true, table, labels=labels, sample_weight=sample_weight, logits=logits)
+            forecasts[str(name)] = forecast.check()
+        except (InputError, InputTypeError) as error:
+            raise type(error)(f"model {str(name)!r}: {error}") from None
+        if labels is None and is_frame(table):
+            labels = forecast.labels  # the first frame's columns; those that follow are matched by name
+    _check_same_classes(forecasts)
+    return forecasts
+
+
+def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
+    """Which rows there are, and which of them belong together."""
+    n = len(forecast)
+    row_keys = np.arange(n, dtype=np.uint64) if ids is None else _read_keys(ids, "ids", n)
+    keys = row_keys if groups is None else _read_keys(groups, "groups", n)
+    if ids is not None:
+        _check_each_once(row_keys, ids)
+    order = np.lexsort((row_keys, keys))
+    if forecast.weights is not None:
+        order = order[forecast.weights[order] > 0]
+    which = slice(None) if np.array_equal(order, np.arange(n)) else order
+    weights = np.ones(len(order)) if forecast.weights is None else forecast.weights[which]
+    distinct, starts = np.unique(keys[which], return_index=True)
+    return Sample(which, forecast.truth[which], weights, starts, distinct, groups is not None)
+
+
+def _check_models(models: Any, labels: Any) -> None:
+    if not isinstance(models, Mapping):
+        raise InputTypeError(
+            f"models must map names to forecasts, {{'resnet': y_proba, ...}}, got a {type(models).__name__}."
+        )
+    if not models:
+        raise InputError("models is empty: pass at least one, {'name': y_proba}.")
+    names = [str(name) for name in models]
+    if len(set(names)) < len(names):
+        raise InputError(f"models has the names {names}, two of which read the same: give each its own name.")
+    if labels is None and len({is_frame(table) for table in models.values()}) == 2:
+        raise InputError("models holds both frames and arrays: say the arrays' column order with labels=[...].")
+
+
+def _check_same_classes(forecasts: dict[str, Forecast]) -> None:
+    (first, one), *others = forecasts.items()
+    for name, other in others:
+        if other.n_classes != one.n_classes:
+            raise InputError(
+                f"model {name!r} has {other.n_classes} classes but model {first!r} has {one.n_classes}: "
+                "compare models of the same classes."
+            )
+
+
+def _read_keys(values: Any, name: str, n_rows: int) -> Keys:
+    keys = keys_of(values, name)
+    if len(keys) != n_rows:
+        raise InputError(f"{name} has {len(keys)} entries but there are {n_rows} instances: pass one an instance.")
+    return keys
+
+
+def _check_each_once(keys: Keys, ids: Any) -> None:
+    _, first = np.unique(keys, return_index=True)
+    if len(first) < len(keys):
+        row = int(np.setdiff1d(np.arange(len(keys)), first)[0])
+        twice = np.asarray(ids).tolist()[row]
+        raise InputError(
+            f"ids row {row} is {twice!r}, which occurred before: give each row its own id, "
+            "and say with groups which rows belong together."
+        )

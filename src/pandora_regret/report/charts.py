@@ -1,0 +1,184 @@
+"""The geometry of the page's charts: where things go. The templates draw them as SVG.
+
+Distances along a responsive axis are percentages, so that text keeps its size on a phone; the others are pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, isfinite, log10
+from textwrap import wrap
+from typing import Any
+
+Facts = Mapping[str, Any]
+
+ALIKE = 1e-9  # values that differ by less, relatively, differ by rounding
+HUES = 8  # colours that colour-blind readers can tell apart; further models are grey
+HEAT_STEPS = 9
+
+BUMP_ROW, BUMP_TOP, BUMP_GUTTER, BUMP_COLUMN = 26, 56, 216, 88
+TITLE_LINE, TITLE_LETTERS = 14, 13
+PLOT_SIDE, PLOT_LEFT, PLOT_BOTTOM, PLOT_MARGIN = 300, 68, 46, 14
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A linear axis with round ticks.
+
+    Examples
+    --------
+    >>> axis = Axis.around([1.0, 9.0])
+    >>> axis.ticks, axis.percent(5.0)
+    ((2.0, 4.0, 6.0, 8.0), 50.0)
+    """
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+
+    @classmethod
+    def around(cls, values: Iterable[float | None], padding: float = 0.05) -> Axis:
+        """An axis a little wider than the values; undefined ones are left out."""
+        known = [value for value in values if value is not None and isfinite(value)] or [0.0, 1.0]
+        low, high = min(known), max(known)
+        largest = max(abs(low), abs(high))
+        room = padding * (high - low) if high - low > ALIKE * largest else 0.5 * largest or 1.0
+        return cls(low - room, high + room, round_ticks(low - room, high + room))
+
+    def percent(self, value: float) -> float:
+        """Where a value lies between the ends, 0 to 100."""
+        return round(100 * (value - self.low) / (self.high - self.low), 3)
+
+
+def round_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:
+    """At most so many multiples of 1, 2 or 5 times a power of ten, between low and high.
+
+    Examples
+    --------
+    >>> round_ticks(0.0, 1.0)
+    (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+    """
+    unit = 10.0 ** floor(log10((high - low) / most))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if (high - low) / (unit * factor) <= most)
+    return tuple(float(f"{k * step:.12g}") for k in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1))
+
+
+def interval_plot(models: Sequence[Facts], key: str) -> dict[str, Any]:
+    """One line a model: a score, and its interval."""
+    scores = [model["scores"][key] for model in models]
+    axis = Axis.around(score[end] for score in scores for end in ("low", "value", "high"))
+    rows = [_placed(axis, model["name"], score) for model, score in zip(models, scores, strict=True)]
+    return {"ticks": [{"value": tick, "x": axis.percent(tick)} for tick in axis.ticks], "rows": rows}
+
+
+def _placed(axis: Axis, name: str, score: Facts) -> dict[str, Any]:
+    places = {end: None if score[end] is None else axis.percent(score[end]) for end in ("low", "value", "high")}
+    return {"name": name, "score": score, "x": places}
+
+
+def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) -> dict[str, Any]:
+    """Ranks of every model by every metric: one column a metric, one line a model."""
+    columns = [ranks[metric["key"]] for metric in metrics]
+    first, last = _places(columns[0]), _places(columns[-1])
+    return {
+        "width": 2 * BUMP_GUTTER + BUMP_COLUMN * (len(metrics) - 1),
+        "height": BUMP_TOP + BUMP_ROW * len(models),
+        "columns": [_heading(k, metric["title"]) for k, metric in enumerate(metrics)],
+        "lines": [
+            {
+                "name": model["name"],
+                "points": (points := _points(columns, i)),
+                "path": _smooth(points),
+                "left": _row(first[i]),
+                "right": _row(last[i]),
+            }
+            for i, model in enumerate(models)
+        ],
+        "left": BUMP_GUTTER - 14,
+        "right": BUMP_GUTTER + BUMP_COLUMN * (len(metrics) - 1) + 14,
+    }
+
+
+def _heading(k: int, title: str) -> dict[str, Any]:
+    lines = wrap(title, TITLE_LETTERS)[:3]
+    return {"x": _column(k), "y": BUMP_TOP - 16 - TITLE_LINE * (len(lines) - 1), "lines": lines}
+
+
+def _points(columns: Sequence[Sequence[float | None]], i: int) -> list[tuple[float, float]]:
+    return [(_column(k), _row(rank)) for k, column in enumerate(columns) if (rank := column[i]) is not None]
+
+
+def _column(k: int) -> float:
+    return BUMP_GUTTER + BUMP_COLUMN * k
+
+
+def _row(rank: float) -> float:
+    return round(BUMP_TOP + BUMP_ROW * (rank - 0.5), 2)
+
+
+def _places(ranks: Sequence[float | None]) -> list[int]:
+    """1, 2, 3, ... so that names of tied models do not lie on each other; unranked ones come last."""
+    order = sorted(range(len(ranks)), key=lambda i: (ranks[i] is None, ranks[i] or 0.0, i))
+    places = [0] * len(ranks)
+    for place, i in enumerate(order, start=1):
+        places[i] = place
+    return places
+
+
+def _smooth(points: Sequence[tuple[float, float]]) -> str:
+    """A path that leaves and reaches every point level."""
+    if not points:
+        return ""
+    path, (x, y) = f"M{points[0][0]} {points[0][1]}", points[0]
+    for next_x, next_y in points[1:]:
+        middle = (x + next_x) / 2
+        path += f"C{middle} {y} {middle} {next_y} {next_x} {next_y}"
+        x, y = next_x, next_y
+    return path
+
+
+def calibration_plot(bins: Sequence[Facts]) -> dict[str, Any]:
+    """What forecasts said the search would cost, across, against what it cost, upwards, on equal axes."""
+    axis = Axis.around(bin_[key] for bin_ in bins for key in ("predicted", "observed", "low", "high"))
+    heaviest = max((bin_["weight"] for bin_ in bins), default=1.0) or 1.0
+    return {
+        "width": PLOT_LEFT + PLOT_SIDE + PLOT_MARGIN,
+        "height": PLOT_MARGIN + PLOT_SIDE + PLOT_BOTTOM,
+        "left": PLOT_LEFT,
+        "right": PLOT_LEFT + PLOT_SIDE,
+        "top": PLOT_MARGIN,
+        "bottom": PLOT_MARGIN + PLOT_SIDE,
+        "ticks": [{"value": tick, "x": _across(axis, tick), "y": _up(axis, tick)} for tick in axis.ticks],
+        "points": [_point(axis, bin_, heaviest) for bin_ in bins if bin_["observed"] is not None],
+    }
+
+
+def _point(axis: Axis, bin_: Facts, heaviest: float) -> dict[str, float]:
+    low, high = (bin_["observed"] if bin_[end] is None else bin_[end] for end in ("low", "high"))
+    return {
+        "x": _across(axis, bin_["predicted"]),
+        "y": _up(axis, bin_["observed"]),
+        "low": _up(axis, low),
+        "high": _up(axis, high),
+        "radius": round(3 + 3 * (bin_["weight"] / heaviest) ** 0.5, 2),
+    }
+
+
+def _across(axis: Axis, value: float) -> float:
+    return round(PLOT_LEFT + PLOT_SIDE * axis.percent(value) / 100, 2)
+
+
+def _up(axis: Axis, value: float) -> float:
+    return round(PLOT_MARGIN + PLOT_SIDE * (1 - axis.percent(value) / 100), 2)
+
+
+def heat_step(value: float | None, largest: float) -> int:
+    """The shade of a heat map's cell, 0 (nothing) to `HEAT_STEPS` (the largest).
+
+    Examples
+    --------
+    >>> [heat_step(value, 9.0) for value in (0.0, 0.01, 4.5, 9.0)]
+    [0, 1, 5, 9]
+    """
+    return ceil(HEAT_STEPS * value / largest) if value and largest > 0 else 0

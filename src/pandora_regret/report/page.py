@@ -1,0 +1,159 @@
+"""From a comparison to one HTML file: read what it holds, fill the templates, write the file whole."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pandora_regret.atomic import write_atomically
+from pandora_regret.compare import Comparison
+from pandora_regret.inputs import InputTypeError
+from pandora_regret.optional import needs
+from pandora_regret.report.charts import HUES, bump_chart, calibration_plot, interval_plot
+from pandora_regret.report.formats import Formats, alpha_name, count, one_way, shortened, typed
+from pandora_regret.report.tables import MOST_CLASSES, at_start, largest_pair, ranking, what_if, wrong_tests
+
+TITLE = "Models compared by search cost"
+STYLES = ("page.css", "tables.css", "charts.css", "print.css")
+SCRIPTS = ("sorting.js", "choices.js", "ranking.js", "what_if.js", "start.js")
+
+
+def write_report(comparison: Any, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+    """Write a comparison as one self-contained HTML file: no network, readable without JavaScript.
+
+    Parameters
+    ----------
+    comparison
+        What `compare` returns, or the dictionary of its `to_dict`, schema "pandora-comparison/1".
+    path
+        The file to write; one that is there is replaced.
+    title
+        The page's heading.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from pandora_regret.compare import compare
+    >>> comparison = compare([0, 1], {"sharp": [[0.8, 0.2], [0.1, 0.9]], "vague": [[0.6, 0.4], [0.5, 0.5]]})
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(comparison, f"{folder}/report.html", title="Two models").name
+    'report.html'
+    """
+    page = render_report(comparison, title=title)
+    # A file name that is not UTF-8 may have become a model's name; such bytes must not cost the whole page.
+    return write_atomically(path, lambda file: file.write(page.encode("utf-8", errors="replace")))
+
+
+def render_report(comparison: Any, *, title: str | None = None) -> str:
+    """The page as text; parameters as in `write_report`.
+
+    Examples
+    --------
+    >>> from pandora_regret.compare import compare
+    >>> "<title>One model</title>" in render_report(compare([0], {"one": [[0.8, 0.2]]}), title="One model")
+    True
+    """
+    facts = _read_comparison(comparison)
+    formats = Formats.of(facts)
+    style, script = _joined(STYLES), _joined(SCRIPTS)
+    page: str = (
+        _environment(needs("jinja2", extra="report"))
+        .get_template("page.html.j2")
+        .render(
+            facts,
+            title=TITLE if title is None else title,
+            formats=formats,
+            style=style,
+            script=script,
+            policy=_policy(style, script),
+            download=_for_download(facts),
+            **_views(facts),
+        )
+    )
+    return page
+
+
+def _read_comparison(comparison: Any) -> dict[str, Any]:
+    if isinstance(comparison, dict):
+        comparison = Comparison.from_dict(comparison)
+    if not isinstance(comparison, Comparison):
+        raise InputTypeError(
+            f"comparison is {type(comparison).__name__}: pass what compare() returns, or its to_dict()."
+        )
+    return comparison.to_dict()
+
+
+def _views(facts: dict[str, Any]) -> dict[str, Any]:
+    """What the templates show that the comparison does not say in so many words."""
+    models, data, costs = facts["models"], facts["data"], facts["costs"]
+    start = at_start(facts["alphas"]) if facts["alphas"] else 0
+    return {
+        "intervals": interval_plot(models, "expected_cost"),
+        "bumps": bump_chart(models, facts["metrics"], facts["ranks"]),
+        "alpha_start": start,
+        "by_alpha": ranking([model["alphas"][start] for model in models]) if facts["alphas"] else [],
+        "by_scenario": ranking([model["scenarios"][0] for model in models]) if facts["scenarios"] else [],
+        "panels": list(_panels(facts)),
+        "question": what_if(data["class_weights"], costs["typical"]),
+    }
+
+
+def _panels(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Each model in detail."""
+    largest = largest_pair(facts["models"])
+    for model in facts["models"]:
+        yield {
+            "model": model,
+            "calibration": calibration_plot(model["calibration"]),
+            "wrong_tests": wrong_tests(model["pair_costs"], facts["data"]["classes"], largest),
+            "sentences": [pair["sentence"] for pair in facts["largest_pairs"] if pair["model"] == model["name"]],
+        }
+
+
+def _for_download(facts: dict[str, Any]) -> dict[str, Any]:
+    """All numbers of the page; matrices too large for the page are too large for its data."""
+    if len(facts["data"]["classes"]) <= MOST_CLASSES:
+        return facts
+    return facts | {"models": [model | {"pair_costs": []} for model in facts["models"]]}
+
+
+@cache
+def _environment(jinja2: Any) -> Any:
+    """The templates, compiled once; every text they are given is escaped."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("pandora_regret.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    environment.filters |= {each.__name__: each for each in (alpha_name, count, one_way, shortened, typed)}
+    environment.globals["hue"] = lambda index: index if index < HUES else "rest"
+    return environment
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    assets = files("pandora_regret.report") / "assets"
+    return "\n".join((assets / name).read_text(encoding="utf-8") for name in names)
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing runs and nothing is loaded but the page's own style and script, known by their hashes."""
+    own = f"style-src {_hash(style)}; script-src {_hash(script)}; img-src data:"
+    return f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,141 @@
+"""A real Chromium without a window, started once; skipped where there is none, unless this is CI."""
+
+import json
+import os
+import shutil
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+CHROMIUM, DRIVER = ("chromium", "chromium-browser", "google-chrome"), "chromedriver"
+FLAGS = (
+    "headless",
+    "no-sandbox",
+    "disable-gpu",
+    "disable-dev-shm-usage",
+    "hide-scrollbars",
+    "no-first-run",
+    "disable-background-networking",
+    "disable-component-update",
+    "disable-sync",
+)
+
+
+class Browser:
+    """A page in Chromium, and what Chromium has to say about it."""
+
+    def __init__(self, driver):
+        self.driver = driver
+
+    def open(self, path, *, width=1280, scheme="light", media="", scripts=True):
+        self.do("Emulation.setScriptExecutionDisabled", value=not scripts)
+        self.resize(width)
+        colours = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.do("Emulation.setEmulatedMedia", media=media, features=colours)
+        self.driver.get_log("browser"), self.driver.get_log("performance")
+        self.driver.get(path.as_uri())
+
+    def resize(self, width):
+        phone = width < 600
+        self.do("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=phone)
+
+    def do(self, command, **arguments):
+        return self.driver.execute_cdp_cmd(command, arguments)
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def find(self, css):
+        return self.driver.find_element("css selector", css)
+
+    def all(self, css):
+        return self.driver.find_elements("css selector", css)
+
+    def texts(self, css):
+        return self.run("return [...document.querySelectorAll(arguments[0])].map(e => e.textContent.trim())", css)
+
+    def values(self, css):
+        """Exact numbers; nan for undefined ones."""
+        found = self.run("return [...document.querySelectorAll(arguments[0])].map(e => e.dataset.value)", css)
+        return [float(value or "nan") for value in found]
+
+    def shown(self, css):
+        """Which of the elements take up room on the page."""
+        return self.run("return [...document.querySelectorAll(arguments[0])].map(e => e.checkVisibility())", css)
+
+    def complaints(self):
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requested(self):
+        messages = (json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance"))
+        return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+
+
+def give_up(reason):
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def downloads(tmp_path_factory):
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory, downloads):
+    try:
+        from selenium import webdriver
+    except ImportError:
+        give_up("selenium is not installed")
+    chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    driver = shutil.which(DRIVER)
+    if not (chromium and driver):
+        give_up("Chromium and chromedriver are not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+    started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield Browser(started)
+    started.quit()
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory):
+    """Six classifiers of handwritten digits, two of them sure enough to have an infinite log loss."""
+    pytest.importorskip("jinja2")
+    from sklearn.datasets import load_digits
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.dummy import DummyClassifier
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    from pandora_regret.compare import compare
+    from pandora_regret.report import write_report
+
+    images, digits = load_digits(return_X_y=True)
+    images = images + np.random.default_rng(0).normal(scale=6.0, size=images.shape)
+    models = {
+        "Linear discriminant": LinearDiscriminantAnalysis(),
+        "Naive Bayes": GaussianNB(),
+        "Neighbours": KNeighborsClassifier(),
+        "Tree": DecisionTreeClassifier(max_depth=6, random_state=0),
+        "Stump": DecisionTreeClassifier(max_depth=2, random_state=0),
+        "Frequencies": DummyClassifier(),
+    }
+    forecasts = {name: m.fit(images[::2], digits[::2]).predict_proba(images[1::2]) for name, m in models.items()}
+    prices = [12.0, 45.0, 20.0, 30.0, 18.0, 25.0, 60.0, 15.0, 40.0, 22.0]
+    found = compare(
+        digits[1::2],
+        forecasts,
+        typical_costs=prices,
+        currency="USD",
+        scenarios={"a dear six": [300.0 if k == 6 else price for k, price in enumerate(prices)]},
+    )
+    path = write_report(found, tmp_path_factory.mktemp("report") / "report.html", title="Handwritten digits")
+    return SimpleNamespace(path=path, comparison=found, prices=prices)

@@ -1,0 +1,349 @@
+"""The HTML page as text: whole, exact, self-contained, and inert whatever the names. tests/browser looks at it."""
+
+import json
+import re
+from base64 import b64encode
+from dataclasses import replace
+from functools import cache
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from pandora_regret import InputError, InputTypeError, expected_search_cost, pair_costs, search_cost, search_order
+from pandora_regret.compare import Comparison, compare
+from pandora_regret.compare.result import Estimate
+from pandora_regret.optional import MissingLibraryError
+from pandora_regret.report import render_report, write_report
+from pandora_regret.report.charts import Axis, bump_chart, round_ticks
+from pandora_regret.report.formats import Formats
+from pandora_regret.report.tables import MOST_CLASSES, rounded_shares, what_if
+
+pytest.importorskip("jinja2")
+
+NASTY = ["<script>alert(1)</script>", "</script><b>", "\"quotes' & \u2028 ends", "名前 \u202eabc", "long" * 100]
+
+
+def forecasts(rng, n_classes=4):
+    truth = rng.integers(n_classes, size=80)
+    scores = rng.normal(size=(80, n_classes)) + 2.0 * np.eye(n_classes)[truth]
+    return truth, np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+
+
+def compared(n_models=3, n_classes=4, names=None, labels=None, **options):
+    truth, first = forecasts(np.random.default_rng(0), n_classes=n_classes)
+    names = names or [f"model {i}" for i in range(n_models)]
+    models = {name: first ** (1 / (1 + i)) for i, name in enumerate(names)}
+    models = {name: p / p.sum(axis=1, keepdims=True) for name, p in models.items()}
+    truth = truth if labels is None else np.array(labels, dtype=object)[truth]
+    return compare(truth, models, labels=labels, **options)
+
+
+class Page(HTMLParser):
+    """Elements with their attributes and text, in order."""
+
+    VOID = frozenset({"meta", "link", "input", "br"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self._open = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        element = {"tag": tag, "text": "", "inside": [e["attributes"].get("id") for e in self._open]}
+        element["attributes"] = dict(attributes)
+        self.elements.append(element)
+        if tag not in self.VOID:
+            self._open.append(element)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        self._open.pop()
+
+    def handle_endtag(self, tag):
+        assert self._open.pop()["tag"] == tag
+
+    def handle_data(self, data):
+        for element in self._open:
+            element["text"] += data
+
+    def all(self, tag, inside=None, **attributes):
+        return [
+            e
+            for e in self.elements
+            if e["tag"] == tag
+            and (inside is None or inside in e["inside"])
+            and all(e["attributes"].get(key.rstrip("_")) == value for key, value in attributes.items())
+        ]
+
+    def numbers(self, inside):
+        cells = self.all("td", inside=inside)
+        return [float(e["attributes"]["data-value"] or "nan") for e in cells if "data-value" in e["attributes"]]
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    prices = {"typical_costs": [10.0, 40.0, 20.0, 5.0], "currency": "USD"}
+    return compared(4, **prices, scenarios={"dear": [100.0, 40.0, 20.0, 5.0]})
+
+
+@pytest.fixture(scope="module")
+def page(comparison):
+    return Page(render_report(comparison))
+
+
+def test_every_score_of_every_model_is_in_the_page_exactly(comparison, page):
+    expected = [
+        [model.rank, *(score.value for score in model.scores.values()), model.probability_best]
+        for model in comparison.models
+    ]
+    assert page.numbers("model-table") == np.ravel(expected).tolist()
+    limits = page.all("small", inside="model-table", class_="range")
+    assert float(limits[0]["attributes"]["data-low"]) == comparison.best.scores["pandora_regret"].low
+    assert float(limits[0]["attributes"]["data-high"]) == comparison.best.scores["pandora_regret"].high
+
+
+def test_matrices_of_wrong_tests_hold_the_library_s_pair_costs():
+    truth, proba = forecasts(np.random.default_rng(1))
+    costs = [10.0, 40.0, 20.0, 5.0]
+    page = Page(render_report(compare(truth, {"one": proba}, typical_costs=costs)))
+    spent = pair_costs(truth, proba, typical_costs=costs)
+    assert page.numbers("heat-0") == pytest.approx(spent[~np.eye(4, dtype=bool)].tolist(), rel=1e-12)
+    total = sum(page.numbers("heat-0")) + np.array(costs)[truth].mean()
+    assert total == pytest.approx(expected_search_cost(truth, proba, typical_costs=costs), rel=1e-12)
+
+
+def test_tables_behind_slider_scenarios_and_ranks_hold_the_comparison(comparison, page):
+    assert page.numbers("alpha-grid") == [value for model in comparison.models for value in model.alphas]
+    assert page.numbers("scenario-grid") == [value for model in comparison.models for value in model.scenarios]
+    ranks = [places[i] for i in range(4) for places in comparison.ranks.values()]
+    assert page.numbers("rank-table") == ranks
+    assert page.numbers("calibration-0")[0] == comparison.best.calibration[0].predicted
+
+
+def test_differences_are_shown_as_savings(comparison, page):
+    against_best = [gap for gap in comparison.differences if gap.model == comparison.best.name]
+    saved = [x for gap in against_best for x in (-gap.difference, gap.savings_per_1000, gap.p_holm)]
+    assert page.numbers("against-best") == saved
+
+
+def test_the_comparison_can_be_read_back_out_of_the_page(comparison, page):
+    (island,) = page.all("script", type="application/json")
+    assert Comparison.from_dict(json.loads(island["text"])) == comparison
+
+
+def test_sentences_of_the_comparison_are_in_the_page(comparison, page):
+    (body,) = page.all("body")
+    for sentence in (*comparison.headline, *comparison.disagreements, *comparison.notes):
+        assert sentence in body["text"]
+
+
+def test_all_content_stands_there_without_the_script(comparison, page):
+    panels = [e for e in page.all("article") if e["attributes"]["class"] == "panel"]
+    assert len(panels) == len(comparison.models)
+    assert not [e for e in page.elements if "hidden" in e["attributes"]]
+    assert all("open" in e["attributes"] for e in page.all("details"))
+
+
+def test_nothing_is_loaded_and_only_the_page_s_own_script_may_run(page):
+    (policy,) = [e for e in page.all("meta") if e["attributes"].get("http-equiv") == "Content-Security-Policy"]
+    (style,), (script,) = page.all("style"), page.all("script", type="module")
+    for text in (style["text"], script["text"]):
+        assert b64encode(sha256(text.encode()).digest()).decode() in policy["attributes"]["content"]
+    assert "default-src 'none'" in policy["attributes"]["content"]
+    links = [e["attributes"].get(key) for e in page.elements for key in ("src", "href") if key in e["attributes"]]
+    assert all(link.startswith(("#", "data:")) for link in links)
+    assert not re.search(r"url\(|@import|https?:", style["text"] + script["text"])
+    assert not [e for e in page.elements if "style" in e["attributes"]]  # the policy would not let it through
+
+
+def test_links_labels_and_descriptions_point_at_something_once(page):
+    ids = [e["attributes"]["id"] for e in page.elements if "id" in e["attributes"]]
+    assert len(ids) == len(set(ids))
+    for element in page.elements:
+        named = element["attributes"]
+        pointers = " ".join(named.get(key, "") for key in ("aria-labelledby", "aria-describedby", "for", "list"))
+        targets = [*pointers.split(), *re.findall(r"^#(.+)", named.get("href", ""))]
+        assert set(targets) <= set(ids), element
+
+
+def test_tables_have_captions_and_charts_have_words(page):
+    assert len(page.all("caption")) == len(page.all("table"))
+    for chart in page.all("svg"):
+        hidden = chart["attributes"].get("aria-hidden") == "true"
+        assert hidden or (chart["attributes"]["role"] == "img" and chart["attributes"]["aria-labelledby"])
+
+
+@cache
+def tags_of_a_plain_page():
+    return [e["tag"] for e in Page(render_report(compared(names=list("abc"), labels=list("wxyz")))).elements]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.text(min_size=1, max_size=30), min_size=4, max_size=4, unique=True))
+@example(NASTY[:4])
+@example(NASTY[1:])
+@example(["{{ 7 * 7 }}", "{% raw %}", "--><!--", "]]>"])
+@example(["\x00", "\ud800", " ", "a\r\nb"])
+def test_names_are_text_wherever_they_stand(names):
+    page = Page(render_report(compared(names=names[:3], labels=names)))
+    assert [e["tag"] for e in page.elements] == tags_of_a_plain_page()
+    (island,) = page.all("script", type="application/json")
+    assert {model["name"] for model in json.loads(island["text"])["models"]} == set(names[:3])
+    assert {e["text"] for e in page.all("bdi", inside="model-table")} == set(names[:3])
+    assert "\u2028" not in island["text"]
+    assert "<" not in island["text"]
+
+
+def test_a_name_cannot_turn_the_sentences_it_stands_in():
+    (headline,) = Page(render_report(compared(names=["a\u202eb", "c"]))).all("p", class_="verdict")
+    assert headline["text"].startswith("Deploy ab: ")
+
+
+def test_a_name_that_is_no_unicode_does_not_cost_the_page(tmp_path):
+    path = write_report(compared(names=["caf\udce9", "b"]), tmp_path / "page.html")
+    assert "caf?" in path.read_text(encoding="utf-8")
+
+
+def test_a_dictionary_makes_the_same_page_as_its_comparison(comparison, tmp_path):
+    path = write_report(
+        json.loads(json.dumps(comparison.to_dict())), tmp_path / "page.html", title="Skin <lesions>"
+    )
+    text = path.read_bytes().decode()
+    assert text == render_report(comparison, title="Skin <lesions>")
+    assert "<title>Skin &lt;lesions&gt;</title>" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "says"),
+    [
+        ({"schema": "pandora-comparison/9"}, InputError, "pandora-comparison/9"),
+        ({}, InputError, "schema None"),
+        ([1, 2], InputTypeError, "comparison is list: pass what compare\\(\\) returns"),
+    ],
+)
+def test_what_is_no_comparison_is_said(given, error, says, tmp_path):
+    with pytest.raises(error, match=says):
+        write_report(given, tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_jinja2_one_line_says_what_to_install(comparison, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
+    with pytest.raises(MissingLibraryError, match=r"pip install 'pandora-regret\[report\]'"):
+        write_report(comparison, tmp_path / "page.html")
+
+
+def test_twenty_models_of_ten_classes_stay_under_three_megabytes(tmp_path):
+    big = compared(20, 10, labels=[f"a class of some length, number {k}" for k in range(10)], currency="USD")
+    assert write_report(big, tmp_path / "page.html").stat().st_size < 3e6
+
+
+def test_of_many_classes_the_costliest_are_shown_and_the_rest_is_counted():
+    many = compared(2, MOST_CLASSES + 6)
+    page = Page(render_report(many))
+    shown = page.numbers("heat-0")
+    assert len(shown) == MOST_CLASSES * (MOST_CLASSES - 1)
+    share = sum(shown) / np.sum(many.best.pair_costs)
+    (panel,) = page.all("article", id="panel-0")
+    assert f"hold {100 * share:.1f} % of it; 6 are left out" in panel["text"]
+    (island,) = page.all("script", type="application/json")
+    assert not Page(render_report(json.loads(island["text"]))).all("table", id="heat-0")
+    assert share > (MOST_CLASSES / (MOST_CLASSES + 6)) ** 2  # more than as many classes drawn at random would hold
+
+
+def test_one_model_alone_makes_a_page_without_comparisons():
+    page = Page(render_report(compared(1)))
+    assert not page.all("section", id="metrics") + page.all("select")
+    assert page.numbers("heat-0")
+
+
+def test_undefined_numbers_are_dashes():
+    truth, proba = forecasts(np.random.default_rng(2))
+    certain = np.eye(4)[(truth + (np.arange(len(truth)) % 5 == 0)) % 4]
+    page = Page(render_report(compare(truth, {"certain": certain, "doubtful": proba})))
+    undefined = [e for e in page.all("td", inside="model-table") if e["attributes"].get("data-value") == ""]
+    assert [e["text"].strip() for e in undefined] == ["–"]  # the log loss
+    assert page.all("td", inside="alpha-grid", data_value=None)
+
+
+def test_a_decomposition_is_told_in_money(comparison):
+    best = comparison.best
+    terms = {
+        "miscalibration": Estimate(1.25, 0.5, 2.0),
+        "discrimination": Estimate(30.0, 28.0, 32.0),
+        "uncertainty": Estimate(best.cost + 28.75, 40.0, 60.0),
+    }
+    with_terms = replace(comparison, models=(replace(best, decomposition=terms), *comparison.models[1:]))
+    (panel,) = Page(render_report(with_terms)).all("article", id="panel-0")
+    assert f"$1.25 of the ${best.cost:.2f} would go away by recalibrating" in panel["text"]
+    assert "Decomposition" in render_report(with_terms)
+    assert "would go away" not in render_report(comparison)
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=2, max_size=8).filter(any),
+    st.lists(st.sampled_from([1.0, 2.0, 3.5, 10.0]), min_size=8, max_size=8),
+)
+def test_the_what_if_box_opens_with_the_library_s_answer(weights, costs):
+    costs = costs[: len(weights)]
+    box = what_if(weights, costs)
+    p = np.array([entry["probability"] for entry in box["forecast"]])
+    assert p.sum() == pytest.approx(1.0, abs=1e-12)
+    assert [step["class"] for step in box["steps"]] == search_order(p, costs).tolist()
+    every = np.arange(len(p))
+    paid = search_cost(every, np.tile(p, (len(p), 1)), costs, per_instance=True)
+    assert {step["class"]: step["spent"] for step in box["steps"]} == pytest.approx(dict(enumerate(paid)))
+    assert box["expected"] == pytest.approx(float(p @ paid))
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60))
+def test_rounded_shares_are_near_and_sum_to_one(weights):
+    shares = rounded_shares(weights)
+    exact = np.array(weights) / sum(weights) if sum(weights) else np.full(len(weights), 1 / len(weights))
+    assert round(shares.sum() * 1e6) == 1e6
+    assert np.abs(shares - exact).max() <= 0.001
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-12, 1e9))
+def test_ticks_are_few_round_and_on_the_axis(low, width):
+    axis = Axis.around([low, low + width])
+    assert len(axis.ticks) <= 7
+    assert all(-1e-6 <= axis.percent(tick) <= 100 + 1e-6 for tick in axis.ticks)
+    assert len(round_ticks(0.0, width)) >= 2
+    assert Axis.around([low, None]).percent(low) == 50.0
+
+
+def test_names_of_tied_models_do_not_lie_on_each_other():
+    models, metrics = [{"name": name} for name in "abc"], [{"key": "cost", "title": "Cost"}]
+    chart = bump_chart(models, metrics, {"cost": [1.5, 1.5, None]})
+    assert len({line["left"] for line in chart["lines"]}) == 3
+    assert chart["lines"][0]["points"] == chart["lines"][1]["points"]
+    assert chart["lines"][2]["path"] == ""
+
+
+@pytest.mark.parametrize(
+    ("currency", "largest", "text"),
+    [
+        ("USD", 180.0, "$1,234.50"),
+        ("usd", 2e6, "$1,234"),
+        ("CHF", 180.0, "1,234.50 CHF"),
+        (None, 180.0, "1,234.5"),
+        (None, 0.05, "1,234.50000"),
+    ],
+)
+def test_money_has_its_currency_and_enough_digits(currency, largest, text):
+    assert Formats(currency, largest).money(1234.5) == text
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(comparison, tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write_report(comparison, path)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["page.html"]
