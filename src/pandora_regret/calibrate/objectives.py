@@ -1,0 +1,164 @@
+"""What a calibration map is fitted for: log loss, or the search cost under a prior, with closed-form derivatives.
+
+Both are stated here in plain NumPy; `loops.py` holds the compiled twins of the common cases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from pandora_regret.calibrate.rows import Rows
+from pandora_regret.calibrate.shares import share, share_curvature, share_slope
+from pandora_regret.inputs import FloatArray, Forecast, read_choice, read_raw_prior, read_typical_costs
+from pandora_regret.kernels.engine import LARGEST_ALPHA
+from pandora_regret.priors import Beta, Prior, Uniform
+
+OBJECTIVES = {"search": "the expected search cost", "log_loss": "the logarithmic score"}
+
+
+class Along(NamedTuple):
+    """A mean loss at one inverse temperature, and its first and second derivative there."""
+
+    loss: float
+    slope: float
+    curvature: float
+
+
+class Objective(Protocol):
+    """A mean loss of forecasts."""
+
+    @property
+    def convex(self) -> bool:
+        """Convex in the scores, so that one start is enough."""
+
+    @property
+    def stepped(self) -> bool:
+        """Flat between jumps, so that slopes lead nowhere."""
+
+    def along(self, rows: Rows, inverse_temperature: float) -> Along:
+        """The loss of ``scores / T`` and its derivatives in 1 / T."""
+
+    def gradient(self, rows: Rows, scores: FloatArray) -> tuple[float, FloatArray]:
+        """The loss of other scores of the same instances, and its derivative in each of them, (K, N)."""
+
+
+@dataclass(frozen=True)
+class LogLoss:
+    """``-ln p_i``, convex in the scores."""
+
+    convex = True
+    stepped = False
+
+    def along(self, rows: Rows, inverse_temperature: float) -> Along:
+        """The variance of the scores under the forecast is the curvature."""
+        if rows.many:
+            from pandora_regret.calibrate import compiled
+
+            return Along(*compiled.log_loss_along(rows, inverse_temperature))
+        gaps = rows.scores - rows.of_truth(rows.scores)
+        highest = gaps.max(axis=0)
+        odds = np.exp(inverse_temperature * (gaps - highest))
+        total = odds.sum(axis=0)
+        mean = (odds * gaps).sum(axis=0) / total
+        spread = (odds * (gaps - mean) ** 2).sum(axis=0) / total
+        return Along(*(rows.mean(term) for term in (np.log(total) + inverse_temperature * highest, mean, spread)))
+
+    def gradient(self, rows: Rows, scores: FloatArray) -> tuple[float, FloatArray]:
+        """``p - 1(truth)``."""
+        if rows.many:
+            from pandora_regret.calibrate import compiled
+
+            return compiled.log_loss_gradient(rows, scores)
+        gaps = scores - scores.max(axis=0)
+        slopes = np.exp(gaps)
+        total = slopes.sum(axis=0)
+        slopes /= total
+        slopes[rows.truth, np.arange(len(rows))] -= 1
+        return rows.mean(np.log(total) - rows.of_truth(gaps)), slopes * (rows.weights / rows.weights.sum())
+
+
+@dataclass(frozen=True)
+class SearchCost:
+    """What is wasted on wrong tests, ``sum_j C_j L(r_ij)``, counted in tests of average cost.
+
+    In the Beta family L_alpha / 3 stands for the share, so that alpha = 0 has a value too.
+    """
+
+    prior: Prior
+
+    @property
+    def convex(self) -> bool:
+        """Only the logarithmic limit is."""
+        return isinstance(self.prior, Beta) and self.prior.alpha == 0
+
+    @property
+    def stepped(self) -> bool:
+        """Costs known exactly, or a sample of them: the loss jumps where the order of tests changes."""
+        return not np.any(share_slope(self.prior, np.linspace(-2, 2, 9), 0, 1))
+
+    def along(self, rows: Rows, inverse_temperature: float) -> Along:
+        """Every odds ``ln r_ij`` moves in proportion to the gap of the scores."""
+        if (alpha := self._compiled_alpha(rows)) is not None:
+            from pandora_regret.calibrate import compiled
+
+            return Along(*compiled.beta_along(rows, inverse_temperature, alpha, self._unit(rows)))
+        gaps = rows.of_truth(rows.scores) - rows.scores
+        odds, price = inverse_temperature * gaps + _cost_gaps(rows), self._prices(rows)
+        i, j = rows.truth[None, :], np.arange(rows.n_classes)[:, None]
+        loss, slope, curvature = (shape(self.prior, odds, i, j) for shape in (share, share_slope, share_curvature))
+        loss[rows.truth, np.arange(len(rows))] = 0.0  # its own slopes vanish with the gap
+        terms = (loss, slope * gaps, curvature * gaps**2)
+        return Along(*(rows.mean((price * term).sum(axis=0)) for term in terms))
+
+    def gradient(self, rows: Rows, scores: FloatArray) -> tuple[float, FloatArray]:
+        """``C_j L'(r_ij)`` for the truth, minus that for j."""
+        if (alpha := self._compiled_alpha(rows)) is not None:
+            from pandora_regret.calibrate import compiled
+
+            return compiled.beta_gradient(rows, scores, alpha, self._unit(rows))
+        odds, price = rows.of_truth(scores) - scores + _cost_gaps(rows), self._prices(rows)
+        i, j = rows.truth[None, :], np.arange(rows.n_classes)[:, None]
+        loss, slopes = price * share(self.prior, odds, i, j), -price * share_slope(self.prior, odds, i, j)
+        own = rows.truth, np.arange(len(rows))
+        loss[own] = slopes[own] = 0.0
+        slopes[own] = -slopes.sum(axis=0)
+        return rows.mean(loss.sum(axis=0)), slopes * (rows.weights / rows.weights.sum())
+
+    def _compiled_alpha(self, rows: Rows) -> float | None:
+        """An alpha that the compiled loops do to the last digits, if rows are many, with one cost a class."""
+        if not (isinstance(self.prior, Beta) and rows.many and rows.costs.shape[1] == 1):
+            return None
+        return self.prior.alpha if self.prior.alpha <= LARGEST_ALPHA else None
+
+    def _mean_costs(self, rows: Rows) -> FloatArray:
+        """``C_k E[u_k]``, (K, 1) or (K, N), up to a factor."""
+        mean = np.ones(1) if isinstance(self.prior, Beta) else np.atleast_1d(self.prior.mean)
+        return np.asarray(rows.costs * mean[:, None])
+
+    def _unit(self, rows: Rows) -> float:
+        return float(self._mean_costs(rows).mean())
+
+    def _prices(self, rows: Rows) -> FloatArray:
+        """The mean cost of each test, in tests of average cost."""
+        return self._mean_costs(rows) / self._unit(rows)
+
+
+def _cost_gaps(rows: Rows) -> FloatArray:
+    """``ln(C_j / C_i)`` of the truth i of each instance against every class j."""
+    return np.log(rows.costs) - np.log(rows.of_truth(rows.costs))
+
+
+def read_objective(
+    objective: Any, prior: Any, costs: Any, typical_costs: Any, forecast: Forecast
+) -> tuple[Objective, Forecast]:
+    """The loss to minimise, and the forecasts with base costs."""
+    if read_choice(objective, "objective", OBJECTIVES) == "log_loss":
+        return LogLoss(), forecast
+    if isinstance(prior, Beta) and prior.alpha == 0:
+        mean: Prior = Uniform()  # E[u] is 0 there, but any mean will do: only ratios of costs count
+    else:
+        prior = mean = read_raw_prior(prior, forecast, default=Uniform())
+    return SearchCost(prior), forecast.with_costs(read_typical_costs(costs, typical_costs, mean, forecast))

@@ -1,0 +1,105 @@
+"""Classes that have become more or less common: new class frequencies, found without labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pandora_regret.calibrate.reading import ReadsForecasts
+from pandora_regret.inputs import FloatArray, Forecast, read_count, read_positive, read_probabilities
+from pandora_regret.inputs.tables import by_name
+from pandora_regret.kernels.reference import probabilities
+
+
+class PriorShift(ReadsForecasts):
+    """Forecasts made where classes had some frequencies, adjusted to where they have others.
+
+    `fit` counts the labels of the data that the classifier was trained on, or of data like it. `adapt` looks at
+    forecasts of the new population, without labels, and finds the class frequencies under which they are most
+    likely (EM, Saerens and others, 2002). `predict_proba` multiplies each forecast by the ratio of frequencies,
+    new over old, and normalises; before `adapt`, and without `target_prior`, it changes nothing.
+
+    Adapting trusts the classifier: what p(features | class) says must be the same in both populations, and
+    forecasts must be calibrated in the old one. A class that never occurs in `fit` has no old frequency: its
+    forecasts keep their proportion. A row to which the new frequencies give no possible class is left as it is.
+
+    Parameters
+    ----------
+    target_prior
+        The new class frequencies where they are known: (K,), or named by class.
+    tolerance, max_rounds
+        EM stops when no frequency moves by more than the tolerance, or after so many rounds.
+    logits, labels
+        As in `TemperatureScaling`.
+
+    Attributes
+    ----------
+    source_prior_, target_prior_
+        Old and new class frequencies, (K,).
+    rounds_
+        Rounds of EM.
+
+    Examples
+    --------
+    >>> shift = PriorShift(target_prior=[0.1, 0.9]).fit([[0.5, 0.5]] * 2, [0, 1])
+    >>> shift.predict_proba([[0.5, 0.5]])
+    array([[0.1, 0.9]])
+    """
+
+    def __init__(
+        self,
+        *,
+        target_prior: Any = None,
+        tolerance: float = 1e-8,
+        max_rounds: int = 1000,
+        logits: bool = False,
+        labels: Any = None,
+    ) -> None:
+        self.target_prior = target_prior
+        self.tolerance = tolerance
+        self.max_rounds = max_rounds
+        self.logits = logits
+        self.labels = labels
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PriorShift:
+        """Count the classes y, (N,), of data like the training data; X are its forecasts, (N, K)."""
+        forecast = self._labelled(X, y, sample_weight).check()
+        counts = np.bincount(forecast.truth, forecast.weights, forecast.n_classes)
+        self.source_prior_ = counts / counts.sum()
+        self.target_prior_, self.rounds_ = self._known_target(), 0
+        return self
+
+    def adapt(self, X: Any, sample_weight: Any = None) -> PriorShift:
+        """Find the class frequencies of a population from forecasts of it, (N, K), without labels."""
+        forecast = self._unlabelled(X, sample_weight)
+        table, limit = _table(forecast), read_count(self.max_rounds, "max_rounds")
+        self.target_prior_, self.rounds_ = self.source_prior_, 0
+        moved, tolerance = np.inf, read_positive(self.tolerance, "tolerance")
+        while moved > tolerance and self.rounds_ < limit:
+            prior = np.average(self._adjusted(table), axis=0, weights=forecast.weights)
+            moved = float(np.abs(prior - self.target_prior_).max())
+            self.target_prior_, self.rounds_ = prior, self.rounds_ + 1
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Forecasts adjusted to the new class frequencies, (N, K)."""
+        return self._adjusted(_table(self._unlabelled(X)))
+
+    def _adjusted(self, table: FloatArray) -> FloatArray:
+        known = self.source_prior_ > 0
+        ratio = np.divide(self.target_prior_, self.source_prior_, out=np.ones(len(known)), where=known)
+        adjusted = table * ratio
+        total = adjusted.sum(axis=1, keepdims=True)
+        return np.asarray(np.where(total > 0, adjusted / np.where(total > 0, total, 1.0), table))
+
+    def _known_target(self) -> FloatArray:
+        if self.target_prior is None:
+            return np.asarray(self.source_prior_)
+        listed = by_name(self.target_prior, list(self.classes_), "target_prior")
+        given = read_probabilities([listed], labels=list(self.classes_), name="target_prior").check()
+        return np.asarray(given.values[0], dtype=np.float64)
+
+
+def _table(forecast: Forecast) -> FloatArray:
+    return np.concatenate([probabilities(block) for block in forecast.blocks()])

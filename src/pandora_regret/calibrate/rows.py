@@ -1,0 +1,95 @@
+"""Labelled forecasts as calibration needs them: logarithms, one row a class, so that loops run along instances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pandora_regret.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.kernels.engine import worth_compiling
+
+
+@dataclass(frozen=True)
+class Rows:
+    """N labelled forecasts over K classes, turned."""
+
+    scores: FloatArray  # (K, N) finite log-probabilities
+    truth: IntArray  # (N,) the true class as a column number
+    weights: FloatArray  # (N,)
+    costs: FloatArray  # (K, 1), or (K, N) where each instance has its own
+    many: bool  # enough for compiled loops to pay, also on a part of them
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.scores)
+
+    def some(self, which: IntArray) -> Rows:
+        """Some of the instances."""
+        costs = self.costs[:, which] if self.costs.shape[1] > 1 else self.costs
+        return replace(
+            self,
+            scores=np.ascontiguousarray(self.scores[:, which]),
+            truth=self.truth[which],
+            weights=self.weights[which],
+            costs=costs,
+        )
+
+    def of_truth(self, table: FloatArray) -> FloatArray:
+        """The entry of each instance's true class in a (K, N) or (K, 1) table, (N,)."""
+        return np.asarray(table[self.truth, 0] if table.shape[1] == 1 else table[self.truth, np.arange(len(self))])
+
+    def mean(self, values: FloatArray) -> float:
+        """The weighted mean of one value an instance."""
+        return float((self.weights * values).sum() / self.weights.sum())
+
+    @property
+    def frequencies(self) -> FloatArray:
+        """How often each class is the truth, (K,)."""
+        return np.asarray(np.bincount(self.truth, self.weights, self.n_classes) / self.weights.sum())
+
+
+def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, float]:
+    """Log-probabilities (K, N), and the level at which a probability of zero counts.
+
+    Zero has no logarithm, and no scaling could ever repair it. It counts as half the smallest positive
+    probability among these forecasts, unless a level was learned from others before.
+    """
+    values = np.array(forecast.values.T, dtype=np.float64, order="C")
+    replace(forecast, values=values.T).check()  # of columns that lie together, which is faster
+    scores = _normalised(values) if forecast.logits else _logarithms(values)
+    lowest = float(scores.min())
+    if lowest == -np.inf:
+        possible = scores > -np.inf
+        lowest = float(scores[possible].min())
+        scores = np.where(possible, scores, lowest - np.log(2) if level is None else level)
+    return scores, lowest - np.log(2) if level is None else level
+
+
+def rows_of(forecast: Forecast, level: float | None = None) -> tuple[Rows, float]:
+    """Labelled forecasts, turned, and the level at which zero counts."""
+    scores, level = turned(forecast, level)
+    weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
+    costs = np.ones(forecast.n_classes) if forecast.costs is None else forecast.costs
+    return Rows(scores, forecast.truth, weights, np.atleast_2d(costs).T, worth_compiling(scores.size)), level
+
+
+def probabilities_of(scores: FloatArray) -> FloatArray:
+    """The forecasts of (K, N) log-probabilities up to a constant of each instance, as an (N, K) table."""
+    unnormalised = np.exp(scores - scores.max(axis=0))
+    return np.ascontiguousarray((unnormalised / unnormalised.sum(axis=0)).T)
+
+
+def _logarithms(values: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values, out=values))
+
+
+def _normalised(logits: FloatArray) -> FloatArray:
+    logits -= logits.max(axis=0)
+    logits -= np.log(np.exp(logits).sum(axis=0))
+    return logits

@@ -1,0 +1,219 @@
+"""Any classifier, calibrated by cross-validation for the search that its forecasts will order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import PredefinedSplit, check_cv
+from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    _check_method_params,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+)
+
+from pandora_regret.calibrate.crossfit import deal
+from pandora_regret.calibrate.estimators import MatrixScaling, Scaling, TemperatureScaling, VectorScaling
+from pandora_regret.calibrate.reading import check_labels
+from pandora_regret.calibrate.scaling import METHODS
+from pandora_regret.inputs import FloatArray, InputError, read_choice
+from pandora_regret.priors import Prior
+
+SCALINGS: dict[str, type[Scaling]] = {
+    "temperature": TemperatureScaling,
+    "vector": VectorScaling,
+    "matrix": MatrixScaling,
+}
+
+
+class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose forecasts are recalibrated so that searching by them costs less.
+
+    The classifier is fitted fold by fold, its forecasts of rows it has not seen are what the calibrator learns
+    from, and in the end it is fitted to all rows. A `FrozenEstimator` is not fitted again: all rows given to `fit`
+    are for the calibrator. A fold that lacks a class forecasts it with probability zero. Classifiers without
+    `predict_proba` are asked for their `decision_function`, which is read as logits.
+
+    Parameters
+    ----------
+    estimator
+        The classifier.
+    method
+        "temperature", "vector" or "matrix" scaling.
+    objective, prior, costs, typical_costs
+        As in `TemperatureScaling`.
+    cv
+        A number of folds, into which the rows of every class are dealt in turn (a class with fewer rows than folds
+        is fine), or what scikit-learn takes: a splitter, or pairs of train and test rows.
+    n_jobs
+        How many folds to fit at once.
+
+    Attributes
+    ----------
+    estimator_, calibrator_
+        The fitted classifier and its calibrator.
+    classes_
+        The classes, in column order.
+
+    Sample weights go to the calibrator, and to the classifier if its `fit` takes them (with metadata routing on:
+    if it asks for them).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = CalibratedSearch(GaussianNB(), method="temperature").fit(X, y)
+    >>> model.calibrator_.temperature_ > 1  # naive Bayes is too sure of itself
+    True
+    >>> model.predict_proba(X[:1]).shape
+    (1, 3)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        method: str = "vector",
+        objective: str = "search",
+        prior: Prior | None = None,
+        costs: Any = None,
+        typical_costs: Any = None,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.objective = objective
+        self.prior = prior
+        self.costs = costs
+        self.typical_costs = typical_costs
+        self.cv = cv
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> CalibratedSearch:
+        """Fit the classifier and its calibrator; `fit_params` go to the classifier."""
+        X, y = indexable(X, column_or_1d(y, warn=True))
+        check_labels(y)
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        self.classes_ = np.asarray(self.estimator.classes_) if frozen else np.unique(y)
+        given, split = self._routed(sample_weight, fit_params)
+        if frozen:
+            self.estimator_ = self.estimator
+            seen, forecasts = np.arange(len(y)), self._forecasts(self.estimator, X)
+        else:
+            seen, forecasts = self._out_of_fold(X, y, given, split)
+            self.estimator_ = clone(self.estimator).fit(X, y, **given)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[seen]
+        self.calibrator_ = self._calibrator().fit(forecasts, np.asarray(y)[seen], weights)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Recalibrated forecasts, (N, K)."""
+        check_is_fitted(self)
+        return np.asarray(self.calibrator_.predict_proba(self._forecasts(self.estimator_, X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most likely class of each row, after recalibration."""
+        proba = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(proba, axis=1)])
+
+    @property
+    def n_features_in_(self) -> int:
+        """What the classifier says."""
+        check_is_fitted(self)
+        return int(self.estimator_.n_features_in_)
+
+    def _calibrator(self) -> Scaling:
+        return SCALINGS[read_choice(self.method, "method", METHODS)](
+            objective=self.objective,
+            prior=self.prior,
+            costs=self.costs,
+            typical_costs=self.typical_costs,
+            logits=not hasattr(self.estimator_, "predict_proba"),
+            labels=self.classes_,
+        )
+
+    def _out_of_fold(self, X: Any, y: Any, given: dict[str, Any], split: dict[str, Any]) -> tuple[Any, FloatArray]:
+        """The rows that some fold tests, and forecasts of them by models that were fitted without."""
+        cv = self._folds(y)
+        parts = Parallel(n_jobs=self.n_jobs)(
+            delayed(self._one_fold)(clone(self.estimator), X, y, train, test, given)
+            for train, test in cv.split(X, y, **split)
+        )
+        tests, forecasts = zip(*parts, strict=True)
+        return np.concatenate(tests), np.concatenate(forecasts)
+
+    def _one_fold(
+        self, model: Any, X: Any, y: Any, train: Any, test: Any, given: dict[str, Any]
+    ) -> tuple[Any, Any]:
+        params = _check_method_params(X, params=given, indices=train)
+        model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **params)
+        test = np.arange(len(y))[test]
+        return test, self._forecasts(model, _safe_indexing(X, test))
+
+    def _folds(self, y: Any) -> Any:
+        if isinstance(self.cv, (int, np.integer)):
+            if min(self.cv, len(y)) < 2:
+                raise InputError(
+                    f"cv is {self.cv} and n_samples = {len(y)}: cross-validation needs at least 2 folds and "
+                    "2 rows; pass more, or FrozenEstimator(estimator) if it is fitted already."
+                )
+            return PredefinedSplit(deal(np.unique(y, return_inverse=True)[1], min(int(self.cv), len(y))))
+        return check_cv(self.cv, y, classifier=True)
+
+    def _forecasts(self, model: Any, X: Any) -> FloatArray:
+        """Probabilities or logits, one column for every class; one that the model does not know is impossible."""
+        if hasattr(model, "predict_proba"):
+            table, impossible = np.asarray(model.predict_proba(X)), 0.0
+        else:
+            table, impossible = np.asarray(model.decision_function(X)), -np.inf
+            table = np.stack([np.zeros_like(table), table], axis=1) if table.ndim == 1 else table
+        if np.array_equal(model.classes_, self.classes_) and table.shape[1] == len(self.classes_):
+            return table
+        return self._spread(table, model.classes_, impossible)
+
+    def _spread(self, table: FloatArray, classes: Any, impossible: float) -> FloatArray:
+        if table.shape[1] != len(classes):
+            raise InputError(
+                f"the classifier's decision_function has {table.shape[1]} columns for {len(classes)} classes: "
+                "one a class is needed; set decision_function_shape='ovr' if it has that parameter."
+            )
+        every = np.full((len(table), len(self.classes_)), impossible)
+        every[:, np.searchsorted(self.classes_, classes)] = table
+        return every
+
+    def _routed(self, sample_weight: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the classifier's fit is given, and the splitter's split."""
+        if _routing_enabled():
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **fit_params)
+            return dict(routed.estimator.fit), dict(routed.splitter.split)
+        weighs = sample_weight is not None and has_fit_parameter(self.estimator, "sample_weight")
+        return fit_params | ({"sample_weight": np.asarray(sample_weight)} if weighs else {}), {}
+
+    def get_metadata_routing(self) -> Any:
+        """Who asks for which metadata in `fit`: this object, the classifier and the splitter."""
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        splitter = None if isinstance(self.cv, (int, np.integer)) else self.cv
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=to_fit).add(
+            splitter=splitter if hasattr(splitter, "split") else PredefinedSplit([0, 1]), method_mapping=to_split
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags

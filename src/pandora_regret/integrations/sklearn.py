@@ -1,0 +1,134 @@
+"""Scorers for scikit-learn: the search cost in cross_val_score, GridSearchCV, cross_validate and learning curves.
+
+They read `estimator.classes_`, so a fold whose training part lacks a class still scores: the class was held to
+be impossible, and a search for it tests every other class first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.inputs import FloatArray, InputError, read_alpha
+from pandora_regret.inputs.labels import read_labels
+from pandora_regret.optional import needs
+from pandora_regret.priors import Prior
+from pandora_regret.scores import expected_search_cost, pandora_regret
+
+needs("sklearn", extra="zoo")
+
+# Only scorers of scikit-learn's own base class share one predict_proba among several metrics, and are sent
+# sample weights with metadata routing off; make_scorer's never see the estimator, whose classes_ are needed here.
+from sklearn.metrics._scorer import _BaseScorer  # noqa: E402
+
+__all__ = ["neg_pandora_regret_scorer", "pandora_regret_scorer", "search_cost_scorer"]
+
+
+class ForecastScorer(_BaseScorer):  # type: ignore[misc]
+    """Minus a score of forecasts: higher is better."""
+
+    def __init__(self, score: Callable[..., Any], **options: Any) -> None:
+        super().__init__(score, -1, options, "predict_proba")
+
+    def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **metadata: Any) -> float:
+        table, options = _forecasts(method_caller, estimator, X), dict(self._kwargs)
+        y_true = np.asarray(y_true)
+        labels = _every_class(options, estimator.classes_, y_true)
+        table = _in_columns(table, estimator.classes_, labels)
+        return -float(self._score_func(y_true, table, **options | {"labels": labels} | metadata))
+
+    def __repr__(self) -> str:
+        given = "".join(f", {name}={value!r}" for name, value in self._kwargs.items() if value is not None)
+        return f"ForecastScorer(-{self._score_func.__name__}{given})"
+
+
+def pandora_regret_scorer(*, alpha: float = 1.0, labels: Any = None) -> ForecastScorer:
+    """A scorer of minus Pandora's Regret.
+
+    Parameters
+    ----------
+    alpha
+        As in `pandora_regret`.
+    labels
+        Every class there is. Unless given: those the estimator knows and those of the rows it is scored on. Say
+        them where rare classes may be missing from both, since the score is a mean over the other classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model, scorer = LogisticRegression(max_iter=1000), pandora_regret_scorer(alpha=0.5)
+    >>> cross_val_score(model, X, y, scoring=scorer).round(2)
+    array([-0.02, -0.01, -0.03, -0.02, -0.01])
+    """
+    return ForecastScorer(pandora_regret, alpha=read_alpha(alpha), labels=labels)
+
+
+def search_cost_scorer(
+    *, prior: Prior | None = None, costs: Any = None, typical_costs: Any = None, labels: Any = None
+) -> ForecastScorer:
+    """A scorer of minus the expected search cost, in the costs' unit.
+
+    Parameters
+    ----------
+    prior, costs, typical_costs
+        As in `expected_search_cost`. Costs named by class are matched by name, and say which classes there are.
+    labels
+        Every class there is, in the order of costs without names. Unless given: the names of the costs, else those
+        the estimator knows and those of the rows it is scored on, sorted.
+
+    A class that the estimator has not been trained on has probability zero in its forecasts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> scorer = search_cost_scorer(typical_costs={0: 100.0, 1: 200.0, 2: 400.0})
+    >>> cross_val_score(GaussianNB(), X, y, scoring=scorer).round()
+    array([-250., -240., -258., -245., -234.])
+    """
+    return ForecastScorer(
+        expected_search_cost, prior=prior, costs=costs, typical_costs=typical_costs, labels=labels
+    )
+
+
+neg_pandora_regret_scorer = pandora_regret_scorer()
+"""Minus Pandora's Regret, for `scoring=`."""
+
+
+def _forecasts(method_caller: Any, estimator: Any, X: Any) -> FloatArray:
+    """The estimator's forecasts, one column a class it knows."""
+    if len(estimator.classes_) <= 2:  # of two columns scikit-learn hands on one, and 1 - p loses a small other
+        return np.asarray(estimator.predict_proba(X))
+    return np.asarray(method_caller(estimator, "predict_proba", X, pos_label=None))
+
+
+def _every_class(options: dict[str, Any], known: NDArray[Any], y_true: NDArray[Any]) -> list[Any]:
+    """Every class there is, as far as anybody says."""
+    if options["labels"] is not None:
+        return list(read_labels(options["labels"]))
+    prior_labels = getattr(options.get("prior"), "labels", None)
+    named = [options[name] for name in ("costs", "typical_costs") if hasattr(options.get(name), "keys")]
+    if named or prior_labels is not None:
+        return list(read_labels(list(named[0].keys()) if named else prior_labels))
+    return sorted({*known.tolist(), *y_true.tolist()})
+
+
+def _in_columns(table: FloatArray, known: NDArray[Any], labels: list[Any]) -> FloatArray:
+    """One column for every class; what the estimator does not know is impossible to it."""
+    position = {str(label): at for at, label in enumerate(labels)}
+    unknown = [label for label in known.tolist() if str(label) not in position]
+    if unknown:
+        raise InputError(
+            f"the estimator knows the classes {unknown[:8]}, which are not among labels {labels[:8]}."
+        )
+    every = np.zeros((len(table), len(labels)), dtype=table.dtype)
+    every[:, [position[str(label)] for label in known.tolist()]] = table
+    return every

@@ -1,0 +1,201 @@
+"""score = miscalibration - discrimination + uncertainty, in the costs' currency."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import softmax
+
+import pandora_regret as pr
+from pandora_regret.calibrate import decompose
+from pandora_regret.calibrate.rows import rows_of
+from pandora_regret.calibrate.scaling import warranted_map
+from pandora_regret.inputs import read_forecast
+
+COSTS = [100.0, 250.0, 80.0, 120.0]
+
+
+def simulated(n=1500, k=4, power=1.0, seed=0, spread=1.5):
+    """Forecasts `power` times as bold as the truth, and labels drawn from the truth."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(0, spread, (n, k))
+    truth = (rng.random((n, 1)) > softmax(logits, axis=1).cumsum(axis=1)[:, :-1]).sum(axis=1)
+    return truth, softmax(power * logits, axis=1)
+
+
+def total(parts):
+    return parts.miscalibration.value - parts.discrimination.value + parts.uncertainty.value
+
+
+PRIORS = [None, pr.Beta(0.2), pr.Fixed(), pr.Gamma(2.0), pr.LogNormal(0.5), pr.Empirical([COSTS, COSTS[::-1]])]
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=repr)
+@pytest.mark.parametrize("method", ["auto", "temperature", "vector", "matrix"])
+def test_terms_sum_to_the_score_for_any_prior_and_costs(prior, method):
+    truth, forecasts = simulated(150, power=2)
+    weights = np.random.default_rng(1).uniform(0.1, 4, 150)
+    given = {"prior": prior, "typical_costs": COSTS, "sample_weight": weights}
+    parts = decompose(truth, forecasts, method=method, folds=4, **given)
+    assert parts.score.value == pytest.approx(pr.expected_search_cost(truth, forecasts, **given), rel=1e-13)
+    assert total(parts) == pytest.approx(parts.score.value, rel=1e-12)
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 1000), n=st.integers(2, 40), k=st.integers(2, 5), folds=st.integers(2, 12))
+def test_terms_sum_to_the_score_of_few_rows(seed, n, k, folds):
+    truth, forecasts = simulated(n, k, 1.5, seed)
+    parts = decompose(truth, forecasts, folds=folds, seed=seed)
+    assert total(parts) == pytest.approx(parts.score.value, rel=1e-12)
+
+
+def test_calibrated_forecasts_have_hardly_any_miscalibration():
+    covered = 0
+    for seed in range(20):
+        truth, forecasts = simulated(600, seed=seed)
+        parts = decompose(truth, forecasts, typical_costs=COSTS)
+        covered += parts.miscalibration.low <= 1e-9 and parts.miscalibration.high >= -1e-9
+        assert abs(parts.miscalibration.value) < 0.02 * parts.score.value
+    assert covered >= 17
+
+
+def test_the_warranted_map_of_calibrated_forecasts_is_hardly_any():
+    truth, forecasts = simulated(2000, k=6, seed=8)
+    some, _ = rows_of(read_forecast(truth, forecasts))
+    np.testing.assert_allclose(warranted_map(some).factors, 1, atol=0.06)
+    assert not warranted_map(some).shifts.any()
+    biased, _ = rows_of(read_forecast(truth, forecasts[:, [1, 0, 2, 3, 4, 5]]))
+    assert warranted_map(biased).factors.ndim == 2
+
+
+@pytest.mark.parametrize("power", [0.3, 3.0])
+def test_forecasts_too_bold_or_too_meek_are_miscalibrated(power):
+    truth, forecasts = simulated(power=power)
+    calm = simulated()[1]
+    parts = decompose(truth, forecasts, typical_costs=COSTS)
+    assert parts.miscalibration.low > 0
+    to_gain = parts.score.value - pr.expected_search_cost(truth, calm, typical_costs=COSTS)
+    assert parts.miscalibration.value == pytest.approx(to_gain, rel=0.2)
+
+
+def test_forecasts_of_the_wrong_classes_are_miscalibrated_but_discriminate():
+    truth, forecasts = simulated(3000)
+    right, swapped = (decompose(truth, forecasts[:, order]) for order in ([0, 1, 2, 3], [1, 0, 3, 2]))
+    assert swapped.miscalibration.low > 0.1
+    assert swapped.discrimination.value == pytest.approx(right.discrimination.value, rel=0.05)
+
+
+def test_class_frequencies_have_neither_miscalibration_nor_discrimination():
+    truth, _ = simulated(200)
+    frequencies = np.bincount(truth) / len(truth)
+    parts = decompose(truth, np.tile(frequencies, (200, 1)), costs=COSTS)
+    assert parts.discrimination.value == parts.discrimination.low == parts.discrimination.high == 0
+    assert parts.miscalibration.value == pytest.approx(0, abs=1e-12 * parts.score.value)
+    assert parts.uncertainty.value == pytest.approx(parts.score.value)
+
+
+def test_any_constant_forecast_has_no_discrimination_but_may_be_miscalibrated():
+    truth, _ = simulated(400, seed=2)
+    parts = decompose(truth, np.tile([0.97, 0.01, 0.01, 0.01], (400, 1)), costs=COSTS)
+    assert parts.discrimination.value == 0
+    assert parts.miscalibration.low > 0
+
+
+def test_forecasts_that_know_nothing_do_not_discriminate():
+    truth, forecasts = simulated()
+    parts = decompose(np.random.default_rng(3).permutation(truth), forecasts)
+    assert abs(parts.discrimination.value) < 0.01 * parts.uncertainty.value
+    assert parts.miscalibration.low > 0
+
+
+@given(unit=st.floats(1e-3, 1e5))
+@settings(max_examples=10)
+def test_all_terms_are_in_the_costs_currency(unit):
+    truth, forecasts = simulated(150, power=2)
+    one = decompose(truth, forecasts, typical_costs=COSTS)
+    other = decompose(truth, forecasts, typical_costs=np.multiply(unit, COSTS), currency="EUR")
+    for name in ("score", "miscalibration", "discrimination", "uncertainty"):
+        for end in ("value", "low", "high"):
+            mine, theirs = (getattr(getattr(parts, name), end) for parts in (one, other))
+            assert theirs == pytest.approx(unit * mine, rel=1e-9, abs=1e-12 * unit * one.score.value)
+    assert (one.unit, other.unit) == (None, "EUR")
+
+
+def test_uncertainty_is_the_entropy_of_the_class_frequencies():
+    truth, forecasts = simulated(300)
+    frequencies = np.bincount(truth) / len(truth)
+    parts = decompose(truth, forecasts, typical_costs=COSTS)
+    assert parts.uncertainty.value == pytest.approx(pr.search_entropy([frequencies], typical_costs=COSTS))
+
+
+def test_intervals_cover_what_many_rows_say():
+    truth, forecasts = simulated(60000, power=2, seed=9)
+    large = decompose(truth, forecasts, method="temperature", folds=2)
+    covered = {"score": 0, "miscalibration": 0, "discrimination": 0, "uncertainty": 0}
+    for seed in range(40):
+        parts = decompose(*simulated(500, power=2, seed=seed), method="temperature", folds=3, level=0.9)
+        for name in covered:
+            term = getattr(parts, name)
+            covered[name] += term.low <= getattr(large, name).value <= term.high
+    assert min(covered.values()) >= 28  # of 40, 36 are expected; uncertainty leans low, by K / n
+
+
+def test_weights_count_like_rows_and_their_unit_does_not():
+    truth, forecasts = simulated(200, power=2)
+    weights = np.random.default_rng(0).uniform(0.5, 2, 200)
+    one, other = (decompose(truth, forecasts, sample_weight=unit * weights) for unit in (1.0, 64.0))
+    assert one == other
+
+
+def test_logits_labels_frames_and_costs_of_each_row():
+    pandas = pytest.importorskip("pandas")
+    truth, forecasts = simulated(150, power=2)
+    names = np.array(["a", "b", "c", "d"])
+    frame = pandas.DataFrame(forecasts[:, ::-1], columns=names[::-1])
+    plain, framed = (
+        decompose(truth, forecasts, costs=COSTS),
+        decompose(names[truth], frame, costs=dict(zip(names, COSTS, strict=True)), labels=names),
+    )
+    assert plain == framed
+    logits = decompose(truth, np.log(forecasts) + 5, costs=np.tile(COSTS, (150, 1)), logits=True)
+    assert logits.miscalibration.value == pytest.approx(plain.miscalibration.value, rel=1e-6)
+
+
+def test_zero_probabilities_are_recalibrated_too():
+    truth, forecasts = simulated(500, power=1)
+    hard = np.eye(4)[forecasts.argmax(axis=1)]
+    parts = decompose(truth, hard)
+    assert parts.miscalibration.low > 0
+    assert parts.discrimination.low > 0
+
+
+def test_plain_numbers_for_json():
+    parts = decompose(*simulated(100))
+    listed = parts.to_dict()
+    assert list(listed) == ["miscalibration", "discrimination", "uncertainty"]
+    assert all(list(term) == ["value", "low", "high"] for term in listed.values())
+    assert json.loads(json.dumps(listed, allow_nan=False)) == listed
+    one_counts = decompose([0, 1], [[0.6, 0.4], [0.5, 0.5]], sample_weight=[1.0, 1.0]).to_dict()
+    assert one_counts["uncertainty"]["value"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 1.0}, "level is 1: it must lie between 0 and 1"),
+        ({"folds": 1}, "folds is 1: it must be at least 2"),
+        ({"method": "isotonic"}, "method is 'isotonic': pass one of 'auto'"),
+        ({"prior": pr.Beta(0.0)}, "mean cost 0"),
+        ({"sample_weight": [0.0, 1.0, 0.0]}, "no row has a positive weight"),
+    ],
+)
+def test_wrong_arguments_are_named(options, message):
+    with pytest.raises(pr.InputError, match=message):
+        decompose([0, 1, 0], [[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], **options)
+
+
+def test_one_row_cannot_be_recalibrated_by_another():
+    with pytest.raises(pr.InputError, match="y_true has 1 row"):
+        decompose([0], [[0.7, 0.3]])

@@ -1,0 +1,188 @@
+"""Scorers in scikit-learn's own hands: folds that lack a class, weights with and without routing, many metrics."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import pandora_regret as pr
+
+pytest.importorskip("sklearn")
+
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    PredefinedSplit,
+    StratifiedKFold,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pandora_regret.integrations.sklearn import (
+    neg_pandora_regret_scorer,
+    pandora_regret_scorer,
+    search_cost_scorer,
+)
+
+X, Y = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])
+PRICES = {"virginica": 400.0, "setosa": 100.0, "versicolor": 200.0}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return GaussianNB().fit(X[::2], NAMES[Y[::2]])
+
+
+def test_a_scorer_is_minus_the_score(model):
+    proba, truth = model.predict_proba(X), NAMES[Y]
+    assert neg_pandora_regret_scorer(model, X, truth) == -pr.pandora_regret(truth, proba, labels=NAMES)
+    half = pandora_regret_scorer(alpha=0.5)(model, X, truth)
+    assert half == -pr.pandora_regret(truth, proba, labels=NAMES, alpha=0.5)
+    cost = pr.expected_search_cost(truth, proba, labels=NAMES, typical_costs=PRICES, prior=pr.Gamma(2.0))
+    assert search_cost_scorer(typical_costs=PRICES, prior=pr.Gamma(2.0))(model, X, truth) == -cost
+
+
+def test_two_classes_are_scored_by_both_of_their_columns():
+    two = Y > 0
+    model = GaussianNB().fit(X[two], NAMES[Y[two]])
+    scorer = search_cost_scorer(costs={"virginica": 9.0, "versicolor": 1.0})
+    cost = pr.expected_search_cost(
+        NAMES[Y[two]], model.predict_proba(X[two]), labels=model.classes_, costs=[1.0, 9.0]
+    )
+    assert scorer(model, X[two], NAMES[Y[two]]) == pytest.approx(-cost, rel=1e-12)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_and_text_labels(library):
+    frames = pytest.importorskip(library)
+    frame = frames.DataFrame({f"f{at}": X[:, at] for at in range(4)})
+    labels = frames.Series(NAMES[Y].tolist())
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    scorer = search_cost_scorer(typical_costs=PRICES)
+    scores = cross_val_score(model, frame, labels, scoring=scorer, error_score="raise")
+    plain = cross_val_score(model, X, NAMES[Y], scoring=scorer)
+    np.testing.assert_allclose(scores, plain)
+
+
+def test_a_class_the_training_fold_lacks_is_impossible_to_the_estimator():
+    fold = np.where(Y == 2, 0, np.arange(len(Y)) % 2)  # class 2 stands in fold 0 alone
+    scores = cross_val_score(
+        GaussianNB(), X, Y, cv=PredefinedSplit(fold), scoring=neg_pandora_regret_scorer, error_score="raise"
+    )
+    lacking = GaussianNB().fit(X[fold == 1], Y[fold == 1])
+    table = np.column_stack([lacking.predict_proba(X[fold == 0]), np.zeros((fold == 0).sum())])
+    assert scores[0] == pytest.approx(-pr.pandora_regret(Y[fold == 0], table))
+    assert np.isfinite(scores).all()
+
+
+def test_a_class_the_test_fold_lacks_changes_no_other_score(model):
+    some = Y < 2
+    proba = model.predict_proba(X[some])
+    assert neg_pandora_regret_scorer(model, X[some], NAMES[Y[some]]) == -pr.pandora_regret(
+        NAMES[Y[some]], proba, labels=NAMES
+    )
+
+
+def test_an_estimator_that_knows_one_class_still_scores():
+    model = DummyClassifier().fit(X[Y == 1], Y[Y == 1])
+    assert search_cost_scorer(typical_costs=[1.0, 2.0, 4.0], labels=[0, 1, 2])(model, X[Y == 1], Y[Y == 1]) == -2.0
+
+
+def test_classes_that_costs_name_exist_in_every_fold():
+    few = GaussianNB().fit(X[Y < 2], NAMES[Y[Y < 2]])
+    proba = np.column_stack([few.predict_proba(X), np.zeros(len(X))])
+    cost = pr.expected_search_cost(NAMES[Y], proba, labels=NAMES, costs=PRICES)
+    assert search_cost_scorer(costs=PRICES)(few, X, NAMES[Y]) == pytest.approx(-cost)
+    only = X[Y == 0], NAMES[Y[Y == 0]]
+    labels = pandora_regret_scorer(labels=NAMES)
+    assert labels(few, *only) == pytest.approx(-pr.pandora_regret(only[1], proba[Y == 0], labels=NAMES))
+
+
+def test_a_prior_that_names_its_classes_says_which_there_are(model):
+    prior = pr.Empirical([[3.0, 1.0, 2.0], [1.0, 2.0, 5.0]], labels=["virginica", "setosa", "versicolor"])
+    cost = pr.expected_search_cost(NAMES[Y], model.predict_proba(X), labels=NAMES, prior=prior)
+    assert search_cost_scorer(prior=prior)(model, X, NAMES[Y]) == pytest.approx(-cost)
+
+
+def test_a_class_that_labels_leave_out_is_named(model):
+    with pytest.raises(pr.InputError, match=r"knows the classes \['virginica'\], which are not among"):
+        search_cost_scorer(labels=["setosa", "versicolor"])(model, X, NAMES[Y])
+
+
+def test_names_written_as_text_match_numbers():
+    model = GaussianNB().fit(X, Y)
+    by_text, by_number = ({kind(k): 1.0 + k for k in range(3)} for kind in (str, int))
+    text, number = (search_cost_scorer(costs=costs)(model, X, Y) for costs in (by_text, by_number))
+    assert text == number
+
+
+def test_several_metrics_share_one_forecast(monkeypatch):
+    calls = []
+    forecast = KNeighborsClassifier.predict_proba
+
+    def predict_proba(self, X):
+        calls.append(len(X))
+        return forecast(self, X)
+
+    monkeypatch.setattr(KNeighborsClassifier, "predict_proba", predict_proba)
+    scoring = {"regret": neg_pandora_regret_scorer, "cost": search_cost_scorer(), "log": "neg_log_loss"}
+    scores = cross_validate(KNeighborsClassifier(15), X, Y, scoring=scoring, cv=StratifiedKFold(3))
+    assert len(calls) == 3
+    np.testing.assert_allclose(-scores["test_cost"], (1 - 2 * scores["test_regret"]) / 2)
+
+
+def test_grid_search_and_learning_curves():
+    scorer = search_cost_scorer(typical_costs=PRICES)
+    search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 40]}, scoring=scorer, cv=3).fit(X, NAMES[Y])
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max() < -233
+    assert clone(search).scoring(search.best_estimator_, X, NAMES[Y]) == search.score(X, NAMES[Y])
+    *_, scores = learning_curve(GaussianNB(), X, Y, scoring=neg_pandora_regret_scorer, cv=3, shuffle=True)
+    assert np.isfinite(scores).all()
+
+
+def test_weights_without_routing(model):
+    weights = np.where(Y == 2, 3.0, 1.0)
+    expected = -pr.pandora_regret(NAMES[Y], model.predict_proba(X), labels=NAMES, sample_weight=weights)
+    assert neg_pandora_regret_scorer(model, X, NAMES[Y], sample_weight=weights) == expected
+
+
+def test_weights_with_routing():
+    weights = np.where(Y == 2, 30.0, 1.0)
+    cv = StratifiedKFold(3)
+    with config_context(enable_metadata_routing=True):
+        scorer = pandora_regret_scorer().set_score_request(sample_weight=True)
+        model = GaussianNB().set_fit_request(sample_weight=False)
+        weighed = cross_val_score(model, X, Y, scoring=scorer, cv=cv, params={"sample_weight": weights})
+        other = search_cost_scorer().set_score_request(sample_weight=False)
+        several = cross_validate(
+            model, X, Y, scoring={"weighed": scorer, "plain": other}, cv=cv, params={"sample_weight": weights}
+        )
+    by_hand = []
+    for train, test in cv.split(X, Y):
+        proba = GaussianNB().fit(X[train], Y[train]).predict_proba(X[test])
+        by_hand.append(-pr.pandora_regret(Y[test], proba, sample_weight=weights[test]))
+    np.testing.assert_allclose(weighed, by_hand)
+    np.testing.assert_allclose(several["test_weighed"], by_hand)
+    np.testing.assert_allclose(
+        several["test_plain"], cross_val_score(GaussianNB(), X, Y, scoring=search_cost_scorer(), cv=cv)
+    )
+
+
+def test_scorers_are_picklable_and_say_what_they_score(model):
+    scorer = search_cost_scorer(typical_costs=PRICES, prior=pr.Gamma(2.0))
+    again = pickle.loads(pickle.dumps(scorer))
+    assert again(model, X, NAMES[Y]) == scorer(model, X, NAMES[Y])
+    assert "expected_search_cost" in repr(scorer)
+    assert "Gamma(shape=2.0)" in repr(scorer)
+    assert get_scorer(neg_pandora_regret_scorer) is neg_pandora_regret_scorer
