@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pandora_regret.optional import needs
 from pandora_regret.plots.saving import save_figure
+from pandora_regret.study.metrics import BASELINE, METRICS
 from pandora_regret.study.table import Cell, Grid
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
     """
     axes = ax if ax is not None else needs("matplotlib.pyplot", extra="report").gca()
     rows = [(data, cells) for title, data, cells in grid.rows if title == condition]
-    others = [at for at in range(len(grid.metrics)) if any(cells[at].value != 0.0 for _, _, cells in grid.rows)]
+    others = [at for at, title in enumerate(grid.metrics) if title != METRICS[BASELINE].title]
     for number, (data, cells) in enumerate(rows):
         shift = (number - (len(rows) - 1) / 2) * 0.6 / len(rows)
         style = {"color": COLOURS[number % 6], "marker": MARKERS[number % 6], "label": data}

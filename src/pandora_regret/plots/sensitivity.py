@@ -1,0 +1,42 @@
+"""How agreement with search cost moves with a number that the paper leaves open, or fixes at 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pandora_regret.optional import needs
+from pandora_regret.plots.tau_gaps import COLOURS, MARKERS
+from pandora_regret.study.table import Cell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_sensitivity(numbers: Sequence[Any], lines: Mapping[str, Sequence[Cell]], ax: Axes | None = None) -> Axes:
+    """|tau| of some metrics, or under some conditions, against a number, with intervals as bands.
+
+    Parameters
+    ----------
+    numbers
+        The values of what is varied, as they are to be written; they stand at equal distances.
+    lines
+        The cells of a study's table at each of them, by what the legend is to say.
+    ax
+        Where to draw; the current axes unless given.
+    """
+    axes = ax if ax is not None else needs("matplotlib.pyplot", extra="report").gca()
+    places = range(len(numbers))
+    for at, (label, cells) in enumerate(lines.items()):
+        style: dict[str, Any] = {"color": COLOURS[at % 6], "marker": MARKERS[at % 6], "label": label}
+        axes.plot(places, [_value(cell.value) for cell in cells], markersize=3.5, linewidth=1.2, **style)
+        low, high = ([_value(end) for end in ends] for ends in zip(*((c.low, c.high) for c in cells), strict=True))
+        axes.fill_between(places, low, high, color=COLOURS[at % 6], alpha=0.12, linewidth=0)
+    axes.set_xticks(places, [str(number) for number in numbers])
+    axes.set_ylim(0, 1)
+    axes.set_ylabel("|τ| with search cost")
+    return axes
+
+
+def _value(number: float | None) -> float:
+    return float("nan") if number is None else number
