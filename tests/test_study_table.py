@@ -84,6 +84,22 @@ def test_a_constant_metric_is_starred_and_explained():
     assert "ranks none" in as_text(grid)
 
 
+def test_a_metric_that_ranks_the_wrong_way_round_is_marked_and_never_best():
+    from pandora_regret.study.metrics import Metric
+
+    truth, proba = forecasts(0)
+    contrary = Metric("contrary", "Contrary", "lower", lambda truth, proba: proba[np.arange(len(truth)), truth])
+    found = agreement(
+        truth, proba, costs=[1.0, 2.0, 3.0], conditions=["clinical"], metrics=["accuracy", contrary], replicates=5
+    )
+    assert found.reversed.tolist() == [[False, False, True]]
+    assert type(found).from_dict(found.to_dict()).reversed.tolist() == found.reversed.tolist()
+    grid = study_grid({"data": [{"name": "d", "failures": {}, "agreement": found.to_dict()}]}, metrics=())
+    assert [cell.best for cell in grid.rows[0][2]][2] is False
+    assert "†" in as_text(grid)
+    assert "the wrong way round" in as_text(grid)
+
+
 def test_every_panel_of_the_figure_has_the_same_metrics(results, tmp_path):
     pytest.importorskip("matplotlib")
     from matplotlib.figure import Figure

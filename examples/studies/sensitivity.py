@@ -6,6 +6,7 @@ python examples/studies/sensitivity.py STUDY_FOLDER OUT_FOLDER
 import json
 import sys
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -74,7 +75,8 @@ def draw(folder: Path, out: Path) -> None:
     for at, one in enumerate(data):
         found["sigma"][one.name], by_kind = against_sigma(folder, one)
         for row, (kind, lines) in enumerate(by_kind.items()):
-            plot_sensitivity(SIGMAS, lines, sigma_panels[row, at]).set(title=f"{one.name}: {kind}", xlabel="σ")
+            axes = plot_sensitivity(SIGMAS, lines, sigma_panels[row, at])
+            axes.set(title=fill(f"{one.name}: {kind}", 26), xlabel="σ")
         found["alpha"][one.name], by_condition = against_alpha(folder, one)
         plot_sensitivity(ALPHAS, by_condition, alpha_panels[at]).set(title=one.name, xlabel="α")
     for figure, panel, name in ((sigma, sigma_panels[0, 0], "sigma"), (alpha, alpha_panels[0], "alpha")):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 def plot_sensitivity(numbers: Sequence[Any], lines: Mapping[str, Sequence[Cell]], ax: Axes | None = None) -> Axes:
     """|tau| of some metrics, or under some conditions, against a number, with intervals as bands.
 
+    A hollow marker is a metric that ranks models the wrong way round.
+
     Parameters
     ----------
     numbers
@@ -30,6 +32,9 @@ def plot_sensitivity(numbers: Sequence[Any], lines: Mapping[str, Sequence[Cell]]
     for at, (label, cells) in enumerate(lines.items()):
         style: dict[str, Any] = {"color": COLOURS[at % 6], "marker": MARKERS[at % 6], "label": label}
         axes.plot(places, [_value(cell.value) for cell in cells], markersize=3.5, linewidth=1.2, **style)
+        wrong = [(x, cell.value) for x, cell in zip(places, cells, strict=True) if cell.reversed]
+        hollow: dict[str, Any] = style | {"label": None, "linestyle": "", "markerfacecolor": "white", "zorder": 3}
+        axes.plot([x for x, _ in wrong], [_value(y) for _, y in wrong], markersize=3.5, **hollow)
         low, high = ([_value(end) for end in ends] for ends in zip(*((c.low, c.high) for c in cells), strict=True))
         axes.fill_between(places, low, high, color=COLOURS[at % 6], alpha=0.12, linewidth=0)
     axes.set_xticks(places, [str(number) for number in numbers])

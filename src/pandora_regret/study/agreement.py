@@ -224,7 +224,8 @@ def _summary(
     about: dict[str, Any],
 ) -> Agreement:
     """Values from replicate 0, the sample itself, and intervals from the others."""
-    taus = np.abs(np.stack([findings.taus for findings in found]))  # (C, R, Q)
+    signed = np.stack([findings.taus for findings in found])  # (C, R, Q)
+    taus = np.abs(signed)
     baseline = [metric.key for metric in metrics].index(BASELINE)
     regrets = np.stack([findings.regrets for findings in found])
     tables = {"tau": taus, "gap": taus - taus[:, :, [baseline]], "regret": regrets}
@@ -236,6 +237,7 @@ def _summary(
         **_intervals(tables, about["level"]),
         regret_mean=regrets[:, 1:].mean(axis=1) if about["replicates"] else np.full_like(regrets[:, 0], np.nan),
         constant=np.stack([findings.constant for findings in found]),
+        reversed=signed[:, 0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0,
         picked=tuple(findings.picked for findings in found),
         models=contest.models,
         classes=tuple(map(str, contest.classes)),

@@ -19,6 +19,8 @@ FIGURES = {
     "regret": ("regret", "regret_low", "regret_high"),
 }
 
+FLAGS = ("constant", "reversed")
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -34,6 +36,9 @@ class Agreement:
         The metric's tau minus that of Pandora's Regret, and its interval, both from the same replicates.
     constant
         Whether the metric, or the cost, is the same for all models; tau is then 0.
+    reversed
+        Whether the metric ranks models the wrong way round: those it holds to be better cost more. The absolute
+        value, which the paper reports, hides that.
     picked
         The models that the metric holds to be best; several where they tie.
     regret
@@ -56,6 +61,7 @@ class Agreement:
     gap_low: FloatArray
     gap_high: FloatArray
     constant: NDArray[np.bool_]
+    reversed: NDArray[np.bool_]
     picked: tuple[tuple[tuple[str, ...], ...], ...]
     regret: FloatArray
     regret_mean: FloatArray
@@ -85,7 +91,8 @@ class Agreement:
         }
 
     def _cell(self, c: int, q: int) -> dict[str, Any]:
-        cell: dict[str, Any] = {"key": self.metrics[q]["key"], "constant": bool(self.constant[c, q])}
+        cell: dict[str, Any] = {"key": self.metrics[q]["key"]}
+        cell |= {name: bool(getattr(self, name)[c, q]) for name in FLAGS}
         for name, parts in FIGURES.items():
             values = [_plain(getattr(self, part)[c, q]) for part in parts]
             cell[name] = dict(zip(("value", "low", "high"), values, strict=True))
@@ -107,7 +114,7 @@ class Agreement:
         read = {
             **tables,
             "regret_mean": _table(cells, "regret", "mean"),
-            "constant": np.array([[cell["constant"] for cell in row] for row in cells]),
+            **{name: np.array([[cell[name] for cell in row] for row in cells]) for name in FLAGS},
             "picked": tuple(tuple(tuple(cell["picked"]) for cell in row) for row in cells),
             "conditions": tuple(about),
             "metrics": tuple(dict(metric) for metric in found["metrics"]),

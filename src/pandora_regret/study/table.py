@@ -30,6 +30,7 @@ class Cell:
     high: float | None = None
     best: bool = False
     constant: bool = False
+    reversed: bool = False
 
 
 Row: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, one cell a metric
@@ -73,17 +74,19 @@ def _cells(condition: dict[str, Any], keys: Sequence[str], what: str) -> tuple[C
     by_key = {cell["key"]: cell for cell in condition["metrics"]}
     figures = [by_key[key][what] for key in keys]
     values = [_number(figure["value"]) for figure in figures]
-    known = [round(value, 2) for value in values if value is not None]
+    wrong = [what == "tau" and by_key[key]["reversed"] for key in keys]
+    known = [round(v, 2) for v, is_wrong in zip(values, wrong, strict=True) if v is not None and not is_wrong]
     best = (min if what == "regret" else max)(known, default=None)
     return tuple(
         Cell(
             value,
             _number(figure["low"]),
             _number(figure["high"]),
-            best=value is not None and round(value, 2) == best,
+            best=value is not None and round(value, 2) == best and not is_wrong,
             constant=by_key[key]["constant"],
+            reversed=is_wrong,
         )
-        for key, value, figure in zip(keys, values, figures, strict=True)
+        for key, value, figure, is_wrong in zip(keys, values, figures, wrong, strict=True)
     )
 
 
@@ -104,8 +107,11 @@ def _notes(results: dict[str, Any], what: str, rows: Sequence[Row]) -> tuple[str
         f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {sizes}.",
         f"Intervals: {first['level']:.0%}, percentiles of {first['replicates']} bootstrap replicates of {drawn}.",
     ]
-    if any(cell.constant for _, _, cells in rows for cell in cells):
+    every = [cell for _, _, cells in rows for cell in cells]
+    if any(cell.constant for cell in every):
         notes.append("* the same for all models, so that it ranks none: its tau is 0.")
+    if any(cell.reversed for cell in every):
+        notes.append("† the wrong way round: models that it holds to be better cost more.")
     return tuple(notes)
 
 
@@ -174,7 +180,7 @@ def _texts(
 def _shown(cell: Cell, intervals: bool) -> str:
     if cell.value is None:
         return "-"
-    text = f"{cell.value:.2f}{'*' if cell.constant else ''}"
+    text = f"{cell.value:.2f}{'*' if cell.constant else ''}{'†' if cell.reversed else ''}"
     if intervals and cell.low is not None and cell.high is not None:
         text += f" [{cell.low:.2f}, {cell.high:.2f}]"
     return text
@@ -196,5 +202,5 @@ def _aligned(lines: Sequence[Sequence[str]]) -> str:
 
 def _escape_latex(text: str) -> str:
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    special |= {mark: f"\\{mark}" for mark in "&%$#_{}"} | {"α": r"$\alpha$", "∞": r"$\infty$"}
+    special |= {mark: f"\\{mark}" for mark in "&%$#_{}"} | {"α": r"$\alpha$", "†": r"$^\dagger$"}
     return "".join(special.get(mark, mark) for mark in text)

@@ -1,0 +1,163 @@
+"""The list of commands, each in a file of its own that is imported when it is asked for; and how they fail."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from pandora_regret._version import __version__
+
+COMMANDS = {  # name: what the list of commands says of it
+    "compare": "Which of several models to deploy, how sure that is, and what it saves.",
+    "score": "What one model's forecasts cost, from a file of any size.",
+    "report": "A page to look at and pass on, from predictions or from a saved comparison.",
+    "order": "In which order to test, for one forecast.",
+    "validate": "What is wrong with a file, if anything.",
+    "study": "Which metric picks the model that is cheapest to deploy.",
+}
+EPILOG = """\b
+Exit codes:
+  0    done
+  1    the work could not be finished: disk full, cluster out of reach, a library missing
+  2    a file, value or option is wrong: the message says which, and what to do
+  130  interrupted
+"""
+PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {
+    "€": "EUR ", "£": "GBP ", "¥": "JPY ", "₹": "INR ", "₩": "KRW ", "₪": "ILS "
+}  # fmt: skip
+
+
+class Commands(click.Group):
+    """A group that knows its commands by name, and imports one only to run it or to explain it in full."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"pandora_regret.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        command.epilog = EPILOG
+        return with_examples(command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with as_long_as_somebody_cares():
+            return super().invoke(ctx)
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        with said_in_one_line():
+            code = super().main(*args, **options | {"standalone_mode": False})
+            sys.exit(code if isinstance(code, int) else 0)
+
+
+def with_examples(command: click.Command) -> click.Command:
+    r"""The command with the ``\b`` of its raw docstring as click knows it: the lines below it are kept apart."""
+    command.help = (command.help or "").replace("\\b\n", "\b\n")
+    for inner in getattr(command, "commands", {}).values():
+        with_examples(inner)
+    return command
+
+
+@contextmanager
+def as_long_as_somebody_cares() -> Iterator[None]:
+    """A reader of our output who has seen enough, as `head` has, is no failure; Ctrl-C takes no extra line."""
+    try:
+        yield
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        raise click.Abort from None
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+@contextmanager
+def said_in_one_line() -> Iterator[None]:
+    """Errors that a person can act on come without a traceback."""
+    try:
+        yield
+    except click.UsageError as error:
+        _fail_usage(error)
+    except click.ClickException as error:
+        _fail(error.format_message(), 2)
+    except (KeyboardInterrupt, click.Abort):
+        _fail("interrupted.", 130)
+    except (ImportError, OSError, MemoryError) as error:
+        _fail(_reason(error), 1)
+    except (ValueError, TypeError) as error:
+        from pandora_regret.inputs import InputError, InputTypeError
+
+        if not isinstance(error, (InputError, InputTypeError)):
+            raise
+        _fail(str(error), 2)
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return "there is not enough memory: `pandora score` needs little, whatever the number of rows."
+    reason = getattr(error, "strerror", None)
+    return f"{getattr(error, 'filename', None) or 'output'}: {reason}." if reason else str(error)
+
+
+def _fail_usage(error: click.UsageError) -> NoReturn:
+    """What is wrong, and where the help is; without any argument, the help itself."""
+    message = error.format_message()
+    if message.startswith("Usage:"):
+        click.echo(message, err=True)
+        sys.exit(2)
+    _fail(f"{message} See {error.ctx.command_path if error.ctx else 'pandora'} --help.", 2)
+
+
+def _fail(reason: str, code: int) -> NoReturn:
+    click.echo(f"pandora: {without_controls(' '.join(reason.split()))}", err=True)
+    sys.exit(code)
+
+
+def without_controls(text: str) -> str:
+    """The text without characters that command a terminal, which a file's names may hold; ends of lines stay."""
+    return "".join(each if each.isprintable() or each in "\n\u00a0" else f"\\x{ord(each):02x}" for each in text)
+
+
+def spell_out_what_cannot_be_shown() -> None:
+    """On a terminal that cannot show all characters, signs and currencies are spelt out, and others are ``?``."""
+    codecs.register_error("spelt_out", _spelt_out)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="spelt_out")
+
+
+def _spelt_out(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    cannot = error.object[error.start : error.end]
+    return "".join(PLAINER.get(each, "?") for each in cannot), error.end
+
+
+@click.command(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="pandora")
+def pandora() -> None:
+    r"""Score forecasts by what the search they order will cost.
+
+    \b
+    Examples:
+      pandora compare forest.csv network.csv --costs dermamnist
+      pandora score predictions.parquet --costs "flu=20,covid=35,cold=5"
+      pandora order "melanoma=0.2,nevus=0.7,keratosis=0.1" --costs "melanoma=384,nevus=75,keratosis=75"
+      pandora study run study.toml --out results
+
+    Shell completion: eval "$(_PANDORA_COMPLETE=bash_source pandora)", or zsh_source, or fish_source.
+    """
+
+
+with_examples(pandora)

@@ -1,0 +1,170 @@
+"""`pandora compare`: which of several models to deploy, how sure that is, and what it saves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pandora_regret.cli.options import (
+    COSTS,
+    CSV,
+    FILES,
+    FORCE,
+    INTERVALS,
+    JSON,
+    LAYOUT,
+    SCENARIO,
+    TITLE,
+    check_one_of,
+    check_output,
+    having,
+    read_layout,
+    read_prior,
+)
+
+if TYPE_CHECKING:
+    from pandora_regret.compare import Comparison
+    from pandora_regret.files import Batch, Predictions, Prices
+
+
+@click.command()
+@FILES
+@having(*COSTS, SCENARIO, *INTERVALS, *LAYOUT)
+@click.option("--pairs", is_flag=True, help="Differences between all pairs of models, not only to the best.")
+@click.option("--by-class", is_flag=True, help="Every model class by class, too.")
+@having(JSON, CSV)
+@click.option(
+    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to this file, too."
+)
+@having(TITLE, FORCE)
+def compare(files: Sequence[str], **given: Any) -> None:
+    r"""Which of several models to deploy, how sure that is, and what it saves.
+
+    FILES hold the predictions of one model each, or of several with a column that names them: a column of true
+    classes, and a column of forecasts for every class, as CSV, TSV, JSONL, Parquet, Arrow or NPZ. Rows are matched
+    by id where there are ids, else by their order.
+
+    \b
+    Examples:
+      pandora compare forest.csv network.csv --costs dermamnist
+      pandora compare models.parquet --model name --proba-prefix p_ --group patient_id --bootstrap 1000
+      pandora compare a.csv b.csv --costs prices.csv --scenario "cheap scan=scan=50,biopsy=300" --html report.html
+      pandora compare a.csv b.csv --json > comparison.json
+
+    The JSON has the schema pandora-comparison/1; the CSV has one row a model.
+    """
+    from pandora_regret.cli.printing import print_csv, print_json
+
+    check_one_of(given["as_json"], given["as_csv"])
+    check_output(given["html"], given["force"])
+    comparison = compare_files(files, given)
+    if given["as_json"]:
+        print_json(comparison.to_dict())
+    elif given["as_csv"]:
+        print_csv(comparison.table())
+    else:
+        from pandora_regret.cli.comparison import print_comparison
+
+        print_comparison(comparison, pairs=given["pairs"], by_class=given["by_class"])
+    if given["html"] is not None:
+        write_page(comparison, given["html"], given["title"])
+
+
+def write_page(comparison: Comparison, path: Path, title: str | None) -> None:
+    """Write the report, and say where it is, beside whatever standard output holds."""
+    from pandora_regret.report import write_report
+
+    click.echo(f"Report: {write_report(comparison, path, title=title)}", err=True)
+
+
+def compare_files(files: Sequence[str], given: Mapping[str, Any]) -> Comparison:
+    """The comparison that files and options ask for, with progress on standard error."""
+    from pandora_regret.cli.console import bars
+    from pandora_regret.files import align, open_predictions, read_all
+
+    layout = read_layout(given)
+    with bars(passing=True) as progress:
+        opened = [one for file in files for one in open_predictions(file, layout)]
+        progress.start("reading", total=len(opened))
+        batches = []
+        for one in opened:
+            batches.append(read_all(one))
+            progress.advance("reading")
+        names = _names(opened)
+        progress.start("comparing", total=None)
+        return _compared(names, align(batches, names), given)
+
+
+def _names(opened: Sequence[Predictions]) -> list[str]:
+    """Each model's own; those that two files share are told apart by their files."""
+    times = Counter(one.name for one in opened)
+    return [one.name if times[one.name] == 1 else _with_path(one) for one in opened]
+
+
+def _with_path(one: Predictions) -> str:
+    return one.path if one.only is None else f"{one.name} ({one.path})"
+
+
+def _compared(names: Sequence[str], batches: Sequence[Batch], given: Mapping[str, Any]) -> Comparison:
+    import numpy as np
+
+    from pandora_regret.compare import compare as compare_models
+
+    classes = batches[0].classes
+    prices = _prices(given["costs"], batches)
+    return compare_models(
+        np.array(classes)[batches[0].truth],
+        {name: batch.values for name, batch in zip(names, batches, strict=True)},
+        labels=list(classes),
+        prior=read_prior(given),
+        typical_costs=_first(batches, "costs") if prices is None else prices.costs,
+        currency=None if prices is None else prices.currency,
+        source=_source(batches) if prices is None else prices.source,
+        sample_weight=_first(batches, "weights"),
+        groups=_first(batches, "groups"),
+        ids=_first(batches, "ids"),
+        logits=given["logits"],
+        bootstrap=given["bootstrap"],
+        level=given["level"],
+        seed=given["seed"],
+        scenarios=_scenarios(given["scenario"], classes),
+    )
+
+
+def _first(batches: Sequence[Batch], what: str) -> Any:
+    """What any of the files says of the rows; where several do, they say the same."""
+    return next((part for part in (getattr(batch, what) for batch in batches) if part is not None), None)
+
+
+def _source(batches: Sequence[Batch]) -> str | None:
+    return None if _first(batches, "costs") is None else "each row's own"
+
+
+def _prices(costs: str | None, batches: Sequence[Batch]) -> Prices | None:
+    from pandora_regret.files import read_costs_argument
+    from pandora_regret.inputs import InputError
+
+    if costs is None:
+        return None
+    if _first(batches, "costs") is not None:
+        raise InputError("the files have cost columns and --costs is given too: use one price list, not both.")
+    return read_costs_argument(costs, batches[0].classes)
+
+
+def _scenarios(given: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:
+    from pandora_regret.files import read_costs_argument
+    from pandora_regret.inputs import InputError
+
+    found: dict[str, Any] = {}
+    for scenario in given:
+        name, equals, costs = scenario.partition("=")
+        if not (name.strip() and equals and costs.strip()):
+            raise InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as cheap=flu=5,cold=1.")
+        if name in found:
+            raise InputError(f"--scenario gives {name!r} twice: name each once.")
+        found[name] = read_costs_argument(costs, classes).costs
+    return found

@@ -1,0 +1,225 @@
+"""`pandora order`: in which order to test, for one forecast.
+
+The JSON (schema "pandora-order/1")::
+
+    schema, library, currency, source, search, expected_cost,
+    steps [{test, probability, cost, total_cost, done}]
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from pandora_regret.cli.options import (
+    FORCE,
+    JSON,
+    LAYOUT,
+    InputPath,
+    check_output,
+    having,
+    read_layout,
+    read_pairs,
+)
+from pandora_regret.cli.printing import print_json
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pandora_regret.files import Layout
+    from pandora_regret.files.source import Source
+    from pandora_regret.plan import Plan
+
+ROWS_AT_ONCE = 1 << 16
+DIGITS_OF_DOUBLES = 1e-8  # numbers in text that add up to 1 less exactly were written by single precision
+
+
+@click.command()
+@click.argument("forecast", type=InputPath())
+@click.option(
+    "--costs",
+    metavar="COSTS",
+    help="What each test costs: NAME=VALUE,..., a CSV or TOML file, or a name such as dermamnist.  "
+    "[default: all tests cost the same]",
+)
+@click.option("--row", type=click.IntRange(1), help="If FORECAST is a file: which of its rows, from 1.")
+@click.option("--sensitivity", help="How often a test finds its class: one number, or NAME=VALUE,...")
+@click.option(
+    "--search",
+    type=click.Choice(["single_pass", "restarts", "adaptive"]),
+    default="single_pass",
+    show_default=True,
+    help="What happens if no test finds the truth: nothing, the same pass again, or the best test again.",
+)
+@click.option("--steps", type=click.IntRange(1), help="How many tests to list; one pass unless given.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Draw the plan into this file (SVG, PDF or PNG), too."
+)
+@having(FORCE, JSON, *LAYOUT)
+def order(forecast: str, **given: Any) -> None:
+    r"""In which order to test, for one FORECAST: NAME=PROBABILITY,... or a row of a file.
+
+    \b
+    Examples:
+      pandora order "melanoma=0.2,nevus=0.7,keratosis=0.1" --costs "melanoma=384,nevus=75,keratosis=75"
+      pandora order predictions.csv --row 12 --costs dermamnist --plot order.png
+      pandora order "pump=0.6,valve=0.4" --costs "pump=90,valve=20" --sensitivity 0.8 --search adaptive --steps 6
+
+    The JSON has the schema pandora-order/1.
+    """
+    from pandora_regret.inputs.tests import Tests
+    from pandora_regret.plan import plan_search
+
+    check_output(given["plot"], given["force"])
+    case = _read_case(forecast, given)
+    costs, currency, source = _read_costs(case, given["costs"])
+    tests = Tests(cost=costs, sensitivity=_sensitivity(given["sensitivity"]), labels=case.classes)
+    plan = plan_search(
+        case.forecast,
+        tests=tests,
+        search=given["search"],
+        steps=given["steps"],
+        labels=case.classes,
+        logits=given["logits"],
+    )
+    if given["plot"] is not None:
+        _draw(plan, given["plot"], currency)
+    if given["as_json"]:
+        print_json(_as_dict(plan, currency, source))
+    else:
+        _print(plan, currency, source)
+
+
+class Case(NamedTuple):
+    """One forecast."""
+
+    classes: list[str]
+    forecast: NDArray[Any]  # (K,) probabilities or logits
+    costs: NDArray[Any] | None = None  # (K,) of this case alone
+
+
+def _read_case(forecast: str, given: dict[str, Any]) -> Case:
+    """Written out, or a row of a file."""
+    import numpy as np
+
+    from pandora_regret.inputs import InputError
+
+    if os.path.exists(forecast) or given["row"] is not None:
+        return _read_row(forecast, given["row"], read_layout(given))
+    if "=" not in forecast:
+        raise InputError(f"FORECAST {forecast!r} is neither a file nor NAME=PROBABILITY,...: write one of them.")
+    pairs = read_pairs(forecast, "FORECAST")
+    return Case(list(pairs), np.array(list(pairs.values())))
+
+
+def _read_row(path: str, row: int | None, layout: Layout) -> Case:
+    """A row of a file, which need not have labels: who knows the truth does not ask for an order."""
+    from pandora_regret.files.layout import USUAL_NAMES, find_columns
+    from pandora_regret.inputs import InputError
+
+    source = _table_in(path)
+    if row is None:
+        raise InputError(f"{path} is a file: say which of its rows with --row, counted from 1.")
+    kinds = source.kinds()
+    if layout.label is None and not kinds.keys() & set(USUAL_NAMES["label"]):
+        kinds = kinds | {USUAL_NAMES["label"][0]: "other"}
+    columns = find_columns(source.in_layout(layout), kinds, path)
+    wanted = [*columns.forecasts, *columns.costs]
+    numbers = _numbers_in_row(source, wanted, row)
+    k = len(columns.classes)
+    single = source.is_text and not layout.logits and abs(numbers[:k].sum() - 1) > DIGITS_OF_DOUBLES
+    chances = numbers[:k].astype("float32") if single else numbers[:k]
+    return Case(list(columns.classes), chances, numbers[k:].astype("float64") if columns.costs else None)
+
+
+def _table_in(path: str) -> Source:
+    from pandora_regret.files.formats import open_sources
+    from pandora_regret.inputs import InputError
+
+    tables = open_sources(path)
+    if len(tables) > 1:
+        raise InputError(f"{path} holds the models {list(tables)}: save the one that is asked about by itself.")
+    return next(iter(tables.values()))
+
+
+def _numbers_in_row(source: Source, columns: list[str], row: int) -> NDArray[Any]:
+    """Of these columns, in the precision of the file."""
+    import numpy as np
+
+    from pandora_regret.inputs import InputError
+
+    left = row - 1
+    for records in source.read(columns, frozenset(columns), ROWS_AT_ONCE):
+        if left < len(records):
+            values = [records.column(name)[left].as_py() for name in columns]
+            missing = [name for name, value in zip(columns, values, strict=True) if value is None]
+            if missing:
+                raise InputError(f"{source.place(row - 1)}, column {missing[0]!r} has no value: fill it in.")
+            kinds = {str(records.schema.field(name).type) for name in columns}
+            return np.array(values, dtype=np.float32 if kinds == {"float"} else np.float64)
+        left -= len(records)
+    raise InputError(f"{source.path} has {row - 1 - left} rows: --row {row} is not among them.")
+
+
+def _read_costs(case: Case, costs: str | None) -> tuple[Any, str | None, str | None]:
+    """The tests' costs, their currency, and where they come from."""
+    from pandora_regret.files import read_costs_argument
+    from pandora_regret.inputs import InputError
+
+    if case.costs is not None:
+        if costs is not None:
+            raise InputError("the file has cost columns and --costs is given too: use one price list, not both.")
+        return case.costs, None, "the row's own"
+    if costs is None:
+        return 1.0, None, None
+    prices = read_costs_argument(costs, case.classes)
+    return prices.costs, prices.currency, prices.source
+
+
+def _sensitivity(text: str | None) -> Any:
+    """One number for all tests, or one a class."""
+    if text is None:
+        return 1.0
+    try:
+        return float(text)
+    except ValueError:
+        return read_pairs(text, "--sensitivity")
+
+
+def _as_dict(plan: Plan, currency: str | None, source: str | None) -> dict[str, Any]:
+    from pandora_regret._version import __version__
+
+    about = {"schema": "pandora-order/1", "library": f"pandora-regret {__version__}"}
+    return about | {"currency": currency, "source": source} | plan.to_dict()
+
+
+def _draw(plan: Plan, path: Path, currency: str | None) -> None:
+    from pandora_regret.plots.search_trace import draw_search_trace
+
+    click.echo(f"Plot: {draw_search_trace(plan, path, currency=currency)}", err=True)
+
+
+def _print(plan: Plan, currency: str | None, source: str | None) -> None:
+    from pandora_regret.cli.console import output
+    from pandora_regret.cli.printing import Column, print_columns
+    from pandora_regret.compare.words import money
+    from pandora_regret.report.formats import Formats
+
+    console, steps = output(), plan.steps
+    formats = Formats(currency, max(step.cost for step in steps))
+    price = formats.money if currency else "{:,.6g}".format
+    columns = [
+        Column("Test for", [str(step.test) for step in steps], "left"),
+        Column("Probability now", [formats.share(step.probability) for step in steps]),
+        Column("Cost", [price(step.cost) for step in steps]),
+        Column("Total so far", [price(step.total_cost) for step in steps]),
+        Column("Done by then", [formats.share(step.done) for step in steps]),
+    ]
+    print_columns(console, Column("Step", [str(number) for number in range(1, len(steps) + 1)]), columns)
+    console.print()
+    console.print(f"Expected total: {money(plan.expected_cost, currency)}.", style="bold")
+    if source is None:
+        console.print("Every test costs the same, 1 unit: say what they cost with --costs.", style="dim")

@@ -1,0 +1,113 @@
+"""What goes to standard output: JSON and CSV for programs, tables that fit the terminal for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+NARROWEST_NAMES = 16
+UNLIMITED = 10_000
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Strict JSON, in ASCII, which every terminal and every program can read."""
+    click.echo(json.dumps(value, indent=1, allow_nan=False))
+
+
+def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows of a flat table, in UTF-8 whatever the terminal's encoding; what is undefined is left empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    click.echo(text.getvalue().encode("utf-8", "surrogateescape"), nl=False)
+
+
+def finite(value: float | None) -> float | None:
+    """The number, or None where JSON knows no such number."""
+    return value if value is not None and isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table for people."""
+
+    title: str
+    cells: Sequence[str]
+    justify: Literal["left", "right"] = "right"
+
+
+def heading(console: Console, text: str, note: str = "", style: str = "dim") -> None:
+    """What follows, and a note about it."""
+    line = console.render_str(text, style="bold")
+    console.print(line.append(f"  {note}", style=f"not bold {style}") if note else line)
+
+
+def bullets(console: Console, sentences: Iterable[str], mark: str = "-") -> None:
+    """Sentences one below the other, with a hanging indent."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 1))
+    for sentence in sentences:
+        grid.add_row(mark, sentence)
+    console.print(grid)
+
+
+def print_columns(console: Console, names: Column, columns: Sequence[Column]) -> None:
+    """All columns side by side if they fit, else in as few tables as they take, each with the names again."""
+    for number, part in enumerate(_parts_that_fit(console, names, columns)):
+        if number:
+            console.print()
+        console.print(_table(console, names, part))
+
+
+def _parts_that_fit(console: Console, names: Column, columns: Sequence[Column]) -> list[Sequence[Column]]:
+    """Of as many columns each as possible, for the same number of tables."""
+    for n_parts in range(1, len(columns) + 1):
+        ends = [len(columns) * part // n_parts for part in range(n_parts + 1)]
+        parts = [columns[start:end] for start, end in pairwise(ends)]
+        if all(_width(console, _table(console, names, part)) <= console.width for part in parts):
+            return parts
+    return [[column] for column in columns]
+
+
+def _width(console: Console, table: Table) -> int:
+    """Of a table that nothing makes narrower."""
+    from rich.measure import Measurement
+
+    return Measurement.get(console, console.options.update(max_width=UNLIMITED), table).maximum
+
+
+def _table(console: Console, names: Column, columns: Sequence[Column]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
+    widest = max(NARROWEST_NAMES, console.width // 4)
+    table.add_column(names.title, overflow="fold", max_width=widest, justify=names.justify)
+    for column in columns:
+        table.add_column(_in_two_lines(column.title), justify=column.justify, overflow="fold", vertical="top")
+    for cells in zip(names.cells, *(column.cells for column in columns), strict=True):
+        table.add_row(*cells)
+    return table
+
+
+def _in_two_lines(title: str) -> str:
+    """Broken at the space that makes it narrowest."""
+    places = [at for at, letter in enumerate(title) if letter == " "]
+    if len(title) < 10 or not places:
+        return title
+    middle = min(places, key=lambda at: max(at, len(title) - at - 1))
+    return f"{title[:middle]}\n{title[middle + 1 :]}"

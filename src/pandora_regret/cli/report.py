@@ -1,0 +1,66 @@
+"""`pandora report`: a page to look at and pass on, from predictions or from a saved comparison."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pandora_regret.cli.compare import compare_files
+from pandora_regret.cli.options import (
+    COSTS,
+    FILES,
+    FORCE,
+    INTERVALS,
+    LAYOUT,
+    SCENARIO,
+    TITLE,
+    check_output,
+    having,
+)
+
+if TYPE_CHECKING:
+    from pandora_regret.compare import Comparison
+
+
+@click.command()
+@FILES
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The HTML file to write."
+)
+@having(TITLE, FORCE, *COSTS, SCENARIO, *INTERVALS, *LAYOUT)
+def report(files: Sequence[str], out: Path, title: str | None, force: bool, **given: Any) -> None:
+    r"""A page to look at and pass on, from predictions or from a saved comparison.
+
+    FILES are as in `pandora compare`, or one JSON file that `pandora compare --json` wrote. The page is one HTML
+    file that needs no network.
+
+    \b
+    Examples:
+      pandora report forest.csv network.csv --costs dermamnist --out report.html
+      pandora report comparison.json --out report.html --title "Skin lesions, spring"
+    """
+    from pandora_regret.report import write_report
+
+    check_output(out, force)
+    saved = len(files) == 1 and files[0].endswith(".json")
+    comparison = _saved_comparison(files[0]) if saved else compare_files(files, given)
+    click.echo(str(write_report(comparison, out, title=title)))
+
+
+def _saved_comparison(path: str) -> Comparison:
+    from pandora_regret.compare import Comparison
+    from pandora_regret.files.source import check_readable
+    from pandora_regret.inputs import InputError
+
+    check_readable(path)
+    try:
+        found = Comparison.from_dict(json.loads(Path(path).read_bytes()))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise InputError(f"{path} is not a comparison: write it with pandora compare --json.") from None
+    return found

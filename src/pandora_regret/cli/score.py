@@ -1,0 +1,253 @@
+"""`pandora score`: what one model's forecasts cost, from a file of any size.
+
+The JSON (schema "pandora-score/1"; null stands for what is undefined or infinite)::
+
+    schema, library, costs {currency, prior, typical, source}, interval {level, method, replicates, seed},
+    metrics [{key, title, better, unit}],
+    models [{name, files [...], rows, weight, classes [...], class_weights [...],
+             scores {key: {value, low, high, note?}}, pair_costs (K x K) or null, largest_pairs [{...}]}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pandora_regret.cli.options import (
+    CLUSTER,
+    COSTS,
+    CSV,
+    FILES,
+    INTERVALS,
+    JOBS,
+    JSON,
+    LAYOUT,
+    check_one_of,
+    having,
+    read_layout,
+    read_prior,
+)
+from pandora_regret.cli.printing import finite, print_csv, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pandora_regret.compare.result import Costs, Estimate, LargestPair
+    from pandora_regret.files import Predictions, Prices
+    from pandora_regret.report.formats import Formats
+    from pandora_regret.stream import StreamScore
+
+
+@click.command()
+@FILES
+@having(*COSTS, *INTERVALS, *LAYOUT)
+@click.option("--wrong-tests", is_flag=True, help="Also which wrong tests the money goes to; takes longer.")
+@having(JOBS, CLUSTER, JSON, CSV)
+def score(files: Sequence[str], **given: Any) -> None:
+    r"""What one model's forecasts cost, from a file of any size.
+
+    Several FILES are parts of one table, read one after the other. Rows are streamed: memory does not grow with
+    their number, and neither splitting files nor a cluster changes a result.
+
+    \b
+    Examples:
+      pandora score predictions.parquet --costs "flu=20,covid=35,cold=5"
+      pandora score part-1.csv part-2.csv --bootstrap 1000 --json
+      pandora score huge.parquet --cluster tcp://scheduler:8786
+
+    The JSON has the schema pandora-score/1; the CSV has one row a metric.
+    """
+    from pandora_regret.files import open_predictions
+
+    check_one_of(given["as_json"], given["as_csv"])
+    opened = open_predictions(list(files), read_layout(given))
+    prices = _prices(given["costs"], opened)
+    scores = _score_all(opened, prices, given)
+    if given["as_json"]:
+        print_json(_as_dict(opened, scores, prices, given))
+    elif given["as_csv"]:
+        print_csv([row for score in scores for row in _rows(score, given["level"])])
+    else:
+        _print(opened, scores, prices, given["level"])
+
+
+def _prices(costs: str | None, opened: Sequence[Predictions]) -> Prices | None:
+    from pandora_regret.files import read_costs_argument
+
+    return None if costs is None else read_costs_argument(costs, opened[0].classes)
+
+
+def _score_all(
+    opened: Sequence[Predictions], prices: Prices | None, given: Mapping[str, Any]
+) -> list[StreamScore]:
+    from pandora_regret.cli.console import bars
+    from pandora_regret.stream import score_stream
+
+    prior, scores = read_prior(given), []
+    with bars(passing=True) as progress:
+        for one in opened:
+            progress.start(one.name, _total(one))
+            scores.append(
+                score_stream(
+                    one,
+                    prior=prior,
+                    typical_costs=None if prices is None else prices.costs,
+                    bootstrap=given["bootstrap"],
+                    seed=given["seed"],
+                    pairs=given["wrong_tests"],
+                    jobs=given["jobs"],
+                    cluster=given["cluster"],
+                    progress=partial(progress.advance, one.name),
+                )
+            )
+    return scores
+
+
+def _total(one: Predictions) -> int | None:
+    """How many rows there are, where that can be told without reading the file."""
+    return None if one.only is not None or any(source.is_text for source in one.sources) else one.count()
+
+
+def _as_dict(
+    opened: Sequence[Predictions], scores: Sequence[StreamScore], prices: Prices | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    from pandora_regret._version import __version__
+    from pandora_regret.compare.measure import METRICS
+    from pandora_regret.compare.result import IntervalMethod
+
+    replicates = given["bootstrap"]
+    method = "bootstrap" if replicates else "analytic"
+    return {
+        "schema": "pandora-score/1",
+        "library": f"pandora-regret {__version__}",
+        "costs": asdict(_costs(opened[0], scores[0], prices)),
+        "interval": asdict(IntervalMethod(given["level"], method, replicates, given["seed"])),
+        "metrics": [asdict(metric) for metric in METRICS],
+        "models": [
+            _model_as_dict(one, score, prices, given["level"]) for one, score in zip(opened, scores, strict=True)
+        ],
+    }
+
+
+def _costs(one: Predictions, score: StreamScore, prices: Prices | None) -> Costs:
+    """What tests cost, as a comparison says it."""
+    import numpy as np
+
+    from pandora_regret.compare.result import Costs
+
+    prior, base = score.settings.prior, score.settings.costs
+    if one.columns.costs:
+        return Costs(None, repr(prior), None, "each row's own")
+    typical = (
+        (np.ones(len(one.classes)) if base is None else base) * prior.mean if prices is None else prices.costs
+    )
+    known = (None, None) if prices is None else (prices.currency, prices.source)
+    return Costs(known[0], repr(prior), tuple(typical.tolist()), known[1])
+
+
+def _model_as_dict(one: Predictions, score: StreamScore, prices: Prices | None, level: float) -> dict[str, Any]:
+    pairs = score.pair_costs
+    return {
+        "name": score.name,
+        "files": list(one.paths),
+        "rows": score.rows,
+        "weight": score.weight,
+        "classes": list(score.classes),
+        "class_weights": score.class_weights.tolist(),
+        "scores": {key: _estimate_as_dict(found) for key, found in _estimates(score, level).items()},
+        "pair_costs": None if pairs is None else pairs.tolist(),
+        "largest_pairs": [
+            asdict(pair) for pair in _largest_pairs(score, None if prices is None else prices.currency)
+        ],
+    }
+
+
+def _estimate_as_dict(found: Estimate) -> dict[str, Any]:
+    listed = asdict(found)
+    return listed if found.note is not None else {key: listed[key] for key in ("value", "low", "high")}
+
+
+def _estimates(score: StreamScore, level: float) -> dict[str, Estimate]:
+    """Every metric, with an interval that ends where the metric does."""
+    return {key: _estimate(key, **of) for key, of in score.scores(level).items()}
+
+
+def _estimate(key: str, value: float | None, low: float | None, high: float | None) -> Estimate:
+    from pandora_regret.compare.assemble import BOUNDS
+    from pandora_regret.compare.result import Estimate
+
+    if finite(value) is None:  # which JSON cannot say
+        return Estimate(None, None, None, "infinite: a true class was given probability 0")
+    least, most = BOUNDS.get(key, (0.0, float("inf")))
+    return Estimate(value, finite(low), finite(high)).mapped(lambda limit: min(max(limit, least), most))
+
+
+def _largest_pairs(score: StreamScore, currency: str | None) -> list[LargestPair]:
+    """The dearest wrong tests, as a comparison lists them."""
+    import numpy as np
+
+    from pandora_regret.compare.assemble import PAIRS_NAMED
+    from pandora_regret.compare.result import LargestPair
+    from pandora_regret.compare.words import pair_sentence
+
+    if (pairs := score.pair_costs) is None:
+        return []
+    total, found = score.value("expected_cost"), []
+    for place in np.argsort(-pairs, axis=None, kind="stable")[:PAIRS_NAMED]:
+        i, j = divmod(int(place), len(score.classes))
+        truth, tested, cost = score.classes[i], score.classes[j], float(pairs[i, j])
+        if cost > 0:
+            sentence = pair_sentence(truth, tested, cost, total, currency)
+            found.append(LargestPair(score.name, truth, tested, cost, cost / total, sentence))
+    return found
+
+
+def _rows(score: StreamScore, level: float) -> list[dict[str, Any]]:
+    """A flat table."""
+    estimates = _estimates(score, level).items()
+    return [
+        {"model": score.name, "rows": score.rows, "metric": key, "value": of.value, "low": of.low, "high": of.high}
+        for key, of in estimates
+    ]
+
+
+def _print(
+    opened: Sequence[Predictions], scores: Sequence[StreamScore], prices: Prices | None, level: float
+) -> None:
+    from pandora_regret.cli.console import output
+    from pandora_regret.cli.printing import bullets, heading
+    from pandora_regret.report.formats import Formats, count
+
+    console, costs = output(), _costs(opened[0], scores[0], prices)
+    for score in scores:
+        heading(
+            console,
+            score.name,
+            f"{count(score.rows)} cases, {len(score.classes)} classes, {100 * level:g} % intervals",
+        )
+        formats = Formats(costs.currency, score.value("expected_cost"))
+        _print_metrics(console, formats, _estimates(score, level))
+        if pairs := _largest_pairs(score, costs.currency):
+            console.print()
+            heading(console, "Where the money goes", "the dearest wrong tests, a case")
+            bullets(console, (pair.sentence for pair in pairs))
+        console.print()
+    console.print(f"Costs: {costs.source or 'all tests cost the same'}; prior {costs.prior}.", style="dim")
+
+
+def _print_metrics(console: Console, formats: Formats, found: Mapping[str, Estimate]) -> None:
+    from pandora_regret.cli.printing import Column, print_columns
+    from pandora_regret.compare.measure import METRICS
+
+    values, limits = [], []
+    for metric in METRICS:
+        of = found[metric.key]
+        values.append("infinite" if of.note else formats.write(metric.unit, of.value))
+        known = of.low is not None and of.high is not None
+        limits.append(" to ".join(formats.bare(metric.unit, end) for end in (of.low, of.high)) if known else "")
+    names = Column("Metric", [metric.title for metric in METRICS], "left")
+    print_columns(console, names, [Column("Value", values), Column("Interval", limits)])

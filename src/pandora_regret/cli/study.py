@@ -1,0 +1,131 @@
+"""`pandora study`: which metric picks the model that is cheapest to deploy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pandora_regret.study.spec import Study
+
+FOLDER = click.argument("folder", type=click.Path(path_type=Path))
+JOBS = click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes at a time.")
+METRICS = click.option("--metric", "metrics", multiple=True, help="A metric's key; may be repeated.")
+ALL = click.option("--all", "every", is_flag=True, help="All metrics instead of those of the paper's table.")
+CLUSTER = click.option("--cluster", metavar="tcp://HOST:PORT", help="Scheduler of a Dask cluster to work on.")
+
+
+@click.group()
+def study() -> None:
+    r"""Which metric picks the model that is cheapest to deploy.
+
+    A study is one TOML file: data sets with their zoos and costs, conditions, metrics. Its output folder holds a
+    copy of that file, every model's predictions, and the results.
+
+    \b
+    Examples:
+      pandora study run study.toml --out results --jobs 4
+      pandora study status results
+      pandora study resume results --cluster tcp://scheduler:8786
+      pandora study table results --format latex
+      pandora study figure results gaps.svg
+    """
+
+
+@study.command()
+@click.argument("study_file", type=click.Path(path_type=Path))
+@click.option("--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder for the output.")
+@JOBS
+@CLUSTER
+def run(study_file: Path, folder: Path, jobs: int, cluster: str | None) -> None:
+    """Run the study that a TOML file describes; what is already in the output folder is kept."""
+    from pandora_regret.study.run import begin
+
+    _finish(begin(study_file, folder), folder, jobs, cluster)
+
+
+@study.command()
+@FOLDER
+@JOBS
+@CLUSTER
+@click.option("--retry-failed", is_flag=True, help="Try models again that failed before.")
+def resume(folder: Path, jobs: int, cluster: str | None, retry_failed: bool) -> None:
+    """Go on with a study where it was interrupted."""
+    from pandora_regret.study.run import forget_failures, reopen
+
+    described = reopen(folder)
+    if retry_failed:
+        forget_failures(described, folder)
+    _finish(described, folder, jobs, cluster)
+
+
+@study.command()
+@FOLDER
+@click.option("--what", type=click.Choice(["tau", "gap", "regret"]), default="tau", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown", "latex", "csv"]),
+    default="text",
+    show_default=True,
+    help="Of the table.",
+)
+@METRICS
+@ALL
+@click.option("--intervals/--no-intervals", default=None, help="Shown in CSV unless told not to.")
+def table(
+    folder: Path, what: str, form: str, metrics: tuple[str, ...], every: bool, intervals: bool | None
+) -> None:
+    """Print the results in the layout of the paper's Table 1.
+
+    What it holds: tau, how well each metric ranks models by search cost; gap, the same minus that of Pandora's
+    Regret; regret, what the model that a metric picks costs more, a case, than the best of the zoo.
+    """
+    from pandora_regret.study.run import read_results
+    from pandora_regret.study.table import FORMATS, PAPER_METRICS, study_grid
+
+    grid = study_grid(read_results(folder), what, () if every else metrics or PAPER_METRICS)
+    click.echo(FORMATS[form](grid, form == "csv" if intervals is None else intervals), nl=False)
+
+
+@study.command()
+@FOLDER
+@click.argument("file", type=click.Path(path_type=Path))
+@METRICS
+@ALL
+def figure(folder: Path, file: Path, metrics: tuple[str, ...], every: bool) -> None:
+    """Draw the intervals of the gaps to Pandora's Regret into FILE: SVG, PDF or PNG."""
+    from pandora_regret.plots.tau_gaps import draw_tau_gaps
+    from pandora_regret.study.run import read_results
+    from pandora_regret.study.table import PAPER_METRICS, study_grid
+
+    grid = study_grid(read_results(folder), "gap", () if every else metrics or PAPER_METRICS)
+    click.echo(draw_tau_gaps(grid, file))
+
+
+@study.command()
+@FOLDER
+def status(folder: Path) -> None:
+    """How far a study is: models done, failed and missing."""
+    from pandora_regret.study.run import standing
+
+    parts, finished = standing(folder)
+    for part in parts:
+        of_all = "not listed yet" if part.models is None else f"{part.done} of {part.models} models done"
+        click.echo(f"{part.name}: {of_all}, {len(part.failures)} failed")
+        for name, reason in part.failures.items():
+            click.echo(f"  {name}: {reason}")
+    click.echo("Results are there: pandora study table" if finished else "No results yet: pandora study resume")
+
+
+def _finish(described: Study, folder: Path, jobs: int, cluster: str | None) -> None:
+    """Do what is left to do, with bars, and print the table."""
+    from pandora_regret.cli.console import bars
+    from pandora_regret.study.run import run_study
+    from pandora_regret.study.table import as_text, study_grid
+
+    with bars() as watcher:
+        results = run_study(described, folder, jobs=jobs, cluster=cluster, watcher=watcher)
+    click.echo(as_text(study_grid(results)), nl=False)

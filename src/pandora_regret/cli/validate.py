@@ -1,0 +1,171 @@
+"""`pandora validate`: what is wrong with a file, if anything.
+
+The JSON (schema "pandora-validation/1")::
+
+    schema, library, fine,
+    tables [{path, name, fine, rows, classes {name: rows with this label}, models {name: rows},
+             columns {label, id, weight, group, model, forecasts [...], costs [...], unused [...]} or null,
+             problems [{kind, message, count, rows [the first few, from 1], places [...]}]}]
+
+Kinds of problems: file (it cannot be read, or its columns are not understood), columns, rows, label, missing,
+number (text where a number should be), negative, large, percent, sum, value (a weight, cost or logit out of
+range), id, weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pandora_regret.cli.options import FILES, JSON, LAYOUT, having, read_layout
+from pandora_regret.cli.printing import print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pandora_regret.cli.inspection import Inspected, Problem
+
+
+@click.command()
+@FILES
+@having(*LAYOUT, JSON)
+def validate(files: Sequence[str], as_json: bool, **given: Any) -> None:
+    r"""What is wrong with a file, if anything: all of it, not just the first thing.
+
+    Says what was understood of each file (columns, classes, rows, labels), and every kind of problem with the
+    number of rows that have it. The exit code is 0 if all files can be scored, and 2 if not.
+
+    \b
+    Examples:
+      pandora validate predictions.csv
+      pandora validate *.parquet --proba-prefix p_ --json
+
+    The JSON has the schema pandora-validation/1.
+    """
+    from pandora_regret.cli.console import bars
+    from pandora_regret.cli.inspection import inspect_file
+
+    layout, found = read_layout(given), []
+    with bars(passing=True) as progress:
+        progress.start("reading", total=len(files))
+        for path in files:
+            found += inspect_file(path, layout)
+            progress.advance("reading")
+    if as_json:
+        print_json(_as_dict(found))
+    else:
+        _print(found)
+    click.get_current_context().exit(0 if all(one.fine for one in found) else 2)
+
+
+def _as_dict(found: Sequence[Inspected]) -> dict[str, Any]:
+    from pandora_regret._version import __version__
+
+    return {
+        "schema": "pandora-validation/1",
+        "library": f"pandora-regret {__version__}",
+        "fine": all(one.fine for one in found),
+        "tables": [_table_as_dict(one) for one in found],
+    }
+
+
+def _table_as_dict(one: Inspected) -> dict[str, Any]:
+    classes = () if one.columns is None else one.columns.classes
+    return {
+        "path": one.path,
+        "name": one.name,
+        "fine": one.fine,
+        "rows": one.rows,
+        "classes": {name: one.labels[name] for name in classes},
+        "models": dict(one.models),
+        "columns": _columns_as_dict(one),
+        "problems": [_problem_as_dict(problem) for problem in one.problems],
+    }
+
+
+def _columns_as_dict(one: Inspected) -> dict[str, Any] | None:
+    if one.columns is None:
+        return None
+    roles = {role: getattr(one.columns, role) for role in ("label", "id", "weight", "group", "model")}
+    return roles | {
+        "forecasts": list(one.columns.forecasts),
+        "costs": list(one.columns.costs),
+        "unused": one.unused,
+    }
+
+
+def _problem_as_dict(problem: Problem) -> dict[str, Any]:
+    return {
+        "kind": problem.kind,
+        "message": problem.message,
+        "count": problem.count,
+        "rows": [row + 1 for row in problem.rows],
+        "places": problem.places,
+    }
+
+
+def _print(found: Sequence[Inspected]) -> None:
+    from pandora_regret.cli.console import output
+    from pandora_regret.cli.printing import bullets, heading
+
+    console = output()
+    for number, one in enumerate(found):
+        if number:
+            console.print()
+        n = len(one.problems)
+        verdict = ("fine", "green") if one.fine else (f"{n} problem{'s' * (n > 1)}", "red")
+        heading(console, one.path, *verdict)
+        if one.columns is not None:
+            _print_understood(console, one)
+        if one.problems:
+            bullets(console, (_sentence(problem) for problem in one.problems), mark="!")
+
+
+def _print_understood(console: Console, one: Inspected) -> None:
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    for role, text in _understood(one):
+        grid.add_row(role, text)
+    console.print(grid)
+
+
+def _understood(one: Inspected) -> list[tuple[str, str]]:
+    """What each column is taken for."""
+    columns = one.columns
+    assert columns is not None
+    balance = ", ".join(f"{name} {one.labels[name]:,}" for name in columns.classes)
+    said = {
+        "rows": f"{one.rows:,}",
+        "labels": f"column {columns.label!r}: {balance}",
+        "forecasts": _some(columns.forecasts),
+        "costs": _some(columns.costs),
+        "ids": columns.id,
+        "weights": columns.weight,
+        "groups": columns.group,
+        "models": columns.model
+        and f"column {columns.model!r}: {_some([f'{k} {n:,}' for k, n in one.models.items()])}",
+        "not used": _some(one.unused),
+    }
+    return [(role, text) for role, text in said.items() if text]
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def _sentence(problem: Problem) -> str:
+    if not problem.rows:
+        return problem.message
+    rows = "row" if problem.count == 1 else "rows"
+    more = ", ..." if problem.count > len(problem.rows) else ""
+    return f"{problem.count:,} {rows} ({_places(problem.places)}{more}): {problem.message}"
+
+
+def _places(places: Sequence[str]) -> str:
+    """Lines 3, 4, 9."""
+    word = places[0].split(" ")[0]
+    numbers = ", ".join(place.removeprefix(word).strip() for place in places)
+    return f"{word}{'s' * (len(places) > 1)} {numbers}"

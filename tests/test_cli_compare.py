@@ -1,0 +1,201 @@
+"""`pandora compare` and `pandora report`: the library's numbers, as tables, JSON, CSV and a page."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rich")
+pytest.importorskip("pyarrow")
+pytest.importorskip("jinja2")
+pytest.importorskip("sklearn")
+
+from cli_files import CLASSES, COSTS, forecasts, run, run_json, wine_file, wine_rows, write_csv
+
+from pandora_regret.compare import Comparison, compare
+
+TYPICAL = [90.0, 60.0, 30.0]
+
+
+@pytest.fixture
+def files(tmp_path):
+    return [wine_file(tmp_path, "tree"), wine_file(tmp_path, "bayes")]
+
+
+def by_library(**settings):
+    truth, chances = forecasts()
+    return compare(truth, {name: chances[name] for name in ("tree", "bayes")}, labels=CLASSES, **settings)
+
+
+def scores(comparison):
+    return {model["name"]: model["scores"] for model in comparison["models"]}
+
+
+def test_json_is_the_librarys_comparison(files):
+    printed = run_json("compare", *files, "--costs", COSTS)
+    assert printed == by_library(typical_costs=TYPICAL, source=COSTS).to_dict()
+    assert printed["schema"] == "pandora-comparison/1"
+
+
+def test_every_option_reaches_the_library(files):
+    options = ["--bootstrap", 60, "--level", 0.9, "--seed", 3, "--prior", "gamma:2", "--scenario", f"dear={COSTS}"]
+    from pandora_regret import Gamma
+
+    expected = by_library(prior=Gamma(2), bootstrap=60, level=0.9, seed=3, scenarios={"dear": TYPICAL})
+    assert run_json("compare", *files, *options) == expected.to_dict()
+
+
+def test_csv_is_one_row_a_model(files):
+    rows = list(csv.DictReader(io.StringIO(run("compare", *files, "--csv").stdout)))
+    expected = by_library().table()
+    assert [row["model"] for row in rows] == [row["model"] for row in expected]
+    for row, wanted in zip(rows, expected, strict=True):
+        assert {key: float(row[key]) for key in row if key != "model"} == {
+            key: value for key, value in wanted.items() if key != "model"
+        }
+
+
+def test_the_answer_comes_first_and_everything_has_its_table(files):
+    page = run("compare", *files, "--costs", COSTS, "--by-class", "--scenario", f"dear={COSTS}").stdout
+    comparison = by_library(typical_costs=TYPICAL)
+    assert page.startswith(comparison.headline[0])
+    for heading in ("Models", "What other models cost more", "Ranks", "Where the money goes", "Cost calibration"):
+        assert f"\n{heading}" in page
+    for model in comparison.models:
+        assert f"{model.name}, class by class" in page
+        assert f"{model.cost:.2f}" in page
+    assert all(pair.sentence in page for pair in comparison.largest_pairs)
+    assert "Under other costs" in page
+
+
+def test_the_best_of_each_metric_is_marked(files):
+    lines = run("compare", *files).stdout.splitlines()
+    table = lines[next(at for at, line in enumerate(lines) if line.startswith("Models")) :]
+    best = next(line for line in table if line.startswith(by_library().best.name))
+    assert best.count("*") >= 5
+
+
+def test_pairs_lists_every_pair(tmp_path, files):
+    files.append(wine_file(tmp_path, "bayes", name="again"))
+    page = run("compare", *files, "--pairs").stdout
+    assert page.count(" over ") - page.count("Dearer over cheaper") == 3
+
+
+def test_infinite_log_loss_is_null_in_json_and_a_word_in_the_table(tmp_path):
+    path = write_csv(
+        tmp_path / "sure.csv", [("y_true", "a", "b"), ("a", 1.0, 0.0), ("b", 1.0, 0.0), ("b", 0.3, 0.7)]
+    )
+    assert run_json("compare", path)["models"][0]["scores"]["log_loss"]["value"] is None
+    page = run("compare", path).stdout
+    assert "infinite" in page
+    assert "given probability 0" in page
+
+
+def test_models_of_one_file_are_those_of_several(tmp_path, files):
+    together = [*wine_rows("tree", name=["tree"] * 178), *wine_rows("bayes", name=["bayes"] * 178)[1:]]
+    path = write_csv(tmp_path / "together.csv", together)
+    assert run_json("compare", path, "--model", "name") == run_json("compare", *files)
+
+
+def test_rows_are_matched_by_id(tmp_path, files):
+    ids, shuffled = np.arange(178), np.random.default_rng(0).permutation(178)
+    one = wine_file(tmp_path, "tree", name="t", id=ids)
+    other = wine_file(tmp_path, "bayes", name="b", which=shuffled, id=ids)
+    matched, plain = run_json("compare", one, other), run_json("compare", *files)
+    for name, expected in (("t", "tree"), ("b", "bayes")):
+        for key, score in scores(matched)[name].items():
+            assert score["value"] == pytest.approx(scores(plain)[expected][key]["value"], rel=1e-12)
+
+
+def test_models_of_one_name_are_told_apart_by_their_files(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    paths = [
+        wine_file(tmp_path / folder, model, name="preds") for folder, model in (("a", "tree"), ("b", "bayes"))
+    ]
+    assert sorted(scores(run_json("compare", *paths))) == sorted(paths)
+
+
+def test_groups_widen_intervals(tmp_path):
+    truth, _ = forecasts()
+    patients = [f"{label} {at // 20}" for at, label in enumerate(truth)]
+    path = wine_file(tmp_path, "tree", patient=patients)
+    page = run("compare", path, "--group", "patient", "--classes", ",".join(CLASSES))
+    assert "clusters" in page.stdout
+    assert run_json("compare", path, "--group", "patient")["data"]["clusters"] == len(set(patients))
+
+
+def test_each_row_may_have_its_own_costs(tmp_path):
+    truth, chances = forecasts()
+    costs = np.random.default_rng(1).uniform(10, 50, (178, 3))
+    extra = {f"cost_{name}": column for name, column in zip(CLASSES, costs.T, strict=True)}
+    path = wine_file(tmp_path, "bayes", **extra)
+    printed = run_json("compare", path, "--cost-prefix", "cost_")
+    expected = compare(truth, {"bayes": chances["bayes"]}, labels=CLASSES, typical_costs=costs).to_dict()
+    assert scores(printed) == scores(expected)
+    assert printed["costs"]["typical"] is None
+    refused = run("compare", path, "--cost-prefix", "cost_", "--costs", COSTS)
+    assert refused.exit_code == 2
+    assert "not both" in refused.stderr
+
+
+def test_logits_are_said(tmp_path):
+    truth, chances = forecasts()
+    rows = [
+        ("y_true", *CLASSES),
+        *((label, *map(repr, map(float, p))) for label, p in zip(truth, np.log(chances["bayes"]), strict=True)),
+    ]
+    path = write_csv(tmp_path / "bayes.csv", rows)
+    found, expected = scores(run_json("compare", path, "--logits")), scores(by_library().to_dict())
+    for key, score in found["bayes"].items():
+        assert score["value"] == pytest.approx(expected["bayes"][key]["value"], rel=1e-9)
+
+
+def test_a_report_can_be_written_at_once_or_from_saved_json(tmp_path, files):
+    saved = tmp_path / "comparison.json"
+    at_once, later = tmp_path / "once.html", tmp_path / "later.html"
+    result = run("compare", *files, "--json", "--html", at_once, "--title", "Wines")
+    assert str(at_once) in result.stderr
+    saved.write_text(result.stdout)
+    assert run("report", saved, "--out", later, "--title", "Wines").stdout == f"{later}\n"
+    assert at_once.read_bytes() == later.read_bytes()
+    assert b"<title>Wines</title>" in later.read_bytes()
+
+
+def test_report_from_predictions_is_the_comparison_of_them(tmp_path, files):
+    page = tmp_path / "page.html"
+    assert run("report", *files, "--costs", COSTS, "--out", page).exit_code == 0
+    assert by_library(typical_costs=TYPICAL).headline[0].split(":")[0] in page.read_text(encoding="utf-8")
+
+
+def test_script_in_a_models_name_stays_text_on_the_page(tmp_path):
+    page = tmp_path / "page.html"
+    path = write_csv(tmp_path / "m.csv", wine_rows("bayes", model=["<script>alert(1)</script>"] * 178))
+    assert run("report", path, "--out", page).exit_code == 0
+    assert "<script>alert" not in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "content", ["[]", "{}", "no json", '{"schema": "pandora-comparison/1"}', '{"schema": "pandora-score/1"}', "3"]
+)
+def test_report_refuses_json_that_is_no_comparison(tmp_path, content):
+    saved = tmp_path / "saved.json"
+    saved.write_text(content)
+    result = run("report", saved, "--out", tmp_path / "page.html")
+    assert result.exit_code == 2
+    assert str(saved) in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == [saved]
+
+
+def test_report_refuses_a_comparison_whose_parts_are_of_the_wrong_kind(tmp_path, files):
+    facts = json.loads(run("compare", *files, "--json").stdout)
+    saved = tmp_path / "saved.json"
+    saved.write_text(json.dumps(facts | {"models": 3}))
+    assert run("report", saved, "--out", tmp_path / "page.html").exit_code == 2
+
+
+def test_the_json_reads_back_as_a_comparison(files):
+    assert Comparison.from_dict(run_json("compare", *files)) == by_library()

@@ -1,0 +1,153 @@
+"""`pandora order`: the library's plan, as a table, JSON and a plot."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rich")
+pytest.importorskip("pyarrow")
+pytest.importorskip("sklearn")
+
+import pyarrow
+from cli_files import CLASSES, COSTS, forecasts, run, run_json, wine_file, write_csv
+
+from pandora_regret.inputs.tests import Tests
+from pandora_regret.plan import plan_search
+
+SKIN = "melanoma=0.2,nevus=0.7,keratosis=0.1"
+SKIN_COSTS = "melanoma=384,nevus=75,keratosis=75"
+CHANCES = {"melanoma": 0.2, "nevus": 0.7, "keratosis": 0.1}
+PRICES = {"melanoma": 384.0, "nevus": 75.0, "keratosis": 75.0}
+
+
+def plan_of(printed):
+    assert printed["schema"] == "pandora-order/1"
+    return {key: printed[key] for key in ("steps", "expected_cost", "search")}
+
+
+def as_json(plan):
+    return json.loads(json.dumps(plan.to_dict()))
+
+
+def test_json_is_the_librarys_plan():
+    printed = run_json("order", SKIN, "--costs", SKIN_COSTS)
+    assert plan_of(printed) == as_json(plan_search(CHANCES, PRICES))
+    assert (printed["currency"], printed["source"]) == (None, SKIN_COSTS)
+
+
+def test_sensitivities_and_repeats_reach_the_library():
+    options = ["--sensitivity", "melanoma=0.9,nevus=0.8,keratosis=1", "--search", "adaptive", "--steps", 7]
+    tests = Tests(cost=PRICES, sensitivity={"melanoma": 0.9, "nevus": 0.8, "keratosis": 1.0})
+    expected = plan_search(CHANCES, tests=tests, search="adaptive", steps=7)
+    assert plan_of(run_json("order", SKIN, "--costs", SKIN_COSTS, *options)) == as_json(expected)
+    assert len(run_json("order", SKIN, "--sensitivity", "0.8", "--search", "restarts")["steps"]) == 3
+
+
+def test_shipped_prices_bring_their_currency():
+    eyes = "CNV=0.4,DME=0.3,drusen=0.2,normal=0.1"
+    assert run_json("order", eyes, "--costs", "octmnist")["currency"] == "USD"
+    page = run("order", eyes, "--costs", "octmnist").stdout
+    assert "$343.91" in page
+    assert "Expected total: $" in page
+
+
+def test_the_table_walks_through_the_steps():
+    lines = run("order", SKIN, "--costs", SKIN_COSTS).stdout.splitlines()
+    steps = [line.split() for line in lines if line.strip()[:1].isdigit()]
+    assert [step[:2] for step in steps] == [["1", "nevus"], ["2", "keratosis"], ["3", "melanoma"]]
+    assert steps[1] == ["2", "keratosis", "33.3", "%", "75", "150", "80.0", "%"]
+    assert "Expected total: 174 units." in lines
+
+
+def test_without_costs_every_test_costs_one_unit():
+    assert [step["total_cost"] for step in run_json("order", SKIN)["steps"]] == [1.0, 2.0, 3.0]
+    assert "1 unit" in run("order", SKIN).stdout
+
+
+def test_a_row_of_a_file(tmp_path):
+    truth, chances = forecasts()
+    path = wine_file(tmp_path, "bayes", remark=truth)
+    expected = plan_search(dict(zip(CLASSES, chances["bayes"][11], strict=True)), [90.0, 60.0, 30.0])
+    assert plan_of(run_json("order", path, "--row", 12, "--costs", COSTS)) == as_json(expected)
+
+
+def test_a_row_needs_no_label_and_keeps_its_precision(tmp_path):
+    from pyarrow import parquet
+
+    p = np.array([[0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]], dtype=np.float32)
+    path = tmp_path / "new.parquet"
+    parquet.write_table(pyarrow.table({"id": [1, 2]} | dict(zip("abc", p.T, strict=True))), path)
+    steps = run_json("order", path, "--row", 1)["steps"]
+    assert [step["test"] for step in steps] == ["c", "b", "a"]
+    assert steps[0]["done"] == pytest.approx(float(p[0, 2]))
+    text = write_csv(tmp_path / "new.csv", [("a", "b", "c"), ("0.3333333", "0.3333333", "0.3333333")])
+    assert run_json("order", text, "--row", 1)["expected_cost"] == pytest.approx(2)
+
+
+def test_a_row_may_bring_its_costs_along(tmp_path):
+    path = write_csv(tmp_path / "cases.csv", [("a", "b", "cost_a", "cost_b"), (0.5, 0.5, 9, 3)])
+    steps = run_json("order", path, "--row", 1, "--cost-prefix", "cost_")["steps"]
+    assert [(step["test"], step["total_cost"]) for step in steps] == [("b", 3.0), ("a", 12.0)]
+
+
+def test_logits_may_be_written_out():
+    chances = run_json("order", "a=1.5,b=-0.5", "--logits")["steps"]
+    assert chances[0]["probability"] == pytest.approx(1 / (1 + np.exp(-2)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["a=0.5,b=0.6"], "1.1"),
+        (["a=0.5,b"], "NAME=VALUE"),
+        (["a=0.5,b=half"], "'b=half'"),
+        (["a=0.5,a=0.5"], "twice"),
+        (["nothing.csv"], "neither a file"),
+        (["nothing.csv", "--row", "1"], "No such file"),
+        (["a=0.5,b=0.5", "--costs", "a=1,c=2"], "'c'"),
+        (["a=0.5,b=0.5", "--costs", "a=1,b=-2"], "-2"),
+        (["a=0.5,b=0.5", "--sensitivity", "1.5"], "sensitivity"),
+        (["a=0.5,b=0.5", "--sensitivity", "a=0.5"], "'b'"),
+        (["a=1"], "two"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_exit_code_2(arguments, words):
+    result = run("order", *arguments)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert words in result.stderr
+
+
+def test_rows_that_are_not_there(tmp_path):
+    path = wine_file(tmp_path, "bayes")
+    assert "--row" in run("order", path).stderr
+    assert "has 178 rows" in run("order", path, "--row", 179).stderr
+    gap = write_csv(tmp_path / "gap.csv", [("a", "b"), (0.5, 0.5), (0.5, "")])
+    assert "line 3, column 'b' has no value" in run("order", gap, "--row", 2).stderr
+
+
+def test_the_plot_is_written_beside_what_is_printed(tmp_path):
+    pytest.importorskip("matplotlib")
+    plot = tmp_path / "plan.svg"
+    result = run("order", SKIN, "--costs", SKIN_COSTS, "--plot", plot, "--json")
+    assert json.loads(result.stdout)["steps"]
+    assert result.stderr == f"Plot: {plot}\n"
+    assert plot.read_bytes().startswith(b"<?xml")
+    assert run("order", SKIN, "--plot", plot).exit_code == 2
+    assert run("order", SKIN, "--plot", plot, "--force").exit_code == 0
+    assert run("order", SKIN, "--plot", tmp_path / "plan.doc").exit_code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.svg"]
+
+
+def test_the_staircase_rises_by_what_each_test_may_find():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    from pandora_regret.plots.search_trace import plot_search_trace
+
+    plan = plan_search({"$5 to $10": 0.25, "b": 0.75}, [30.0, 10.0])
+    axes = plot_search_trace(plan, figure.subplots(), currency="USD")
+    staircase = axes.lines[0]
+    assert list(staircase.get_xdata()) == [0.0, 10.0, 40.0]
+    assert list(staircase.get_ydata()) == [0.0, 75.0, 100.0]
+    assert [text.get_text() for text in axes.texts] == ["b", "$5 to $10"]
+    assert "$17.50" in axes.get_legend().get_texts()[0].get_text()
+    figure.canvas.draw()  # a name is no formula

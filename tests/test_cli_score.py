@@ -1,0 +1,155 @@
+"""`pandora score`: one pass over any number of rows, with the same result wherever and however they are split."""
+
+import csv
+import io
+import json
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("rich")
+pytest.importorskip("pyarrow")
+pytest.importorskip("sklearn")
+
+import pyarrow
+from cli_files import CLASSES, COSTS, forecasts, run, run_json, start, wine_file, wine_rows, write_csv
+from cluster import loopback_cluster
+
+from pandora_regret import expected_search_cost, pair_costs, pandora_regret
+from pandora_regret.compare import compare
+
+TYPICAL = [90.0, 60.0, 30.0]
+HALVES = (slice(None, 100), slice(100, None))
+SPLIT = ["--bootstrap", 50, "--costs", COSTS, "--classes", ",".join(CLASSES)]
+
+
+def numbers(printed):
+    """Every number that is printed of the one model, under its name."""
+    [model] = printed["models"]
+    found = {
+        f"{key} {end}": score[end] for key, score in model["scores"].items() for end in ("value", "low", "high")
+    }
+    return found | {"rows": model["rows"], "weight": model["weight"]}
+
+
+def test_json_holds_the_librarys_numbers(tmp_path):
+    printed = run_json("score", wine_file(tmp_path, "bayes"), "--costs", COSTS, "--wrong-tests")
+    truth, chances = forecasts()
+    expected = compare(truth, {"bayes": chances["bayes"]}, labels=CLASSES, typical_costs=TYPICAL).to_dict()
+    [model], [wanted] = printed["models"], expected["models"]
+    assert printed["schema"] == "pandora-score/1"
+    assert printed["interval"] == expected["interval"]
+    assert printed["metrics"] == expected["metrics"]
+    assert printed["costs"] == expected["costs"] | {"source": COSTS}
+    assert (model["name"], model["rows"], model["classes"]) == ("bayes", 178, list(CLASSES))
+    assert model["class_weights"] == expected["data"]["class_weights"]
+    for key, score in model["scores"].items():
+        assert score == pytest.approx(wanted["scores"][key], rel=1e-9)
+    for pair, other in zip(model["largest_pairs"], expected["largest_pairs"], strict=True):
+        assert pair["sentence"] == other["sentence"]
+    spent = pair_costs(truth, chances["bayes"], labels=CLASSES, typical_costs=TYPICAL)
+    assert model["pair_costs"][0][1] == pytest.approx(spent[0][1])
+
+
+def test_options_reach_the_library(tmp_path):
+    from pandora_regret import LogNormal
+
+    truth, chances = forecasts()
+    weights = [1 + at % 3 for at in range(178)]
+    path = wine_file(tmp_path, "tree", heft=weights)
+    printed = run_json("score", path, "--prior", "lognormal:0.5", "--weight", "heft", "--level", 0.5)
+    given = {"labels": CLASSES, "sample_weight": weights}
+    cost = expected_search_cost(truth, chances["tree"], prior=LogNormal(0.5), **given)
+    assert numbers(printed)["expected_cost value"] == pytest.approx(cost)
+    assert numbers(printed)["pandora_regret value"] == pytest.approx(
+        pandora_regret(truth, chances["tree"], **given)
+    )
+    assert numbers(printed)["weight"] == sum(weights)
+    assert printed["interval"]["level"] == 0.5
+
+
+def test_csv_is_one_row_a_metric(tmp_path):
+    path = wine_file(tmp_path, "bayes")
+    rows = list(csv.DictReader(io.StringIO(run("score", path, "--csv").stdout)))
+    wanted = numbers(run_json("score", path))
+    assert {row["metric"]: float(row["value"]) for row in rows} == {
+        key.removesuffix(" value"): value for key, value in wanted.items() if key.endswith(" value")
+    }
+
+
+def test_the_table_names_every_metric(tmp_path):
+    printed = run_json("score", wine_file(tmp_path, "bayes"))
+    page = run("score", tmp_path / "bayes.csv", "--wrong-tests").stdout
+    assert all(metric["title"] in page for metric in printed["metrics"])
+    assert "ruling out" in page
+    assert "all tests cost the same" in page
+
+
+def test_intervals_end_where_their_metric_does(tmp_path):
+    path = write_csv(
+        tmp_path / "few.csv", [("y_true", "a", "b"), ("a", 0.9, 0.1), ("b", 0.4, 0.6), ("a", 0.4, 0.6)]
+    )
+    [streamed], [compared] = (run_json(command, path)["models"] for command in ("score", "compare"))
+    assert streamed["scores"]["accuracy"]["high"] == 1
+    for key, score in streamed["scores"].items():
+        assert score == pytest.approx(compared["scores"][key], rel=1e-9)
+
+
+def test_infinite_log_loss_is_null_with_a_note(tmp_path):
+    path = write_csv(tmp_path / "sure.csv", [("y_true", "a", "b"), ("a", 1.0, 0.0), ("b", 1.0, 0.0)])
+    score = run_json("score", path)["models"][0]["scores"]["log_loss"]
+    assert score["value"] is None
+    assert "probability 0" in score["note"]
+    assert "infinite" in run("score", path).stdout
+
+
+def test_every_model_of_a_file_is_scored(tmp_path):
+    together = [*wine_rows("tree", model=["tree"] * 178), *wine_rows("bayes", model=["bayes"] * 178)[1:]]
+    printed = run_json("score", write_csv(tmp_path / "together.csv", together))
+    alone = run_json("score", wine_file(tmp_path, "bayes"))
+    assert [model["name"] for model in printed["models"]] == ["tree", "bayes"]
+    assert printed["models"][1]["scores"] == alone["models"][0]["scores"]
+
+
+def test_parts_are_read_as_one(tmp_path):
+    parts = [wine_file(tmp_path, "bayes", name=f"part-{at}", which=half) for at, half in enumerate(HALVES)]
+    whole = run_json("score", wine_file(tmp_path, "bayes"), *SPLIT)
+    assert numbers(run_json("score", *parts, *SPLIT)) == pytest.approx(numbers(whole), rel=1e-12)
+
+
+def parquet(path):
+    """The same wines many times over, in many row groups, so that there are many fragments."""
+    from pyarrow import parquet
+
+    header, *rows = wine_rows("bayes")
+    columns = list(zip(*rows, strict=True))
+    table = pyarrow.table(
+        {"y_true": columns[0]} | {n: [*map(float, c)] for n, c in zip(header[1:], columns[1:], strict=True)}
+    )
+    parquet.write_table(pyarrow.concat_tables([table] * 64), path, row_group_size=356)
+    return path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_a_cluster_gives_the_same_answer_though_a_worker_is_killed(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    path = parquet(tmp_path / "wines.parquet")
+    options = ["score", path, *SPLIT, "--json"]
+    alone = json.loads(run(*options).stdout)
+    with loopback_cluster() as (address, workers), distributed.Client(address, set_as_default=False) as client:
+        process = start(*options, "--cluster", address)
+        wait_for_work(client, process)
+        os.kill(workers[0].pid, signal.SIGKILL)
+        output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert numbers(json.loads(output)) == pytest.approx(numbers(alone), rel=1e-12)
+
+
+def wait_for_work(client, process):
+    """Until both workers have something to do, and the command waits for it."""
+    while process.poll() is None and not all(map(len, client.processing().values())):
+        time.sleep(0.01)
+    assert process.poll() is None

@@ -1,0 +1,176 @@
+"""`pandora validate`: everything that is wrong with a file, and what was understood of it."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rich")
+pytest.importorskip("pyarrow")
+pytest.importorskip("sklearn")
+
+import pyarrow
+from cli_files import CLASSES, run, wine_file, wine_rows, write_csv
+
+HEADER = ("id", "y_true", "a", "b", "c")
+GOOD = [(at, "abc"[at % 3], 0.5, 0.3, 0.2) for at in range(6)]
+
+
+def validated(path, *options, code):
+    result = run("validate", path, *options, "--json")
+    assert result.exit_code == code
+    printed = json.loads(result.stdout, parse_constant=lambda word: 1 / 0)
+    assert printed["schema"] == "pandora-validation/1"
+    assert printed["fine"] == (code == 0)
+    [table] = printed["tables"]
+    return table
+
+
+def problems(path, *options):
+    """By kind."""
+    return {each["kind"]: each for each in validated(path, *options, code=2)["problems"]}
+
+
+def with_rows(tmp_path, *bad):
+    return write_csv(tmp_path / "bad.csv", [HEADER, *GOOD, *bad])
+
+
+def test_a_good_file_is_fine_and_understood(tmp_path):
+    path = wine_file(tmp_path, "bayes", id=range(178), weight=[1] * 178, remark=["-"] * 178)
+    table = validated(path, code=0)
+    assert table["problems"] == []
+    assert table["rows"] == 178
+    assert table["classes"] == {"barolo": 59, "grignolino": 71, "barbera": 48}
+    columns = {"label": "y_true", "id": "id", "weight": "weight", "group": None, "model": None, "costs": []}
+    assert table["columns"] == columns | {"forecasts": list(CLASSES), "unused": ["remark"]}
+    page = run("validate", path).stdout
+    assert "fine" in page
+    assert "barolo 59, grignolino 71, barbera 48" in page
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "words"),
+    [
+        ("label", (6, "d", 0.5, 0.3, 0.2), "['d']"),
+        ("missing", (6, "", 0.5, 0.3, 0.2), "'y_true'"),
+        ("missing", (6, "a", "", 0.3, 0.2), "'a'"),
+        ("missing", (6, "a", "nan", 0.3, 0.2), "'a'"),
+        ("missing", ("", "a", 0.5, 0.3, 0.2), "'id'"),
+        ("number", (6, "a", "much", 0.3, 0.2), "'much'"),
+        ("negative", (6, "a", -0.5, 1.3, 0.2), "-0.5"),
+        ("large", (6, "a", 1.5, 0.3, 0.2), "1.5"),
+        ("percent", (6, "a", 50, 30, 20), "divide them by 100"),
+        ("sum", (6, "a", 0.5, 0.3, 0.3), "1.1"),
+        ("id", (5, "a", 0.5, 0.3, 0.2), "'5'"),
+    ],
+)
+def test_each_kind_of_problem_is_found_and_placed(tmp_path, kind, row, words):
+    found = problems(with_rows(tmp_path, row))
+    assert list(found) == [kind]
+    assert words in found[kind]["message"]
+    assert (found[kind]["count"], found[kind]["rows"], found[kind]["places"]) == (1, [7], ["line 8"])
+
+
+def test_all_kinds_are_listed_with_the_first_three_rows_of_each(tmp_path):
+    off = [(at, "b", 0.5, 0.3, 0.1) for at in range(6, 11)]
+    rows = [*off, (11, "d", 0.5, 0.3, 0.2), (11, "a", -1, 1, 1), (12, "c", "x", 0.3, 0.2)]
+    path = with_rows(tmp_path, *rows)
+    found = problems(path)
+    assert sorted(found) == ["id", "label", "negative", "number", "sum"]
+    assert (found["sum"]["count"], found["sum"]["rows"]) == (5, [7, 8, 9])
+    page = run("validate", path).stdout
+    assert "5 problems" in page
+    assert "5 rows (lines 8, 9, 10, ...)" in page
+
+
+def test_a_column_of_numbers_that_is_no_class_is_told_from_one_that_is(tmp_path):
+    rows = [(*row, 30 + at) for at, row in enumerate(GOOD)]
+    found = problems(write_csv(tmp_path / "aged.csv", [(*HEADER, "age"), *rows]))
+    assert list(found) == ["columns"]
+    assert "['age']" in found["columns"]["message"]
+    assert validated(tmp_path / "aged.csv", "--classes", "a,b,c", code=0)["columns"]["unused"] == ["age"]
+    never = [("y_true", "a", "b", "c"), ("a", 0.5, 0.3, 0.2), ("b", 0.1, 0.7, 0.2)]
+    found = problems(write_csv(tmp_path / "never.csv", never))
+    assert list(found) == ["columns"]
+    assert "['c']" in found["columns"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "0 bytes"),
+        ("y_true;a;b\na;0.5;0.5\n", "';'"),
+        ("truth,a,b\na,0.5,0.5\n", "label column"),
+        ("y_true,a,b\na,0.5\n", "2 values"),
+        ("y_true,a,a\na,0.5,0.5\n", "twice"),
+    ],
+)
+def test_a_file_that_is_no_table_is_a_problem_too(tmp_path, content, words):
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    found = problems(path)
+    assert list(found) == ["file"]
+    assert words in found["file"]["message"]
+
+
+def test_a_header_without_rows(tmp_path):
+    assert list(problems(write_csv(tmp_path / "none.csv", [HEADER]))) == ["rows"]
+
+
+def test_weights_and_costs_out_of_range(tmp_path):
+    header = ("y_true", "a", "b", "weight", "cost_a", "cost_b")
+    rows = [("a", 0.5, 0.5, -1, 1, 1), ("b", 0.5, 0.5, 0, 1, 0)]
+    result = validated(write_csv(tmp_path / "w.csv", [header, *rows]), "--cost-prefix", "cost_", code=2)
+    assert [problem["kind"] for problem in result["problems"]] == ["value", "value", "weight"]
+
+
+def test_rows_of_several_models_may_share_ids(tmp_path):
+    both = [
+        *wine_rows("tree", id=range(178), model=["t"] * 178),
+        *wine_rows("bayes", id=range(178), model=["b"] * 178)[1:],
+    ]
+    assert validated(write_csv(tmp_path / "both.csv", both), code=0)["models"] == {"t": 178, "b": 178}
+
+
+def test_typed_files_are_looked_through_as_well(tmp_path):
+    from pyarrow import parquet
+
+    p = np.array([[0.5, 0.5], [np.nan, 0.5], [0.7, 0.2]], dtype=np.float32)
+    path = tmp_path / "typed.parquet"
+    parquet.write_table(pyarrow.table({"y_true": ["a", "b", "a"], "a": p[:, 0], "b": p[:, 1]}), path)
+    found = problems(path)
+    assert sorted(found) == ["missing", "sum"]
+    assert found["sum"]["places"] == ["row 3"]
+
+
+def test_single_precision_written_as_text_is_fine(tmp_path):
+    third = np.float32(1) / np.float32(3)
+    rows = [("y_true", "a", "b", "c"), *((name, *[str(third)] * 3) for name in "abc")]
+    assert validated(write_csv(tmp_path / "single.csv", rows), code=0)["rows"] == 3
+
+
+def test_logits_are_not_probabilities(tmp_path):
+    path = write_csv(tmp_path / "logits.csv", [("y_true", "a", "b"), ("a", 2.5, -1.0), ("b", -3.0, 2.0)])
+    assert "--logits" in problems(path)["negative"]["message"]
+    assert validated(path, "--logits", code=0)["rows"] == 2
+    assert list(problems(write_csv(path, [("y_true", "a", "b"), ("a", "inf", 1), ("b", 0, 1)]), "--logits")) == [
+        "value"
+    ]
+
+
+def test_every_file_is_reported_and_one_bad_one_is_exit_code_2(tmp_path):
+    good, missing = wine_file(tmp_path, "bayes"), tmp_path / "missing.csv"
+    result = run("validate", good, missing, tmp_path)
+    assert result.exit_code == 2
+    assert result.stderr == ""
+    assert f"{good}  fine" in result.stdout
+    assert f"{missing}  1 problem" in result.stdout
+    assert "is a directory" in result.stdout
+    assert run("validate", good).exit_code == 0
+
+
+def test_archives_are_looked_through_model_by_model(tmp_path):
+    path = tmp_path / "two.npz"
+    np.savez(path, y_true=[0, 1], one=[[0.5, 0.5], [0.3, 0.7]], other=[[0.5, 0.6], [0.3, 0.7]])
+    tables = json.loads(run("validate", path, "--json").stdout)["tables"]
+    assert [(table["name"], table["fine"]) for table in tables] == [("one", True), ("other", False)]
