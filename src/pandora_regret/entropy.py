@@ -37,7 +37,7 @@ def search_entropy(
     """
     forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
-    rows = ((block, _expectation(block, probabilities(block), prior)) for block in forecast.blocks())
+    rows = ((block, expectation(block, probabilities(block), prior)) for block in forecast.blocks())
     return mean_or_rows(rows, per_instance)
 
 
@@ -73,11 +73,11 @@ def search_divergence(
 
 
 def _excess(truth: Forecast, block: Forecast, prior: Prior) -> FloatArray:
-    at_best = _expectation(truth, truth.values, prior)
-    return np.maximum(_expectation(block, truth.values, prior) - at_best, 0.0)  # rounding may dip below
+    at_best = expectation(truth, truth.values, prior)
+    return np.maximum(expectation(block, truth.values, prior) - at_best, 0.0)  # rounding may dip below
 
 
-def _expectation(block: Forecast, truth: FloatArray, prior: Prior) -> FloatArray:
+def expectation(block: Forecast, truth: FloatArray, prior: Prior) -> FloatArray:
     """The mean search cost of a forecast when the classes have the probabilities `truth`."""
     mean_costs = costs_of(block) * prior.mean
     wasted = wasted_for_every_truth(block, prior)

@@ -6,7 +6,7 @@ nor how they were batched changes the answer beyond 1e-12 relative.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -37,64 +37,101 @@ class Sum:
         return np.asarray(self.high + self.low)
 
 
-class Mean:
-    """A weighted mean and its standard error, from sums that can be merged."""
+class Moments:
+    """Weighted sums of numbers and of their squares about a centre, of one quantity or of several side by side."""
 
-    def __init__(self) -> None:
+    def __init__(self, shape: tuple[int, ...] = ()) -> None:
         self.count = 0  # rows of positive weight
-        self.weight, self.total = Sum(), Sum()  # sums of w and of w x
-        self._centre = 0.0
-        self._moments = np.zeros(3)  # sums of w^2, w^2 (x - centre), w^2 (x - centre)^2
+        self.weight, self.total = Sum(), Sum(shape)  # sums of w and of w x
+        self._centre = np.zeros(shape)
+        self._moments = np.zeros((3, *shape))  # sums of w^2, w^2 (x - centre), w^2 (x - centre)^2
 
     @classmethod
-    def of(cls, values: FloatArray, weights: FloatArray | None = None) -> Mean:
-        """The mean of one batch."""
-        batch = cls()
+    def of(cls, values: FloatArray, weights: FloatArray | None = None) -> Self:
+        """One batch: its rows lie along the last axis."""
+        batch = cls(values.shape[:-1])
         if weights is not None:
-            values, weights = values[weights > 0], weights[weights > 0]
-        batch.count = len(values)
+            values, weights = values[..., weights > 0], weights[weights > 0]
+        batch.count = values.shape[-1]
         if batch.count:
             batch.weight.add(batch.count if weights is None else weights.sum())
-            batch.total.add((values if weights is None else weights * values).sum())
-            batch._centre = batch.mean
+            batch.total.add((values if weights is None else weights * values).sum(axis=-1))
+            batch._centre = batch._means()
             with np.errstate(invalid="ignore"):  # an infinite score has no spread
-                pull = values - batch._centre if weights is None else weights * (values - batch._centre)
-                heft = batch.count if weights is None else (weights**2).sum()
-                drift = pull.sum() if weights is None else (weights * pull).sum()
-                batch._moments = np.array([heft, drift, (pull * pull).sum()])  # BLAS would keep cores busy
+                pull = values - batch._centre[..., None]
+                pull = pull if weights is None else weights * pull
+                drift = pull.sum(axis=-1) if weights is None else (weights * pull).sum(axis=-1)
+                batch._moments[0] = batch.count if weights is None else (weights**2).sum()
+                batch._moments[1:] = drift, (pull * pull).sum(axis=-1)  # BLAS would keep cores busy
+        return batch
+
+    @classmethod
+    def of_sums(
+        cls, count: int, weight: float, total: FloatArray, centre: FloatArray, moments: FloatArray
+    ) -> Self:
+        """From what a compiled loop has summed: w, w x, and ``w^2 (x - centre)^k`` for k = 0, 1, 2."""
+        batch = cls(total.shape)
+        batch.count, batch._centre, batch._moments = count, centre, moments
+        batch.weight.add(weight)
+        batch.total.add(total)
         return batch
 
     def add(self, values: FloatArray, weights: FloatArray | None = None) -> None:
         """Add rows."""
-        self.merge(Mean.of(values, weights))
+        self.merge(type(self).of(values, weights))
 
-    def merge(self, other: Mean) -> None:
+    def merge(self, other: Self) -> None:
         """Add the rows of another tally."""
         self.count += other.count
         self.weight.merge(other.weight)
         self.total.merge(other.total)
-        centre = self.mean if self.count else 0.0
+        centre = self._means() if self.count else self._centre
         self._moments = self._moments_about(centre) + other._moments_about(centre)
         self._centre = centre
 
-    def _moments_about(self, centre: float) -> FloatArray:
+    def _moments_about(self, centre: FloatArray) -> FloatArray:
         w, drift, spread = self._moments
         with np.errstate(invalid="ignore"):
-            shift = self._centre - centre if w else 0.0
+            shift = self._centre - centre if self.count else np.zeros_like(centre)
             return np.array([w, drift + shift * w, spread + 2 * shift * drift + shift**2 * w])
+
+    def _means(self) -> FloatArray:
+        return np.asarray(self.total.value / self.weight.value)
+
+    def _standard_errors(self) -> FloatArray:
+        """By linearisation, so that scaling all weights changes nothing; nan for a single row."""
+        if self.count < 2:
+            return np.full(self._centre.shape, np.nan)
+        variance = self._moments[2] * self.count / (self.count - 1)
+        return np.asarray(np.sqrt(variance) / self.weight.value)
+
+
+class Mean(Moments):
+    """A weighted mean and its standard error, from sums that can be merged."""
 
     @property
     def mean(self) -> float:
         """The weighted mean; nan before any row came."""
-        return float(self.total.value / self.weight.value) if self.count else float("nan")
+        return float(self._means()) if self.count else float("nan")
 
     @property
     def standard_error(self) -> float:
-        """Of the mean, by linearisation, so that scaling all weights changes nothing; nan for a single row."""
-        if self.count < 2:
-            return float("nan")
-        variance = self._moments[2] * self.count / (self.count - 1)
-        return float(np.sqrt(variance) / self.weight.value)
+        """Of the mean; nan for a single row."""
+        return float(self._standard_errors())
+
+
+class Means(Moments):
+    """Weighted means of several quantities of the same rows, and their standard errors."""
+
+    @property
+    def mean(self) -> FloatArray:
+        """The weighted means; nan before any row came."""
+        return self._means() if self.count else np.full(self._centre.shape, np.nan)
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Of each mean; nan for a single row."""
+        return self._standard_errors()
 
 
 class Tally:

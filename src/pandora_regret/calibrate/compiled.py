@@ -10,7 +10,7 @@ import numpy as np
 from pandora_regret.calibrate import loops
 from pandora_regret.calibrate.rows import Rows
 from pandora_regret.inputs import FloatArray
-from pandora_regret.kernels.compiled import _in_threads
+from pandora_regret.kernels.compiled import in_threads
 
 
 def log_loss_along(rows: Rows, inverse_temperature: float) -> tuple[float, ...]:
@@ -46,11 +46,11 @@ def _third(rows: Rows, unit: float) -> FloatArray:
 
 
 def _sum(rows: Rows, job: Callable[[slice], Any]) -> float:
-    return float(np.sum(_in_threads(_inside(job, len(rows)), len(rows), rows.scores.size)))
+    return float(np.sum(in_threads(_inside(job, len(rows)), len(rows), rows.scores.size)))
 
 
 def _means(rows: Rows, job: Callable[[slice], Any]) -> tuple[float, ...]:
-    parts = _in_threads(_inside(job, len(rows)), len(rows), rows.scores.size)
+    parts = in_threads(_inside(job, len(rows)), len(rows), rows.scores.size)
     return tuple((np.sum(parts, axis=0) / rows.weights.sum()).tolist())
 
 

@@ -3,7 +3,6 @@
 Scores come turned, (K, N), so that the innermost loop runs along instances and becomes vector code however few
 the classes are. Each function handles the instances from `start` to `stop`.
 """
-# mypy: ignore-errors
 
 from __future__ import annotations
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pandora_regret.compare.result import Metric
-from pandora_regret.entropy import _expectation
+from pandora_regret.entropy import expectation
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses, wasted_pairs
-from pandora_regret.kernels.reference import BROKEN_BY_INDEX, log_odds, of_class, probabilities, unavoidable_costs
+from pandora_regret.kernels.engine import search_costs, total_losses, wasted_pairs
+from pandora_regret.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.priors import Prior
+from pandora_regret.row_metrics import by_probability, with_known_costs
 from pandora_regret.scores import mean_or_rows
 from pandora_regret.tally import Mean, Tally
 
@@ -65,8 +66,8 @@ def measure(name: str, forecast: Forecast, prior: Prior, scenarios: Sequence[For
     columns = [
         _losses(forecast, 1.0, per_instance=True),
         costs,
-        *_with_known_costs(forecast, prior),
-        *_by_probability(forecast),
+        *with_known_costs(forecast, prior),
+        *by_probability(forecast),
         _predicted_costs(forecast, prior),
     ]
     return Measured(
@@ -97,43 +98,6 @@ def _spending(forecast: Forecast, prior: Prior) -> tuple[FloatArray, float, Floa
     return np.concatenate(parts), unavoidable.mean, tally.pair_costs
 
 
-def _with_known_costs(forecast: Forecast, prior: Prior) -> tuple[FloatArray, FloatArray]:
-    """What the search at the mean costs pays, and how many tests it makes: the truth's place in its order."""
-    unit = prior.mean
-    if isinstance(unit, np.ndarray):  # one mean for all classes changes no order, several do
-        forecast, unit = forecast.with_costs(unit if forecast.costs is None else forecast.costs * unit), 1.0
-    spent = mean_or_rows(realised_costs(forecast, BROKEN_BY_INDEX), per_instance=True)
-    return unit * np.asarray(spent), np.concatenate([_place_of_truth(block) for block in forecast.blocks()])
-
-
-def _place_of_truth(block: Forecast) -> FloatArray:
-    odds, lower_number = log_odds(block), np.arange(block.n_classes) < block.truth[:, None]
-    return np.asarray(1.0 + np.where(odds == 0, lower_number, odds < 0).sum(axis=1))
-
-
-def _by_probability(forecast: Forecast) -> FloatArray:
-    """Log loss, Brier score and whether the likeliest class is right, (3, N)."""
-    return np.concatenate([_by_probability_of(block) for block in forecast.blocks()], axis=1)
-
-
-def _by_probability_of(block: Forecast) -> FloatArray:
-    p, truth = probabilities(block), block.truth[:, None]
-    off = p.copy()
-    np.put_along_axis(off, truth, of_class(p, block.truth) - 1, axis=1)
-    right = block.values.argmax(axis=1) == block.truth
-    return np.stack([_log_losses(block), (off**2).sum(axis=1), right])
-
-
-def _log_losses(block: Forecast) -> FloatArray:
-    """``-ln p_i``; from logits without their softmax, which may underflow."""
-    ours = of_class(block.values, block.truth)[:, 0]
-    if block.logits:
-        largest = block.values.max(axis=1)
-        return np.asarray(np.log(np.exp(block.values - largest[:, None]).sum(axis=1)) + (largest - ours))
-    with np.errstate(divide="ignore"):
-        return np.asarray(0.0 - np.log(ours))
-
-
 def _predicted_costs(forecast: Forecast, prior: Prior) -> FloatArray:
     """What each forecast expects its own search to cost."""
-    return np.concatenate([_expectation(block, probabilities(block), prior) for block in forecast.blocks()])
+    return np.concatenate([expectation(block, probabilities(block), prior) for block in forecast.blocks()])

@@ -64,7 +64,7 @@ def _simulated(given: tuple[Any, ...], unit_costs: FloatArray) -> FloatArray:
     def search(draws: slice) -> None:
         cpu.simulate(*given, unit_costs[draws], spent[draws])
 
-    _in_threads(search, len(unit_costs), given[0].size * len(unit_costs))
+    in_threads(search, len(unit_costs), given[0].size * len(unit_costs))
     return spent
 
 
@@ -86,7 +86,7 @@ def _vouched_for(part: Forecast, alpha: float, ties: Ties) -> FloatArray:
         given = (rows.values, rows.logits, rows.truth, _two_dimensional(rows.costs))
         cpu.total_losses(*given, alpha, ties, rows.tolerance, totals[which])
 
-    _in_threads(score, len(part), part.values.size)
+    in_threads(score, len(part), part.values.size)
     return totals
 
 
@@ -98,7 +98,7 @@ def _pair_sums(part: Forecast, alpha: float, totals: FloatArray) -> FloatArray:
         return pairs
 
     fits = part.n_classes**2 * 8 * _n_threads() * CHUNKS_A_THREAD <= MOST_PAIR_BYTES
-    return np.asarray(np.sum(_in_threads(sums, len(part), part.values.size if fits else 0), axis=0))
+    return np.asarray(np.sum(in_threads(sums, len(part), part.values.size if fits else 0), axis=0))
 
 
 def _doubtful_rows(totals: FloatArray, part: Forecast) -> Forecast:
@@ -127,7 +127,7 @@ def _n_threads() -> int:
     return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
-def _in_threads(job: Callable[[slice], Any], n_items: int, n_elements: int) -> list[Any]:
+def in_threads(job: Callable[[slice], Any], n_items: int, n_elements: int) -> list[Any]:
     """What a job that releases the interpreter's lock makes of slices of its items, on all cores if worth it."""
     threads = _n_threads()
     chunks = min(CHUNKS_A_THREAD * threads, max(1, n_elements // WORTH_A_CHUNK)) if threads > 1 else 1

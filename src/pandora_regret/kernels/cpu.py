@@ -167,7 +167,7 @@ def simulate(values, logits, truth, weights, costs, unit_costs, totals):
     for start in range(0, len(values), LANES):
         stop = min(start + LANES, len(values))
         rows, truths = values[start:stop], truth[start:stop]
-        turned = _turned(rows, truths, logits)
+        turned = classes_by_rows(rows, truths, logits)
         base = None if costs is None else (costs if len(costs) == 1 else costs[start:stop]).T
         of_rows = None if weights is None else weights[start:stop]
         for d in range(len(unit_costs)):
@@ -176,7 +176,7 @@ def simulate(values, logits, truth, weights, costs, unit_costs, totals):
 
 
 @njit(**FAST)
-def _turned(rows, truth, logits):
+def classes_by_rows(rows, truth, logits):
     """Classes by rows: probabilities, or by how much a logit exceeds the truth's; two impossible ones tie."""
     turned = np.empty((rows.shape[1], len(rows)))
     for n in range(len(rows)):
@@ -194,12 +194,12 @@ def _searches(turned, truth, logits, base, unit_costs):
     for n in range(len(truth)):
         cost = _cost(unit_costs[truth[n]], base, truth[n], n)
         spent[n] = 0.5 * cost  # the truth ties with itself below, which pays the other half
-        ours[n] = _merit(turned[truth[n], n], cost, logits)
+        ours[n] = merit_of(turned[truth[n], n], cost, logits)
     for j in range(len(turned)):
         unit_cost, values = unit_costs[j], turned[j]
         for n in range(len(truth)):
             cost = _cost(unit_cost, base, j, n)
-            spent[n] += 0.5 * cost * loss_of_ranks(_merit(values[n], cost, logits), ours[n], 1.0)
+            spent[n] += 0.5 * cost * loss_of_ranks(merit_of(values[n], cost, logits), ours[n], 1.0)
     return spent
 
 
@@ -210,7 +210,7 @@ def _cost(unit_cost, base, j, n):
 
 
 @njit(**INLINE)
-def _merit(value, cost, logits):
+def merit_of(value, cost, logits):
     """What the search sorts by: ``p / c`` or its logarithm; below all that, impossible classes, cheapest first."""
     if logits:
         return value - log_normal(cost)

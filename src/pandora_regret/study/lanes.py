@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
-from pandora_regret.kernels.cpu import _merit, _turned
+from pandora_regret.kernels.cpu import classes_by_rows, merit_of
 from pandora_regret.kernels.vector import FAST
 
 ROWS = 512  # rows of a search at a time, so that what is turned stays in the cache
@@ -24,7 +24,7 @@ def search_bills(values, truth, costs, merit_costs, out):
     """
     for start in range(0, len(values), ROWS):
         stop = min(start + ROWS, len(values))
-        turned = _turned(values[start:stop], truth[start:stop], False)
+        turned = classes_by_rows(values[start:stop], truth[start:stop], False)
         for d in range(len(costs)):
             out[d, start:stop] = _bills_of_rows(turned, truth[start:stop], costs[d], merit_costs[d])
 
@@ -33,12 +33,12 @@ def search_bills(values, truth, costs, merit_costs, out):
 def _bills_of_rows(turned, truth, costs, merit_costs):
     ours, spent = np.empty(len(truth)), np.empty(len(truth))
     for n in range(len(truth)):
-        ours[n] = _merit(turned[truth[n], n], merit_costs[truth[n]], False)
+        ours[n] = merit_of(turned[truth[n], n], merit_costs[truth[n]], False)
         spent[n] = costs[truth[n]]
     for j in range(len(turned)):
         cost, merit_cost, values = costs[j], merit_costs[j], turned[j]
         for n in range(len(truth)):
-            merit = _merit(values[n], merit_cost, False)
+            merit = merit_of(values[n], merit_cost, False)
             first = (merit > ours[n]) | ((merit == ours[n]) & (j < truth[n]))
             spent[n] += cost * types.float64(first)
     return spent

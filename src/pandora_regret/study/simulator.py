@@ -24,7 +24,7 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     """
     if not worth_compiling(proba.size * len(costs)):
         return np.stack([search_cost(truth, proba, drawn, per_instance=True) for drawn in costs])
-    from pandora_regret.kernels.compiled import _in_threads
+    from pandora_regret.kernels.compiled import in_threads
     from pandora_regret.study import lanes
 
     bills = np.empty((len(costs), len(truth)))
@@ -33,7 +33,7 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     def search(rows: slice) -> None:
         lanes.search_bills(proba[rows], truth[rows], costs, merit_costs, bills[:, rows])
 
-    _in_threads(search, len(truth), proba.size * len(costs))
+    in_threads(search, len(truth), proba.size * len(costs))
     return bills
 
 
@@ -47,9 +47,9 @@ def imperfect_bills(truth: IntArray, proba: FloatArray, tests: list[Tests], sear
             spent[rows] = expected_expenditure(*given, search=search, per_instance=True)
 
     if worth_compiling(proba.size):
-        from pandora_regret.kernels.compiled import _in_threads
+        from pandora_regret.kernels.compiled import in_threads
 
-        _in_threads(bill, len(truth), proba.size)  # NumPy lets other threads run
+        in_threads(bill, len(truth), proba.size)  # NumPy lets other threads run
     else:
         bill(slice(None))
     return bills

@@ -36,7 +36,7 @@ def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -
     if not worth_compiling(n_compared):
         given = [(metrics[:, :, r % n_cases], costs[:, r % n_cases], counts[r]) for r in range(n_replicates)]
         return np.stack([_mean_taus(*of_replicate) for of_replicate in given])
-    from pandora_regret.kernels.compiled import _in_threads
+    from pandora_regret.kernels.compiled import in_threads
     from pandora_regret.study import lanes
 
     taus = np.empty((n_replicates, n_metrics))
@@ -45,7 +45,7 @@ def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -
         cases = which if n_cases > 1 else slice(None)
         lanes.replicate_taus(metrics[:, :, cases], costs[:, cases], counts[which], taus[which])
 
-    _in_threads(compare, n_replicates, n_compared)
+    in_threads(compare, n_replicates, n_compared)
     return taus
 
 

@@ -25,7 +25,7 @@ def macro_auroc(truth: IntArray, proba: FloatArray, weights: FloatArray) -> Floa
 def _compiled_sums(
     order: IntArray, scores: FloatArray, truth: IntArray, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    from pandora_regret.kernels.compiled import _in_threads
+    from pandora_regret.kernels.compiled import in_threads
     from pandora_regret.study import lanes
 
     areas, defined = np.zeros((2, weights.shape[1]))
@@ -34,7 +34,7 @@ def _compiled_sums(
         first, last = blocks.start * lanes.LANES, min(blocks.stop * lanes.LANES, len(areas))
         lanes.add_aurocs(order, scores, truth, weights, first, last, areas, defined)
 
-    _in_threads(add, -(-len(areas) // lanes.LANES), order.size * len(areas))
+    in_threads(add, -(-len(areas) // lanes.LANES), order.size * len(areas))
     return areas, defined
 
 

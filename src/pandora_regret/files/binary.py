@@ -1,0 +1,112 @@
+"""Parquet and Arrow files: typed columns, read a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pandora_regret.files.layout import Kind
+from pandora_regret.files.source import Records, Source, check_names, even_cuts, explained, kind_of
+from pandora_regret.optional import needs
+
+BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read at once
+
+
+@dataclass(frozen=True)
+class ParquetFile(Source):
+    """A Parquet file, or some of its row groups."""
+
+    groups: tuple[int, int] | None = None  # from, and up to but not with
+
+    def kinds(self) -> dict[str, Kind]:
+        """From the schema at the end of the file."""
+        with explained(self.path, "Parquet"), self._open() as file:
+            schema = file.schema_arrow
+        check_names(schema.names, self.path)
+        return {field.name: kind_of(field.type) for field in schema}
+
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
+        """Only the columns' own pages are read; text comes as a dictionary, as it lies in the file."""
+        texts = [name for name in columns if name not in numbers]
+        bounded = {"buffer_size": BUFFER_BYTES, "pre_buffer": False}  # a file read ahead would stay in memory
+        with explained(self.path, "Parquet"), self._open(read_dictionary=texts, **bounded) as file:
+            groups = range(*self.groups) if self.groups else None
+            yield from file.iter_batches(rows, columns=list(columns), row_groups=groups)
+
+    def pieces(self, n: int) -> list[Source]:
+        """Whole row groups."""
+        with explained(self.path, "Parquet"), self._open() as file:
+            lengths = [file.metadata.row_group(at).num_rows for at in range(file.metadata.num_row_groups)]
+        start, stop = self.groups or (0, len(lengths))
+        cuts = even_cuts(stop - start, n)
+        return [
+            replace(
+                self,
+                first=self.first + sum(lengths[start : start + low]),
+                n_rows=sum(lengths[start + low : start + high]),
+                groups=(start + low, start + high),
+            )
+            for low, high in cuts
+        ]
+
+    def count(self) -> int:
+        """From the metadata."""
+        if self.n_rows is not None:
+            return self.n_rows
+        with explained(self.path, "Parquet"), self._open() as file:
+            return int(file.metadata.num_rows)
+
+    def _open(self, **options: Any) -> Any:
+        return needs("pyarrow.parquet", extra="cli").ParquetFile(self.path, **options)
+
+
+@dataclass(frozen=True)
+class ArrowFile(Source):
+    """An Arrow IPC file (or Feather, which is the same), or a stream of the kind that has no table of contents."""
+
+    def kinds(self) -> dict[str, Kind]:
+        """From the schema."""
+        with explained(self.path, "Arrow"), self._open() as reader:
+            schema = reader.schema
+        check_names(schema.names, self.path)
+        return {field.name: kind_of(field.type) for field in schema}
+
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
+        """Record batches as they were written, cut to this source's rows."""
+        with explained(self.path, "Arrow"), self._open(columns) as reader:
+            yield from within(_batches(reader), self.first, self.n_rows)
+
+    def pieces(self, n: int) -> list[Source]:
+        """Rows in equal parts; those before a part are skipped."""
+        return [self.part(*cut) for cut in even_cuts(self.count(), n)]
+
+    def _open(self, columns: Sequence[str] | None = None) -> Any:
+        ipc = needs("pyarrow.ipc", extra="cli")
+        with open(self.path, "rb") as file:
+            has_contents = file.read(6) == b"ARROW1"
+        opened = ipc.open_file if has_contents else ipc.open_stream
+        if columns is None:
+            return opened(self.path)
+        with opened(self.path) as reader:
+            fields = [reader.schema.get_field_index(name) for name in columns]
+        return opened(self.path, options=ipc.IpcReadOptions(included_fields=fields))
+
+
+def _batches(reader: Any) -> Iterator[Records]:
+    if hasattr(reader, "num_record_batches"):
+        return (reader.get_batch(at) for at in range(reader.num_record_batches))
+    return iter(reader)
+
+
+def within(batches: Iterator[Records], first: int, n_rows: int | None) -> Iterator[Records]:
+    """The rows from `first` on, `n_rows` of them or all."""
+    for batch in batches:
+        if first >= len(batch):
+            first -= len(batch)
+            continue
+        kept = batch.slice(first, n_rows)
+        first, n_rows = 0, None if n_rows is None else n_rows - len(kept)
+        yield kept
+        if n_rows == 0:
+            return

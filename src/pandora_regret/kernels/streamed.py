@@ -1,0 +1,219 @@
+"""Every metric of every row at once, compiled by numba: one pass over columns, as they lie in a file.
+
+Like the loops of `cpu`, this one scores only rows that are beyond doubt, and marks the others for the reference.
+Rows come in short lanes, whose intermediate results stay in the cache while the classes pass by; so the innermost
+loops run over rows, and become vector code however few the classes are. Where ``p / C`` is compared, division must
+be division: a product with ``1 / C`` would part what ties.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import carray, njit, types
+from numba.extending import intrinsic
+
+from pandora_regret.kernels.cpu import LEAST_TRUTH, UNIFORM, _pair_of_probabilities, kind_of, loss_of_uniform_odds
+from pandora_regret.kernels.vector import EXACT, FAST, log_normal
+
+LANES = 256
+N_METRICS = 7
+LOSS, COST, REALISED, TESTS, LOG_LOSS, BRIER, RIGHT = range(N_METRICS)
+COUNT, WEIGHT, HEFT = range(3)  # sums over rows: of 1, w and w^2
+TOTAL, CENTRE, DRIFT, SPREAD = range(4)  # sums of each metric: of w x, w^2 (x - centre), w^2 (x - centre)^2
+
+
+@intrinsic
+def _pointer(_context, address, like):
+    """An address as a pointer to numbers of the type of an array."""
+
+    def cast(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(like.dtype)(types.int64, like), cast
+
+
+@njit(**FAST)
+def score(
+    addresses,  # (K,) where each class's numbers lie, contiguous
+    like,  # an array of their type
+    truth,
+    weights,  # (n,), or empty: all 1; so that one compilation serves all
+    costs,  # (K,), or empty: all 1
+    alpha,
+    mean,
+    share,
+    tolerance,
+    start,
+    stop,
+    of_rows,  # (3,) sums over rows
+    of_metrics,  # (4, 7) sums of each metric
+    predicted,
+    doubtful,
+    table,  # (7, n) each row's metrics, or empty where sums are enough
+):
+    """Score the rows from `start` to `stop` and add them up, but for those that are marked as doubtful.
+
+    The loss is that of uniform costs, which knows no base costs; the cost is
+    ``mean (C_i + share sum_j C_j L_alpha)``, and what is realised at the mean costs likewise.
+    """
+    own, merit, p, heft = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    total, squares, loss = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    priced, spent, lane = np.empty(LANES), np.empty(LANES), np.empty((N_METRICS, LANES))
+    ours, best = np.empty(LANES, like.dtype), np.empty(LANES, like.dtype)
+    label, likeliest, before = np.empty(LANES, np.int32), np.empty(LANES, np.int32), np.empty(LANES, np.int32)
+    free = len(costs) == 0
+    simple = free and kind_of(alpha) == UNIFORM
+    for low in range(start, stop, LANES):
+        n, bad = min(LANES, stop - low), 0
+        _look_up(addresses, like, truth[low : low + n], costs, low, label, ours, p, own, merit)
+        for sums in (total, squares, loss, priced, spent):
+            sums[:n] = 0.0
+        best[:n], likeliest[:n], before[:n] = -1, 0, 0
+        for j in range(len(addresses)):
+            column, number = carray(_pointer(addresses[j], like), stop)[low : low + n], np.int32(j)
+            _add_losses(column, number, label, p, total, squares, loss)
+            bad += _add_likeliest(column, number, best, likeliest)
+            if free:
+                _add_before(column, number, label, ours, before)
+            else:
+                _add_spent(column, number, costs[j], label, merit, before, spent)
+            if not simple:
+                _add_priced(column, number, 1.0 if free else costs[j], alpha, label, merit, priced)
+        _weigh(weights, low, n, total, p, merit, tolerance if bad == 0 else -1.0, heft, doubtful)
+        _finish(heft, p, squares, loss, likeliest, label, lane, n)
+        _finish_costs(heft, own, loss if simple else priced, spent, before, mean, share, free, lane, n)
+        _add_up(heft, doubtful[low : low + n], lane, low == start, of_rows, of_metrics)
+        predicted[low : low + n] = likeliest[:n]
+        if table.size:
+            table[:, low : low + n] = lane[:, :n]
+
+
+@njit(**EXACT)
+def _look_up(addresses, like, truth, costs, low, label, ours, p, own, merit):
+    """The truth's own numbers."""
+    for r in range(len(truth)):
+        i = truth[r]
+        label[r] = i
+        ours[r] = _pointer(addresses[i], like)[low + r]
+        own[r] = costs[i] if len(costs) else 1.0
+    for r in range(len(truth)):
+        p[r] = ours[r]
+        merit[r] = p[r] / own[r]
+
+
+@njit(**FAST)
+def _add_losses(column, number, label, p, total, squares, loss):
+    for r in range(len(column)):
+        theirs, other = types.float64(column[r]), label[r] != number
+        total[r] += theirs
+        squares[r] += theirs * theirs if other else 0.0
+        loss[r] += loss_of_uniform_odds(theirs, p[r]) if other else 0.0
+
+
+@njit(**EXACT)
+def _add_priced(column, number, cost, alpha, label, merit, priced):
+    """The loss of any alpha under base costs."""
+    kind = kind_of(alpha)
+    for r in range(len(column)):
+        pair = _pair_of_probabilities(types.float64(column[r]) / cost, merit[r], alpha, kind, 1.0)
+        priced[r] += cost * pair if label[r] != number else 0.0
+
+
+@njit(**FAST)
+def _add_likeliest(column, number, best, likeliest):
+    """The likeliest class so far; how many probabilities are no such thing."""
+    negative = 0
+    for r in range(len(column)):
+        negative += not column[r] >= 0
+        better = column[r] > best[r]
+        best[r] = column[r] if better else best[r]
+        likeliest[r] = number if better else likeliest[r]
+    return negative
+
+
+@njit(**FAST)
+def _add_before(column, number, label, ours, before):
+    """Classes tested before the truth; ties go to the lower number."""
+    for r in range(len(column)):
+        ahead = column[r] > ours[r] or (column[r] == ours[r] and number < label[r])
+        before[r] += np.int32(1) if ahead else np.int32(0)
+
+
+@njit(**EXACT)
+def _add_spent(column, number, cost, label, merit, before, spent):
+    """What is spent before the truth is found, and on how many tests."""
+    for r in range(len(column)):
+        theirs = types.float64(column[r]) / cost
+        ahead = theirs > merit[r] or (theirs == merit[r] and number < label[r])
+        before[r] += np.int32(1) if ahead else np.int32(0)
+        spent[r] += cost if ahead else 0.0
+
+
+@njit(**FAST)
+def _weigh(weights, low, n, total, p, merit, tolerance, heft, doubtful):
+    """What each row weighs: nothing, and NaN where it is in doubt."""
+    for r in range(n):
+        sure = abs(total[r] - 1) <= tolerance and p[r] > LEAST_TRUTH and merit[r] > LEAST_TRUTH
+        doubtful[low + r] = not sure
+        heft[r] = 1.0 if sure else 0.0
+    if len(weights):
+        for r in range(n):
+            heft[r] *= weights[low + r]
+
+
+@njit(**FAST)
+def _finish(heft, p, squares, loss, likeliest, label, lane, n):
+    """Rows without weight get zeros, so that nothing infinite is multiplied by it."""
+    for r in range(n):
+        lane[LOSS, r] = loss[r] if heft[r] > 0 else 0.0
+    for r in range(n):
+        lane[BRIER, r] = squares[r] + (1 - p[r]) * (1 - p[r]) if heft[r] > 0 else 0.0
+    for r in range(n):
+        surprise = -log_normal(p[r])
+        lane[LOG_LOSS, r] = surprise if surprise > 0 and heft[r] > 0 else 0.0
+    for r in range(n):
+        lane[RIGHT, r] = likeliest[r] == label[r]
+
+
+@njit(**FAST)
+def _finish_costs(heft, own, losses, spent, before, mean, share, free, lane, n):
+    for r in range(n):
+        lane[COST, r] = mean * (own[r] + share * losses[r]) if heft[r] > 0 else 0.0
+    for r in range(n):
+        lane[TESTS, r] = 1.0 + before[r]
+    for r in range(n):
+        lane[REALISED, r] = mean * (1.0 + before[r] if free else own[r] + spent[r])
+
+
+@njit(**FAST)
+def _add_up(heft, doubtful, lane, is_first, of_rows, of_metrics):
+    """Add a lane; the mean of the first one is the centre of all."""
+    n, weight, squares, count = len(doubtful), 0.0, 0.0, 0
+    for r in range(n):
+        weight += heft[r]
+        squares += heft[r] * heft[r]
+        count += heft[r] > 0
+    of_rows[COUNT] += count
+    of_rows[WEIGHT] += weight
+    of_rows[HEFT] += squares
+    for m in range(len(lane)):
+        values, total, drift, spread = lane[m], 0.0, 0.0, 0.0
+        for r in range(n):
+            total += heft[r] * values[r]
+        if is_first:
+            of_metrics[CENTRE, m] = total / weight if weight > 0 else 0.0
+        centre = of_metrics[CENTRE, m]
+        for r in range(n):
+            pull = heft[r] * (values[r] - centre)
+            drift += heft[r] * pull
+            spread += pull * pull
+        of_metrics[TOTAL, m] += total
+        of_metrics[DRIFT, m] += drift
+        of_metrics[SPREAD, m] += spread
+
+
+@njit(**FAST)
+def add_counts(truth, predicted, weights, counts):
+    """Add ``w`` to ``counts[truth, predicted]``."""
+    for r in range(len(truth)):
+        counts[truth[r], predicted[r]] += weights[r] if len(weights) else 1.0

@@ -1,0 +1,66 @@
+"""Models under every member of the Beta family: who is best depends on how much costs vary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pandora_regret.plots.style import COLOURS, MARKERS, QUIET, axes_of, name_lines, open_frame
+from pandora_regret.report.formats import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pandora_regret.compare import Comparison
+
+TICKS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
+LONGEST_NAME = 24
+
+
+def plot_alpha_curve(comparison: Comparison, *, relative: bool = False, ax: Axes | None = None) -> Axes:
+    """The score S_alpha of every model against alpha, from the logarithmic limit to ranks alone.
+
+    Across, alpha stands at ``alpha / (alpha + 1)``, the mean unit cost, so that both limits have a place. The six
+    cheapest models have a colour each, others are grey. An infinite score, of a truth given probability 0 as
+    alpha tends to 0, is left out.
+
+    Parameters
+    ----------
+    comparison
+        From `compare`.
+    relative
+        Whether to divide by the least score at the same alpha, so that the best model is at 1.
+    ax
+        Where to draw; the current axes unless given.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from pandora_regret.compare import compare
+    >>> found = compare([0, 1], {"sharp": [[0.8, 0.2], [0.2, 0.8]], "vague": [[0.6, 0.4], [0.4, 0.6]]})
+    >>> len(plot_alpha_curve(found, ax=Figure().subplots()).lines)
+    2
+    """
+    axes = axes_of(ax)
+    alphas = np.array([float(alpha) for alpha in comparison.alphas])
+    scores = np.array([model.alphas for model in comparison.models], dtype=np.float64)  # undefined: NaN
+    if relative:
+        scores = scores / np.fmin.reduce(scores, axis=0)
+    lines = [axes.plot(_place(alphas), row, **_style(number))[0] for number, row in enumerate(scores)]
+    axes.set_xticks(_place(np.array(TICKS)), ["∞" if tick == np.inf else f"{tick:g}" for tick in TICKS])
+    axes.set(xlim=(0, 1), xlabel="α", ylabel="score $S_α$ / least" if relative else "score $S_α$")
+    names = [shortened(model.name, LONGEST_NAME) for model in comparison.models]
+    name_lines(axes, lines[: len(COLOURS)], names[: len(COLOURS)], loc="best")
+    return open_frame(axes)
+
+
+def _place(alphas: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return 1 / (1 + 1 / alphas)
+
+
+def _style(number: int) -> dict[str, object]:
+    if number >= len(COLOURS):
+        return {"color": QUIET, "linewidth": 0.8, "zorder": 1}
+    return {"color": COLOURS[number], "marker": MARKERS[number], "markersize": 3, "linewidth": 1.2}

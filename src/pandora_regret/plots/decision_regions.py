@@ -1,0 +1,218 @@
+"""The paper's first figure: what four decision rules test, on the simplex and in the plane of p and c."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.plots.decision_rules import COSTS, FORECAST, RULES, Case, Region, read_case
+from pandora_regret.plots.simplex import area_and_centre, bands, frame, to_plane, width_at
+from pandora_regret.plots.style import COLOURS, COLUMN, MIDDLE, QUIET, axes_of, open_frame, sheet, tint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TITLES = {
+    "simultaneous": "A  Simultaneous",
+    "pairwise": "B  Pairwise",
+    "top1": "C  Top-1",
+    "sequential": "D  Sequential",
+}
+OTHER: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 5}
+TRUTH: dict[str, Any] = {"linestyle": "", "marker": "*", "markersize": 8}
+ALL_THREE, BEYOND = "0.75", "0.93"
+LETTER = 0.06  # the size of a letter, as a part of the triangle's side
+
+
+def plot_decision_simplex(
+    rule: str = "sequential",
+    *,
+    forecast: ArrayLike = FORECAST,
+    costs: ArrayLike = COSTS,
+    truth: Any = 0,
+    labels: ArrayLike | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """What a decision rule tests, for every forecast of three classes.
+
+    One colour: one class is tested; stripes: two; grey: all three; white: none.
+
+    Parameters
+    ----------
+    rule
+        "simultaneous" tests every class with p > c, "pairwise" the better of the truth and the next class, "top1"
+        the class of largest p / c, and "sequential" by falling p / c until the truth is found.
+    forecast
+        Three probabilities, which are marked.
+    costs
+        Of the three tests.
+    truth
+        The true class, on which what "sequential" tests depends.
+    labels
+        Names of the classes.
+    ax
+        Where to draw; the current axes unless given.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = plot_decision_simplex("top1", costs=[1, 2, 1], ax=Figure().subplots())
+    >>> [text.get_text() for text in axes.texts]
+    ['1', '2', '3', '1', '2', '3']
+    """
+    case, axes = read_case(rule, forecast, costs, truth, labels), axes_of(ax)
+    for region in case.regions():
+        _fill(axes, region)
+        _name(axes, region, case)
+    if rule == "pairwise":
+        _same_probability_of_truth(axes, case)
+    axes.plot(*to_plane(case.forecast), "o", color="black", markersize=3, zorder=4)
+    frame(axes, case.names, COLOURS[:3])
+    return axes
+
+
+def _fill(axes: Axes, region: Region) -> None:
+    colours: list[Any] = [tint(COLOURS[k]) for k in region.tested]
+    ground = {0: "white", 3: ALL_THREE}.get(len(colours)) or colours[0]
+    axes.fill(*to_plane(region.corners).T, facecolor=ground, edgecolor="black", linewidth=0.5)
+    if len(colours) == 2:
+        for band in bands(region.corners):
+            axes.fill(*to_plane(band).T, facecolor=colours[1], linewidth=0)
+
+
+def _name(axes: Axes, region: Region, case: Case) -> None:
+    """The only class that is tested, beside the mark of the forecast, where there is room for it."""
+    if len(region.tested) != 1:
+        return
+    name, centre = case.names[region.tested[0]], area_and_centre(region.corners)[1]
+    for place in (centre, *(centre + region.corners) / 2):
+        across, up = np.abs(to_plane(place) - to_plane(case.forecast))
+        free = across > LETTER * (len(name) + 1) / 2 or up > LETTER
+        if free and width_at(region.corners, place) > LETTER * (len(name) + 1):
+            style = {"ha": "center", "va": "center", "fontsize": "small", "parse_math": False}
+            axes.text(*to_plane(place), name, **style)
+            return
+
+
+def _same_probability_of_truth(axes: Axes, case: Case) -> None:
+    """The forecasts that give the truth as much: they lie on both sides of the comparison."""
+    others = [k for k in range(3) if k != case.truth]
+    ends = np.zeros((2, 3))
+    ends[:, case.truth] = case.forecast[case.truth]
+    ends[[0, 1], others] = 1 - case.forecast[case.truth]
+    axes.plot(*to_plane(ends).T, color="black", linestyle=(0, (2, 2)), linewidth=0.8)
+
+
+def plot_decision_plane(
+    rule: str = "sequential",
+    *,
+    forecast: ArrayLike = FORECAST,
+    costs: ArrayLike = COSTS,
+    truth: Any = 0,
+    labels: ArrayLike | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """One forecast's classes by probability and cost: filled if a decision rule tests them, else hollow.
+
+    The truth is a star. What the rule compares is the slope of rays from the origin, c / p; the sequential search
+    turns from the lower right to the upper left until it meets the truth. Parameters as in
+    `plot_decision_simplex`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> plot_decision_plane("simultaneous", ax=Figure().subplots()).get_xlabel()
+    'probability p'
+    """
+    case, axes = read_case(rule, forecast, costs, truth, labels), axes_of(ax)
+    wide, high = 1.3 * case.forecast.max(), 1.3 * case.costs.max()
+    axes.set(xlim=(0, wide), ylim=(0, high), xlabel="probability p", ylabel="cost c")
+    _draw_rays(axes, case, wide, high)
+    for k in range(3):
+        _draw_class(axes, case, k)
+    return open_frame(axes)
+
+
+def _draw_rays(axes: Axes, case: Case, wide: float, high: float) -> None:
+    far = 2 * (wide + high)
+    if case.rule == "simultaneous":
+        axes.fill([0, far, far], [0, far, 0], color=BEYOND, linewidth=0, zorder=0)
+        axes.plot([0, far], [0, far], color="black", linewidth=0.8)
+        return
+    compared = (case.truth, case.rival) if case.rule == "pairwise" else case.tested
+    for k in compared:
+        ray = far * np.array([case.forecast[k], case.costs[k]])
+        axes.plot([0, ray[0]], [0, ray[1]], color=COLOURS[k], linewidth=0.8, zorder=1)
+    last = far * np.array([case.forecast[case.tested[-1]], case.costs[case.tested[-1]]])
+    axes.fill([0, last[0], far], [0, last[1], 0], color=BEYOND, linewidth=0, zorder=0)
+    if case.rule == "sequential":
+        _draw_turn(axes, case, wide, high)
+
+
+def _draw_turn(axes: Axes, case: Case, wide: float, high: float) -> None:
+    """An arc from the lower right to the ray of the truth."""
+    end = np.arctan2(case.costs[case.truth] / high, case.forecast[case.truth] / wide)
+    angles = np.linspace(0.03, end, 40)
+    x, y = 0.97 * np.cos(angles), 0.97 * np.sin(angles)
+    axes.plot(x[:-1], y[:-1], color="black", linewidth=0.8, transform=axes.transAxes)
+    tip = {
+        "arrowstyle": "-|>",
+        "color": "black",
+        "linewidth": 0.8,
+        "shrinkA": 0,
+        "shrinkB": 0,
+        "mutation_scale": 7,
+    }
+    places = {"xycoords": "axes fraction", "textcoords": "axes fraction"}
+    axes.annotate("", (x[-1], y[-1]), (x[-3], y[-3]), arrowprops=tip, **places)  # type: ignore[arg-type]
+
+
+def _draw_class(axes: Axes, case: Case, k: int) -> None:
+    idle = case.rule == "pairwise" and k not in (case.truth, case.rival)
+    colour = QUIET if idle else COLOURS[k]
+    face = colour if k in case.tested else "white"
+    style = TRUTH if k == case.truth else OTHER
+    colours = {"color": colour, "markerfacecolor": face}
+    axes.plot(case.forecast[k], case.costs[k], clip_on=False, zorder=3, **style, **colours)
+    place: dict[str, Any] = {"xytext": (4, -3), "textcoords": "offset points", "va": "top"}
+    axes.annotate(case.names[k], (case.forecast[k], case.costs[k]), color=colour, parse_math=False, **place)
+
+
+def draw_decision_regions(path: str | os.PathLike[str], width: float = COLUMN) -> Path:
+    """All four rules, A to D, into a file: below one another in a column, side by side on a page."""
+    narrow = width < MIDDLE
+    with sheet(path, width, 6.3 if narrow else 3.8) as figure:
+        panels = (
+            figure.subplots(4, 2, width_ratios=[1.15, 1])
+            if narrow
+            else figure.subplots(2, 4, height_ratios=[1.15, 1]).T
+        )
+        for rule, (simplex, plane) in zip(RULES, panels, strict=True):
+            plot_decision_simplex(rule, ax=simplex).set_title(TITLES[rule], loc="left", fontweight="bold", pad=14)
+            plot_decision_plane(rule, ax=plane)
+            if narrow and rule != "sequential":
+                plane.set_xlabel("")
+            if not narrow and rule != "simultaneous":
+                plane.set_ylabel("")
+        _explain(figure)
+    return Path(path)
+
+
+def _explain(figure: Figure) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    marks: dict[str, Any] = {
+        "tested": Line2D([], [], color="0.3", **OTHER),
+        "not tested": Line2D([], [], color="0.3", markerfacecolor="white", **OTHER),
+        "truth": Line2D([], [], color="0.3", **TRUTH),
+        "two tested": Patch(facecolor="white", edgecolor="0.5", hatch="/////", linewidth=0),
+        "all three tested": Patch(facecolor=ALL_THREE),
+    }
+    columns = 3 if figure.get_figwidth() < MIDDLE else 5
+    figure.legend(marks.values(), marks, loc="outside lower center", ncols=columns, frameon=False)

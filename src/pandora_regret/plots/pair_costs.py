@@ -1,0 +1,76 @@
+"""Who pays for which wrong test, as a heat map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pandora_regret.inputs import FloatArray
+from pandora_regret.plots.style import SHADES, axes_of, model_of, with_unit
+from pandora_regret.report.formats import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pandora_regret.compare import Comparison
+
+MOST_WRITTEN = 10  # classes whose numbers fit into their cells
+LONGEST_NAME = 16
+DARK = 0.55  # of the largest, from where numbers are white
+
+
+def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axes | None = None) -> Axes:
+    """What a model spends a case, in the mean, on testing a wrong class, by true class.
+
+    The sum of all cells, plus the cost of testing the truth itself, is the expected search cost.
+
+    Parameters
+    ----------
+    comparison
+        From `compare`, of one model or of several.
+    model
+        Its name; the cheapest unless given.
+    ax
+        Where to draw; the current axes unless given.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from pandora_regret.compare import compare
+    >>> found = compare(["a", "b"], {"vague": [[0.5, 0.5], [0.5, 0.5]]}, labels=["a", "b"], typical_costs=[60, 30])
+    >>> axes = plot_pair_costs(found, ax=Figure().subplots())
+    >>> [text.get_text() for text in axes.texts]
+    ['3.75', '25.0']
+    """
+    shown, axes = model_of(comparison, model), axes_of(ax)
+    costs, names = np.array(shown.pair_costs), [shortened(name, LONGEST_NAME) for name in comparison.data.classes]
+    cells = axes.pcolormesh(costs, cmap=SHADES, vmin=0, edgecolors="white", linewidth=0.5)
+    if len(names) <= MOST_WRITTEN:
+        _write(axes, costs)
+        said = f"{shown.name}: {with_unit('cost a case', comparison.costs.currency)}"
+        axes.set_title(said, parse_math=False)
+    else:
+        axes.set_title(shown.name, parse_math=False)
+        bar = axes.figure.colorbar(cells, ax=axes)
+        bar.set_label(with_unit("cost a case", comparison.costs.currency), parse_math=False)
+    middles = np.arange(len(names)) + 0.5
+    axes.set_xticks(middles, names, rotation=45, ha="right", rotation_mode="anchor", parse_math=False)
+    axes.set_yticks(middles, names, parse_math=False)
+    axes.tick_params(length=0)
+    axes.set(xlabel="tested", ylabel="truth", ylim=(len(names), 0))
+    axes.set_aspect("equal")
+    axes.spines[:].set_visible(False)
+    return axes
+
+
+def _write(axes: Axes, costs: FloatArray) -> None:
+    """Three digits of the largest, as many decimals for all; what rounds to nothing stays blank."""
+    largest = costs.max()
+    decimals = max(0, 2 - int(np.floor(np.log10(largest)))) if largest > 0 else 0
+    size = "small" if len(costs) <= 4 else "x-small" if len(costs) <= 7 else "xx-small"
+    for (i, j), cost in np.ndenumerate(costs):
+        if round(cost, decimals) > 0:
+            colour = "white" if cost > DARK * largest else "black"
+            style = {"ha": "center", "va": "center", "fontsize": size, "color": colour}
+            axes.text(j + 0.5, i + 0.5, f"{cost:,.{decimals}f}", **style)  # type: ignore[arg-type]

@@ -1,0 +1,89 @@
+"""All of the paper's figures into a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from pandora_regret.inputs import read_choice
+from pandora_regret.plots.beta_simplex import draw_beta_simplex
+from pandora_regret.plots.decision_regions import draw_decision_regions
+from pandora_regret.plots.gradient_profile import plot_gradient_profile
+from pandora_regret.plots.pair_loss import plot_pair_loss
+from pandora_regret.plots.saving import KINDS
+from pandora_regret.plots.style import COLUMN, PAGE, sheet
+
+Draw: TypeAlias = Callable[[Path, float], Path]  # into a file, so many inches wide
+
+WIDTHS = {"column": COLUMN, "page": PAGE}
+HEIGHT = 2.4  # inches, of a figure of one panel
+
+
+def draw_paper_figures(
+    folder: str | os.PathLike[str],
+    *,
+    kind: str = "svg",
+    width: str = "column",
+    study: str | os.PathLike[str] | None = None,
+) -> list[Path]:
+    """Draw the paper's figures from its formulas, one file each.
+
+    Parameters
+    ----------
+    folder
+        Where to; made if it is not there. Files of the same names are replaced.
+    kind
+        "svg", "pdf" or "png".
+    width
+        "column" or "page".
+    study
+        The output folder of a study, for the intervals of the gaps of tau, which are left out unless it is given.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.name for path in draw_paper_figures(folder)]
+    ['decision_regions.svg', 'beta_simplex.svg', 'pair_loss.svg', 'gradient_profile.svg']
+    """
+    inches = WIDTHS[read_choice(width, "width", {name: f"{size:g} in" for name, size in WIDTHS.items()})]
+    files = list(paper_files(folder, kind, study))
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return [draw(path, inches) for path, draw in files]
+
+
+def paper_files(
+    folder: str | os.PathLike[str], kind: str = "svg", study: str | os.PathLike[str] | None = None
+) -> Iterator[tuple[Path, Draw]]:
+    """The files that `draw_paper_figures` writes, and what draws each."""
+    read_choice(kind, "kind", {ending[1:]: meaning for ending, meaning in KINDS.items()})
+    for name, draw in {**FIGURES, **_from_study(study)}.items():
+        yield Path(folder) / f"{name}.{kind}", draw
+
+
+def _from_study(study: str | os.PathLike[str] | None) -> Mapping[str, Draw]:
+    if study is None:
+        return {}
+    from pandora_regret.plots.tau_gaps import draw_tau_gaps
+    from pandora_regret.study.run import read_results
+    from pandora_regret.study.table import study_grid
+
+    gaps = study_grid(read_results(study), "gap")
+    return {"tau_gaps": lambda path, _: draw_tau_gaps(gaps, path)}
+
+
+def _draw_one(plot: Callable[..., object], path: Path, width: float) -> Path:
+    with sheet(path, width, HEIGHT) as figure:
+        plot(ax=figure.subplots())
+    return path
+
+
+FIGURES: Mapping[str, Draw] = {
+    "decision_regions": draw_decision_regions,
+    "beta_simplex": draw_beta_simplex,
+    "pair_loss": partial(_draw_one, plot_pair_loss),
+    "gradient_profile": partial(_draw_one, plot_gradient_profile),
+}

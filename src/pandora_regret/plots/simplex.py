@@ -1,0 +1,96 @@
+"""Forecasts of three classes as points of a triangle: where they lie, and convex parts of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])  # of a certain class 0, 1, 2
+WHOLE = np.eye(3)  # the triangle as a convex polygon: its corners, as forecasts
+ROOM = 0.02  # around it
+NARROW = 1e-9  # a band that is a line
+
+
+def three_classes(forecast: Forecast) -> Forecast:
+    """The forecast, if a triangle can show it."""
+    if forecast.n_classes != 3:
+        raise InputError(f"{forecast.name} has {forecast.n_classes} classes: a triangle shows three.")
+    return forecast
+
+
+def to_plane(forecasts: FloatArray) -> FloatArray:
+    """Where forecasts (n, 3) lie, (n, 2)."""
+    return np.asarray(forecasts @ CORNERS)
+
+
+def lattice(n: int) -> tuple[FloatArray, IntArray]:
+    """Forecasts in n steps from corner to corner, and the small triangles between them, as row numbers."""
+    i, j = np.array([(i, j) for i in range(n + 1) for j in range(n + 1 - i)]).T
+    number = np.full((n + 2, n + 2), -1)
+    number[i, j] = np.arange(len(i))
+    upward = np.stack([number[i, j], number[i + 1, j], number[i, j + 1]], axis=1)
+    downward = np.stack([number[i + 1, j], number[i + 1, j + 1], number[i, j + 1]], axis=1)
+    triangles = np.concatenate([upward, downward])
+    return np.stack([i, j, n - i - j], axis=1) / n, triangles[(triangles >= 0).all(axis=1)]
+
+
+def clipped(polygon: FloatArray, side: FloatArray) -> FloatArray:
+    """The part of a convex polygon, (n, 3), where ``side @ p >= 0``; empty where there is none."""
+    heights, corners = polygon @ side, []
+    for at, (height, before) in enumerate(zip(heights, np.roll(heights, 1), strict=True)):
+        if (before < 0) != (height < 0):
+            corners.append(polygon[at - 1] + (polygon[at] - polygon[at - 1]) * before / (before - height))
+        if height >= 0:
+            corners.append(polygon[at])
+    return np.array(corners).reshape(-1, 3)
+
+
+def area_and_centre(polygon: FloatArray) -> tuple[float, FloatArray]:
+    """Of a convex polygon, as a share of the triangle and as a forecast; no area where it has no inside."""
+    if len(polygon) < 3:
+        return 0.0, np.full(3, 1 / 3)
+    fans = np.stack([np.broadcast_to(polygon[0], polygon[2:].shape), polygon[1:-1], polygon[2:]], axis=1)
+    areas = np.abs(np.linalg.det(fans))  # the triangle's is 1
+    total = float(areas.sum())
+    return total, np.asarray((areas @ fans.mean(axis=1)) / total if total else polygon.mean(axis=0))
+
+
+def width_at(polygon: FloatArray, point: FloatArray) -> float:
+    """How much of the level line through a point lies in a convex polygon; 0 where the point lies outside."""
+    height = CORNERS[:, 1] - to_plane(point)[1]
+    level = to_plane(clipped(clipped(polygon, height + NARROW), NARROW - height))
+    if not len(level):
+        return 0.0
+    left, right = level[:, 0].min(), level[:, 0].max()
+    return float(right - left) if left <= to_plane(point)[0] <= right else 0.0
+
+
+def bands(polygon: FloatArray, width: float = 0.045) -> list[FloatArray]:
+    """Every other oblique band of a polygon."""
+    heights = CORNERS @ (np.array([1.0, 1.0]) / np.sqrt(2))  # above a line that falls at 45 degrees
+    parts = [
+        clipped(clipped(polygon, heights - start), start + width - heights)
+        for start in np.arange(0.0, heights.max(), 2 * width)
+    ]
+    return [part for part in parts if len(part) > 2]
+
+
+def frame(axes: Axes, names: Sequence[str], colours: Sequence[str] = ("black",) * 3) -> None:
+    """The triangle's outline and the names of its corners, on axes without scales."""
+    outline = to_plane(np.vstack([WHOLE, WHOLE[:1]]))
+    axes.plot(*outline.T, color="black", linewidth=0.8, solid_joinstyle="round", zorder=3)
+    places = [(0, 3, "center", "bottom"), (0, -3, "center", "top"), (0, -3, "center", "top")]
+    for corner, name, colour, (dx, dy, across, up) in zip(CORNERS, names, colours, places, strict=True):
+        shift = {"xytext": (dx, dy), "textcoords": "offset points", "ha": across, "va": up}
+        axes.annotate(name, corner, color=colour, parse_math=False, **shift)  # type: ignore[arg-type]
+    axes.set_xlim(-ROOM, 1 + ROOM)
+    axes.set_ylim(-ROOM, CORNERS[0, 1] + ROOM)
+    axes.set_aspect("equal")
+    axes.set_axis_off()

@@ -1,0 +1,102 @@
+"""What figures share: colours for all eyes, print small enough for a column, names that fit and are not parsed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pandora_regret.inputs import read_choice
+from pandora_regret.optional import needs
+from pandora_regret.plots.saving import save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pandora_regret.compare import Comparison
+    from pandora_regret.compare.result import ModelResult
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito, for all eyes
+MARKERS = "osD^vP"
+DASHES: tuple[Any, ...] = ("--", "-.", (0, (2, 1)), (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
+QUIET = "0.6"  # what is there but not looked at
+SHADES = "Blues"  # of areas, where nothing is white
+SHADES_OF_POINTS = "cividis_r"  # all of them seen on white
+
+COLUMN, PAGE = 3.3, 6.8  # inches: the width of a column, and of a page
+MIDDLE = (COLUMN + PAGE) / 2  # narrower than this, panels stand below one another
+PRINT = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "legend.fontsize": 7,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "pdf.fonttype": 42,  # outlines that printers and journals take
+}
+
+
+def axes_of(ax: Axes | None) -> Axes:
+    """The axes that were given, or else the current ones."""
+    axes: Axes = ax if ax is not None else needs("matplotlib.pyplot", extra="report").gca()
+    return axes
+
+
+@contextmanager
+def sheet(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Figure]:
+    """An empty figure in small print, which is saved in the end; settings are as before after that."""
+    with needs("matplotlib", extra="report").rc_context(PRINT):
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        save_figure(figure, path)
+
+
+def open_frame(axes: Axes) -> Axes:
+    """Without the lines above and at the right, which carry nothing."""
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes
+
+
+def curve(number: int, alpha: float) -> dict[str, Any]:
+    """How the curve of one of several alphas is drawn: that of Pandora's Regret is solid."""
+    return {"color": COLOURS[number % 6], "linestyle": "-" if alpha == 1 else DASHES[number % 6], "linewidth": 1.4}
+
+
+def alpha_name(alpha: float) -> str:
+    """An alpha, or the limit that it stands for."""
+    limit = {0.0: "α → 0", float("inf"): "α → ∞"}
+    return limit.get(alpha, f"α = {alpha:g}")
+
+
+def tint(colour: str, strength: float = 0.55) -> tuple[float, ...]:
+    """The colour mixed with white."""
+    parts = needs("matplotlib.colors", extra="report").to_rgb(colour)
+    return tuple(1 - strength * (1 - part) for part in parts)
+
+
+def with_unit(words: str, currency: str | None) -> str:
+    """What an axis measures."""
+    return words if currency is None else f"{words} ({currency})"
+
+
+def name_lines(axes: Axes, handles: Sequence[Any], names: Sequence[str], **where: Any) -> None:
+    """A legend of names as they are: matplotlib leaves out those that begin with _ and parses those with $."""
+    legend = axes.legend(handles, [" "] * len(handles), frameon=False, **where)
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set(text=name, parse_math=False)
+
+
+def model_of(comparison: Comparison, name: str | None) -> ModelResult:
+    """A model by its name, or else the cheapest."""
+    if name is None:
+        return comparison.best
+    choices = {model.name: f"number {model.rank}" for model in comparison.models}
+    read_choice(name, "model", choices)
+    return comparison.models[list(choices).index(name)]

@@ -1,0 +1,343 @@
+"""Scores of predictions that need not fit into memory: one pass over batches, through sums that can be merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pandora_regret.files.batch import Batch
+from pandora_regret.files.predictions import Predictions, no_rows
+from pandora_regret.inputs import FloatArray, Forecast, InputError, read_count
+from pandora_regret.kernels.engine import wasted_pairs
+from pandora_regret.priors import Prior
+from pandora_regret.row_metrics import MEANS, RowMetrics, row_metrics
+from pandora_regret.scores import priced
+from pandora_regret.tally import Means, Sum
+from pandora_regret.work import run_all
+
+METRICS = (
+    "pandora_regret",
+    "excess_burden",
+    "expected_cost",
+    "realised_cost",
+    "tests",
+    "log_loss",
+    "brier",
+    "accuracy",
+    "macro_f1",
+)
+MOST_CLASSES = 1000  # of which it is counted which one is taken for which
+RESAMPLED_ELEMENTS = 1 << 21
+PIECES = 32  # for a cluster: enough that no worker waits long for the last
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How rows are scored."""
+
+    prior: Prior
+    costs: FloatArray | None = None  # (K,) base costs; None: all 1, or each row's own
+    logits: bool = False
+    bootstrap: int = 0
+    seed: int = 0
+    with_pairs: bool = False
+
+
+class StreamScore:
+    """Everything summed over the rows of one model; two of them, of different rows, merge into one.
+
+    Examples
+    --------
+    >>> score = score_stream(open_predictions("predictions.csv")[0])  # doctest: +SKIP
+    >>> score.value("pandora_regret"), score.interval("pandora_regret")  # doctest: +SKIP
+    (0.2917, (0.2893, 0.2941))
+    """
+
+    def __init__(self, name: str, classes: tuple[str, ...], settings: Settings) -> None:
+        from pandora_regret.resample import Resampled
+
+        k = len(classes)
+        self.name, self.classes, self.settings = name, classes, settings
+        self.rows = 0
+        self.means = Means((len(MEANS),))
+        self.classes_counted = Sum((3, k))  # weight of each class that is true, predicted, and both
+        self.taken_for = Sum((k, k)) if k <= MOST_CLASSES else None  # squared weight of i predicted as j
+        self._pairs = Sum((k, k)) if settings.with_pairs else None
+        columns = 1 + len(MEANS) + (3 * k if k <= MOST_CLASSES else 0)
+        self.replicates = Resampled(columns, settings.bootstrap, settings.seed) if settings.bootstrap else None
+
+    def add(self, batch: Batch) -> None:
+        """Add rows."""
+        how, resampled = self.settings, self.replicates is not None
+        scored = row_metrics(batch, how.logits, how.prior, how.costs, before=self.rows, with_table=resampled)
+        self.means.merge(scored.means)
+        self.rows += len(batch)
+        self._count(batch, scored)
+        if self._pairs is not None:
+            self._add_pairs(batch)
+        if self.replicates is not None:
+            _resample(self.replicates, batch, scored, len(self.classes))
+
+    def _count(self, batch: Batch, scored: RowMetrics) -> None:
+        """Which class is true, which is predicted, and which is taken for which."""
+        weights, k = batch.weights, len(self.classes)
+        if self.taken_for is None:
+            right = (scored.predicted == batch.truth) * (1.0 if weights is None else weights)
+            counts = [(batch.truth, weights), (scored.predicted, weights), (batch.truth, right)]
+            self.classes_counted.add(np.stack([np.bincount(which, by, k) for which, by in counts]))
+            return
+        confusion = scored.confusion(batch.truth, weights, k)
+        self.classes_counted.add(np.stack([confusion.sum(axis=1), confusion.sum(axis=0), np.diag(confusion)]))
+        self.taken_for.add(confusion if weights is None else scored.confusion(batch.truth, weights**2, k))
+
+    def _add_pairs(self, batch: Batch) -> None:
+        assert self._pairs is not None
+        prior, costs = self.settings.prior, self.settings.costs
+        base = costs if batch.costs is None else batch.costs / prior.mean
+        for _, _, classes, sums in wasted_pairs(batch.forecast(self.settings.logits).with_costs(base), prior):
+            self._pairs.add(sums, at=classes)
+
+    def merge(self, other: StreamScore) -> None:
+        """Add the rows of another score of the same model."""
+        self.rows += other.rows
+        self.means.merge(other.means)
+        for name in ("classes_counted", "taken_for", "_pairs", "replicates"):
+            if (ours := getattr(self, name)) is not None:
+                ours.merge(getattr(other, name))
+
+    @property
+    def weight(self) -> float:
+        """The sum of weights; the number of rows where there are none."""
+        return float(self.means.weight.value)
+
+    @property
+    def class_weights(self) -> FloatArray:
+        """The weight of each true class, (K,)."""
+        return np.asarray(self.classes_counted.value[0])
+
+    @property
+    def pair_costs(self) -> FloatArray | None:
+        """Mean spend, an instance, on testing j when the truth is i, (K, K); None unless it was asked for."""
+        return None if self._pairs is None else np.asarray(self._pairs.value / self.weight)
+
+    def value(self, metric: str) -> float:
+        """One of `METRICS`."""
+        if metric == "macro_f1":
+            return float(_macro_f1(self.classes_counted.value))
+        key, factor = self._source(metric)
+        return factor * float(self.means.mean[MEANS.index(key)])
+
+    def standard_error(self, metric: str) -> float:
+        """Of the metric, by linearisation; nan where a single row, or too many classes, say nothing."""
+        if metric == "macro_f1":
+            return self._error_of_macro_f1()
+        key, factor = self._source(metric)
+        return factor * float(self.means.standard_error[MEANS.index(key)])
+
+    def interval(self, metric: str, level: float = 0.95) -> tuple[float, float] | None:
+        """Percentiles of the bootstrap if there was one, else Student's t; None where spread cannot be told."""
+        from scipy.special import stdtrit
+
+        if self.replicates is not None:
+            drawn = self._drawn(metric)
+            if self.means.count < 2 or drawn is None:
+                return None
+            low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+            return float(low), float(high)
+        error, value = self.standard_error(metric), self.value(metric)
+        if not np.isfinite(error):
+            return None
+        margin = float(stdtrit(self.means.count - 1, (1 + level) / 2)) * error
+        return value - margin, value + margin
+
+    def scores(self, level: float = 0.95) -> dict[str, dict[str, float | None]]:
+        """Every metric with its interval, as in a comparison's JSON."""
+        found = {}
+        for metric in METRICS:
+            low, high = self.interval(metric, level) or (None, None)
+            found[metric] = {"value": self.value(metric), "low": low, "high": high}
+        return found
+
+    def _source(self, metric: str) -> tuple[str, float]:
+        """Which mean a metric is, and times what."""
+        if metric not in METRICS:
+            raise InputError(f"metric is {metric!r}: it must be one of {', '.join(METRICS)}.")
+        factors = {"pandora_regret": 1 / (3 * (len(self.classes) - 1)), "excess_burden": 1 / 3}
+        return ("loss", factors[metric]) if metric in factors else (metric, 1.0)
+
+    def _error_of_macro_f1(self) -> float:
+        """Each row's influence depends on its true and its predicted class alone, so these are summed over."""
+        n = self.means.count
+        if self.taken_for is None or n < 2:
+            return float("nan")
+        true, predicted, both = self.classes_counted.value
+        size = np.where(true + predicted > 0, true + predicted, 1.0)
+        loss = 2 * both / size**2
+        influence = -(loss[:, None] + loss) + np.diag(2 / size)
+        return float(np.sqrt(n / (n - 1) * (self.taken_for.value * influence**2).sum()) / len(true))
+
+    def _drawn(self, metric: str) -> FloatArray | None:
+        """The metric in every replicate that drew any row."""
+        assert self.replicates is not None
+        sums = self.replicates.value
+        sums = sums[sums[:, 0] > 0]
+        if metric == "macro_f1":
+            counts = sums[:, 1 + len(MEANS) :]
+            return _macro_f1(counts.reshape(len(sums), 3, -1).swapaxes(0, 1)) if counts.size else None
+        key, factor = self._source(metric)
+        if not np.isfinite(self.value(metric)):
+            return None
+        return np.asarray(factor * sums[:, 1 + MEANS.index(key)] / sums[:, 0])
+
+
+def _macro_f1(counts: FloatArray) -> FloatArray:
+    """From the weights of each class that is true, predicted, and both, (3, ..., K)."""
+    true, predicted, both = counts
+    size = np.where(true + predicted > 0, true + predicted, 1.0)
+    return np.asarray((2 * both / size).mean(axis=-1))
+
+
+def score_stream(
+    predictions: Predictions,
+    *,
+    prior: Prior | None = None,
+    typical_costs: Any = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+    pairs: bool = False,
+    rows: int | None = None,
+    jobs: int = 1,
+    cluster: str | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> StreamScore:
+    """Score one model's predictions in one pass; memory does not grow with rows.
+
+    Parameters
+    ----------
+    predictions
+        From `open_predictions`.
+    prior, typical_costs
+        As in `expected_search_cost`; a file with cost columns brings typical costs of its own.
+    bootstrap
+        How many replicates to draw; 0 leaves intervals to standard errors. Rows of one group are drawn together.
+    seed
+        Of the bootstrap. What is drawn depends on it and on rows' groups, ids or numbers alone.
+    pairs
+        Whether to sum who pays for which wrong test, (K, K), too.
+    rows
+        How many rows to read at a time; a few megabytes of them unless given.
+    jobs, cluster
+        How many processes, or the address of a Dask scheduler, to tally fragments of the files.
+    progress
+        Called with the number of rows that were scored since the last call.
+
+    Examples
+    --------
+    >>> from pandora_regret.files import open_predictions
+    >>> [predictions] = open_predictions("predictions.parquet")  # doctest: +SKIP
+    >>> score_stream(predictions, bootstrap=1000).interval("expected_cost")  # doctest: +SKIP
+    (0.5805, 0.5861)
+    """
+    settings = _settings(predictions, prior, typical_costs, bootstrap, seed, pairs)
+    if not settings.bootstrap or predictions.columns.group is not None:
+        predictions = replace(predictions, columns=replace(predictions.columns, id=None))  # nothing asks for ids
+    whole = StreamScore(predictions.name, predictions.classes, settings)
+    if jobs == 1 and cluster is None:
+        _walk(whole, predictions, rows, progress)
+    else:
+        tally = partial(_tally, settings=settings, rows=rows)
+        for _, part in run_all(tally, predictions.fragments(PIECES), jobs=jobs, cluster=cluster):
+            whole.merge(part)
+            if progress is not None:
+                progress(part.rows)
+    _check_something_was_scored(whole, predictions)
+    return whole
+
+
+def _settings(
+    predictions: Predictions, prior: Any, typical_costs: Any, bootstrap: int, seed: int, pairs: bool
+) -> Settings:
+    """The prior and the costs, matched to the classes."""
+    k = len(predictions.classes)
+    nobody = Forecast(np.empty((0, k)), False, list(predictions.classes), np.empty(0, np.intp), range(0), 0.0)
+    if typical_costs is not None and predictions.columns.costs:
+        raise InputError(
+            f"{predictions.path} has cost columns and typical_costs are given too: pass one price list, not both."
+        )
+    prior, forecast = priced(nobody, prior, None, typical_costs)
+    replicates = read_count(bootstrap, "bootstrap", least=0)
+    if predictions.columns.group is not None and not replicates:
+        raise InputError(
+            f"{predictions.path} is read with groups ({predictions.columns.group!r}): intervals of clustered rows "
+            "need a bootstrap, such as bootstrap=1000 (--bootstrap 1000)."
+        )
+    return Settings(prior, forecast.costs, predictions.logits, replicates, seed, pairs)
+
+
+def _walk(
+    score: StreamScore, predictions: Predictions, rows: int | None, progress: Callable[[int], object] | None = None
+) -> None:
+    for batch in _ahead(predictions.batches(rows)):
+        score.add(batch)
+        if progress is not None:
+            progress(len(batch))
+
+
+def _tally(predictions: Predictions, settings: Settings, rows: int | None) -> StreamScore:
+    """One fragment, wherever it is done."""
+    score = StreamScore(predictions.name, predictions.classes, settings)
+    _walk(score, predictions, rows)
+    return score
+
+
+def _ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """The same items, the next one being made while one is at work."""
+    iterator = iter(items)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(next, iterator, None)
+        while (item := waiting.result()) is not None:
+            waiting = pool.submit(next, iterator, None)
+            yield item
+
+
+def _resample(replicates: Any, batch: Batch, scored: RowMetrics, n_classes: int) -> None:
+    """Add a batch to every replicate, some rows at a time."""
+    from pandora_regret.resample import keys_of
+
+    keys = keys_of(_tell_apart(batch))
+    step = max(1, RESAMPLED_ELEMENTS // (1 + len(MEANS) + 3 * n_classes))
+    for start in range(0, len(batch), step):
+        which = slice(start, start + step)
+        replicates.add(keys[which], _weighted_columns(batch, scored, which, n_classes))
+
+
+def _tell_apart(batch: Batch) -> Any:
+    """What rows are drawn by: their group, else their id, else their number."""
+    names = batch.ids if batch.groups is None else batch.groups
+    return np.arange(batch.first_row, batch.first_row + len(batch)) if names is None else names
+
+
+def _weighted_columns(batch: Batch, scored: RowMetrics, which: slice, n_classes: int) -> FloatArray:
+    """What is summed in each replicate: weight, metrics, and class counts, (n, columns)."""
+    assert scored.table is not None
+    table, truth, predicted = scored.table[:, which], batch.truth[which], scored.predicted[which]
+    columns = [np.ones(len(truth)), *np.where(np.isfinite(table), table, 0.0)]  # an infinite mean has no interval
+    if n_classes <= MOST_CLASSES:
+        numbers = np.arange(n_classes)[:, None]
+        columns += [*(numbers == truth), *(numbers == predicted), *((numbers == truth) & (truth == predicted))]
+    weights = 1.0 if batch.weights is None else batch.weights[which, None]
+    return np.stack(columns, axis=1) * weights
+
+
+def _check_something_was_scored(score: StreamScore, predictions: Predictions) -> None:
+    if not score.rows:
+        raise InputError(no_rows(predictions))
+    if not score.weight:
+        raise InputError(f"{predictions.path}: the weight of every row is 0: give at least one a positive weight.")

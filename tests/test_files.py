@@ -1,0 +1,443 @@
+"""Prediction files: every format and layout gives the same rows, and what is wrong is said with its place."""
+
+import csv
+import gzip
+import json
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pandora_regret.files import Layout, open_predictions, read_all
+from pandora_regret.inputs import InputError
+
+pa = pytest.importorskip("pyarrow")
+feather = pytest.importorskip("pyarrow.feather")
+pq = pytest.importorskip("pyarrow.parquet")
+
+CLASSES = ("cat", "dog", "<script>alert(1)</script>")
+FORMATS = (".csv", ".tsv", ".csv.gz", ".jsonl", ".parquet", ".arrow", ".stream.arrow", ".feather", ".npz")
+
+
+def table(n=20, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    values = rng.dirichlet(np.ones(len(CLASSES)), n).astype(dtype)
+    truth = np.concatenate([np.arange(len(CLASSES)), rng.integers(0, len(CLASSES), n)])[:n]
+    return {"y_true": [CLASSES[i] for i in truth], **{name: values[:, k] for k, name in enumerate(CLASSES)}}
+
+
+def write(path, columns):
+    """Columns by name, in the format that the path's ending says."""
+    path = str(path)
+    columns = {name: list(np.asarray(values).tolist()) for name, values in columns.items()}
+    rows = list(zip(*columns.values(), strict=True))
+    if path.endswith((".csv", ".tsv", ".csv.gz")):
+        opened = gzip.open if path.endswith(".gz") else open
+        with opened(path, "wt", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, delimiter="\t" if path.endswith(".tsv") else ",")
+            writer.writerows(
+                [list(columns), *([repr(x) if isinstance(x, float) else x for x in row] for row in rows)]
+            )
+    elif path.endswith(".jsonl"):
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
+    elif path.endswith(".parquet"):
+        pq.write_table(pa.table(columns), path, row_group_size=7)
+    elif path.endswith(".stream.arrow"):
+        with pa.ipc.new_stream(path, pa.table(columns).schema) as writer:
+            writer.write_table(pa.table(columns), max_chunksize=6)
+    elif path.endswith((".arrow", ".feather")):
+        feather.write_feather(pa.table(columns), path, chunksize=5)
+    else:
+        write_npz(path, columns)
+    return path
+
+
+def write_npz(path, columns):
+    names = {"y_true", "id", "weight", "group", "label", "target"}
+    classes = [name for name in columns if name not in names and not name.startswith("cost_")]
+    arrays = {name: np.array(values) for name, values in columns.items() if name in names}
+    arrays["y_proba"] = np.array([columns[name] for name in classes]).T
+    costs = [name for name in columns if name.startswith("cost_")]
+    if costs:
+        arrays["costs"] = np.array([columns[name] for name in costs]).T
+    np.savez(path, classes=np.array(classes), **arrays)
+
+
+def opened(path, **layout):
+    [predictions] = open_predictions(path, Layout(**layout))
+    return predictions
+
+
+def whole(path, **layout):
+    return read_all(opened(path, **layout))
+
+
+def refused(path, **layout):
+    """The sentence that reading a file ends with."""
+    with pytest.raises(InputError) as error:
+        list(map(read_all, open_predictions(path, Layout(**layout))))
+    message = str(error.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_every_format_gives_the_same_rows(tmp_path, ending):
+    columns = table()
+    path = write(tmp_path / f"model{ending}", columns)
+    predictions = opened(path)
+    batch = read_all(predictions)
+    assert predictions.name == ("model.stream" if "stream" in ending else "model")
+    assert batch.classes == CLASSES
+    assert [CLASSES[i] for i in batch.truth] == columns["y_true"]
+    np.testing.assert_array_equal(batch.values, np.stack([columns[name] for name in CLASSES], axis=1))
+    assert batch.values.flags.c_contiguous
+    assert batch.truth.dtype == np.intp
+    assert batch.ids is None
+    assert batch.weights is None
+    assert batch.costs is None
+    assert predictions.count() == len(batch) == 20
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_batches_and_fragments_are_the_whole_in_order(tmp_path, ending, rows):
+    path = write(tmp_path / f"model{ending}", {"id": [f"r{n}" for n in range(20)], **table()})
+    predictions = opened(path)
+    everything = read_all(predictions)
+    for pieces in ([predictions], predictions.fragments(3)):
+        pieces = pickle.loads(pickle.dumps(pieces))
+        batches = [batch for piece in pieces for batch in piece.batches(rows)]
+        assert all(len(batch) <= rows for batch in batches)
+        starts = np.cumsum([0, *map(len, batches)])
+        assert [batch.first_row for batch in batches] == starts[:-1].tolist()
+        for name in ("truth", "values", "ids"):
+            joined = np.concatenate([getattr(batch, name) for batch in batches])
+            np.testing.assert_array_equal(joined, getattr(everything, name))
+        for batch, start in zip(batches, starts, strict=False):
+            assert batch.place(0) == everything.place(start)
+
+
+def test_a_file_is_cut_into_as_many_fragments_as_it_can_be(tmp_path):
+    assert len(opened(write(tmp_path / "a.parquet", table())).fragments(2)) == 2  # of three row groups
+    assert len(opened(write(tmp_path / "a.csv", table())).fragments(5)) == 5
+    assert len(opened(write(tmp_path / "a.csv.gz", table())).fragments(5)) == 1
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_ids_weights_groups_and_costs_come_along(tmp_path, ending):
+    columns = {"id": list(range(100, 120)), "weight": np.arange(20.0), **table(), "group": ["a", "b"] * 10}
+    prices = {f"cost_{name}": np.arange(1.0, 21.0) + k for k, name in enumerate(CLASSES)}
+    path = write(tmp_path / f"model{ending}", columns | prices)
+    batch = whole(path, group="group", cost_prefix="cost_")
+    np.testing.assert_array_equal(batch.ids, columns["id"])
+    np.testing.assert_array_equal(batch.weights, columns["weight"])
+    assert batch.groups.tolist() == columns["group"]
+    np.testing.assert_array_equal(batch.costs, np.stack(list(prices.values()), axis=1))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet", ".npz"])
+@pytest.mark.parametrize(
+    ("classes", "labels"),
+    [
+        (("cat", "dog"), ["dog", "cat"]),
+        (("cat", "dog"), [1, 0]),
+        (("cat", "dog"), ["1", "0"]),
+        (("cat", "dog"), [1.0, 0.0]),
+        (("7", "3"), [3, 7]),
+        (("7", "3"), ["3", "7"]),
+        (("1", "0"), [0, 1]),
+        (("True", "False"), [False, True]),
+    ],
+)
+def test_labels_are_names_or_numbers(tmp_path, ending, classes, labels):
+    columns = {"label": labels, classes[0]: [0.25, 0.5], classes[1]: [0.75, 0.5]}
+    assert whole(write(tmp_path / f"a{ending}", columns)).truth.tolist() == [1, 0]
+
+
+def test_a_prefix_or_a_list_says_which_columns_are_classes(tmp_path):
+    columns = {"age": [50, 60], "target": ["b", "a"], "p_a": [0.2, 0.5], "p_b": [0.3, 0.25], "p_c": [0.5, 0.25]}
+    path = write(tmp_path / "a.csv", columns)
+    batch = whole(path, proba_prefix="p_")
+    assert batch.classes == ("a", "b", "c")  # in file order, one of them without any row
+    assert batch.truth.tolist() == [1, 0]
+    plain = write(tmp_path / "b.csv", {name.removeprefix("p_"): values for name, values in columns.items()})
+    assert whole(plain, classes=("c", "b", "a")).classes == ("a", "b", "c")
+    assert "'age'" in refused(path)
+    assert "--proba-prefix" in refused(path)
+    assert "['c']" in refused(
+        write(tmp_path / "c.csv", {k.removeprefix("p_"): v for k, v in columns.items() if k != "age"})
+    )
+
+
+def test_columns_can_be_named(tmp_path):
+    columns = {"case": ["x", "y"], "w": [1, 2], "diagnosis": ["b", "a"], "a": [0.5, 0.25], "b": [0.5, 0.75]}
+    batch = whole(write(tmp_path / "a.parquet", columns), label="diagnosis", id="case", weight="w")
+    assert batch.truth.tolist() == [1, 0]
+    assert batch.ids.tolist() == ["x", "y"]
+    assert batch.weights.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_a_model_column_gives_several_predictions(tmp_path, ending):
+    first, second = table(6, 1), table(6, 2)
+    mixed = {"model": ["one", "two"] * 6}
+    for name in first:
+        mixed[name] = [value for pair in zip(first[name], second[name], strict=True) for value in pair]
+    path = write(tmp_path / f"both{ending}", mixed)
+    found = open_predictions(path)
+    assert [one.name for one in found] == ["one", "two"]
+    for one, columns in zip(found, (first, second), strict=True):
+        batch = read_all(one)
+        np.testing.assert_array_equal(batch.values[:, 0], columns["cat"])
+        assert [len(piece) for piece in one.batches(2)] == [1] * 6
+        pieces = one.fragments(3)
+        assert [piece.first_row for piece in pieces] == np.cumsum([0, *(p.count() for p in pieces)])[:-1].tolist()
+        assert sum(piece.count() for piece in pieces) == 6
+    lines = {".parquet": "row 3"}.get(ending, "line 4" if ending == ".csv" else "line 3")
+    assert read_all(found[0]).place(1) == f"{path} {lines}"
+
+
+def test_an_archive_may_hold_several_models(tmp_path):
+    rng = np.random.default_rng(0)
+    forecasts = {name: rng.dirichlet(np.ones(3), 5) for name in ("forest", "net")}
+    np.savez(tmp_path / "a.npz", y_true=np.array([0, 1, 2, 0, 1]), unrelated=np.arange(3), **forecasts)
+    found = open_predictions(tmp_path / "a.npz")
+    assert [one.name for one in found] == ["forest", "net"]
+    assert found[0].classes == ("0", "1", "2")
+    np.testing.assert_array_equal(read_all(found[1]).values, forecasts["net"])
+    np.savez_compressed(tmp_path / "f.npz", y_true=[0, 1, 2, 0, 1], y_proba=np.asfortranarray(forecasts["net"]))
+    np.testing.assert_array_equal(whole(tmp_path / "f.npz").values, forecasts["net"])
+    assert [len(piece) for piece in opened(tmp_path / "f.npz").batches(2)] == [2, 2, 1]
+
+
+def test_parts_are_read_as_one_file(tmp_path):
+    columns = {"id": [f"r{n}" for n in range(20)], **table()}
+    one = whole(write(tmp_path / "a.parquet", columns))
+    head, tail = ({name: values[cut] for name, values in columns.items()} for cut in (slice(0, 9), slice(9, 20)))
+    backwards = dict(reversed(list(tail.items())))  # columns are matched by name
+    parts = [write(tmp_path / "part1.csv", head), write(tmp_path / "part2.jsonl", backwards)]
+    predictions = opened(parts)
+    assert predictions.name == "part1"
+    joined = read_all(predictions)
+    for name in ("truth", "values", "ids"):
+        np.testing.assert_array_equal(getattr(joined, name), getattr(one, name))
+    assert joined.place(9) == f"{parts[1]} line 1"
+    without = {name: values for name, values in tail.items() if name != "dog"}
+    assert "['dog']" in refused([parts[0], write(tmp_path / "c.csv", without)])
+    del tail["id"]
+    assert "['id']" in refused([parts[0], write(tmp_path / "b.csv", tail)])
+
+
+def test_single_precision_written_as_text_is_read_as_such(tmp_path):
+    columns = table(200, dtype=np.float32)
+    rounded = {name: [float(str(x)) for x in values] for name, values in columns.items() if name != "y_true"}
+    path = write(tmp_path / "a.csv", {"y_true": columns["y_true"], **rounded})
+    batch = whole(path)
+    assert batch.dtype == np.float32
+    np.testing.assert_array_equal(batch.values[:, 0], columns["cat"])
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_precision_is_kept(tmp_path, kind):
+    columns = {"y_true": ["a", "b"], "a": np.array([0.25, 0.5], kind), "b": np.array([0.75, 0.5], kind)}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    assert whole(tmp_path / "a.parquet").dtype == kind
+
+
+def test_other_types_of_columns_are_understood(tmp_path):
+    columns = {
+        "id": pa.array(["007", "7"]).dictionary_encode(),
+        "y_true": pa.array(["a", "b"]).dictionary_encode(),
+        "a": pa.array([1, 0]),
+        "b": pa.array([0.0, 1.0], pa.float32()),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    batch = whole(tmp_path / "a.parquet")
+    assert batch.ids.tolist() == ["007", 7]
+    assert batch.values.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_logits_may_be_minus_infinity(tmp_path):
+    columns = {"y_true": ["a", "b"], "a": [1.0, -np.inf], "b": [0.5, 20.0]}
+    for ending in (".parquet", ".csv"):
+        assert whole(write(tmp_path / f"a{ending}", columns), logits=True).values[1, 0] == -np.inf
+
+
+def test_a_byte_order_mark_and_empty_lines_are_fine(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\xef\xbb\xbf\r\ny_true,a,b\r\na,0.5,0.5\r\n\r\nb,0.5,0.5\r\n\r\n")
+    batch = whole(path)
+    assert batch.truth.tolist() == [0, 1]
+    assert batch.place(1) == f"{path} line 5"
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"y_true": "a", "a": 0.5, "b": 0.5}\n\n{"y_true": "b", "a": 1, "b": 0}')
+    assert whole(path).values.tolist() == [[0.5, 0.5], [1.0, 0.0]]
+
+
+names = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(lambda s: s.strip())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@given(
+    classes=st.lists(names, min_size=2, max_size=5, unique=True).filter(
+        lambda listed: (
+            not {"y_true", "label", "target", "id", "ids", "weight", "sample_weight", "model"} & set(listed)
+        )
+    ),
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 12),
+    rows=st.integers(1, 12),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_random_tables_come_back_from_every_format(tmp_path, classes, seed, n, rows, dtype):
+    rng = np.random.default_rng(seed)
+    values, truth = rng.dirichlet(np.ones(len(classes)), n).astype(dtype), rng.integers(0, len(classes), n)
+    columns = {"y_true": [classes[i] for i in truth], **dict(zip(classes, values.T, strict=True))}
+    for ending in FORMATS:
+        path = write(tmp_path / f"a{ending}", columns)
+        batches = list(opened(path, classes=None if ending == ".npz" else tuple(classes)).batches(rows))
+        np.testing.assert_array_equal(np.concatenate([batch.values for batch in batches]), values)
+        np.testing.assert_array_equal(np.concatenate([batch.truth for batch in batches]), truth)
+
+
+def text_file(tmp_path, text, ending=".csv"):
+    path = tmp_path / f"bad{ending}"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("y_true,a,b\na,0.5,0.5\nb,,1\n", ["line 3", "'a'", "has no value"]),
+        ("y_true,a,b\na,0.5,0.5\nb,nan,1\n", ["line 3", "'a'", "has no value"]),
+        ("y_true,a,b\na,0.5,0.5\n\n,0,1\n", ["line 4", "''", "'y_true'"]),
+        ("y_true,a,b\na,0.5,0.5\nb,half,0.5\n", ["line 3", "'a'", "'half'", "number"]),
+        ("y_true,a,b\na,0.5,0.5\nb,0.5\n", ["line 3", "2 values", "3 columns"]),
+        ("y_true,a,a\na,0.5,0.5\n", ["'a'", "twice"]),
+        ("y_true,a,\na,0.5,0.5\n", ["column 3", "no name"]),
+        ("y_true,a,b\n", ["no rows"]),
+        ("y_true;a;b\na;0.5;0.5\n", ["single column", "';'"]),
+        ("truth,a,b\na,0.5,0.5\n", ["no label column", "y_true", "--label"]),
+        ("y_true,a,b\na,0.5,0.5\nb,0.5,0.5\nc,0.5,0.5\n", ["line 4", "'c'", "['a', 'b']"]),
+        ("y_true,a,b\n5,0.5,0.5\n", ["line 2", "'5'", "['a', 'b']"]),
+        ("y_true,a\na,1\n", ["1 forecast columns"]),
+        ("id,y_true,a,b\n1,a,0.5,0.5\n1,b,0.5,0.5\n", ["line 3", "id 1", "line 2"]),
+        ("id,y_true,a,b\n,a,0.5,0.5\n1,b,0.5,0.5\n", ["line 2", "'id'", "no value"]),
+        ("y_true,a,b\na,0.5,0.5\nb,50,50\n", ["line 3", "percentages"]),
+        ("y_true,a,b\na,0.5,0.5\nb,-0.5,1.5\n", ["line 3", "negative"]),
+        ("y_true,a,b\na,0.5,0.5\nb,0.5,0.4\n", ["line 3", "sums to 0.9"]),
+        ("y_true,weight,a,b\na,-1,0.5,0.5\nb,1,0.5,0.5\n", ["line 2", "'weight'", "-1"]),
+        (b"y_true,a,b\na,0.5,0.5\n\xff,0.5,0.5\n", ["line 3", "UTF-8"]),
+        ("y_true,a,b\na,0.5,0.5\n".encode("utf-16"), ["UTF-16", "UTF-8"]),
+        ("", ["empty (0 bytes)"]),
+        ("y_true,age,a,b\na,44,0.5,0.5\nb,55,0.5,0.5\n", ["['age']", "--proba-prefix", "--classes"]),
+    ],
+)
+def test_what_is_wrong_with_a_csv_file_is_said_with_its_place(tmp_path, text, says):
+    path = text_file(tmp_path, text)
+    message = refused(path)
+    assert message.startswith(path)
+    for word in says:
+        assert word in message
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            '{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "a": "half", "b": 0.5}\n',
+            ["line 2", "'a'", "string"],
+        ),
+        ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "a": \n', ["line 2", "not JSON"]),
+        ('{"y_true": "a", "a": 0.5, "b": 0.5}\n[1, 2]\n', ["line 2", "one object a line"]),
+        ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "b": 1}\n', ["line 2", "'a'", "no value"]),
+        ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": null, "a": 0, "b": 1}\n', ["line 2", "'y_true'"]),
+        ("\n\n", ["no rows"]),
+    ],
+)
+def test_what_is_wrong_with_json_lines_is_said_with_its_place(tmp_path, text, says):
+    path = text_file(tmp_path, text, ".jsonl")
+    message = refused(path)
+    assert message.startswith(path)
+    for word in says:
+        assert word in message
+
+
+def test_text_beyond_the_first_block_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("pandora_regret.files.text.SAMPLE_BYTES", 64)
+    rows = ["y_true,a,b", *["a,0.5,0.5", "b,0.5,0.5"] * 20]
+    fine = text_file(tmp_path, "\n".join(rows))
+    assert len(whole(fine)) == 40
+    assert "line 42, column 'b' holds 'x'" in refused(text_file(tmp_path, "\n".join([*rows, "a,0.5,x"])))
+    lines = ['{"y_true": "a", "a": 0.5, "b": 0.5}', '{"y_true": "b", "a": 0.5, "b": 0.5}'] * 20
+    bad = text_file(tmp_path, "\n".join([*lines, '{"y_true": "b", "a": "x", "b": 0.5}']), ".jsonl")
+    assert "line 41, column 'a' holds 'x'" in refused(bad)
+
+
+def test_missing_values_in_typed_files_are_said_with_their_row(tmp_path):
+    columns = {"y_true": ["a", "b", "a"], "a": [0.5, None, 0.5], "b": [0.5, 0.5, 0.5]}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    assert f"{tmp_path / 'a.parquet'} row 2, column 'a' has no value" in refused(tmp_path / "a.parquet")
+    write(tmp_path / "b.arrow", columns | {"a": [0.5, 0.5, float("nan")]})
+    assert f"{tmp_path / 'b.arrow'} row 3, class 'a' is nan" in refused(tmp_path / "b.arrow")
+    write(tmp_path / "c.arrow", {"y_true": ["a", None, "b"], "a": [0.5] * 3, "b": [0.5] * 3})
+    assert "row 2, column 'y_true' has no value" in refused(tmp_path / "c.arrow")
+    write(tmp_path / "d.parquet", {"y_true": ["a", "b"], "a": ["x", "y"], "b": [0.5] * 2, "c": [0.5] * 2})
+    assert "column 'a' holds no numbers" in refused(tmp_path / "d.parquet")
+    assert "row 1, column 'a' holds 'x'" in refused(tmp_path / "d.parquet", classes=("a", "b"))
+
+
+def test_damaged_and_misnamed_files_are_recognised(tmp_path):
+    good = (tmp_path / "good.parquet", tmp_path / "good.arrow", tmp_path / "good.npz")
+    for path in good:
+        write(path, table(500))
+    for path in good:
+        content = path.read_bytes()
+        short = text_file(tmp_path, content[: len(content) // 2], path.suffix)
+        assert "incomplete or damaged" in refused(short), path
+        assert f"rename it to end in {path.suffix}" in refused(text_file(tmp_path, content, ".csv"))
+        assert path.suffix in refused(text_file(tmp_path, content, ".dat"))
+    assert "does not begin as Parquet" in refused(text_file(tmp_path, "y_true,a,b\n", ".parquet"))
+    assert "incomplete or damaged" in refused(text_file(tmp_path, "y_true,a,b\n", ".arrow"))
+    assert ".csv" in refused(text_file(tmp_path, "y_true,a,b\n", ".xlsx"))
+    compressed = gzip.compress(b"y_true,a,b\na,0.5,0.5\n" * 500)
+    assert "incomplete or damaged" in refused(text_file(tmp_path, compressed[:-40], ".csv.gz"))
+    assert "is a directory" in refused(tmp_path)
+    assert "No such file" in refused(tmp_path / "missing.csv")
+
+
+def test_archives_of_objects_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", y_true=np.array(["a", None], dtype=object), y_proba=np.full((2, 2), 0.5))
+    assert "Python objects" in refused(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", y_true=[0, 1, 1], y_proba=np.full((2, 2), 0.5))
+    assert "y_true has shape (3,)" in refused(tmp_path / "b.npz")
+    np.savez(tmp_path / "c.npz", y_true=[0, 1], y_proba=np.full((2, 2), 0.5), classes=["a", "b", "c"])
+    assert "classes holds ['a', 'b', 'c']" in refused(tmp_path / "c.npz")
+    np.savez(tmp_path / "d.npz", y_proba=np.full((2, 2), 0.5))
+    assert "no label column" in refused(tmp_path / "d.npz")
+    np.savez(tmp_path / "e.npz", y_true=[0, 1])
+    assert "save the forecasts as y_proba" in refused(tmp_path / "e.npz")
+
+
+def test_columns_that_were_asked_for_must_be_there(tmp_path):
+    path = write(tmp_path / "a.csv", {"y_true": ["a", "b"], "a": [0.5, 0.5], "b": [0.5, 0.5]})
+    for role in ("label", "id", "weight", "group", "model"):
+        assert f"asked for as {role}" in refused(path, **{role: "nowhere"})
+    assert "['c']" in refused(path, classes=("a", "c"))
+    assert "twice" in refused(path, classes=("a", "a", "b"))
+    assert "['cost_a', 'cost_b']" in refused(path, cost_prefix="cost_")
+    assert "begin with 'p_'" in refused(path, proba_prefix="p_")
+    assert "both as label and as id" in refused(path, label="y_true", id="y_true")
+    with pytest.raises(InputError, match="at least one path"):
+        open_predictions([])
+
+
+def test_costs_of_rows_must_be_positive(tmp_path):
+    columns = {"y_true": ["a", "b"], "a": [0.5, 0.5], "b": [0.5, 0.5], "c_a": [1.0, 2.0], "c_b": [1.0, 0.0]}
+    path = write(tmp_path / "a.csv", columns)
+    assert "line 3, column 'c_b' is 0" in refused(path, cost_prefix="c_")
