@@ -35,6 +35,13 @@ def blocks_of(page):
     return [Block(*found) for found in BLOCK.findall(page.read_text(encoding="utf-8"))]
 
 
+def write_shown_files(page):
+    """Into the current folder: blocks that have a title are files of that name."""
+    for block in blocks_of(page):
+        if block.title:
+            Path(block.title).write_text(block.text, encoding="utf-8")
+
+
 def commands_of(block):
     """The lines behind prompts; one that ends with a backslash goes on in the next."""
     sessions = re.split(r"^\$ ", block.text.replace("\\\n", ""), flags=re.MULTILINE)
@@ -56,10 +63,10 @@ def run_command(line):
     result = CliRunner().invoke(pandora, arguments, prog_name="pandora", env=TERMINAL)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    if target is None:
-        return result.output
-    Path(target).write_text(result.stdout, encoding="utf-8")
-    return result.stderr
+    if target is not None:
+        Path(target).write_text(result.stdout, encoding="utf-8")
+        return result.stderr
+    return result.output if result.exit_code else result.stdout  # progress takes turns of its own
 
 
 @cache

@@ -163,11 +163,19 @@ def test_early_stopping_keeps_the_best_head_after_alpha_has_arrived():
     np.testing.assert_array_equal(probe.coef_, until_then.coef_)
 
 
-def test_every_class_keeps_a_row_to_train_on():
+def test_the_only_row_of_a_class_is_not_held_out():
     X, y = blurred(40)
     y[y == 2] = 1
-    y[0] = 2
-    assert SearchProbe(epochs=1, validation_fraction=0.5, random_state=0).fit(X, y).coef_.shape == (3, 6)
+    X[0], y[0] = 20.0, 2
+    probe = SearchProbe(epochs=20, validation_fraction=0.9, random_state=0).fit(X, y)
+    assert probe.predict(X[:1]) == [2]
+
+
+def test_only_the_proportions_of_weights_count():
+    X, y = blurred(100)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 100)
+    small, large = (SearchProbe(epochs=3, random_state=0).fit(X, y, w * weight).losses_ for w in (1.0, 1e4))
+    np.testing.assert_allclose(small, large, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ Neither library is imported here: they call these objects, with arrays. The same
 own training functions and in their scikit-learn classifiers.
 
 CatBoost is left out. It asks a custom multiclass objective for one row at a time, twice a round, in Python, which
-was ten times slower than its own loss on 1,800 rows. Train it on log loss and recalibrate, with
+was several times slower than its own loss on 1,800 rows already. Train it on log loss and recalibrate, with
 `pandora_regret.calibrate.CalibratedSearch`.
 """
 
@@ -58,6 +58,10 @@ class SearchObjective:
 
     The curvature fades as ``e^(-(1 + alpha) lead)`` while a row gets fitted, faster than that of log loss.
     XGBoost's ``min_child_weight`` of 1 then ends training too soon: set it to 0.1. LightGBM's 0.001 is fine.
+
+    Where costs differ by a lot, most pairs are far from the tie ``p_i / C_i = p_j / C_j`` from the first round on
+    and teach little. Log loss, stopped by the search cost (``logits=False`` in the metrics), is then often the
+    better teacher; compare the two.
 
     Neither library weights the gradients of a custom objective; this one does so itself.
 

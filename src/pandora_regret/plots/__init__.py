@@ -1,1 +1,76 @@
-"""Figures, one file a figure; matplotlib is imported when one is drawn."""
+"""Figures, one file a figure; matplotlib is imported when one is drawn.
+
+decision_regions.py   what four decision rules test, on the simplex and in the plane of p and c
+decision_rules.py       the rules themselves; simplex.py: the triangle they are drawn on
+beta_simplex.py       the Beta family over the simplex
+pair_loss.py          the pair loss and its limits
+gradient_profile.py   its gradient in logits
+tau_gaps.py           intervals of the gaps of tau, of a study
+paper.py              all of these into a folder
+pair_costs.py         who pays for which wrong test
+alpha_curve.py        models against alpha
+cost_calibration.py   predicted costs against those of the searches
+ranks.py              models across metrics
+search_trace.py       one case worked through
+score_histograms.py   scores by true class
+ternary.py            forecasts of three classes, shaded by score
+style.py, saving.py   what figures share; a figure into a file
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pandora_regret.plots.alpha_curve import plot_alpha_curve
+    from pandora_regret.plots.beta_simplex import plot_beta_simplex
+    from pandora_regret.plots.cost_calibration import plot_cost_calibration
+    from pandora_regret.plots.decision_regions import plot_decision_plane, plot_decision_simplex
+    from pandora_regret.plots.gradient_profile import plot_gradient_profile
+    from pandora_regret.plots.pair_costs import plot_pair_costs
+    from pandora_regret.plots.pair_loss import plot_pair_loss
+    from pandora_regret.plots.paper import draw_paper_figures
+    from pandora_regret.plots.ranks import plot_ranks
+    from pandora_regret.plots.saving import save_figure
+    from pandora_regret.plots.score_histograms import plot_score_histograms
+    from pandora_regret.plots.search_trace import plot_search_trace
+    from pandora_regret.plots.tau_gaps import plot_tau_gaps
+    from pandora_regret.plots.ternary import plot_ternary
+
+__all__ = [
+    "draw_paper_figures",
+    "plot_alpha_curve",
+    "plot_beta_simplex",
+    "plot_cost_calibration",
+    "plot_decision_plane",
+    "plot_decision_simplex",
+    "plot_gradient_profile",
+    "plot_pair_costs",
+    "plot_pair_loss",
+    "plot_ranks",
+    "plot_score_histograms",
+    "plot_search_trace",
+    "plot_tau_gaps",
+    "plot_ternary",
+    "save_figure",
+]
+
+_ROOM_OF = {name: name.removeprefix("plot_") for name in __all__} | {
+    "draw_paper_figures": "paper",
+    "plot_decision_plane": "decision_regions",
+    "plot_decision_simplex": "decision_regions",
+    "save_figure": "saving",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pandora_regret.inputs import FloatArray
 from pandora_regret.plots.style import COLOURS, MARKERS, QUIET, axes_of, name_lines, open_frame
 from pandora_regret.report.formats import shortened
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
 
 TICKS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
-LONGEST_NAME = 24
+LONGEST_NAME = 18
 
 
 def plot_alpha_curve(comparison: Comparison, *, relative: bool = False, ax: Axes | None = None) -> Axes:
@@ -51,16 +52,24 @@ def plot_alpha_curve(comparison: Comparison, *, relative: bool = False, ax: Axes
     axes.set_xticks(_place(np.array(TICKS)), ["∞" if tick == np.inf else f"{tick:g}" for tick in TICKS])
     axes.set(xlim=(0, 1), xlabel="α", ylabel="score $S_α$ / least" if relative else "score $S_α$")
     names = [shortened(model.name, LONGEST_NAME) for model in comparison.models]
-    name_lines(axes, lines[: len(COLOURS)], names[: len(COLOURS)], loc="best")
+    name_lines(
+        axes, lines[: len(COLOURS)], names[: len(COLOURS)], loc="lower left", bbox_to_anchor=(0, 1), ncols=2
+    )
     return open_frame(axes)
 
 
-def _place(alphas: np.ndarray) -> np.ndarray:
+def _place(alphas: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
-        return 1 / (1 + 1 / alphas)
+        return np.asarray(1 / (1 + 1 / alphas))
 
 
-def _style(number: int) -> dict[str, object]:
+def _style(number: int) -> dict[str, Any]:
     if number >= len(COLOURS):
         return {"color": QUIET, "linewidth": 0.8, "zorder": 1}
-    return {"color": COLOURS[number], "marker": MARKERS[number], "markersize": 3, "linewidth": 1.2}
+    return {
+        "color": COLOURS[number],
+        "marker": MARKERS[number],
+        "markersize": 3,
+        "linewidth": 1.2,
+        "clip_on": False,
+    }

@@ -94,8 +94,9 @@ def _name(axes: Axes, region: Region, case: Case) -> None:
         across, up = np.abs(to_plane(place) - to_plane(case.forecast))
         free = across > LETTER * (len(name) + 1) / 2 or up > LETTER
         if free and width_at(region.corners, place) > LETTER * (len(name) + 1):
-            style = {"ha": "center", "va": "center", "fontsize": "small", "parse_math": False}
-            axes.text(*to_plane(place), name, **style)
+            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small", "parse_math": False}
+            x, y = to_plane(place)
+            axes.text(x, y, name, **style)
             return
 
 
@@ -177,7 +178,7 @@ def _draw_class(axes: Axes, case: Case, k: int) -> None:
     colour = QUIET if idle else COLOURS[k]
     face = colour if k in case.tested else "white"
     style = TRUTH if k == case.truth else OTHER
-    colours = {"color": colour, "markerfacecolor": face}
+    colours: dict[str, Any] = {"color": colour, "markerfacecolor": face}
     axes.plot(case.forecast[k], case.costs[k], clip_on=False, zorder=3, **style, **colours)
     place: dict[str, Any] = {"xytext": (4, -3), "textcoords": "offset points", "va": "top"}
     axes.annotate(case.names[k], (case.forecast[k], case.costs[k]), color=colour, parse_math=False, **place)

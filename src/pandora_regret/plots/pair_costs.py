@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
 
 MOST_WRITTEN = 10  # classes whose numbers fit into their cells
-LONGEST_NAME = 16
+LONGEST_NAME, LONGEST_TITLE = 16, 26
 DARK = 0.55  # of the largest, from where numbers are white
 
 
@@ -44,24 +45,27 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     ['3.75', '25.0']
     """
     shown, axes = model_of(comparison, model), axes_of(ax)
-    costs, names = np.array(shown.pair_costs), [shortened(name, LONGEST_NAME) for name in comparison.data.classes]
+    costs, measured = np.array(shown.pair_costs), with_unit("cost a case", comparison.costs.currency)
     cells = axes.pcolormesh(costs, cmap=SHADES, vmin=0, edgecolors="white", linewidth=0.5)
-    if len(names) <= MOST_WRITTEN:
+    title = shortened(shown.name, LONGEST_TITLE)
+    if len(costs) <= MOST_WRITTEN:
         _write(axes, costs)
-        said = f"{shown.name}: {with_unit('cost a case', comparison.costs.currency)}"
-        axes.set_title(said, parse_math=False)
+        title += f"\n{measured}"
     else:
-        axes.set_title(shown.name, parse_math=False)
-        bar = axes.figure.colorbar(cells, ax=axes)
-        bar.set_label(with_unit("cost a case", comparison.costs.currency), parse_math=False)
-    middles = np.arange(len(names)) + 0.5
-    axes.set_xticks(middles, names, rotation=45, ha="right", rotation_mode="anchor", parse_math=False)
+        axes.figure.colorbar(cells, ax=axes).set_label(measured, parse_math=False)
+    axes.set_title(title, parse_math=False)
+    _name_classes(axes, [shortened(name, LONGEST_NAME) for name in comparison.data.classes])
+    axes.spines[:].set_visible(False)
+    return axes
+
+
+def _name_classes(axes: Axes, names: Sequence[str]) -> None:
+    middles, long = np.arange(len(names)) + 0.5, max(map(len, names)) > 3
+    oblique: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}
+    axes.set_xticks(middles, names, parse_math=False, **oblique)
     axes.set_yticks(middles, names, parse_math=False)
     axes.tick_params(length=0)
     axes.set(xlabel="tested", ylabel="truth", ylim=(len(names), 0))
-    axes.set_aspect("equal")
-    axes.spines[:].set_visible(False)
-    return axes
 
 
 def _write(axes: Axes, costs: FloatArray) -> None:
@@ -72,5 +76,5 @@ def _write(axes: Axes, costs: FloatArray) -> None:
     for (i, j), cost in np.ndenumerate(costs):
         if round(cost, decimals) > 0:
             colour = "white" if cost > DARK * largest else "black"
-            style = {"ha": "center", "va": "center", "fontsize": size, "color": colour}
-            axes.text(j + 0.5, i + 0.5, f"{cost:,.{decimals}f}", **style)  # type: ignore[arg-type]
+            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "color": colour}
+            axes.text(j + 0.5, i + 0.5, f"{cost:,.{decimals}f}", **style)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 METRICS = ("expected_cost", "pandora_regret", "log_loss", "brier", "accuracy", "macro_f1")
 LONGEST_NAME = 16
+MOST_NAMED = 25  # models whose names have a line each
+APART = 0.25  # of names and lines
 
 
 def plot_ranks(comparison: Comparison, metrics: Sequence[str] = METRICS, *, ax: Axes | None = None) -> Axes:
@@ -37,16 +39,44 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] = METRICS, *, ax: 
     >>> from matplotlib.figure import Figure
     >>> from pandora_regret.compare import compare
     >>> found = compare([0, 1], {"sharp": [[0.8, 0.2], [0.2, 0.8]], "vague": [[0.6, 0.4], [0.4, 0.6]]})
-    >>> axes = plot_ranks(found, ax=Figure().subplots())
-    >>> [label.get_text() for label in axes.get_yticklabels()]
-    ['sharp', 'vague']
+    >>> axes = plot_ranks(found, ["expected_cost", "accuracy"], ax=Figure().subplots())
+    >>> [text.get_text() for text in axes.texts]
+    ['sharp', 'sharp', 'vague', 'vague']
     """
     axes, titles = axes_of(ax), {metric.key: metric.title for metric in comparison.metrics}
-    keys = [read_choice(key, "metric", titles) for key in metrics]
-    for number in reversed(range(len(comparison.models))):
-        places = [comparison.ranks[key][number] for key in keys]
-        axes.plot(range(len(keys)), places, clip_on=False, **_style(number))
-    names = [shortened(model.name, LONGEST_NAME) for model in comparison.models]
-    _name_models(axes, names, comparison.ranks[keys[0]])
-    right = axes.twinx()
+    ranks = [comparison.ranks[read_choice(key, "metric", titles)] for key in metrics]
+    last = len(ranks) - 1
+    first_places, last_places = _places(ranks[0]), _places(ranks[last])
+    for number, model in enumerate(comparison.models):
+        style, name = _style(number), shortened(model.name, LONGEST_NAME)
+        axes.plot([each[number] for each in ranks], clip_on=False, **style)
+        if number < len(COLOURS) or len(comparison.models) <= MOST_NAMED:
+            words = {"color": style["color"], "va": "center", "fontsize": "small", "parse_math": False}
+            axes.text(-APART, first_places[number], name, ha="right", **words)
+            axes.text(last + APART, last_places[number], name, ha="left", **words)
+    _name_metrics(axes, [titles[key] for key in metrics])
+    axes.set_ylim(len(comparison.models) + 0.5, 0.5)
+    axes.set_yticks([])
+    axes.spines[:].set_visible(False)
     return axes
+
+
+def _style(number: int) -> dict[str, Any]:
+    """Grey lines lie below coloured ones, and those of cheaper models on top."""
+    if number >= len(COLOURS):
+        return {"color": QUIET, "linewidth": 0.8, "zorder": 1}
+    marked = {"marker": MARKERS[number], "markersize": 4}
+    return {"color": COLOURS[number], "linewidth": 1.6, "zorder": 3 - number / 10, **marked}
+
+
+def _places(ranks: Sequence[float]) -> list[int]:
+    """1, 2, 3, ... so that names of tied models do not lie on each other."""
+    order = sorted(range(len(ranks)), key=lambda number: ranks[number])
+    return [order.index(number) + 1 for number in range(len(ranks))]
+
+
+def _name_metrics(axes: Axes, titles: Sequence[str]) -> None:
+    axes.set_xticks(range(len(titles)), titles, rotation=40, ha="left", rotation_mode="anchor")
+    axes.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+    axes.grid(axis="x", color="0.9", linewidth=0.6)
+    axes.set_axisbelow(True)

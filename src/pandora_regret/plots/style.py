@@ -75,6 +75,11 @@ def alpha_name(alpha: float) -> str:
     return limit.get(alpha, f"α = {alpha:g}")
 
 
+def score_name(alpha: float) -> str:
+    """What `pandora_regret` is called at this alpha."""
+    return "Pandora’s Regret" if alpha == 1 else f"score $S_α$, {alpha_name(float(alpha))}"
+
+
 def tint(colour: str, strength: float = 0.55) -> tuple[float, ...]:
     """The colour mixed with white."""
     parts = needs("matplotlib.colors", extra="report").to_rgb(colour)

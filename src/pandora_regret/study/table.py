@@ -17,7 +17,7 @@ PAPER_METRICS = ("pandora_regret", "log_loss", "accuracy", "macro_f1")  # the co
 WHAT = {
     "tau": "how well each metric ranks models by what their searches cost, |Kendall's tau-b|",
     "gap": "the same minus that of Pandora's Regret",
-    "regret": "what the model a metric picks costs more, a case, than the best",
+    "regret": "what the model a metric picks on a resample costs more, a case left out of it, than the zoo's best",
 }
 
 
@@ -73,7 +73,7 @@ def _shared_keys(found: Sequence[dict[str, Any]], asked: Sequence[str]) -> list[
 def _cells(condition: dict[str, Any], keys: Sequence[str], what: str) -> tuple[Cell, ...]:
     by_key = {cell["key"]: cell for cell in condition["metrics"]}
     figures = [by_key[key][what] for key in keys]
-    values = [_number(figure["value"]) for figure in figures]
+    values = [_number(figure.get("mean", figure["value"])) for figure in figures]
     wrong = [what == "tau" and by_key[key]["reversed"] for key in keys]
     known = [round(v, 2) for v, is_wrong in zip(values, wrong, strict=True) if v is not None and not is_wrong]
     best = (min if what == "regret" else max)(known, default=None)

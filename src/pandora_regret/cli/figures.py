@@ -1,0 +1,61 @@
+"""`pandora figures`: the paper's figures, drawn from its formulas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pandora_regret.cli.options import FORCE, check_output
+
+
+@click.command()
+@click.option(
+    "--out", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder for the files."
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["svg", "pdf", "png"]),
+    default="svg",
+    show_default=True,
+    help="Of the files.",
+)
+@click.option(
+    "--width",
+    type=click.Choice(["column", "page"]),
+    default="column",
+    show_default=True,
+    help="How wide the figures are.",
+)
+@click.option(
+    "--study",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Output folder of a study, for the figure of its intervals too.",
+)
+@FORCE
+def figures(folder: Path, kind: str, width: str, study: Path | None, force: bool) -> None:
+    r"""The paper's figures, drawn from its formulas, one file each.
+
+    Decision regions of four rules, the Beta family on the simplex, the pair loss, its gradient in logits, and
+    with --study the intervals of the gaps to Pandora's Regret.
+
+    \b
+    Examples:
+      pandora figures --out figures
+      pandora figures --out figures --format pdf --width page --study results
+    """
+    from pandora_regret.inputs import InputError
+    from pandora_regret.plots import draw_paper_figures
+    from pandora_regret.plots.paper import paper_files
+
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file: name a directory with --out.")
+    for path, _ in paper_files(folder, kind, study):
+        if path.exists():
+            check_output(path, force)
+    for path in draw_paper_figures(folder, kind=kind, width=width, study=study):
+        click.echo(path)
+    if study is None:
+        click.echo("The intervals of the gaps to Pandora's Regret need a study: --study DIR.", err=True)

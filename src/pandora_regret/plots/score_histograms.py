@@ -1,0 +1,83 @@
+"""How scores of instances are spread, one ridge a true class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.inputs import FloatArray, Labels, Table, read_forecast
+from pandora_regret.plots.style import COLOURS, QUIET, axes_of, open_frame, score_name, tint
+from pandora_regret.report.formats import shortened
+from pandora_regret.scores import pandora_regret
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BINS = 30
+HIGHEST = 0.85  # of a ridge; the next one begins at 1
+LONGEST_NAME = 18
+
+
+def plot_score_histograms(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    alpha: float = 1.0,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """How the scores of instances are spread, by true class: each class's own histogram, and its mean as a line.
+
+    Infinite scores, of a truth given probability 0 as alpha tends to 0, are said at the right. Parameters as in
+    `pandora_regret`; `ax` is where to draw, the current axes unless given.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> y_proba = [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]]
+    >>> axes = plot_score_histograms(["a", "a", "b"], y_proba, labels=["a", "b"], ax=Figure().subplots())
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['a', 'b']
+    """
+    axes = axes_of(ax)
+    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    scores = pandora_regret(
+        forecast.truth, forecast.values, alpha=alpha, logits=forecast.logits, per_instance=True
+    )
+    weights = np.ones(len(scores)) if forecast.weights is None else forecast.weights
+    edges = np.linspace(0, max(scores[np.isfinite(scores)], default=0.0) or 1.0, BINS + 1)
+    for k in range(forecast.n_classes):
+        _draw_ridge(axes, k, scores[forecast.truth == k], weights[forecast.truth == k], edges)
+    names = [shortened(str(label), LONGEST_NAME) for label in forecast.labels]
+    axes.set_yticks(np.arange(len(names)) - HIGHEST / 2, names, parse_math=False)
+    axes.tick_params(axis="y", length=0)
+    axes.set(xlim=(0, edges[-1]), ylim=(len(names) - 0.9, -1))
+    axes.set_xlabel(f"{score_name(alpha)} (line: mean)")
+    axes.spines["left"].set_visible(False)
+    return open_frame(axes)
+
+
+def _draw_ridge(axes: Axes, k: int, scores: FloatArray, weights: FloatArray, edges: FloatArray) -> None:
+    finite, colour = np.isfinite(scores), COLOURS[k % len(COLOURS)]
+    heights = np.histogram(scores[finite], edges, weights=weights[finite])[0]
+    if heights.sum() > 0:
+        heights *= HIGHEST / heights.max()
+        axes.stairs(k - heights, edges, baseline=k, fill=True, facecolor=tint(colour), edgecolor=colour)
+        mean = np.average(scores[finite], weights=weights[finite])
+        axes.plot([mean, mean], [k, k - HIGHEST], color="black", linewidth=1.0)
+    axes.axhline(k, color=QUIET, linewidth=0.6, zorder=1)
+    said = _remark(finite, weights)
+    if said:
+        words: dict[str, Any] = {"xytext": (0, 1), "textcoords": "offset points", "ha": "right", "va": "bottom"}
+        axes.annotate(said, (edges[-1], k), fontsize="small", color="0.4", **words)
+
+
+def _remark(finite: Any, weights: FloatArray) -> str:
+    if not weights.sum():
+        return "no cases"
+    infinite = weights[~finite].sum() / weights.sum()
+    return f"{100 * infinite:.2g} % infinite" if infinite else ""
