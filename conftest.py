@@ -15,6 +15,7 @@ NEEDS = {
     "src/pandora_regret/integrations/sklearn.py": ["sklearn"],
     "src/pandora_regret/integrations/torch": ["torch"],
     "src/pandora_regret/integrations/torch/metrics.py": ["torchmetrics"],
+    "src/pandora_regret/integrations/torch/trainer.py": ["torch", "sklearn"],
     "src/pandora_regret/kernels/compiled.py": ["numba"],
     "src/pandora_regret/kernels/cpu.py": ["numba"],
     "src/pandora_regret/kernels/vector.py": ["numba"],

@@ -12,7 +12,6 @@ from pandora_regret.integrations.boosting import (
     probabilities,
 )
 
-
 ALPHAS = [0.0, 0.3, 1.0, 4.0]
 
 

@@ -37,7 +37,7 @@ def xgb_booster(X, y, rounds=30, weight=None, params=(), **options):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_xgboost_train_lowers_the_objective_every_round(alpha):
+def test_xgboost_train_lowers_the_search_cost_every_round(alpha):
     X, _, y, _ = wine()
     seen = {}
     xgb_booster(
@@ -104,7 +104,7 @@ def lgb_booster(X, y, rounds=30, weight=None, objective=None, params=(), **optio
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_lightgbm_train_lowers_the_objective_every_round(alpha):
+def test_lightgbm_train_lowers_the_search_cost_every_round(alpha):
     X, _, y, _ = wine()
     seen = {}
     lgb_booster(

@@ -26,7 +26,8 @@ def files(tmp_path):
 
 def by_library(**settings):
     truth, chances = forecasts()
-    return compare(truth, {name: chances[name] for name in ("tree", "bayes")}, labels=CLASSES, **settings)
+    models = {name: chances[name] for name in ("tree", "bayes")}
+    return compare(truth, models, labels=CLASSES, **{"decompose": True} | settings)
 
 
 def scores(comparison):
@@ -45,6 +46,11 @@ def test_every_option_reaches_the_library(files):
 
     expected = by_library(prior=Gamma(2), bootstrap=60, level=0.9, seed=3, scenarios={"dear": TYPICAL})
     assert run_json("compare", *files, *options) == expected.to_dict()
+
+
+def test_what_recalibrating_would_save_can_be_left_out(files):
+    assert "What recalibrating would save" in run("compare", *files).stdout
+    assert run_json("compare", *files, "--no-decompose") == by_library(decompose=False).to_dict()
 
 
 def test_csv_is_one_row_a_model(files):

@@ -327,3 +327,23 @@ def test_whatever_is_valid_is_compared(given):
     for gap in found.differences:
         assert gap.difference <= 0
         assert gap.p_value is None or 0 <= gap.p_value <= gap.p_holm <= 1
+
+
+def test_what_recalibrating_would_save_is_found_where_it_is_asked_for():
+    rng = np.random.default_rng(3)
+    calm = rng.dirichlet([1.0, 1.0, 1.0], size=800)
+    truth = [rng.choice(3, p=p) for p in calm]
+    bold = calm**4 / (calm**4).sum(axis=1, keepdims=True)
+    costs = [90.0, 60.0, 30.0]
+    found = compare(truth, {"calm": calm, "bold": bold}, typical_costs=costs, decompose=True)
+    parts = {model.name: model.decomposition for model in found.models}
+    assert parts["bold"]["miscalibration"].low > 0
+    assert abs(parts["calm"]["miscalibration"].value) < parts["bold"]["miscalibration"].value / 5
+    for model in found.models:
+        terms = {name: term.value for name, term in model.decomposition.items()}
+        assert terms["uncertainty"] + terms["miscalibration"] - terms["discrimination"] == pytest.approx(
+            model.cost
+        )
+    assert Comparison.from_dict(found.to_dict()) == found
+    assert compare(truth, {"calm": calm}, typical_costs=costs).models[0].decomposition is None
+    assert compare([0], {"one row": calm[:1]}, decompose=True).models[0].decomposition is None

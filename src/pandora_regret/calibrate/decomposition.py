@@ -116,14 +116,22 @@ def decompose(
     """
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
-    level, fold_count = _read_level(level), _read_folds(folds, forecast)
     method = read_choice(method, "method", CHOICES)
+    return decompose_forecast(
+        forecast, prior, method, _read_folds(folds, forecast), seed, _read_level(level), currency
+    )
+
+
+def decompose_forecast(
+    forecast: Forecast, prior: Prior, method: str, folds: int, seed: int, level: float, currency: str | None
+) -> Decomposition:
+    """The same, past the door: of a forecast that has its costs."""
     rows, _ = rows_of(forecast)
     constant = _costs(forecast, np.broadcast_to(rows.frequencies, forecast.values.shape), prior)
     if _all_alike(rows):
         recalibrated = constant
     else:
-        scores = _recalibrated(rows, method, deal(rows.truth, fold_count, seed))
+        scores = _recalibrated(rows, method, deal(rows.truth, folds, seed))
         recalibrated = _costs(forecast, probabilities_of(scores), prior)
     own = np.asarray(mean_or_rows(search_costs(forecast, prior), per_instance=True))
 

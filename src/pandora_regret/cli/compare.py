@@ -12,6 +12,7 @@ import click
 from pandora_regret.cli.options import (
     COSTS,
     CSV,
+    DECOMPOSE,
     FILES,
     FORCE,
     INTERVALS,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @FILES
-@having(*COSTS, SCENARIO, *INTERVALS, *LAYOUT)
+@having(*COSTS, SCENARIO, *INTERVALS, DECOMPOSE, *LAYOUT)
 @click.option("--pairs", is_flag=True, help="Differences between all pairs of models, not only to the best.")
 @click.option("--by-class", is_flag=True, help="Every model class by class, too.")
 @having(JSON, CSV)
@@ -132,6 +133,7 @@ def _compared(names: Sequence[str], batches: Sequence[Batch], given: Mapping[str
         level=given["level"],
         seed=given["seed"],
         scenarios=_scenarios(given["scenario"], classes),
+        decompose=given["decompose"],
     )
 
 

@@ -41,6 +41,7 @@ class _Page:
             self._scenarios()
         self._wrong_tests()
         self._calibration()
+        self._decompositions()
         if by_class:
             self._classes()
         self._notes()
@@ -141,6 +142,20 @@ class _Page:
             Column("Found / predicted", [_ratio(model) for model in models]),
         ]
         self._print(Column("Model", self.names, "left"), columns)
+
+    def _decompositions(self) -> None:
+        found = [(model.name, model.decomposition) for model in self.found.models]
+        known = [(name, parts) for name, parts in found if parts is not None]
+        if not known:
+            return
+        heading(
+            self.console, "What recalibrating would save", "cost = uncertainty + miscalibration - discrimination"
+        )
+        columns = [
+            Column(title, [self._estimate("money", parts[title.lower()]) for _, parts in known])
+            for title in ("Miscalibration", "Discrimination", "Uncertainty")
+        ]
+        self._print(Column("Model", [name for name, _ in known], "left"), columns)
 
     def _classes(self) -> None:
         for model in self.found.models:

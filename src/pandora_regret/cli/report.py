@@ -12,6 +12,7 @@ import click
 from pandora_regret.cli.compare import compare_files
 from pandora_regret.cli.options import (
     COSTS,
+    DECOMPOSE,
     FILES,
     FORCE,
     INTERVALS,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The HTML file to write."
 )
-@having(TITLE, FORCE, *COSTS, SCENARIO, *INTERVALS, *LAYOUT)
+@having(TITLE, FORCE, *COSTS, SCENARIO, *INTERVALS, DECOMPOSE, *LAYOUT)
 def report(files: Sequence[str], out: Path, title: str | None, force: bool, **given: Any) -> None:
     r"""A page to look at and pass on, from predictions or from a saved comparison.
 

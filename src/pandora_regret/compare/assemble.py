@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -49,10 +50,16 @@ class Study(NamedTuple):
         return len(self.classes)
 
 
-def comparison(study: Study, costs: Costs, scenarios: tuple[Scenario, ...]) -> Comparison:
-    """All that is said of the models."""
+def comparison(
+    study: Study,
+    costs: Costs,
+    scenarios: tuple[Scenario, ...],
+    parts: Mapping[str, dict[str, Estimate] | None],
+) -> Comparison:
+    """All that is said of the models; `parts` are their decompositions, where those were asked for."""
     chances = probability_best(*_drawn_costs(study))
-    models = tuple(_model(study, at, chance) for at, chance in enumerate(chances))
+    without = (_model(study, at, chance) for at, chance in enumerate(chances))
+    models = tuple(replace(model, decomposition=parts[model.name]) for model in without)
     differences, ranks = _differences(study), _ranks(study)
     pairs = tuple(pair for model in models for pair in _largest_pairs(model, study))
     clusters = len(study.sample.keys) if study.sample.clustered else None

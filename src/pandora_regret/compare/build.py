@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pandora_regret.calibrate.decomposition import decompose_forecast
 from pandora_regret.compare.assemble import Study, comparison
 from pandora_regret.compare.estimates import analytic, bootstrapped, f1_counts, macro_f1
 from pandora_regret.compare.inference import Inference
 from pandora_regret.compare.measure import MEANS, Measured, measure
 from pandora_regret.compare.prices import as_tuple, read_scenarios, read_typical
-from pandora_regret.compare.result import Comparison, Costs, IntervalMethod
+from pandora_regret.compare.result import Comparison, Costs, Estimate, IntervalMethod
 from pandora_regret.compare.sample import Sample, read_models, read_sample
-from pandora_regret.inputs import InputError, InputTypeError, Labels, Table, read_count
+from pandora_regret.inputs import Forecast, InputError, InputTypeError, Labels, Table, read_count
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.priors import Prior
 from pandora_regret.scores import priced
+
+FOLDS = 10  # of the recalibration behind a decomposition
 
 
 def compare(
@@ -39,6 +42,7 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
     scenarios: Any = None,
+    decompose: bool = False,
 ) -> Comparison:
     """Several models on the same instances: what each one's search costs, how sure that is, and what it saves.
 
@@ -68,6 +72,9 @@ def compare(
         Of the bootstrap, or else of the 20,000 normal draws behind the probability of being best.
     scenarios
         Other typical costs by name, under which all models are priced too.
+    decompose
+        Whether to find out, too, how much of each model's cost would go away by recalibrating it; see
+        `pandora_regret.calibrate.decompose`. Its intervals know no groups.
 
     Other parameters as in `pandora_regret`.
 
@@ -92,14 +99,25 @@ def compare(
     typical = read_typical(one, prior, typical_costs)
     other_costs = read_scenarios(scenarios, typical, prior, one)
     sample = read_sample(one, ids, groups)
-    measured = []
+    measured, parts = [], {}
     for name, forecast in forecasts.items():
         under = [forecast.with_costs(base).rows(sample.which) for _, base in other_costs]
-        measured.append(measure(name, forecast.with_costs(one.costs).rows(sample.which), prior, under))
+        rows = forecast.with_costs(one.costs).rows(sample.which)
+        measured.append(measure(name, rows, prior, under))
+        parts[name] = _parts(rows, prior, interval) if decompose else None
     classes = tuple(str(label) for label in one.labels)
     study = _study(measured, sample, classes, interval, _read_text(currency, "currency"))
     money = Costs(study.currency, repr(prior), as_tuple(typical), _read_text(source, "source"))
-    return comparison(study, money, tuple(scenario for scenario, _ in other_costs))
+    return comparison(study, money, tuple(scenario for scenario, _ in other_costs), parts)
+
+
+def _parts(rows: Forecast, prior: Prior, interval: IntervalMethod) -> dict[str, Estimate] | None:
+    """What the cost is made up of; of one row nothing can be learnt."""
+    if len(rows) < 2:
+        return None
+    folds = min(FOLDS, len(rows))
+    found = decompose_forecast(rows, prior, "auto", folds, interval.seed, interval.level, None)
+    return {name: Estimate(term["value"], term["low"], term["high"]) for name, term in found.to_dict().items()}
 
 
 def _read_interval(level: Any, bootstrap: Any, seed: Any) -> IntervalMethod:

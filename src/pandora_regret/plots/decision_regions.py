@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pandora_regret.inputs import FloatArray
 from pandora_regret.plots.decision_rules import COSTS, FORECAST, RULES, Case, Region, read_case
 from pandora_regret.plots.simplex import area_and_centre, bands, frame, to_plane, width_at
 from pandora_regret.plots.style import COLOURS, COLUMN, MIDDLE, QUIET, axes_of, open_frame, sheet, tint
@@ -34,7 +35,7 @@ def plot_decision_simplex(
     *,
     forecast: ArrayLike = FORECAST,
     costs: ArrayLike = COSTS,
-    truth: Any = 0,
+    truth: Any = None,
     labels: ArrayLike | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -52,7 +53,7 @@ def plot_decision_simplex(
     costs
         Of the three tests.
     truth
-        The true class, on which what "sequential" tests depends.
+        The true class, on which it depends what "sequential" tests; the first unless given.
     labels
         Names of the classes.
     ax
@@ -114,7 +115,7 @@ def plot_decision_plane(
     *,
     forecast: ArrayLike = FORECAST,
     costs: ArrayLike = COSTS,
-    truth: Any = 0,
+    truth: Any = None,
     labels: ArrayLike | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -140,37 +141,38 @@ def plot_decision_plane(
 
 
 def _draw_rays(axes: Axes, case: Case, wide: float, high: float) -> None:
-    far = 2 * (wide + high)
+    """Through the classes that are compared; what lies below the last ray, or below c = p, is shaded."""
     if case.rule == "simultaneous":
-        axes.fill([0, far, far], [0, far, 0], color=BEYOND, linewidth=0, zorder=0)
-        axes.plot([0, far], [0, far], color="black", linewidth=0.8)
-        return
-    compared = (case.truth, case.rival) if case.rule == "pairwise" else case.tested
-    for k in compared:
-        ray = far * np.array([case.forecast[k], case.costs[k]])
-        axes.plot([0, ray[0]], [0, ray[1]], color=COLOURS[k], linewidth=0.8, zorder=1)
-    last = far * np.array([case.forecast[case.tested[-1]], case.costs[case.tested[-1]]])
-    axes.fill([0, last[0], far], [0, last[1], 0], color=BEYOND, linewidth=0, zorder=0)
+        last = _ray(1.0, 1.0, wide, high)
+        axes.plot(*last, color="black", linewidth=0.8)
+    else:
+        for k in (case.truth, case.rival) if case.rule == "pairwise" else case.tested:
+            ray = _ray(case.forecast[k], case.costs[k], wide, high)
+            axes.plot(*ray, color=COLOURS[k], linewidth=0.8, zorder=1)
+        last = _ray(case.forecast[case.tested[-1]], case.costs[case.tested[-1]], wide, high)
+    beyond = [[2 * wide, 2 * wide], [2 * high, 0]]
+    axes.fill(*np.hstack([last, beyond]), color=BEYOND, linewidth=0, zorder=0)
     if case.rule == "sequential":
         _draw_turn(axes, case, wide, high)
+
+
+def _ray(p: float, c: float, wide: float, high: float) -> FloatArray:
+    """From the origin through a point, twice as far as the axes reach."""
+    return np.array([[0, p], [0, c]]) * 2 / max(p / wide, c / high)
 
 
 def _draw_turn(axes: Axes, case: Case, wide: float, high: float) -> None:
     """An arc from the lower right to the ray of the truth."""
     end = np.arctan2(case.costs[case.truth] / high, case.forecast[case.truth] / wide)
-    angles = np.linspace(0.03, end, 40)
+    angles = np.linspace(0.03, end, 60)
     x, y = 0.97 * np.cos(angles), 0.97 * np.sin(angles)
     axes.plot(x[:-1], y[:-1], color="black", linewidth=0.8, transform=axes.transAxes)
-    tip = {
-        "arrowstyle": "-|>",
-        "color": "black",
-        "linewidth": 0.8,
+    tip = {"arrowstyle": "-|>", "color": "black", "linewidth": 0.8, "mutation_scale": 7} | {
         "shrinkA": 0,
         "shrinkB": 0,
-        "mutation_scale": 7,
     }
-    places = {"xycoords": "axes fraction", "textcoords": "axes fraction"}
-    axes.annotate("", (x[-1], y[-1]), (x[-3], y[-3]), arrowprops=tip, **places)  # type: ignore[arg-type]
+    within: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "axes fraction"}
+    axes.annotate("", (x[-1], y[-1]), (x[-3], y[-3]), arrowprops=tip, **within)
 
 
 def _draw_class(axes: Axes, case: Case, k: int) -> None:
@@ -180,26 +182,25 @@ def _draw_class(axes: Axes, case: Case, k: int) -> None:
     style = TRUTH if k == case.truth else OTHER
     colours: dict[str, Any] = {"color": colour, "markerfacecolor": face}
     axes.plot(case.forecast[k], case.costs[k], clip_on=False, zorder=3, **style, **colours)
-    place: dict[str, Any] = {"xytext": (4, -3), "textcoords": "offset points", "va": "top"}
-    axes.annotate(case.names[k], (case.forecast[k], case.costs[k]), color=colour, parse_math=False, **place)
+    side, across = (-4, "right") if len(case.names[k]) > 1 and k == case.forecast.argmax() else (4, "left")
+    place: dict[str, Any] = {"xytext": (side, -3), "textcoords": "offset points", "ha": across, "va": "top"}
+    point = case.forecast[k], case.costs[k]
+    axes.annotate(case.names[k], point, color=colour, parse_math=False, in_layout=False, **place)
 
 
 def draw_decision_regions(path: str | os.PathLike[str], width: float = COLUMN) -> Path:
     """All four rules, A to D, into a file: below one another in a column, side by side on a page."""
     narrow = width < MIDDLE
     with sheet(path, width, 6.3 if narrow else 3.8) as figure:
-        panels = (
-            figure.subplots(4, 2, width_ratios=[1.15, 1])
-            if narrow
-            else figure.subplots(2, 4, height_ratios=[1.15, 1]).T
-        )
-        for rule, (simplex, plane) in zip(RULES, panels, strict=True):
+        room: dict[str, Any] = {"width_ratios": [1.15, 1]} if narrow else {"height_ratios": [1.15, 1]}
+        panels = figure.subplots(*((4, 2) if narrow else (2, 4)), squeeze=False, **room)
+        for rule, (simplex, plane) in zip(RULES, panels if narrow else panels.T, strict=True):
             plot_decision_simplex(rule, ax=simplex).set_title(TITLES[rule], loc="left", fontweight="bold", pad=14)
             plot_decision_plane(rule, ax=plane)
-            if narrow and rule != "sequential":
+            if not narrow:
+                plane.label_outer()
+            elif rule != "sequential":
                 plane.set_xlabel("")
-            if not narrow and rule != "simultaneous":
-                plane.set_ylabel("")
         _explain(figure)
     return Path(path)
 

@@ -10,8 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.inputs import FloatArray, read_choice, read_costs, read_forecast
-from pandora_regret.plots.simplex import WHOLE, area_and_centre, clipped, three_classes
+from pandora_regret.inputs import FloatArray, read_choice, read_costs, read_probabilities
+from pandora_regret.inputs.labels import read_truth
+from pandora_regret.plots.simplex import LONGEST_NAME, WHOLE, area_and_centre, clipped, three_classes
+from pandora_regret.report.formats import shortened
 
 RULES = {
     "simultaneous": "tests every class with p > c",
@@ -66,10 +68,13 @@ class Case:
 def read_case(rule: str, forecast: Any, costs: Any, truth: Any, labels: ArrayLike | None) -> Case:
     """A rule and an instance of three classes, checked."""
     read_choice(rule, "rule", RULES)
-    case = three_classes(read_forecast([truth], [forecast], labels=labels)).check()
+    case = three_classes(read_probabilities([forecast], labels=labels, name="forecast")).check()
     prices = np.broadcast_to(read_costs(costs, case), (1, 3))[0]
-    names = ("1", "2", "3") if labels is None else tuple(str(label) for label in case.labels)
-    return Case(rule, case.values[0].astype(np.float64), prices, int(case.truth[0]), names)
+    number = 0 if truth is None else int(read_truth([truth], case.labels, 1)[0])
+    names = (
+        ("1", "2", "3") if labels is None else tuple(shortened(str(label), LONGEST_NAME) for label in case.labels)
+    )
+    return Case(rule, case.values[0].astype(np.float64), prices, number, names)
 
 
 Cuts: TypeAlias = Iterator[tuple[tuple[int, ...], Sequence[FloatArray]]]  # tested where every ``side @ p >= 0``

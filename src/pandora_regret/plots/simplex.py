@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])  # of a certain class 0, 1, 2
 WHOLE = np.eye(3)  # the triangle as a convex polygon: its corners, as forecasts
 ROOM = 0.02  # around it
+LONGEST_NAME = 14  # of a corner
 NARROW = 1e-9  # a band that is a line
 
 
@@ -86,10 +87,11 @@ def frame(axes: Axes, names: Sequence[str], colours: Sequence[str] = ("black",) 
     """The triangle's outline and the names of its corners, on axes without scales."""
     outline = to_plane(np.vstack([WHOLE, WHOLE[:1]]))
     axes.plot(*outline.T, color="black", linewidth=0.8, solid_joinstyle="round", zorder=3)
-    places = [(0, 3, "center", "bottom"), (0, -3, "center", "top"), (0, -3, "center", "top")]
+    below = -3 if len(names[1]) + len(names[2]) <= LONGEST_NAME else -14  # on a line of its own
+    places = [(0, 3, "center", "bottom"), (-3, -3, "left", "top"), (3, below, "right", "top")]
     for corner, name, colour, (dx, dy, across, up) in zip(CORNERS, names, colours, places, strict=True):
-        shift = {"xytext": (dx, dy), "textcoords": "offset points", "ha": across, "va": up}
-        axes.annotate(name, corner, color=colour, parse_math=False, **shift)  # type: ignore[arg-type]
+        shift: dict[str, Any] = {"xytext": (dx, dy), "textcoords": "offset points", "ha": across, "va": up}
+        axes.annotate(name, corner, color=colour, parse_math=False, **shift)
     axes.set_xlim(-ROOM, 1 + ROOM)
     axes.set_ylim(-ROOM, CORNERS[0, 1] + ROOM)
     axes.set_aspect("equal")

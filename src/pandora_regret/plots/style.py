@@ -42,8 +42,11 @@ PRINT = {
 
 
 def axes_of(ax: Axes | None) -> Axes:
-    """The axes that were given, or else the current ones."""
-    axes: Axes = ax if ax is not None else needs("matplotlib.pyplot", extra="report").gca()
+    """The axes that were given, or else the current ones; if there are none, in a layout that clips no names."""
+    if ax is not None:
+        return ax
+    pyplot = needs("matplotlib.pyplot", extra="report")
+    axes: Axes = pyplot.gca() if pyplot.get_fignums() else pyplot.figure(layout="constrained").subplots()
     return axes
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import FloatArray, IntArray, Labels, Table, read_forecast
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.plots.simplex import frame, three_classes, to_plane
+from pandora_regret.plots.simplex import LONGEST_NAME, frame, three_classes, to_plane
 from pandora_regret.plots.style import MARKERS, SHADES_OF_POINTS, axes_of, score_name
 from pandora_regret.report.formats import shortened
 from pandora_regret.scores import pandora_regret
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.collections import PathCollection
 
 MOST_DRAWN = 5000  # points as vector graphics; more of them become pixels within the drawing
-LONGEST_NAME = 18
 SIGNS = "●■◆"  # the first three markers, in writing
 
 
