@@ -2,6 +2,8 @@
 
 from importlib.util import find_spec
 
+import torchvision_operators  # noqa: F401  (before anything imports timm or torchmetrics)
+
 NEEDS = {
     "docs/training.md": ["torch", "torchmetrics", "sklearn"],
     "src/pandora_regret/calibrate/compiled.py": ["numba"],

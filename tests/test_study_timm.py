@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,22 +24,7 @@ from pandora_regret.study.zoos.variants import VariantsZoo
 
 safetensors_torch = pytest.importorskip("safetensors.torch")
 torch = pytest.importorskip("torch")
-
-
-def import_timm():
-    """timm imports torchvision, whose compiled operators may not fit this torch: declaring them is enough."""
-    try:
-        pytest.importorskip("torchvision")
-    except RuntimeError:
-        for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
-            del sys.modules[name]
-        import_timm.library = torch.library.Library("torchvision", "FRAGMENT")  # kept, or they would be gone again
-        for operator in ("nms", "qnms"):
-            import_timm.library.define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    return pytest.importorskip("timm")
-
-
-timm = import_timm()
+timm = pytest.importorskip("timm")
 
 LOCAL = ("test_efficientnet.mine", "test_resnet.r160_in1k", "test_vit.r160_in1k")
 SHARED = (  # the documented grid: five convolutional networks and one transformer

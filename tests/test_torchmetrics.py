@@ -1,9 +1,11 @@
 """The torchmetrics metrics against the package's own scores: streams, weights, processes, devices, collections."""
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,6 +126,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
 
 
 TWO_PROCESSES = """
+import torchvision_operators
 import sys, torch, torch.distributed as dist
 from pandora_regret.integrations.torch import ExpectedSearchCost, PandoraRegret
 rank, store, data = int(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -142,7 +145,11 @@ def test_two_processes_give_the_score_of_all_rows(tmp_path):
     torch.save((logits, target, weights), tmp_path / "data.pt")
     command = [sys.executable, "-c", TWO_PROCESSES]
     ranks = [
-        subprocess.Popen([*command, str(rank), tmp_path / "store", tmp_path / "data.pt"], stdout=subprocess.PIPE)
+        subprocess.Popen(
+            [*command, str(rank), tmp_path / "store", tmp_path / "data.pt"],
+            stdout=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+        )
         for rank in range(2)
     ]
     first, second = (process.communicate(timeout=120)[0].split() for process in ranks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -17,14 +18,15 @@ from pandora_regret.integrations.torch.schedule import AlphaSchedule
 
 if TYPE_CHECKING:
     from pandora_regret.integrations.torch.metrics import ExpectedSearchCost, PandoraRegret
+    from pandora_regret.integrations.torch.trainer import SearchProbe
 
-__all__ = ["AlphaSchedule", "ExpectedSearchCost", "PandoraLoss", "PandoraRegret", "pandora_loss"]
+__all__ = ["AlphaSchedule", "ExpectedSearchCost", "PandoraLoss", "PandoraRegret", "SearchProbe", "pandora_loss"]
+
+_ROOM_OF = {"ExpectedSearchCost": "metrics", "PandoraRegret": "metrics", "SearchProbe": "trainer"}
 
 
 def __getattr__(name: str) -> Any:
-    """The metrics load when first asked for: the loss does not need torchmetrics."""
-    if name not in ("ExpectedSearchCost", "PandoraRegret"):
+    """Metrics and trainer load when first asked for: the loss needs neither torchmetrics nor scikit-learn."""
+    if name not in _ROOM_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from pandora_regret.integrations.torch import metrics
-
-    return getattr(metrics, name)
+    return getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)

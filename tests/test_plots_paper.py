@@ -1,0 +1,189 @@
+"""The paper's figures show what the library computes."""
+
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("matplotlib")
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from pandora_regret import Beta, InputError, pandora_regret, search_order
+from pandora_regret.plots import (
+    plot_beta_simplex,
+    plot_decision_plane,
+    plot_decision_simplex,
+    plot_gradient_profile,
+    plot_pair_loss,
+)
+from pandora_regret.plots.beta_simplex import LEVELS, _shades
+from pandora_regret.plots.decision_rules import RULES, read_case
+from pandora_regret.plots.simplex import CORNERS, area_and_centre, bands, clipped, lattice, to_plane, width_at
+from pandora_regret.plots.style import COLOURS, tint
+
+costs_of_three = st.lists(st.floats(0.05, 0.9), min_size=3, max_size=3)
+forecasts_of_three = st.lists(st.floats(0.01, 1.0), min_size=3, max_size=3).map(lambda p: np.array(p) / sum(p))
+classes = st.integers(0, 2)
+
+
+def axes():
+    return Figure(layout="constrained").subplots()
+
+
+def classes_that(rule, p, c, truth):
+    """What each rule tests, said without geometry."""
+    order = [int(k) for k in search_order(p, c)]
+    rival = (truth + 1) % 3
+    return {
+        "simultaneous": tuple(k for k in range(3) if p[k] > c[k]),
+        "pairwise": (min(truth, rival, key=order.index),),
+        "top1": (order[0],),
+        "sequential": tuple(order[: order.index(truth) + 1]),
+    }[rule]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(costs=costs_of_three, truth=classes)
+def test_regions_cover_the_simplex_and_each_tests_what_the_rule_says(rule, costs, truth):
+    regions = read_case(rule, [0.2, 0.3, 0.5], costs, truth, None).regions()
+    parts = [area_and_centre(region.corners) for region in regions]
+    assert sum(area for area, _ in parts) == pytest.approx(1)
+    for region, (_, centre) in zip(regions, parts, strict=True):
+        said = read_case(rule, centre, costs, truth, None).tested
+        assert region.tested == said == classes_that(rule, centre, np.array(costs), truth)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(forecast=forecasts_of_three, costs=costs_of_three, truth=classes)
+def test_a_class_is_filled_in_the_plane_if_and_only_if_it_is_tested(rule, forecast, costs, truth):
+    drawn = plot_decision_plane(rule, forecast=forecast, costs=costs, truth=truth, ax=axes())
+    marks = [line for line in drawn.lines if line.get_linestyle() == "None"]
+    points = [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in marks]
+    assert points == list(zip(forecast, costs, strict=True))
+    filled = {k for k, line in enumerate(marks) if line.get_markerfacecolor() != "white"}
+    merit = np.append(forecast / costs, 1.0)
+    if np.diff(np.sort(merit)).min() > 1e-9:  # no ties
+        assert filled == set(classes_that(rule, forecast, np.array(costs), truth))
+    assert [line.get_marker() == "*" for line in marks] == [k == truth for k in range(3)]
+
+
+def test_the_simplex_shows_one_class_in_its_colour_two_in_stripes_three_in_grey():
+    drawn = plot_decision_simplex("sequential", costs=[1, 1, 1], truth=0, ax=axes())
+    grounds = [patch.get_facecolor()[:3] for patch in drawn.patches if patch.get_linewidth() > 0]
+    assert sum(colour == to_rgb("0.75") for colour in grounds) == 2  # 2, 3, 1 and 3, 2, 1
+    assert len(grounds) == 5
+    stripes = {patch.get_facecolor()[:3] for patch in drawn.patches if patch.get_linewidth() == 0}
+    assert stripes == {tint(COLOURS[0])}  # of the truth, on that of the class tested before it
+
+
+def test_costs_above_all_probabilities_leave_a_white_region():
+    drawn = plot_decision_simplex("simultaneous", costs=[0.5, 0.5, 0.5], ax=axes())
+    assert (1.0, 1.0, 1.0, 1.0) in {patch.get_facecolor() for patch in drawn.patches}
+
+
+def test_the_pairwise_simplex_shows_forecasts_that_give_the_truth_as_much():
+    drawn = plot_decision_simplex("pairwise", forecast=[0.4, 0.5, 0.1], ax=axes())
+    level = drawn.lines[0].get_ydata()
+    np.testing.assert_allclose(level, 0.4 * CORNERS[0, 1])
+
+
+def test_names_of_classes_and_errors():
+    labels = ["nevus", "$5 to $10", "actinic keratoses and carcinoma"]
+    drawn = plot_decision_simplex("top1", labels=labels, truth="$5 to $10", ax=axes())
+    names = [text.get_text() for text in drawn.texts]
+    assert names[-3:] == ["nevus", "$5 to $10", "actinic…cinoma"]
+    assert not any(text.get_parse_math() for text in drawn.texts)
+    wrong = [({"rule": "guess"}, "rule is 'guess'"), ({"forecast": [0.5, 0.5]}, "a triangle shows three")]
+    wrong += [({"costs": [1, 2]}, "costs has shape"), ({"costs": [1, 0, 1]}, "it must be a positive number")]
+    wrong += [({"truth": 3}, "3"), ({"forecast": [0.5, 0.4, 0.4]}, "forecast row 0 sums to 1.3")]
+    for given_, words in wrong:
+        with pytest.raises(InputError, match=words):
+            plot_decision_plane(**given_, ax=axes())
+
+
+@given(forecasts_of_three, st.lists(st.floats(-1, 1), min_size=3, max_size=3).map(np.array))
+def test_a_line_cuts_a_polygon_into_two_parts(point, side):
+    areas = [area_and_centre(clipped(np.eye(3), sign * side))[0] for sign in (1, -1)]
+    if np.abs(side).max() > 1e-6:
+        assert sum(areas) == pytest.approx(1)
+    for sign in (1, -1):
+        part = clipped(np.eye(3), sign * side)
+        assert (part @ (sign * side) >= -1e-12).all()
+        assert np.allclose(part.sum(axis=1), 1)
+
+
+def test_the_geometry_of_the_triangle():
+    points, triangles = lattice(4)
+    assert len(points) == 15
+    assert len(triangles) == 16
+    corners = points[triangles]
+    np.testing.assert_allclose(np.abs(np.linalg.det(corners)), 1 / 16)
+    assert width_at(np.eye(3), np.array([0.5, 0.25, 0.25])) == pytest.approx(0.5)
+    assert width_at(clipped(np.eye(3), np.array([0, 1.0, -1.0])), np.array([0.2, 0.1, 0.7])) == 0
+    striped = sum(area_and_centre(band)[0] for band in bands(np.eye(3), width=0.01))
+    assert striped == pytest.approx(0.5, abs=0.02)
+
+
+def test_the_pair_loss_is_the_library_s_and_its_limits_are_the_paper_s():
+    alphas = [0, 0.3, 1, inf]
+    drawn = plot_pair_loss(alphas, ax=axes())
+    for alpha, line in zip(alphas, drawn.lines, strict=False):
+        odds, loss = line.get_data()
+        if alpha in (0.3, 1):
+            share = Beta(alpha).pair_loss(odds) * (1 + 1 / alpha) * (2 + 1 / alpha)
+            np.testing.assert_allclose(loss, share)
+        assert loss[odds == 1] == [1]
+    behind, ahead = odds < 1, odds > 1
+    np.testing.assert_allclose(drawn.lines[0].get_ydata()[behind], 1 - np.log(odds[behind]))
+    np.testing.assert_allclose(drawn.lines[0].get_ydata()[ahead], 1 / odds[ahead])
+    assert set(drawn.lines[3].get_ydata()[behind]) == {2}
+    assert set(drawn.lines[3].get_ydata()[ahead]) == {0}
+    said = [text.get_text() for text in drawn.get_legend().get_texts()]
+    assert said[1:] == ["α = 0.3", "α = 1: Pandora’s Regret", "α → ∞: ranks alone"]
+    assert [line.get_linestyle() == "-" for line in drawn.lines[:4]] == [False, False, True, False]
+
+
+def test_the_gradient_profile_is_the_slope_of_the_pair_loss_in_the_distractor_s_logit():
+    drawn = plot_gradient_profile([0, 0.3, 1, 3, inf], ax=axes())
+    for alpha, line in zip([0, 0.3, 1, 3], drawn.lines, strict=False):
+        gaps, slope = line.get_data()
+        assert slope.max() == slope[gaps == 0][0] == pytest.approx(alpha + 1)
+        expected = (alpha + 1) * np.exp(np.where(gaps <= 0, alpha, -(alpha + 1)) * gaps)
+        np.testing.assert_allclose(slope, expected)
+    assert list(drawn.lines[4].get_xdata()) == [0, 0]
+    assert len(drawn.get_legend().get_texts()) == 5
+
+
+def shade(score):
+    return tuple(_shades().to_rgba([score])[0])
+
+
+def colours_at(drawn, forecast):
+    """The colours of what is drawn over a forecast, the last on top."""
+    x, y = to_plane(np.array(forecast))
+    found = [patch.get_facecolor() for patch in drawn.patches if patch.get_path().contains_point((x, y))]
+    for area in drawn.collections[:1]:
+        paths = zip(area.get_paths(), area.get_facecolors(), strict=True)
+        found += [tuple(colour) for path, colour in paths if path.contains_point((x, y))]
+    return found
+
+
+@pytest.mark.parametrize("alpha", [0, 0.5, 1, 4, inf])
+@pytest.mark.parametrize("forecast", [[0.55, 0.25, 0.2], [0.2, 0.65, 0.15], [0.12, 0.48, 0.4]])
+def test_the_beta_simplex_is_shaded_by_the_score(alpha, forecast):
+    score = pandora_regret([0], [forecast], alpha=alpha)
+    drawn = plot_beta_simplex(alpha, colorbar=False, ax=axes())
+    assert colours_at(drawn, forecast)[-1] == pytest.approx(shade(score))
+
+
+def test_the_beta_simplex_says_what_shades_mean_and_means_the_same_at_every_alpha():
+    figure = Figure(layout="constrained")
+    left, right = figure.subplots(1, 2)
+    assert plot_beta_simplex(0, ax=left).get_title() == "α → 0"
+    plot_beta_simplex(inf, labels=["a", "b", "c"], ax=right)
+    bars = [panel for panel in figure.axes if panel not in (left, right)]
+    assert [bar.get_ylim() for bar in bars] == [(LEVELS[0], LEVELS[-1])] * 2
+    assert [text.get_text() for text in right.texts] == ["a", "b", "c"]
