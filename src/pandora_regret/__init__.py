@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pandora_regret._version import __version__
 
 if TYPE_CHECKING:
+    from pandora_regret.calibrate import decompose
     from pandora_regret.costs import Pathways, available_costs, load_costs
     from pandora_regret.decisions import desiderata
     from pandora_regret.entropy import search_divergence, search_entropy
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     )
     from pandora_regret.inputs import InputError, InputTypeError
     from pandora_regret.inputs.tests import Tests
+    from pandora_regret.plan import Plan, plan_search
     from pandora_regret.priors import (
         Beta,
         Empirical,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
         Prior,
         Uniform,
     )
+    from pandora_regret.report import write_report
     from pandora_regret.scores import (
         beta_score,
         excess_search_burden,
@@ -58,6 +61,7 @@ __all__ = [
     "InputTypeError",
     "LogNormal",
     "Pathways",
+    "Plan",
     "Prior",
     "Tally",
     "Tests",
@@ -65,6 +69,7 @@ __all__ = [
     "__version__",
     "available_costs",
     "beta_score",
+    "decompose",
     "desiderata",
     "effective_costs",
     "excess_search_burden",
@@ -75,6 +80,7 @@ __all__ = [
     "load_costs",
     "pair_costs",
     "pandora_regret",
+    "plan_search",
     "predicted_expenditure",
     "search_cost",
     "search_divergence",
@@ -84,9 +90,11 @@ __all__ = [
     "simulate_expenditure",
     "simulate_search",
     "treatment_payoff",
+    "write_report",
 ]
 
 _ROOM_OF = {
+    "decompose": "calibrate",
     "Pathways": "costs",
     "available_costs": "costs",
     "load_costs": "costs",
@@ -103,6 +111,9 @@ _ROOM_OF = {
     "search_entropy": "entropy",
     "InputError": "inputs",
     "InputTypeError": "inputs",
+    "Plan": "plan",
+    "plan_search": "plan",
+    "write_report": "report",
     "Beta": "priors",
     "Empirical": "priors",
     "Exponential": "priors",

@@ -1,0 +1,37 @@
+import pytest
+
+pytest.importorskip("matplotlib")
+from matplotlib.figure import Figure
+
+from pandora_regret import InputError, search_cost
+from pandora_regret.plots.bills import plot_bills
+
+FORECASTS = {
+    "spread": {"appendicitis": 0.4, "gastritis": 0.3, "gallstones": 0.3},
+    "rival": {"appendicitis": 0.4, "gastritis": 0.5, "gallstones": 0.1},
+}
+COSTS = {"appendicitis": 200.0, "gastritis": 150.0, "gallstones": 100.0}
+
+
+def test_each_bar_is_as_long_as_the_bill():
+    axes = plot_bills(FORECASTS, "appendicitis", COSTS, currency="USD", ax=Figure().subplots())
+    ends = dict.fromkeys(FORECASTS, 0.0)
+    for bar in axes.patches:
+        name = list(FORECASTS)[round(bar.get_y() + bar.get_height() / 2)]
+        ends[name] = max(ends[name], bar.get_x() + bar.get_width())
+    for name, forecast in FORECASTS.items():
+        paid = search_cost(["appendicitis"], [list(forecast.values())], list(COSTS.values()), labels=list(COSTS))
+        assert ends[name] == pytest.approx(paid)
+        assert f"${paid:.0f}" in [text.get_text() for text in axes.texts]
+
+
+def test_nothing_is_tested_after_the_truth():
+    axes = plot_bills(FORECASTS, "gallstones", COSTS, ax=Figure().subplots())
+    for name in ("spread", "rival"):
+        row = [text.get_text() for text in axes.texts if text.get_position()[1] == list(FORECASTS).index(name)]
+        assert row.index("gallstones") == len([word for word in row if word in COSTS]) - 1
+
+
+def test_a_truth_that_no_forecast_knows():
+    with pytest.raises(InputError, match="truth is 'flu', which forecast 'spread' does not know"):
+        plot_bills(FORECASTS, "flu", COSTS, ax=Figure().subplots())
