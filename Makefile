@@ -5,27 +5,40 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format clean
+.PHONY: help demo test dist docs format clean
 .NOTPARALLEL:  # two installations into one environment would trip over each other
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile
 
-demo: $(VENV)/demo.stamp  ## Compare scikit-learn classifiers on handwritten digits by their search cost
+demo: $(VENV)/demo.stamp  ## A zoo of classifiers, a comparison, the study's table and a report
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/dev.stamp  ## Check style and types, run every test and every documented example
+test: $(VENV)/dev.stamp  ## Check style and types, run every test and every documented example, build the wheel
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest
+	@$(MAKE) --no-print-directory dist
+
+# The wheel is tried in an environment of its own, from another folder, so that nothing of the tree can help it.
+dist: $(VENV)/dev.stamp  ## Build wheel and sdist, check them, and try the wheel in an empty environment
+	rm -rf dist $(VENV)-wheel
+	$(BIN)/python -m build --quiet --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/python -m pip --disable-pip-version-check --quiet install "$$(echo dist/*.whl)[report]"
+	cd $(VENV)-wheel && bin/python -I ../tests/wheel_smoke.py
+
+docs: $(VENV)/dev.stamp  ## Serve the documentation site on this machine
+	$(BIN)/mkdocs serve
 
 format: $(VENV)/dev.stamp  ## Format the code and apply the linter's safe fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:  ## Remove the environment, caches and build outputs
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(VENV)-wheel demo-output site .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
 	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # sound.stamp is moved away while an installation is under way, so an interrupted one leaves an environment

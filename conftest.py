@@ -24,6 +24,7 @@ NEEDS = {
     "src/pandora_regret/kernels/gpu.py": ["torch", "triton"],
     "src/pandora_regret/kernels/gpu_loops.py": ["triton"],
     "src/pandora_regret/kernels/streamed.py": ["numba"],
+    "src/pandora_regret/plots": ["matplotlib"],
     "src/pandora_regret/study/imports.py": ["safetensors", "pyarrow"],
     "src/pandora_regret/study/lanes.py": ["numba"],
     "src/pandora_regret/study/sealed.py": ["safetensors"],

@@ -95,11 +95,12 @@ def test_relative_curves_touch_one_and_infinite_scores_are_left_out():
     np.testing.assert_allclose(np.nanmin(scores, axis=0), 1)
 
 
-def test_calibration_shows_every_bin_with_its_interval_and_models_share_axes(found):
-    drawn = axes()
-    for model in found.models[:2]:
+@pytest.mark.parametrize("numbers", [(0, 7), (7, 0)])
+def test_calibration_shows_every_bin_with_its_interval_and_models_share_axes(found, numbers):
+    drawn, models = axes(), [found.models[number] for number in numbers]
+    for model in models:
         plot_cost_calibration(found, model.name, ax=drawn)
-    for container, model in zip(drawn.containers, found.models, strict=False):
+    for container, model in zip(drawn.containers, models, strict=True):
         line, _, (bars,) = container.lines
         bins = model.calibration
         np.testing.assert_array_equal(line.get_xdata(), [each.predicted for each in bins])
@@ -112,7 +113,7 @@ def test_calibration_shows_every_bin_with_its_interval_and_models_share_axes(fou
     assert [line.get_gid() for line in drawn.lines].count("calibrated") == 1
     assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("predicted cost (USD)", "cost of the search (USD)")
     assert len({line.lines[0].get_color() for line in drawn.containers}) == 2
-    assert [text.get_text() for text in drawn.get_legend().get_texts()] == [m.name for m in found.models[:2]]
+    assert [text.get_text() for text in drawn.get_legend().get_texts()] == [model.name for model in models]
 
 
 def test_calibration_of_one_instance_has_no_interval():

@@ -4,7 +4,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("matplotlib")
@@ -57,6 +57,7 @@ def test_regions_cover_the_simplex_and_each_tests_what_the_rule_says(rule, costs
 
 
 @pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=20)
 @given(forecast=forecasts_of_three, costs=costs_of_three, truth=classes)
 def test_a_class_is_filled_in_the_plane_if_and_only_if_it_is_tested(rule, forecast, costs, truth):
     drawn = plot_decision_plane(rule, forecast=forecast, costs=costs, truth=truth, ax=axes())

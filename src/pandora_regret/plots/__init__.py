@@ -1,20 +1,28 @@
 """Figures, one file a figure; matplotlib is imported when one is drawn.
 
-decision_regions.py   what four decision rules test, on the simplex and in the plane of p and c
-decision_rules.py       the rules themselves; simplex.py: the triangle they are drawn on
-beta_simplex.py       the Beta family over the simplex
-pair_loss.py          the pair loss and its limits
-gradient_profile.py   its gradient in logits
-tau_gaps.py           intervals of the gaps of tau, of a study
-paper.py              all of these into a folder
-pair_costs.py         who pays for which wrong test
-alpha_curve.py        models against alpha
-cost_calibration.py   predicted costs against those of the searches
-ranks.py              models across metrics
-search_trace.py       one case worked through
-score_histograms.py   scores by true class
-ternary.py            forecasts of three classes, shaded by score
-style.py, saving.py   what figures share; a figure into a file
+The paper's figures:
+
+    decision_regions.py   what four decision rules test, on the simplex and in the plane of p and c
+    decision_rules.py     the rules themselves
+    beta_simplex.py       the Beta family over the simplex
+    pair_loss.py          the pair loss and its limits
+    gradient_profile.py   its gradient in logits
+    tau_gaps.py           intervals of the gaps of tau, of a study
+    sensitivity.py        how far tau moves with what the paper leaves open
+    paper.py              the paper's own into a folder
+
+Diagnostics:
+
+    pair_costs.py         who pays for which wrong test
+    alpha_curve.py        models against alpha
+    cost_calibration.py   predicted costs against those of the searches
+    ranks.py              models across metrics
+    search_trace.py       one case worked through
+    bills.py              what several forecasts of one case pay until they find the truth
+    score_histograms.py   scores by true class
+    ternary.py            forecasts of three classes, shaded by score
+
+What they share: simplex.py, the triangle; style.py, colours and print; saving.py, a figure into a file.
 """
 
 from __future__ import annotations
@@ -25,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pandora_regret.plots.alpha_curve import plot_alpha_curve
     from pandora_regret.plots.beta_simplex import plot_beta_simplex
+    from pandora_regret.plots.bills import plot_bills
     from pandora_regret.plots.cost_calibration import plot_cost_calibration
     from pandora_regret.plots.decision_regions import plot_decision_plane, plot_decision_simplex
     from pandora_regret.plots.gradient_profile import plot_gradient_profile
@@ -35,6 +44,7 @@ if TYPE_CHECKING:
     from pandora_regret.plots.saving import save_figure
     from pandora_regret.plots.score_histograms import plot_score_histograms
     from pandora_regret.plots.search_trace import plot_search_trace
+    from pandora_regret.plots.sensitivity import plot_sensitivity
     from pandora_regret.plots.tau_gaps import plot_tau_gaps
     from pandora_regret.plots.ternary import plot_ternary
 
@@ -42,6 +52,7 @@ __all__ = [
     "draw_paper_figures",
     "plot_alpha_curve",
     "plot_beta_simplex",
+    "plot_bills",
     "plot_cost_calibration",
     "plot_decision_plane",
     "plot_decision_simplex",
@@ -51,6 +62,7 @@ __all__ = [
     "plot_ranks",
     "plot_score_histograms",
     "plot_search_trace",
+    "plot_sensitivity",
     "plot_tau_gaps",
     "plot_ternary",
     "save_figure",

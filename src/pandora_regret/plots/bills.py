@@ -9,7 +9,7 @@ from pandora_regret.compare.words import money
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import needs
 from pandora_regret.plan import Plan, plan_search
-from pandora_regret.plots.tau_gaps import COLOURS
+from pandora_regret.plots.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -42,7 +42,7 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     >>> found = compare(["a", "b"], {"vague": [[0.5, 0.5], [0.5, 0.5]]}, labels=["a", "b"], typical_costs=[60, 30])
     >>> axes = plot_pair_costs(found, ax=Figure().subplots())
     >>> [text.get_text() for text in axes.texts]
-    ['3.75', '25.0']
+    ['10.0', '2.5']
     """
     shown, axes = model_of(comparison, model), axes_of(ax)
     costs, measured = np.array(shown.pair_costs), with_unit("cost a case", comparison.costs.currency)
