@@ -31,7 +31,7 @@ dist: $(VENV)/dev.stamp  ## Build wheel and sdist, check them, and try the wheel
 	cd $(VENV)-wheel && bin/python -I ../tests/wheel_smoke.py
 
 docs: $(VENV)/dev.stamp  ## Serve the documentation site on this machine
-	$(BIN)/mkdocs serve
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 format: $(VENV)/dev.stamp  ## Format the code and apply the linter's safe fixes
 	$(BIN)/ruff check --fix .

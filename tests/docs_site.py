@@ -7,6 +7,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,20 +70,21 @@ def run_command(line):
     return result.output if result.exit_code else result.stdout  # progress takes turns of its own
 
 
+class Site(NamedTuple):
+    """The built site, and what was said while it was built."""
+
+    folder: Path
+    said: str
+    kept: TemporaryDirectory  # which is removed with the last reference to it
+
+
 @cache
-def build(folder):
-    """Build the site strictly, once for all who ask; returns what was said about it."""
-    quiet = {"NO_MKDOCS_2_WARNING": "1"}
+def built_site():
+    """Built strictly, once for all who ask. (`--quiet` would also silence the warnings that strict counts.)"""
+    kept = TemporaryDirectory(prefix="pandora-site-")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
-        cwd=ROOT, env={**os.environ, **quiet}, capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", kept.name],
+        cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
-@cache
-def site_folder(factory):
-    folder = factory.mktemp("site")
-    build(folder)
-    return folder
+    return Site(Path(kept.name), done.stdout + done.stderr, kept)

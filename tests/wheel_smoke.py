@@ -1,4 +1,4 @@
-"""What an installed wheel must be able to do, run by `make dist` in an environment that has nothing else of the tree."""
+"""What an installed wheel must be able to do; `make dist` runs this where there is nothing else of the tree."""
 
 import json
 import subprocess
@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 
 import pandora_regret
-from pandora_regret import load_costs, pandora_regret as score
+from pandora_regret import load_costs
+from pandora_regret import pandora_regret as score
 
 PREDICTIONS = {
     "good": "label,cat,dog,fox\ncat,0.8,0.1,0.1\ndog,0.2,0.7,0.1\nfox,0.2,0.2,0.6\n",

@@ -1,0 +1,139 @@
+"""The documentation in a real browser: every page on a phone, without errors and without the network."""
+
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from time import sleep
+from typing import NamedTuple
+
+import pytest
+
+pytest.importorskip("mkdocs")
+pytest.importorskip("mkdocstrings")
+pytest.importorskip("material")
+
+from docs_site import PAGES, built_site
+
+PHONE, DESK = 390, 1280
+SEEN = [page for page in PAGES if not page.startswith("api/")] + [
+    "api/scores.md",
+    "api/study.md",
+    "api/command.md",
+]
+
+
+class Address(NamedTuple):
+    """A page of the site, as the browser is told to open it."""
+
+    url: str
+
+    def as_uri(self):
+        return self.url
+
+
+class Handler(SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # one connection for many files
+
+    def log_message(self, *_):
+        """Not a word."""
+
+
+class Server(ThreadingHTTPServer):
+    request_queue_size = 64  # a browser asks for many files at once
+
+    def handle_error(self, *_):
+        """A browser that hangs up is no error."""
+
+
+@pytest.fixture(scope="session")
+def site():
+    """Where the site is served, until all tests are done."""
+    with Server(("127.0.0.1", 0), partial(Handler, directory=built_site().folder)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def visit(browser, site, page, width):
+    """Open a page; a busy machine may still be at the browser's own first page, so look twice."""
+    place = page.removesuffix(".md").removesuffix("index").rstrip("/") + "/" * (page != "index.md")
+    for _ in range(3):
+        browser.open(Address(site + place), width=width)
+        for _ in range(20):
+            if browser.run("return document.readyState === 'complete' && document.querySelector('h1') !== null"):
+                return
+            sleep(0.1)
+    pytest.fail(f"{page} has no heading: {browser.run('return document.documentElement.outerHTML')[:500]}")
+
+
+def requests_of(browser, site):
+    """What was asked for here, and what elsewhere; the browser's own pages are neither."""
+    requested = [url for url in browser.requested() if not url.startswith("chrome:")]
+    ours = [url for url in requested if url.startswith((site, "data:", "blob:"))]
+    return ours, sorted(set(requested) - set(ours))
+
+
+@pytest.mark.parametrize("page", SEEN)
+def test_a_page_is_readable_on_a_phone_and_asks_nobody_else(browser, site, page):
+    visit(browser, site, page, PHONE)
+    assert browser.run("return document.documentElement.scrollWidth") == PHONE
+    assert browser.complaints() == []
+    ours, others = requests_of(browser, site)
+    assert len(ours) > 3
+    assert others == []
+
+
+@pytest.mark.parametrize(
+    "page", ["index.md", "theory/beta-family.md", "how-to/compare-models.md", "api/scores.md", "study.md"]
+)
+def test_a_page_fits_a_desk(browser, site, page):
+    visit(browser, site, page, DESK)
+    assert browser.run("return document.documentElement.scrollWidth") == DESK
+    assert browser.complaints() == []
+    pictures = browser.run("return [...document.images].map(i => i.complete && i.naturalWidth)")
+    assert all(pictures)
+
+
+def test_formulas_are_drawn(browser, site):
+    visit(browser, site, "theory/beta-family.md", DESK)
+    boxes = browser.run(
+        "return [...document.querySelectorAll('math')].map(e => e.getBoundingClientRect())"
+        ".map(b => [b.width, b.height])"
+    )
+    assert len(boxes) > 40
+    assert all(width > 4 and height > 4 for width, height in boxes)
+    assert browser.run("return document.fonts.check('16px Formulas')")
+    one_line, brace = browser.run(
+        "const row = document.querySelector('math mtable mtr').getBoundingClientRect().height;"
+        "const brace = [...document.querySelectorAll('math mo')].find(o => o.textContent === '{');"
+        "return [row, brace.getBoundingClientRect().height]"
+    )
+    assert brace > 1.5 * one_line  # it stretches over both cases
+
+
+def test_search_finds_without_network(browser, site):
+    visit(browser, site, "index.md", DESK)
+    browser.find("input[data-md-component=search-query]").send_keys("melanoma")
+    found = wait_for(browser, ".md-search-result__item h1, .md-search-result__item h2")
+    assert any("pathway" in text.lower() for text in found)
+    assert requests_of(browser, site)[1] == []
+
+
+def wait_for(browser, css):
+    script = (
+        "const [css, done] = arguments; const look = () => { const found = [...document.querySelectorAll(css)];"
+        "found.length ? done(found.map(e => e.textContent)) : setTimeout(look, 50) }; look()"
+    )
+    browser.driver.set_script_timeout(20)
+    return browser.driver.execute_async_script(script, css)
+
+
+def test_copying_an_example_takes_the_code_and_not_the_prompts(browser, site):
+    visit(browser, site, "index.md", DESK)
+    browser.run("document.addEventListener('copy', () => { window.copied = document.activeElement.value })")
+    wait_for(browser, "[data-clipboard-target]")
+    browser.find("[data-clipboard-target]").click()
+    copied = browser.run("return window.copied")
+    assert copied.startswith("from pandora_regret import")
+    assert ">>>" not in copied
+    assert "[0.083, 0.159]" not in copied

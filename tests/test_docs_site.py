@@ -1,0 +1,133 @@
+"""The documentation: every block on every page is run, and the site that is built from them needs nobody else."""
+
+import doctest
+import re
+import zlib
+
+import pytest
+
+pytest.importorskip("mkdocs")
+pytest.importorskip("mkdocstrings")
+pytest.importorskip("material")
+pytest.importorskip("sklearn")
+pytest.importorskip("pyarrow")
+pytest.importorskip("rich")
+
+from docs_site import DOCS, PAGES, blocks_of, built_site, commands_of, run_command, write_shown_files
+
+import pandora_regret
+
+LENIENT = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+LOADED = re.compile(r"<(?:script|img|iframe|source|link)\b[^>]*?\b(?:src|href)=\"?([^\"\s>]+)")
+WITH_COMMANDS = [
+    name for name, page in PAGES.items() if any(block.language == "console" for block in blocks_of(page))
+]
+
+
+@pytest.fixture(scope="session")
+def site():
+    return built_site().folder
+
+
+def html_pages(site):
+    return {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+
+
+def test_the_site_is_built_without_a_warning(site):
+    assert "WARNING" not in built_site().said.upper()
+    assert len(html_pages(site)) > len(PAGES)  # and the page for addresses that lead nowhere
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_is_a_session_or_a_file_that_one_uses(page):
+    for block in blocks_of(PAGES[page]):
+        if block.title:
+            continue
+        assert block.language in ("python", "console")
+        assert block.text.startswith(">>> " if block.language == "python" else "$ pandora ")
+        assert block.language == "console" or block.text.endswith("\n\n")  # where doctest sees the output end
+
+
+def test_blocks_are_counted(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        '```csv title="a.csv"\nx\n```\n\n```console\n$ pandora one \\\n  two\nshown\n$ pandora three\n```\n'
+    )
+    file, session = blocks_of(page)
+    assert file == ("csv", "a.csv", "x\n")
+    assert commands_of(session) == [("pandora one   two", "shown\n"), ("pandora three", "")]
+    assert sum(page.read_text(encoding="utf-8").count("\n```") for page in PAGES.values()) > 2 * 100
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS)
+def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_shown_files(PAGES[page])
+    names = {"__name__": "__main__"}
+    for block in blocks_of(PAGES[page]):
+        if block.language == "python":
+            run_session(block.text, names)
+        for command in commands_of(block) if block.language == "console" else []:
+            assert_shown(command)
+
+
+def run_session(text, names):
+    """Its output is compared where pytest runs the page; here it may write files."""
+    for example in doctest.DocTestParser().get_examples(text):
+        exec(compile(example.source, "<page>", "exec"), names)
+
+
+def assert_shown(command):
+    printed = run_command(command.line)
+    assert doctest.OutputChecker().check_output(command.shown, printed, LENIENT), f"$ {command.line}\n{printed}"
+
+
+def test_commands_are_asked_for_their_help_when_the_site_is_built(site):
+    from pandora_regret.cli.commands import COMMANDS
+
+    shown = text_of(site / "api/command/index.html")
+    for command in [*COMMANDS, "study run", "study table"]:
+        assert f"Usage: pandora {command} [OPTIONS]" in shown
+
+
+def text_of(page):
+    return re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    for name, html in html_pages(site).items():
+        away = [address for address in LOADED.findall(html) if re.match(r"(?:\w+:)?//", address)]
+        assert not away, f"{name} loads {away}"
+    for style in site.rglob("*.css"):
+        assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", style.read_text(encoding="utf-8")), style
+
+
+def test_formulas_are_mathml_and_bring_their_font(site):
+    pages = html_pages(site)
+    formulas = sum(html.count("<math ") for html in pages.values())
+    assert formulas > 100
+    assert not any("arithmatex" in html or "$$" in html for html in pages.values())
+    assert (site / "assets/mathematics.woff").stat().st_size > 20_000
+
+
+def test_every_public_name_has_its_place_in_the_api(site):
+    documented = {name.rpartition(".")[2] for name in inventory(site)}
+    assert set(pandora_regret.__all__) - documented == {"__version__"}
+
+
+def inventory(site):
+    """The names of objects.inv, Sphinx's list of what is documented where."""
+    *_, packed = (site / "objects.inv").read_bytes().split(b"\n", 4)
+    return [line.split(" ")[0] for line in zlib.decompress(packed).decode().splitlines()]
+
+
+def test_defaults_of_parameters_are_their_own(site):
+    """Two names that share a description do not share a default."""
+    text = " ".join(text_of(site / "api/calibrate/index.html").split())
+    assert re.search(r"folds \( ?int ?, default: ?10 ?\)", text)
+    assert re.search(r"seed \( ?int ?, default: ?0 ?\)", text)
+
+
+def test_pages_say_nothing_of_where_they_were_written(site):
+    for page in (*PAGES.values(), *DOCS.rglob("*.py"), *site.rglob("*.html")):
+        assert not re.search(r"/(?:home|work|tmp|Users|opt)/\w", page.read_text(encoding="utf-8")), page
