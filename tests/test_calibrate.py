@@ -342,3 +342,9 @@ def test_out_of_fold_forecasts_come_from_the_other_folds():
         np.testing.assert_allclose(out_of_fold[fold == one], other.predict_proba(inside), atol=1e-9)
     whole = clone(scaled).fit(forecasts, truth)
     np.testing.assert_array_equal(scaled.predict_proba(forecasts), whole.predict_proba(forecasts))
+
+
+def test_an_impossible_class_stays_behind_a_possible_one_however_improbable():
+    scaled = TemperatureScaling(objective="log_loss").fit([[0.9, 0.1, 0.0]] * 3 + [[0.1, 0.9, 0.0]], [0, 0, 1, 1])
+    [proba] = scaled.predict_proba([[1.0, 1e-12, 0.0]])
+    assert proba[1] > proba[2] > 0

@@ -205,3 +205,16 @@ def test_report_refuses_a_comparison_whose_parts_are_of_the_wrong_kind(tmp_path,
 
 def test_the_json_reads_back_as_a_comparison(files):
     assert Comparison.from_dict(run_json("compare", *files)) == by_library()
+
+
+def test_a_file_that_is_given_twice_is_refused(files):
+    result = run("compare", files[0], files[1], files[0])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "tree.csv is given twice" in result.stderr
+
+
+@pytest.mark.parametrize("costs", [[], ["--costs", COSTS]], ids=["without costs", "beside costs"])
+def test_a_scenario_has_its_table(files, costs):
+    page = run("compare", *files, "--no-decompose", *costs, "--scenario", f"dear barbera={COSTS}").stdout
+    assert "Under other costs" in page
+    assert "Under other costs" not in run("compare", *files, "--no-decompose", *costs).stdout

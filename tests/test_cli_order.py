@@ -101,7 +101,7 @@ def test_logits_may_be_written_out():
     [
         (["a=0.5,b=0.6"], "1.1"),
         (["a=0.5,b"], "NAME=VALUE"),
-        (["a=0.5,b=half"], "'b=half'"),
+        (["a=0.5,b=half"], "'half'"),
         (["a=0.5,a=0.5"], "twice"),
         (["nothing.csv"], "neither a file"),
         (["nothing.csv", "--row", "1"], "No such file"),
@@ -151,3 +151,24 @@ def test_the_staircase_rises_by_what_each_test_may_find():
     assert [text.get_text() for text in axes.texts] == ["b", "$5 to $10"]
     assert "$17.50" in axes.get_legend().get_texts()[0].get_text()
     figure.canvas.draw()  # a name is no formula
+
+
+def test_half_precision_is_as_exact_as_it_can_be(tmp_path):
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    chances = np.array([1 / 3, 1 / 7, 11 / 21], dtype=np.float16)
+    pq.write_table(
+        pa.table({name: chances[at : at + 1] for at, name in enumerate("abc")}), tmp_path / "half.parquet"
+    )
+    result = run("order", tmp_path / "half.parquet", "--row", 1, "--json")
+    assert result.exit_code == 0
+    assert [step["test"] for step in json.loads(result.stdout)["steps"]] == ["c", "a", "b"]
+
+
+def test_a_row_that_is_no_forecast_is_said_with_its_line_and_columns(tmp_path):
+    path = write_csv(tmp_path / "p.csv", [("a", "b", "age"), (0.5, 0.5, 0), (0.25, 0.75, 31)])
+    said = run("order", path, "--row", 2).stderr
+    assert "p.csv line 3 (a, b, age)" in said
+    assert "31" in said

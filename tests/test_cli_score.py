@@ -153,3 +153,17 @@ def wait_for_work(client, process):
     while process.poll() is None and not all(map(len, client.processing().values())):
         time.sleep(0.01)
     assert process.poll() is None
+
+
+def test_too_few_replicates_for_an_interval_are_refused(tmp_path):
+    path = wine_file(tmp_path, "bayes")
+    said = {run(command, path, "--bootstrap", 39).stderr for command in ("score", "compare")}
+    assert len(said) == 1
+    assert "bootstrap is 39" in said.pop()
+    assert run("score", path, "--bootstrap", 39, "--level", 0.9).exit_code == 0
+
+
+def test_a_single_cluster_says_nothing_about_others(tmp_path):
+    path = wine_file(tmp_path, "bayes", patient=["ann"] * 178)
+    [model] = run_json("score", path, "--group", "patient", "--bootstrap", 50)["models"]
+    assert {score["low"] for score in model["scores"].values()} == {None}

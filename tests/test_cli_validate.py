@@ -174,3 +174,11 @@ def test_archives_are_looked_through_model_by_model(tmp_path):
     np.savez(path, y_true=[0, 1], one=[[0.5, 0.5], [0.3, 0.7]], other=[[0.5, 0.6], [0.3, 0.7]])
     tables = json.loads(run("validate", path, "--json").stdout)["tables"]
     assert [(table["name"], table["fine"]) for table in tables] == [("one", True), ("other", False)]
+
+
+def test_of_many_classes_some_are_named(tmp_path):
+    names = [f"c{at:03}" for at in range(300)]
+    rows = [[name, *(1.0 if name == other else 0.0 for other in names)] for name in names]
+    printed = run("validate", write_csv(tmp_path / "many.csv", [["y_true", *names], *rows])).stdout
+    assert "c011 1 and 288 more" in printed
+    assert "c299" not in printed

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import stdtrit
+from simulated_models import simulated
 
 from pandora_regret import (
     Beta,
@@ -31,19 +32,6 @@ from pandora_regret.compare import Comparison, compare
 LABELS = ["melanoma", "nevus", "keratosis"]
 PRICES = {"nevus": 120.0, "melanoma": 380.0, "keratosis": 90.0}
 ROWS = 150
-
-
-def softmax(z):
-    e = np.exp(z - z.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def simulated(n, seed=0, k=3, noise=(0.4, 0.8), sharpness=1.5):
-    """True classes, and forecasts of models that see the truth through more or less noise."""
-    rng = np.random.default_rng(seed)
-    signal = sharpness * rng.normal(size=(n, k))
-    truth = (softmax(signal).cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=k - 1)
-    return truth, {f"noise {s}": softmax(signal + s * rng.normal(size=(n, k))) for s in noise}
 
 
 @pytest.fixture(scope="module")
@@ -347,3 +335,10 @@ def test_what_recalibrating_would_save_is_found_where_it_is_asked_for():
     assert Comparison.from_dict(found.to_dict()) == found
     assert compare(truth, {"calm": calm}, typical_costs=costs).models[0].decomposition is None
     assert compare([0], {"one row": calm[:1]}, decompose=True).models[0].decomposition is None
+
+
+def test_a_saved_comparison_without_models_is_refused(data):
+    truth, models, _ = data
+    saved = compare(truth, models).to_dict() | {"models": []}
+    with pytest.raises(InputError, match="no models"):
+        Comparison.from_dict(saved)

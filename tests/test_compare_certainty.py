@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import stdtrit
+from simulated_models import simulated, softmax
 
 from pandora_regret import Uniform, expected_search_cost
 from pandora_regret.compare import compare
@@ -16,19 +17,6 @@ from pandora_regret.compare.sample import Sample, read_models, read_sample
 from pandora_regret.resample import keys_of
 
 ROWS = 150
-
-
-def softmax(z):
-    e = np.exp(z - z.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def simulated(n, seed=0, k=3, noise=(0.4, 0.8), sharpness=1.5):
-    """True classes, and forecasts of models that see the truth through more or less noise."""
-    rng = np.random.default_rng(seed)
-    signal = sharpness * rng.normal(size=(n, k))
-    truth = (softmax(signal).cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=k - 1)
-    return truth, {f"noise {s}": softmax(signal + s * rng.normal(size=(n, k))) for s in noise}
 
 
 @pytest.fixture(scope="module")

@@ -127,3 +127,15 @@ def test_classes_that_differ_are_named(tmp_path):
     message = refused(tmp_path, rows(6, 1), two)
     assert "lacks ['owl'] and has ['emu']" in message
     assert "'m1'" in message
+
+
+def test_weights_and_costs_of_single_precision_are_those_of_double(tmp_path):
+    one, other = rows(9, 0), rows(9, 1)
+    prices = {f"cost_{name}": np.linspace(0.1, 0.9, 9) for name in CLASSES}
+    one |= {"weight": np.linspace(0.1, 0.7, 9), **prices}
+    other |= {name: np.asarray(one[name], np.float32) for name in ("weight", *prices)}
+    first, second = aligned(tmp_path, one, other, cost_prefix="cost_")
+    np.testing.assert_allclose(first.weights, second.weights, rtol=1e-6)
+    other["cost_dog"] = np.asarray(other["cost_dog"]) * 1.001
+    with pytest.raises(InputError, match="has the cost"):
+        aligned(tmp_path, one, other, cost_prefix="cost_")

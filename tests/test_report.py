@@ -6,12 +6,12 @@ from base64 import b64encode
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from report_pages import Page, compared, forecasts
 
 from pandora_regret import InputError, InputTypeError, expected_search_cost, pair_costs, search_cost, search_order
 from pandora_regret.compare import Comparison, compare
@@ -20,68 +20,11 @@ from pandora_regret.optional import MissingLibraryError
 from pandora_regret.report import render_report, write_report
 from pandora_regret.report.charts import Axis, bump_chart, round_ticks
 from pandora_regret.report.formats import Formats
-from pandora_regret.report.tables import MOST_CLASSES, rounded_shares, what_if
+from pandora_regret.report.tables import MOST_CLASSES, MOST_CLASSES_LISTED, rounded_shares, what_if
 
 pytest.importorskip("jinja2")
 
 NASTY = ["<script>alert(1)</script>", "</script><b>", "\"quotes' & \u2028 ends", "名前 \u202eabc", "long" * 100]
-
-
-def forecasts(rng, n_classes=4):
-    truth = rng.integers(n_classes, size=80)
-    scores = rng.normal(size=(80, n_classes)) + 2.0 * np.eye(n_classes)[truth]
-    return truth, np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-
-
-def compared(n_models=3, n_classes=4, names=None, labels=None, **options):
-    truth, first = forecasts(np.random.default_rng(0), n_classes=n_classes)
-    names = names or [f"model {i}" for i in range(n_models)]
-    models = {name: first ** (1 / (1 + i)) for i, name in enumerate(names)}
-    models = {name: p / p.sum(axis=1, keepdims=True) for name, p in models.items()}
-    truth = truth if labels is None else np.array(labels, dtype=object)[truth]
-    return compare(truth, models, labels=labels, **options)
-
-
-class Page(HTMLParser):
-    """Elements with their attributes and text, in order."""
-
-    VOID = frozenset({"meta", "link", "input", "br"})
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self._open = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        element = {"tag": tag, "text": "", "inside": [e["attributes"].get("id") for e in self._open]}
-        element["attributes"] = dict(attributes)
-        self.elements.append(element)
-        if tag not in self.VOID:
-            self._open.append(element)
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        self._open.pop()
-
-    def handle_endtag(self, tag):
-        assert self._open.pop()["tag"] == tag
-
-    def handle_data(self, data):
-        for element in self._open:
-            element["text"] += data
-
-    def all(self, tag, inside=None, **attributes):
-        return [
-            e
-            for e in self.elements
-            if e["tag"] == tag
-            and (inside is None or inside in e["inside"])
-            and all(e["attributes"].get(key.rstrip("_")) == value for key, value in attributes.items())
-        ]
-
-    def numbers(self, inside):
-        cells = self.all("td", inside=inside)
-        return [float(e["attributes"]["data-value"] or "nan") for e in cells if "data-value" in e["attributes"]]
 
 
 @pytest.fixture(scope="module")
@@ -347,3 +290,30 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(comparison, tmp_path
         write_report(comparison, path)
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_metrics_are_said_to_agree_only_where_they_do():
+    same = compared(3)
+    swapped = same.ranks | {"log_loss": (1.0, 3.0, 2.0), "brier": (1.0, 2.0, 3.0)}
+    same = replace(same, ranks=dict.fromkeys(same.ranks, (1.0, 2.0, 3.0)), disagreements=())
+    assert "Every metric ranks the models alike" in render_report(same)
+    page = render_report(replace(same, ranks=same.ranks | {"log_loss": swapped["log_loss"]}))
+    assert "Every metric" not in page
+    assert "some rank the others differently" in page
+
+
+def test_a_page_of_very_many_classes_stays_small():
+    found = compared(2, MOST_CLASSES_LISTED + 20)
+    page = Page(render_report(found))
+    shown = [e for e in page.all("tr", inside="classes-0") if "data-value" not in e["attributes"]]
+    assert len(shown) == 1 + MOST_CLASSES_LISTED
+    assert "20 are left out" in render_report(found)
+    data = json.loads(next(e["text"] for e in page.all("script") if e["attributes"].get("id") == "comparison"))
+    assert data["models"][0]["by_class"] == []
+    assert len(Comparison.from_dict(data).models) == 2
+    assert "Class by class" not in render_report(data)
+
+
+def test_what_cannot_be_said_of_one_case_is_left_out():
+    page = render_report(compare([0], {"one": [[0.8, 0.2]], "two": [[0.7, 0.3]]}))
+    assert 'data-value="None"' not in page

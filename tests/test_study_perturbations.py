@@ -149,6 +149,13 @@ def test_bills_are_search_costs(table, seed):
         assert_allclose(search_bills(truth, proba, costs), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("sensitivity", [0.9, [0.9, 0.8], np.array([0.9, 0.8]), {"a": 0.9, "b": 0.8}])
+def test_imperfect_tests_need_a_search(sensitivity):
+    with pytest.raises(InputError, match="say which search"):
+        Condition("missed", sensitivity=sensitivity)
+    assert Condition("missed", sensitivity=sensitivity, search="adaptive").search == "adaptive"
+
+
 def test_imperfect_tests_are_billed_by_their_search(monkeypatch):
     rng = np.random.default_rng(0)
     truth, proba = rng.integers(0, 4, 30), rng.dirichlet(np.ones(4), 30)

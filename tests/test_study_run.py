@@ -13,6 +13,7 @@ import pytest
 import study_zoo
 
 from pandora_regret import InputError
+from pandora_regret.study.prediction import Target
 from pandora_regret.study.run import (
     RESULTS,
     Nobody,
@@ -92,6 +93,50 @@ def test_damaged_predictions_are_done_again(finished, damage):
     )()
     run_study(reopen(finished), finished)
     assert (finished / RESULTS).read_bytes() == before
+
+
+class StopsAfterTwo(Nobody):
+    seen = 0
+
+    def advance(self, task, steps=1, note=""):
+        self.seen += 1
+        if self.seen == 2:
+            raise KeyboardInterrupt
+
+
+def interrupt(study, out):
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, out, watcher=StopsAfterTwo())
+
+
+def test_data_that_changed_meanwhile_are_not_mixed_with_what_is_stored(study_file, tmp_path, monkeypatch):
+    interrupt(begin(study_file, tmp_path / "out"), tmp_path / "out")
+    turned = Target(study_zoo.MadeUpZoo().target().truth[::-1], ("a", "b", "c"))
+    monkeypatch.setattr(study_zoo.MadeUpZoo, "target", lambda self: turned)
+    with pytest.raises(InputError, match="is a store of other data: row 0 is"):
+        run_study(reopen(tmp_path / "out"), tmp_path / "out")
+
+
+def test_features_that_changed_meanwhile_are_noticed_too(study_file, tmp_path, monkeypatch):
+    monkeypatch.setattr(study_zoo.MadeUpZoo, "about", lambda self: {"sha256": "1"})
+    interrupt(begin(study_file, tmp_path / "out"), tmp_path / "out")
+    monkeypatch.setattr(study_zoo.MadeUpZoo, "about", lambda self: {"sha256": "2"})
+    with pytest.raises(InputError, match="was begun with other data"):
+        run_study(reopen(tmp_path / "out"), tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("c = 70", "d = 70", "costs of data set 'made up' do not match"),
+        ('"random_temperature"', '{name = "x", prevalence = {a = 1}}', "names of prevalence do not match"),
+    ],
+)
+def test_costs_and_conditions_are_checked_before_anything_is_predicted(study_file, tmp_path, old, new, said):
+    study_file.write_text(study_zoo.STUDY.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        run_study(begin(study_file, tmp_path / "out"), tmp_path / "out")
+    assert Store.open(tmp_path / "out" / DATA).models == ()
 
 
 def test_processes_and_one_process_give_the_same_results(finished, study_file, tmp_path, monkeypatch):

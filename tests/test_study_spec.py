@@ -84,6 +84,11 @@ def test_conditions_and_metrics_by_name_and_by_table(read):
         ('costs = "dermamnist"', 'costs = "nowhere"', "'nowhere' is not a file that can be read"),
         ('costs = "dermamnist"', "costs = { x = 'a' }", "costs.x is 'a': it must be a number"),
         ('name = "Derm"', 'name = "../x"', "cannot be the name of a folder"),
+        ('name = "Derm"', 'name = "Results.json"', "cannot be the name of a folder"),
+        ('name = "Derm"', 'name = "what?"', "cannot be the name of a folder"),
+        ('name = "Derm"', 'name = "NUL"', "cannot be the name of a folder"),
+        ('name = "Derm"', 'name = "ends."', "cannot be the name of a folder"),
+        ('title = "One store"', 'title = "x"\nlevel = 95', "level is 95: it must lie between 0 and 1"),
         ("[data.zoo]", "[data.shop]", "shop is not a key of the format"),
     ],
 )
@@ -93,10 +98,43 @@ def test_each_mistake_has_its_own_sentence(read, old, new, words):
     assert words in str(error.value)
 
 
-def test_two_data_sets_of_one_name(read):
-    data = MINIMAL.split("\n", 2)[2]
+@pytest.mark.parametrize("name", ["Derm", "derm"])  # one folder to Windows and macOS
+def test_two_data_sets_of_one_name(read, name):
+    data = MINIMAL.split("\n", 2)[2].replace("Derm", name)
     with pytest.raises(InputError, match="two data sets named 'Derm'"):
         read(MINIMAL + data)
+
+
+def test_files_that_a_zoo_will_write_lie_beside_the_study_file_too(read, tmp_path):
+    options = 'kind = "timm"\nimages = "dermamnist"\nweights = "hub"\ncache = "features"\nmodel_list = "list.json"'
+    zoo = read(MINIMAL.replace('kind = "store"\nfolder = "predictions/derm"', options)).data[0].zoo
+    assert (zoo.images, zoo.weights) == ("dermamnist", "hub")
+    assert (zoo.cache, zoo.model_list) == (str(tmp_path / "features"), str(tmp_path / "list.json"))
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("data = 5", "data[0].zoo.data is 5: it must be text"),
+        ("models = 5", "data[0].zoo.models is 5: it must be text, a list of texts"),
+        ("models = [3]", "data[0].zoo.models is a list: it must be text, a list of texts"),
+        ('folds = "a"', "data[0].zoo.folds is 'a': it must be a whole number"),
+        ("folds = true", "data[0].zoo.folds is True: it must be a whole number"),
+        ('noise = "x"', "data[0].zoo.noise is 'x': it must be a number"),
+        ("in_one_process = true", "in_one_process is not a key of the format"),
+        ("header = 3", "data[0].zoo.header is 3: it must be true or false"),
+    ],
+)
+def test_an_option_of_the_wrong_kind_is_named(read, option, said):
+    with pytest.raises(InputError) as error:
+        read(MINIMAL.replace('kind = "store"\nfolder = "predictions/derm"', f'kind = "sklearn"\n{option}'))
+    assert said in str(error.value)
+
+
+def test_options_of_every_kind_are_taken(read):
+    options = 'kind = "sklearn"\nlabel = -1\nmodels = "tree*"\nwithout = ["a", 2]\nnoise = 1\nheader = true'
+    zoo = read(MINIMAL.replace('kind = "store"\nfolder = "predictions/derm"', options)).data[0].zoo
+    assert (zoo.label, zoo.models, zoo.without, zoo.noise) == (-1, ("tree*",), ("a", 2), 1)
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -68,7 +68,8 @@ def test_probabilities_of_probabilities_and_logits_pass_the_door(store):
     table = Store.open(store.folder).probabilities(["second", "first"])
     assert table.shape == (2, 4, 3)
     np.testing.assert_allclose(table[0], probabilities(2), rtol=1e-6)
-    np.testing.assert_array_equal(table[1], probabilities(1, np.float32))
+    np.testing.assert_allclose(table[1], probabilities(1), rtol=1e-6)
+    np.testing.assert_allclose(table.sum(axis=2), 1, rtol=1e-15)
     assert pandora_regret(TRUTH, table[0]) == pytest.approx(pandora_regret(TRUTH, probabilities(2)), rel=1e-5)
 
 
@@ -77,7 +78,20 @@ def test_extreme_logits_give_the_probabilities_they_mean(store):
         "sure", [[3e38, -3e38, -np.inf], [0.0, 0.0, -np.inf], [-3e38, -3e38, -3e38], [-700, 0, 700]], logits=True
     )
     expected = [[1, 0, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3], [0, 0, 1]]
-    np.testing.assert_allclose(store.probabilities(["sure"])[0], expected, rtol=1e-6)
+    np.testing.assert_allclose(store.probabilities(["sure"])[0], expected, rtol=1e-6, atol=1e-300)
+
+
+def test_what_is_merely_improbable_does_not_become_impossible(store):
+    given = np.array([[1.0, 1e-60, 0.0], [1e-300, 1.0, 1e-39], [0.25, 0.25, 0.5], [1.0, 0.0, 0.0]])
+    store.save("sure", given)
+    np.testing.assert_allclose(Store.open(store.folder).probabilities(["sure"])[0], given, rtol=1e-4)
+    store.save("sure", np.log(np.where(given > 0, given, 1e-200)), logits=True)
+    assert store.probabilities(["sure"])[0].min() == pytest.approx(1e-300, rel=1e-4)
+
+
+def test_probabilities_that_float32_holds_are_stored_as_such(store):
+    store.save("plain", np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [1e-37, 0.0, 1.0], [0.25, 0.25, 0.5]]))
+    assert not store.load("plain").logits
 
 
 def test_saved_again_replaces_and_a_success_ends_a_failure(store):

@@ -55,6 +55,16 @@ def test_csv_keeps_every_digit(results):
     assert [float(row["low"]) for row in ours] == [cell["tau"]["low"] for cell in cells]
 
 
+def test_a_table_of_regrets_says_what_they_are_counted_in():
+    truth, proba = forecasts(0)
+    conditions = ["clinical", "well_specified"]
+    found = agreement(truth, proba, costs=[1.0, 2.0, 9.0], conditions=conditions, metrics=KEYS, replicates=5)
+    results = {"data": [{"name": "x", "currency": "USD", "failures": {}, "agreement": found.to_dict()}]}
+    said = "In USD; Well Specified: in the unit of the costs drawn."
+    assert said in as_text(study_grid(results, "regret"))
+    assert said not in as_text(study_grid(results, "tau"))
+
+
 def test_the_best_of_each_row_is_bold(results):
     grid = study_grid(results)
     markdown = as_markdown(grid).splitlines()[2]

@@ -2,6 +2,7 @@ import json
 import os
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -291,3 +292,16 @@ def test_real_tables_are_read_and_predicted(file):
     assert len(classes) == REAL[file]
     values = values_of(zoo, "logistic C=1")
     assert np.mean(values.argmax(1) == truth) > 1.2 * np.bincount(truth).max() / len(truth)
+
+
+def test_threads_of_one_process_do_not_disturb_each_other():
+    """A Dask worker has several unless told otherwise; warnings and BLAS threads are the process's."""
+    zoo, names = TableZoo(data="iris", folds=2), ["logistic C=1e+06 unfinished", "naive Bayes", "network 8"] * 3
+    before = (warnings.showwarning, list(warnings.filters))
+    with ThreadPoolExecutor(6) as threads:
+        found = [outcome for [outcome] in threads.map(lambda name: list(zoo.predict([name])), names)]
+    assert (warnings.showwarning, list(warnings.filters)) == before
+    for outcome in found:
+        [alone] = zoo.predict([outcome.name])
+        assert outcome.prediction.metadata["notes"] == alone.prediction.metadata["notes"]
+        np.testing.assert_array_equal(outcome.prediction.values, alone.prediction.values)

@@ -174,6 +174,7 @@ class TestTimmZoo:
             assert outcome.prediction.values.shape == (12, 3)
             assert outcome.prediction.metadata["pooling"] == "avg"
             assert outcome.prediction.metadata["width"] > 0
+            assert outcome.prediction.metadata["images_per_second"] > 0  # what the progress bar shows
             assert json.dumps(outcome.prediction.metadata)
             assert len(outcome.prediction.metadata["weights"]) == 64, name
         assert zoo.target().truth.tolist() == [0, 1] * 5 + [0, 2]

@@ -1,7 +1,7 @@
 """Lets torchvision be imported beside a PyTorch that it was not built for.
 
-timm and torchmetrics import it. Its operators load only beside the build they were made for; next to a CPU build they
-are just declared here, since nothing in the tests calls them.
+timm and torchmetrics import it. Its operators load only beside the build they were made for; next to a CPU build
+they are just declared here, since nothing in the tests calls them.
 """
 
 from importlib.util import find_spec

@@ -80,6 +80,16 @@ def poisson_weights(keys: Any, replicates: int | range, seed: int = 0) -> Counts
     return weights
 
 
+def check_enough(replicates: int, level: float) -> None:
+    """So many that the ends of an interval are not the ends of the sample; 0 asks for no bootstrap."""
+    least = math.ceil(2 / (1 - level))
+    if 0 < replicates < least:
+        raise InputError(
+            f"bootstrap is {replicates}: that is too few for an interval of {100 * level:g} %, ask for {least} at "
+            "least, better 1000, or for 0."
+        )
+
+
 def weights_in_parts(keys: Keys, replicates: int, seed: int = 0) -> Iterator[tuple[slice, Counts]]:
     """The same weights, some replicates at a time, so that they need little memory."""
     step = min(REPLICATES_AT_ONCE, max(1, WEIGHTS_AT_ONCE // max(1, len(keys))))
@@ -141,15 +151,27 @@ class Resampled:
     def __init__(self, n_columns: int, replicates: int, seed: int = 0) -> None:
         self.replicates, self.seed = read_count(replicates, "bootstrap"), seed
         self._sums = Sum((self.replicates, n_columns))
+        self._seen: frozenset[int] = frozenset()  # the lowest and the highest key
 
     def add(self, keys: Keys, table: FloatArray) -> None:
         """Add rows: their keys (n,), and what is to be summed (n, columns)."""
+        self._see(frozenset((int(keys.min()), int(keys.max()))) if len(keys) else frozenset())
         for which, weights in weights_in_parts(keys, self.replicates, self.seed):
             self._sums.add(weighted_sums(weights, table), at=which)
 
     def merge(self, other: Resampled) -> None:
         """Add the rows of another."""
         self._sums.merge(other._sums)
+        self._see(other._seen)
+
+    def _see(self, keys: frozenset[int]) -> None:
+        every = self._seen | keys
+        self._seen = frozenset((min(every), max(every))) if every else every
+
+    @property
+    def clusters(self) -> int:
+        """How many different keys there were: 0, 1, or 2 for any more; a single one shows no spread."""
+        return len(self._seen)
 
     @property
     def value(self) -> FloatArray:

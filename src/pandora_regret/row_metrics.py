@@ -17,6 +17,7 @@ from pandora_regret.scores import mean_or_rows
 from pandora_regret.tally import Means
 
 MEANS = ("loss", "expected_cost", "realised_cost", "tests", "log_loss", "brier", "accuracy")
+BOUNDS = {"tests": (1.0, np.inf), "accuracy": (0.0, 1.0), "macro_f1": (0.0, 1.0)}  # all others: not negative
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,26 @@ class RowMetrics:
         counts = np.zeros((n_classes, n_classes))
         streamed.add_counts(truth, self.predicted, _or_empty(weights), counts)
         return counts
+
+
+def within_bounds(metric: str, value: float, low: float, high: float) -> tuple[float, float]:
+    """An interval that ends where the metric does, and still holds the value."""
+    least, most = BOUNDS.get(metric, (0.0, np.inf))
+    least, most = min(least, value), max(most, value)
+    return float(min(max(low, least), most)), float(min(max(high, least), most))
+
+
+def macro_f1(found: FloatArray, size: FloatArray) -> FloatArray:
+    """Of true positives TP and ``D = 2 TP + FP + FN``, over all K classes, along the last axis.
+
+    It is 0 for a class that neither occurs nor is predicted.
+    """
+    return np.asarray((2 * found / or_one(size)).mean(axis=-1))
+
+
+def or_one(size: FloatArray) -> FloatArray:
+    """A denominator to divide zero by."""
+    return np.where(size > 0, size, 1.0)
 
 
 def row_metrics(

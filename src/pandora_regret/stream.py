@@ -15,7 +15,7 @@ from pandora_regret.files.predictions import Predictions, no_rows
 from pandora_regret.inputs import FloatArray, Forecast, InputError, read_count
 from pandora_regret.kernels.engine import wasted_pairs
 from pandora_regret.priors import Prior
-from pandora_regret.row_metrics import MEANS, RowMetrics, row_metrics
+from pandora_regret.row_metrics import MEANS, RowMetrics, macro_f1, or_one, row_metrics, within_bounds
 from pandora_regret.scores import priced
 from pandora_regret.tally import Means, Sum
 from pandora_regret.work import run_all
@@ -130,7 +130,8 @@ class StreamScore:
     def value(self, metric: str) -> float:
         """One of `METRICS`."""
         if metric == "macro_f1":
-            return float(_macro_f1(self.classes_counted.value))
+            true, predicted, both = self.classes_counted.value
+            return float(macro_f1(both, true + predicted))
         key, factor = self._source(metric)
         return factor * float(self.means.mean[MEANS.index(key)])
 
@@ -142,20 +143,29 @@ class StreamScore:
         return factor * float(self.means.standard_error[MEANS.index(key)])
 
     def interval(self, metric: str, level: float = 0.95) -> tuple[float, float] | None:
-        """Percentiles of the bootstrap if there was one, else Student's t; None where spread cannot be told."""
+        """Percentiles of the bootstrap if there was one, else Student's t; None where spread cannot be told.
+
+        An interval ends where the metric does: accuracy is at most 1.
+        """
+        found = self._student(metric, level) if self.replicates is None else self._percentiles(metric, level)
+        return found and within_bounds(metric, self.value(metric), *found)
+
+    def _student(self, metric: str, level: float) -> tuple[float, float] | None:
         from scipy.special import stdtrit
 
-        if self.replicates is not None:
-            drawn = self._drawn(metric)
-            if self.means.count < 2 or drawn is None:
-                return None
-            low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-            return float(low), float(high)
         error, value = self.standard_error(metric), self.value(metric)
         if not np.isfinite(error):
             return None
         margin = float(stdtrit(self.means.count - 1, (1 + level) / 2)) * error
         return value - margin, value + margin
+
+    def _percentiles(self, metric: str, level: float) -> tuple[float, float] | None:
+        assert self.replicates is not None
+        drawn = self._drawn(metric)
+        if self.replicates.clusters < 2 or drawn is None:
+            return None
+        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+        return float(low), float(high)
 
     def scores(self, level: float = 0.95) -> dict[str, dict[str, float | None]]:
         """Every metric with its interval, as in a comparison's JSON."""
@@ -178,7 +188,7 @@ class StreamScore:
         if self.taken_for is None or n < 2:
             return float("nan")
         true, predicted, both = self.classes_counted.value
-        size = np.where(true + predicted > 0, true + predicted, 1.0)
+        size = or_one(true + predicted)
         loss = 2 * both / size**2
         influence = -(loss[:, None] + loss) + np.diag(2 / size)
         return float(np.sqrt(n / (n - 1) * (self.taken_for.value * influence**2).sum()) / len(true))
@@ -190,18 +200,12 @@ class StreamScore:
         sums = sums[sums[:, 0] > 0]
         if metric == "macro_f1":
             counts = sums[:, 1 + len(MEANS) :]
-            return _macro_f1(counts.reshape(len(sums), 3, -1).swapaxes(0, 1)) if counts.size else None
+            true, predicted, both = counts.reshape(len(sums), 3, -1).swapaxes(0, 1)
+            return macro_f1(both, true + predicted) if counts.size else None
         key, factor = self._source(metric)
         if not np.isfinite(self.value(metric)):
             return None
         return np.asarray(factor * sums[:, 1 + MEANS.index(key)] / sums[:, 0])
-
-
-def _macro_f1(counts: FloatArray) -> FloatArray:
-    """From the weights of each class that is true, predicted, and both, (3, ..., K)."""
-    true, predicted, both = counts
-    size = np.where(true + predicted > 0, true + predicted, 1.0)
-    return np.asarray((2 * both / size).mean(axis=-1))
 
 
 def score_stream(

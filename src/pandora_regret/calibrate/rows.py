@@ -57,17 +57,16 @@ def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, 
     """Log-probabilities (K, N), and the level at which a probability of zero counts.
 
     Zero has no logarithm, and no scaling could ever repair it. It counts as half the smallest positive
-    probability among these forecasts, unless a level was learned from others before.
+    probability among these forecasts, unless a level was learned from others before; and never as more than half
+    the smallest of its own row, so that an impossible class stays behind the possible ones.
     """
     values = np.array(forecast.values.T, dtype=np.float64, order="C")
     replace(forecast, values=values.T).check()  # of columns that lie together, which is faster
     scores = _normalised(values) if forecast.logits else _logarithms(values)
-    lowest = float(scores.min())
-    if lowest == -np.inf:
-        possible = scores > -np.inf
-        lowest = float(scores[possible].min())
-        scores = np.where(possible, scores, lowest - np.log(2) if level is None else level)
-    return scores, lowest - np.log(2) if level is None else level
+    possible = scores > -np.inf
+    lowest = np.min(scores, axis=0, where=possible, initial=np.inf)
+    level = float(lowest.min() - np.log(2)) if level is None else level
+    return scores if possible.all() else np.where(possible, scores, np.minimum(level, lowest - np.log(2))), level
 
 
 def rows_of(forecast: Forecast, level: float | None = None) -> tuple[Rows, float]:

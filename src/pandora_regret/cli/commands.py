@@ -21,6 +21,7 @@ COMMANDS = {  # name: what the list of commands says of it
     "report": "A page to look at and pass on, from predictions or from a saved comparison.",
     "order": "In which order to test, for one forecast.",
     "validate": "What is wrong with a file, if anything.",
+    "figures": "The paper's figures, drawn from its formulas.",
     "study": "Which metric picks the model that is cheapest to deploy.",
 }
 EPILOG = """\b

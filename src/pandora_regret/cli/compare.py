@@ -85,25 +85,31 @@ def write_page(comparison: Comparison, path: Path, title: str | None) -> None:
 def compare_files(files: Sequence[str], given: Mapping[str, Any]) -> Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
     from pandora_regret.cli.console import bars
-    from pandora_regret.files import align, open_predictions, read_all
+    from pandora_regret.files import align, open_predictions, read_models
 
     layout = read_layout(given)
     with bars(passing=True) as progress:
         opened = [one for file in files for one in open_predictions(file, layout)]
+        names = _names(opened)
         progress.start("reading", total=len(opened))
         batches = []
-        for one in opened:
-            batches.append(read_all(one))
+        for batch in read_models(opened):
+            batches.append(batch)
             progress.advance("reading")
-        names = _names(opened)
         progress.start("comparing", total=None)
         return _compared(names, align(batches, names), given)
 
 
 def _names(opened: Sequence[Predictions]) -> list[str]:
     """Each model's own; those that two files share are told apart by their files."""
+    from pandora_regret.inputs import InputError
+
     times = Counter(one.name for one in opened)
-    return [one.name if times[one.name] == 1 else _with_path(one) for one in opened]
+    names = [one.name if times[one.name] == 1 else _with_path(one) for one in opened]
+    twice = next((name for name, n in Counter(names).items() if n > 1), None)
+    if twice is not None:
+        raise InputError(f"{twice} is given twice: give each file once.")
+    return names
 
 
 def _with_path(one: Predictions) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pandora_regret.cli.console import output
 from pandora_regret.cli.printing import Column, bullets, heading, print_columns
+from pandora_regret.compare.prices import ALIKE, STATED
 from pandora_regret.compare.result import Comparison, Difference, Estimate, Metric, ModelResult
 from pandora_regret.compare.words import percent
 from pandora_regret.report.formats import UNDEFINED, Formats, count
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MODELS_IN_DETAIL = 5  # whose wrong tests are listed; all of them are in the JSON and on the page
-ALWAYS_THERE = 2  # scenarios: the stated costs, and all tests costing the same
 BEST = "* "
 
 
@@ -37,7 +37,7 @@ class _Page:
         if len(self.names) > 1:
             self._all_pairs() if pairs else self._differences()
             self._ranks()
-        if len(self.found.scenarios) > ALWAYS_THERE:
+        if any(scenario.name not in (STATED, ALIKE) for scenario in self.found.scenarios):
             self._scenarios()
         self._wrong_tests()
         self._calibration()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files import Layout, open_predictions
-from pandora_regret.files.batch import texts_of
+from pandora_regret.files.batch import common_dtype, texts_of
 from pandora_regret.files.formats import open_sources
 from pandora_regret.files.layout import Classes, Columns, find_columns, unlabelled
 from pandora_regret.files.source import Records, Source
@@ -255,10 +255,8 @@ class _Walk:
 
     def _tolerance(self, records: Records) -> float:
         """As the reader's; numbers in text may have been written by single precision."""
-        halves = {str(records.schema.field(name).type) for name in self.columns.forecasts}
-        single = self.source.is_text or halves == {"float"}
-        kind = np.float16 if halves == {"halffloat"} else np.float32 if single else np.float64
-        return _row_sum_tolerance(np.dtype(kind))
+        kinds = {records.schema.field(name).type for name in self.columns.forecasts}
+        return _row_sum_tolerance(np.dtype(np.float32 if self.source.is_text else common_dtype(kinds)))
 
     def _numbers(self, records: Records, name: str) -> FloatArray:
         """A column as numbers; nan where there is none, which is noted."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -19,23 +18,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Option: TypeAlias = Callable[[Any], Any]
 
 
-class InputPath(click.Path):
-    """A file to read; whether it can be read is found out by reading it."""
-
-    def __init__(self) -> None:
-        super().__init__(readable=False)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Libraries that read files know names in UTF-8 only."""
-        path = str(super().convert(value, param, ctx))
-        try:
-            path.encode()
-        except UnicodeEncodeError:
-            self.fail(f"the name {path!r} is not UTF-8 text: rename the file.", param, ctx)
-        return path
-
-
-FILES = click.argument("files", nargs=-1, required=True, type=InputPath())
+INPUT_PATH = click.Path(readable=False)  # whether it can be read is found out by reading it
+FILES = click.argument("files", nargs=-1, required=True, type=INPUT_PATH)
 
 LAYOUT: tuple[Option, ...] = (
     click.option("--label", metavar="COLUMN", help="True classes.  [default: y_true, label or target]"),
@@ -104,10 +88,11 @@ def having(*options: Option) -> Callable[[Command], Command]:
 def read_layout(given: Mapping[str, Any]) -> Layout:
     """Which column is what, from the options of `LAYOUT`."""
     from pandora_regret.files import Layout
+    from pandora_regret.files.pairs import listed
 
     said = {each.name: given[each.name] for each in fields(Layout)}
     names = said.pop("classes")
-    return Layout(**said, classes=None if names is None else tuple(_listed(names)))
+    return Layout(**said, classes=None if names is None else tuple(listed(names)))
 
 
 def read_prior(given: Mapping[str, Any]) -> Prior | None:
@@ -115,26 +100,6 @@ def read_prior(given: Mapping[str, Any]) -> Prior | None:
     from pandora_regret.files import read_prior_argument
 
     return None if given["prior"] is None else read_prior_argument(given["prior"])
-
-
-def read_pairs(text: str, what: str) -> dict[str, float]:
-    """NAME=VALUE,... as a mapping; a name that contains a comma is quoted with its value."""
-    from pandora_regret.inputs import InputError
-
-    found: dict[str, float] = {}
-    for field in _listed(text):
-        name, _, value = field.rpartition("=")
-        name = name.strip()
-        try:
-            number = float(value)
-        except ValueError:
-            number = None
-        if number is None or not name:
-            raise InputError(f"{what}: {field!r} is not NAME=VALUE: write such as flu=0.7,cold=0.3.")
-        if name in found:
-            raise InputError(f"{what} gives {name!r} twice: name each class once.")
-        found[name] = number
-    return found
 
 
 def check_one_of(as_json: bool, as_csv: bool) -> None:
@@ -157,8 +122,3 @@ def check_output(path: Path | None, force: bool) -> None:
         raise InputError(f"{path}: there is no directory {str(path.parent)!r}: create it first.")
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"{path}: the directory {str(path.parent)!r} may not be written to: name another file.")
-
-
-def _listed(text: str) -> Sequence[str]:
-    one_line = " ".join(text.splitlines())
-    return [field.strip() for field in next(csv.reader([one_line], skipinitialspace=True), []) if field.strip()]

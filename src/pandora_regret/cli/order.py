@@ -9,6 +9,8 @@ The JSON (schema "pandora-order/1")::
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,13 +18,12 @@ import click
 
 from pandora_regret.cli.options import (
     FORCE,
+    INPUT_PATH,
     JSON,
     LAYOUT,
-    InputPath,
     check_output,
     having,
     read_layout,
-    read_pairs,
 )
 from pandora_regret.cli.printing import print_json
 
@@ -38,7 +39,7 @@ DIGITS_OF_DOUBLES = 1e-8  # numbers in text that add up to 1 less exactly were w
 
 
 @click.command()
-@click.argument("forecast", type=InputPath())
+@click.argument("forecast", type=INPUT_PATH)
 @click.option(
     "--costs",
     metavar="COSTS",
@@ -77,14 +78,9 @@ def order(forecast: str, **given: Any) -> None:
     case = _read_case(forecast, given)
     costs, currency, source = _read_costs(case, given["costs"])
     tests = Tests(cost=costs, sensitivity=_sensitivity(given["sensitivity"]), labels=case.classes)
-    plan = plan_search(
-        case.forecast,
-        tests=tests,
-        search=given["search"],
-        steps=given["steps"],
-        labels=case.classes,
-        logits=given["logits"],
-    )
+    how = {name: given[name] for name in ("search", "steps", "logits")}
+    with case.blamed():
+        plan = plan_search(case.forecast, tests=tests, labels=case.classes, **how)
     if given["plot"] is not None:
         _draw(plan, given["plot"], currency)
     if given["as_json"]:
@@ -98,13 +94,26 @@ class Case(NamedTuple):
 
     classes: list[str]
     forecast: NDArray[Any]  # (K,) probabilities or logits
+    place: str = "FORECAST"  # where it stands
     costs: NDArray[Any] | None = None  # (K,) of this case alone
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Errors about the forecast say where it stands, and what was taken for it."""
+        from pandora_regret.inputs import InputError
+
+        try:
+            yield
+        except InputError as error:
+            taken = f"{self.place} ({', '.join(self.classes[:8])}{', ...' * (len(self.classes) > 8)})"
+            raise InputError(str(error).replace("y_proba row 0", taken)) from None
 
 
 def _read_case(forecast: str, given: dict[str, Any]) -> Case:
     """Written out, or a row of a file."""
     import numpy as np
 
+    from pandora_regret.files.pairs import read_pairs
     from pandora_regret.inputs import InputError
 
     if os.path.exists(forecast) or given["row"] is not None:
@@ -132,7 +141,8 @@ def _read_row(path: str, row: int | None, layout: Layout) -> Case:
     k = len(columns.classes)
     single = source.is_text and not layout.logits and abs(numbers[:k].sum() - 1) > DIGITS_OF_DOUBLES
     chances = numbers[:k].astype("float32") if single else numbers[:k]
-    return Case(list(columns.classes), chances, numbers[k:].astype("float64") if columns.costs else None)
+    costs = numbers[k:].astype("float64") if columns.costs else None
+    return Case(list(columns.classes), chances, source.place(row - 1), costs)
 
 
 def _table_in(path: str) -> Source:
@@ -149,6 +159,7 @@ def _numbers_in_row(source: Source, columns: list[str], row: int) -> NDArray[Any
     """Of these columns, in the precision of the file."""
     import numpy as np
 
+    from pandora_regret.files.batch import common_dtype
     from pandora_regret.inputs import InputError
 
     left = row - 1
@@ -158,8 +169,7 @@ def _numbers_in_row(source: Source, columns: list[str], row: int) -> NDArray[Any
             missing = [name for name, value in zip(columns, values, strict=True) if value is None]
             if missing:
                 raise InputError(f"{source.place(row - 1)}, column {missing[0]!r} has no value: fill it in.")
-            kinds = {str(records.schema.field(name).type) for name in columns}
-            return np.array(values, dtype=np.float32 if kinds == {"float"} else np.float64)
+            return np.array(values, dtype=common_dtype({records.schema.field(name).type for name in columns}))
         left -= len(records)
     raise InputError(f"{source.path} has {row - 1 - left} rows: --row {row} is not among them.")
 
@@ -183,6 +193,8 @@ def _sensitivity(text: str | None) -> Any:
     """One number for all tests, or one a class."""
     if text is None:
         return 1.0
+    from pandora_regret.files.pairs import read_pairs
+
     try:
         return float(text)
     except ValueError:

@@ -62,8 +62,10 @@ def score(files: Sequence[str], **given: Any) -> None:
     The JSON has the schema pandora-score/1; the CSV has one row a metric.
     """
     from pandora_regret.files import open_predictions
+    from pandora_regret.resample import check_enough
 
     check_one_of(given["as_json"], given["as_csv"])
+    check_enough(given["bootstrap"], given["level"])
     opened = open_predictions(list(files), read_layout(given))
     prices = _prices(given["costs"], opened)
     scores = _score_all(opened, prices, given)
@@ -172,18 +174,15 @@ def _estimate_as_dict(found: Estimate) -> dict[str, Any]:
 
 
 def _estimates(score: StreamScore, level: float) -> dict[str, Estimate]:
-    """Every metric, with an interval that ends where the metric does."""
-    return {key: _estimate(key, **of) for key, of in score.scores(level).items()}
+    return {key: _estimate(**of) for key, of in score.scores(level).items()}
 
 
-def _estimate(key: str, value: float | None, low: float | None, high: float | None) -> Estimate:
-    from pandora_regret.compare.assemble import BOUNDS
+def _estimate(value: float | None, low: float | None, high: float | None) -> Estimate:
     from pandora_regret.compare.result import Estimate
 
     if finite(value) is None:  # which JSON cannot say
         return Estimate(None, None, None, "infinite: a true class was given probability 0")
-    least, most = BOUNDS.get(key, (0.0, float("inf")))
-    return Estimate(value, finite(low), finite(high)).mapped(lambda limit: min(max(limit, least), most))
+    return Estimate(value, finite(low), finite(high))
 
 
 def _largest_pairs(score: StreamScore, currency: str | None) -> list[LargestPair]:

@@ -136,7 +136,7 @@ def _understood(one: Inspected) -> list[tuple[str, str]]:
     """What each column is taken for."""
     columns = one.columns
     assert columns is not None
-    balance = ", ".join(f"{name} {one.labels[name]:,}" for name in columns.classes)
+    balance = _some([f"{name} {one.labels[name]:,}" for name in columns.classes])
     said = {
         "rows": f"{one.rows:,}",
         "labels": f"column {columns.label!r}: {balance}",

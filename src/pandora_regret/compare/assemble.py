@@ -28,8 +28,8 @@ from pandora_regret.compare.result import (
 )
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inputs import FloatArray
+from pandora_regret.row_metrics import within_bounds
 
-BOUNDS = {"tests": (1.0, np.inf), "accuracy": (0.0, 1.0), "macro_f1": (0.0, 1.0)}  # all others: not negative
 PAIRS_NAMED = 3  # a model
 
 
@@ -121,8 +121,7 @@ def _score(study: Study, at: int, key: str) -> Estimate:
     if not np.isfinite(value):
         return Estimate(None, None, None, _why_infinite(study.models[at].of(key)))
     low, high = study.certainty.interval(value, lambda table: table[:, at, column])
-    least, most = BOUNDS.get(key, (min(0.0, value), np.inf))
-    return Estimate(value, low, high).mapped(lambda limit: min(max(limit, least), most))
+    return Estimate(value, *((low, high) if low is None or high is None else within_bounds(key, value, low, high)))
 
 
 def _why_infinite(values: FloatArray) -> str:

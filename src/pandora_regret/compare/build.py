@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.calibrate.decomposition import decompose_forecast
 from pandora_regret.compare.assemble import Study, comparison
-from pandora_regret.compare.estimates import analytic, bootstrapped, f1_counts, macro_f1
+from pandora_regret.compare.estimates import analytic, bootstrapped, f1_counts
 from pandora_regret.compare.inference import Inference
 from pandora_regret.compare.measure import MEANS, Measured, measure
 from pandora_regret.compare.prices import as_tuple, read_scenarios, read_typical
@@ -19,6 +19,8 @@ from pandora_regret.compare.sample import Sample, read_models, read_sample
 from pandora_regret.inputs import Forecast, InputError, InputTypeError, Labels, Table, read_count
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.priors import Prior
+from pandora_regret.resample import check_enough
+from pandora_regret.row_metrics import macro_f1
 from pandora_regret.scores import priced
 
 FOLDS = 10  # of the recalibration behind a decomposition
@@ -124,11 +126,7 @@ def _read_interval(level: Any, bootstrap: Any, seed: Any) -> IntervalMethod:
     share, replicates = read_number(level, "level"), read_count(bootstrap, "bootstrap", least=0)
     if not 0 < share < 1:
         raise InputError(f"level is {share:g}: it must lie between 0 and 1, as 0.95 does.")
-    if 0 < replicates < (least := int(np.ceil(2 / (1 - share)))):
-        raise InputError(
-            f"bootstrap is {replicates}: that is too few for an interval of {100 * share:g} %, ask for {least} at "
-            "least, better 1000, or for 0."
-        )
+    check_enough(replicates, share)
     method = "bootstrap" if replicates else "analytic"
     return IntervalMethod(share, method, replicates, read_count(seed, "seed", least=0))
 

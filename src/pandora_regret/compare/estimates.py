@@ -12,6 +12,7 @@ from pandora_regret.compare.measure import COLUMN, MEANS, Measured
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.resample import weighted_sums, weights_in_parts
+from pandora_regret.row_metrics import macro_f1, or_one
 from pandora_regret.tally import Mean
 
 
@@ -37,7 +38,7 @@ def influence_of_macro_f1(predicted: IntArray, sample: Sample, n_classes: int) -
     """The derivative of ``mean_k 2 TP_k / D_k`` in each instance's weight, times that weight; sums to zero."""
     truth, weights = sample.truth, sample.weights
     found, size = f1_counts(predicted, sample, n_classes)
-    gain, loss = 2 / _or_one(size), 2 * found / _or_one(size) ** 2
+    gain, loss = 2 / or_one(size), 2 * found / or_one(size) ** 2
     return np.asarray(weights * (gain[truth] * (predicted == truth) - loss[truth] - loss[predicted]) / n_classes)
 
 
@@ -46,11 +47,6 @@ def f1_counts(predicted: IntArray, sample: Sample, n_classes: int) -> tuple[Floa
     right = predicted == sample.truth
     occurs, named = (sample.by_class(classes, 1.0, n_classes) for classes in (sample.truth, predicted))
     return sample.by_class(predicted, right.astype(np.float64), n_classes), occurs + named
-
-
-def macro_f1(found: FloatArray, size: FloatArray) -> FloatArray:
-    """Over all K classes, along the last axis; 0 for a class that neither occurs nor is predicted."""
-    return np.asarray((2 * found / _or_one(size)).mean(axis=-1))
 
 
 def bootstrapped(
@@ -88,8 +84,3 @@ def _class_indicators(models: Sequence[Measured], sample: Sample, n_classes: int
         weights += [sample.weights, sample.weights * (model.predicted == sample.truth)]
     at = np.tile(sample.cluster_of, len(columns)), np.concatenate(columns)
     return csr_array((np.concatenate(weights), at), shape=(len(sample.keys), n_classes * len(columns)))
-
-
-def _or_one(size: FloatArray) -> FloatArray:
-    """A denominator to divide zero by."""
-    return np.where(size > 0, size, 1.0)

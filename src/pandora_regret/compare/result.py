@@ -184,7 +184,10 @@ class Comparison:
         """The comparison that `to_dict` wrote down."""
         if given.get("schema") != SCHEMA:
             raise InputError(f"this comparison has schema {given.get('schema')!r}: {SCHEMA!r} can be read here.")
-        return _from_json(cls, given)
+        found = _from_json(cls, given)
+        if not found.models:
+            raise InputError("the comparison holds no models: write it again.")
+        return found
 
     def table(self) -> list[dict[str, Any]]:
         """One flat row a model, for printing: every score with its interval, rank, probability of being best."""

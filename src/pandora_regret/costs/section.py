@@ -111,6 +111,7 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     close = get_close_matches(name, known, n=1)
     return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(known)}."
 
+
 def parse_toml(content: bytes, file: str) -> dict[str, Any]:
     """What a TOML file says. Numbers with a point become decimals, so that money adds up exactly."""
     text = _decode(content, file)

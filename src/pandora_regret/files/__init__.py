@@ -3,7 +3,7 @@
 from pandora_regret.files.alignment import align
 from pandora_regret.files.batch import Batch
 from pandora_regret.files.layout import Layout
-from pandora_regret.files.predictions import Predictions, open_predictions, read_all
+from pandora_regret.files.predictions import Predictions, open_predictions, read_all, read_models
 from pandora_regret.files.prices import Prices, read_costs_argument, read_prior_argument
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "open_predictions",
     "read_all",
     "read_costs_argument",
+    "read_models",
     "read_prior_argument",
 ]

@@ -7,9 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch
 from pandora_regret.inputs import InputError, IntArray
+
+SINGLE_PRECISION = 1e-6
 
 
 def align(batches: Sequence[Batch], names: Sequence[str]) -> list[Batch]:
@@ -87,11 +90,17 @@ def _check_equal(first: Batch, other: Batch, order: IntArray) -> None:
     for what in ("truth", "weights", "groups", "costs"):
         ours, theirs = getattr(first, what), getattr(other, what)
         if ours is not None and theirs is not None:
-            differ = ours != theirs[order]
+            differ = _differ(ours, theirs[order])
             if differ.any():
-                _fail(
-                    first, other, order, what, int(np.argmax(differ if differ.ndim == 1 else differ.any(axis=1)))
-                )
+                _fail(first, other, order, what, int(np.argmax(differ)))
+
+
+def _differ(ours: Any, theirs: Any) -> NDArray[np.bool_]:
+    """Which rows do; weights and costs of one file may have been written by single precision."""
+    if ours.dtype.kind == "f":
+        same = np.isclose(ours, theirs, rtol=SINGLE_PRECISION, atol=0).reshape(len(ours), -1)
+        return np.asarray(~same.all(axis=1))
+    return np.asarray(ours != theirs, dtype=np.bool_)
 
 
 def _fail(first: Batch, other: Batch, order: IntArray, what: str, at: int) -> None:

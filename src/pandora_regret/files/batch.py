@@ -62,8 +62,21 @@ class Batch:
 
     @property
     def tolerance(self) -> float:
-        """How far a row of probabilities may be off 1."""
-        return _row_sum_tolerance(self.dtype)
+        """How far a row of probabilities may be off 1; text may have been written by single precision."""
+        return _tolerance(np.float32 if self._is_text and self.dtype == np.float64 else self.dtype)
+
+    @property
+    def _is_text(self) -> bool:
+        return any(source.is_text for source, _ in self.origins)
+
+    def as_precise_as_written(self) -> Batch:
+        """Probabilities in text that add up to 1 only as single precision does, in single precision."""
+        if not self._is_text or self.dtype != np.float64:
+            return self
+        off = np.abs(self.values.sum(axis=1) - 1).max()
+        if not _tolerance(np.float64) < off <= _tolerance(np.float32):
+            return self
+        return replace(self, columns=tuple(column.astype(np.float32) for column in self.columns))
 
     def forecast(self, logits: bool, which: IntArray | None = None) -> Forecast:
         """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""
@@ -107,6 +120,10 @@ class Batch:
         if not bad:
             return f"{self.place(at)}{complaint}"
         return f"{self.place(at)}, class {bad[0]!r} is nan: drop or repair the row before scoring."
+
+
+def _tolerance(dtype: Any) -> float:
+    return _row_sum_tolerance(np.dtype(dtype))
 
 
 def batch_of(
@@ -155,7 +172,7 @@ class _Reader:
     def table(self, names: Sequence[str], single: bool) -> tuple[NDArray[Any], ...]:
         """Columns of numbers of one type; not copied where they lie in one piece."""
         types = {self.records.schema.field(name).type for name in names}
-        dtype = np.float32 if single else _dtype(types)
+        dtype = np.float32 if single else common_dtype(types)
         return tuple(self._numbers(name).astype(dtype, copy=False) for name in names)
 
     def weights(self, name: str | None) -> FloatArray | None:
@@ -259,7 +276,7 @@ def _numbers_of(labels: Iterable[Any], classes: Classes) -> IntArray:
     return np.array([-1 if number is None else number for number in found], dtype=np.intp)
 
 
-def _dtype(types: set[Any]) -> Any:
+def common_dtype(types: set[Any]) -> Any:
     """The one float type that all columns have, else double precision."""
     arrow = needs("pyarrow", extra="cli")
     known = {arrow.float16(): np.float16, arrow.float32(): np.float32}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pandora_regret.files.layout import Kind
-from pandora_regret.files.source import Records, Source, check_names, even_cuts, explained, kind_of
+from pandora_regret.files.source import Records, Source, check_names, even_cuts, explained, kinds_of
 from pandora_regret.optional import needs
 
 BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read at once
@@ -24,7 +24,7 @@ class ParquetFile(Source):
         with explained(self.path, "Parquet"), self._open() as file:
             schema = file.schema_arrow
         check_names(schema.names, self.path)
-        return {field.name: kind_of(field.type) for field in schema}
+        return kinds_of(schema)
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Only the columns' own pages are read; text comes as a dictionary, as it lies in the file."""
@@ -70,7 +70,7 @@ class ArrowFile(Source):
         with explained(self.path, "Arrow"), self._open() as reader:
             schema = reader.schema
         check_names(schema.names, self.path)
-        return {field.name: kind_of(field.type) for field in schema}
+        return kinds_of(schema)
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Record batches as they were written, cut to this source's rows."""

@@ -186,8 +186,9 @@ class Classes:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
-        self._by_name = {name: at for at, name in enumerate(names)}
-        self._by_number = not any(_is_integer(name) for name in names)
+        self._by_name = {text: at for at, name in enumerate(names) for text in reversed(_spellings(name))}
+        self._by_name |= {name: at for at, name in enumerate(names)}  # as it is written, first of all
+        self._by_number = not any(_is_integer(text) for text in self._by_name)
 
     def number_of(self, label: Any) -> int | None:
         """The column of a label, or None where it has none."""
@@ -201,9 +202,9 @@ class Classes:
 
 def _spellings(label: Any) -> tuple[str, ...]:
     """How a label may be written: 1.0 may be 1, and True may be true or 1."""
-    if isinstance(label, bool):
-        return str(label), str(label).lower(), str(int(label))
     text = str(label)
+    if text in ("True", "False"):
+        return text, text.lower(), str(int(text == "True"))
     whole = text.removesuffix(".0")
     return (text, whole) if _is_integer(whole) else (text,)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,7 @@ from pandora_regret.files.batch import Batch, batch_of, concatenated, texts_of
 from pandora_regret.files.formats import sources_of_parts
 from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, same_columns, too_few, unlabelled
 from pandora_regret.files.source import Records, Source
-from pandora_regret.inputs import InputError
-from pandora_regret.inputs.tables import _row_sum_tolerance
+from pandora_regret.inputs import InputError, IntArray
 from pandora_regret.optional import needs
 
 ROWS, ELEMENTS = 1 << 19, 1 << 22
@@ -57,13 +58,20 @@ class Predictions:
         """The rows in order, at most so many at a time; a few megabytes of them unless said."""
         rows = rows or max(1, min(ROWS, ELEMENTS // len(self.classes)))
         number = self.first_row
+        for source, file_row, records in self._walk(self.columns.wanted, rows):
+            kept, numbers = self._kept(records, file_row)
+            if len(kept):
+                yield batch_of(kept, self.columns, source, numbers, number, self.single)
+            number += len(kept)
+
+    def _walk(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[tuple[Source, int, Records]]:
+        """Some columns: file, number in it of the first row, rows."""
+        numbers = self.columns.numbers & frozenset(columns)
         for source in self.sources:
             file_row = source.first
-            for records in _regrouped(source.read(self.columns.wanted, self.columns.numbers, rows), rows):
-                kept, numbers = self._kept(records, file_row)
-                if len(kept):
-                    yield batch_of(kept, self.columns, source, numbers, number, self.single)
-                number, file_row = number + len(kept), file_row + len(records)
+            for records in _regrouped(source.read(columns, numbers, rows), rows):
+                yield source, file_row, records
+                file_row += len(records)
 
     def fragments(self, n: int) -> list[Predictions]:
         """About n pieces that can be tallied apart, in other processes too; each knows its first row's number."""
@@ -79,12 +87,8 @@ class Predictions:
         """How many rows there are."""
         if self.only is None:
             return sum(source.count() for source in self.sources)
-        return sum(len(self._kept(records, 0)[0]) for records in self._models())
-
-    def _models(self) -> Iterator[Records]:
         assert self.columns.model is not None
-        for source in self.sources:
-            yield from _regrouped(source.read([self.columns.model], frozenset(), ROWS), ROWS)
+        return sum(len(self._kept(records, 0)[0]) for _, _, records in self._walk([self.columns.model]))
 
     def _kept(self, records: Records, file_row: int) -> tuple[Records, Any]:
         """The rows of this model, and their numbers in the file."""
@@ -130,14 +134,53 @@ def read_all(predictions: Predictions) -> Batch:
 
     Errors name the file, the row and the column.
     """
-    batches = []
-    for batch in predictions.batches():
-        with batch.blamed():
-            batch.forecast(predictions.logits).check()
-        batches.append(batch)
+    return _whole(predictions, [_checked(batch, predictions.logits) for batch in predictions.batches()])
+
+
+def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
+    """All rows of each of several models, one after the other; a file that they share is read once.
+
+    Errors are as in `read_all`.
+    """
+    for _, sharing in groupby(opened, key=attrgetter("sources")):
+        models = list(sharing)
+        if len(models) == 1 or models[0].only is None:
+            yield from map(read_all, models)
+        else:
+            parts = _read_long(models)
+            yield from (_whole(model, parts.pop(model.only)) for model in models)
+
+
+def _read_long(models: Sequence[Predictions]) -> dict[str | None, list[Batch]]:
+    """The rows of each model in a table of several."""
+    first, parts = models[0], {model.only: list[Batch]() for model in models}
+    columns = first.columns
+    for source, file_row, records in first._walk(columns.wanted):
+        for name, which in _rows_by_name(records.column(columns.model)):
+            batch = batch_of(records.take(which), columns, source, which + file_row, 0, first.single)
+            parts[name].append(_checked(batch, first.logits))
+    return parts
+
+
+def _rows_by_name(column: Any) -> Iterator[tuple[str, IntArray]]:
+    """Each name in a column of text, and the numbers of its rows."""
+    names, which = np.unique(texts_of(column).astype(np.str_), return_inverse=True)
+    rows = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
+    return zip(names.tolist(), rows, strict=True)
+
+
+def _checked(batch: Batch, logits: bool) -> Batch:
+    """Forecasts that can be scored, or an error that says where they are not."""
+    with batch.blamed():
+        batch.forecast(logits).check()
+    return batch
+
+
+def _whole(predictions: Predictions, batches: list[Batch]) -> Batch:
     if not batches:
         raise InputError(no_rows(predictions))
-    return concatenated(batches)
+    whole = concatenated(batches)
+    return whole if predictions.logits else whole.as_precise_as_written()
 
 
 def no_rows(predictions: Predictions) -> str:
@@ -157,7 +200,7 @@ def _check_every_class_occurs(one: Predictions) -> None:
     """Columns of numbers are classes only if they occur as labels; it is read until all have been seen."""
     seen: set[int] = set()
     n_rows = 0
-    for source, row, records in _labels(one):
+    for source, row, records in one._walk([one.columns.label]):
         seen |= _classes_in(one, source, row, records)
         n_rows += len(records)
         if len(seen) == len(one.classes) > 1:
@@ -168,15 +211,6 @@ def _check_every_class_occurs(one: Predictions) -> None:
         raise InputError(too_few(one.classes, one.sources[0].kinds(), one.path, " of numbers"))
     unseen = [name for at, name in enumerate(one.classes) if at not in seen]
     raise InputError(unlabelled(one.columns, unseen, one.path))
-
-
-def _labels(one: Predictions) -> Iterator[tuple[Source, int, Records]]:
-    """The column of labels: file, number of the first row, rows."""
-    for source in one.sources:
-        row = source.first
-        for records in _regrouped(source.read([one.columns.label], frozenset(), ROWS), ROWS):
-            yield source, row, records
-            row += len(records)
 
 
 def _classes_in(one: Predictions, source: Source, row: int, records: Records) -> set[int]:
@@ -206,11 +240,7 @@ def _is_single(one: Predictions) -> bool:
     if one.logits or not any(source.is_text for source in one.sources):
         return False
     batch = next(one.batches(SAMPLE_ROWS), None)
-    if batch is None:
-        return False
-    off = np.abs(batch.values.sum(axis=1) - 1).max()
-    double, single = (_row_sum_tolerance(np.dtype(kind)) for kind in (np.float64, np.float32))
-    return bool(double < off <= single)
+    return batch is not None and batch.as_precise_as_written().dtype == np.float32
 
 
 def _each_model(one: Predictions) -> list[Predictions]:
@@ -218,7 +248,7 @@ def _each_model(one: Predictions) -> list[Predictions]:
     if one.columns.model is None:
         return [one]
     names: dict[str, None] = {}
-    for records in one._models():
+    for _, _, records in one._walk([one.columns.model]):
         column = records.column(one.columns.model)
         if column.null_count:
             raise InputError(

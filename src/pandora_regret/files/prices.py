@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 from pandora_regret.costs import load_costs
 from pandora_regret.files.formats import open_sources
 from pandora_regret.files.npz import NpzFile, shapes_of
+from pandora_regret.files.pairs import read_pairs
 from pandora_regret.files.source import Source, check_readable
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
@@ -62,19 +62,11 @@ def read_costs_argument(text: str, classes: Sequence[str]) -> Prices:
 def _named_costs(text: str) -> tuple[dict[str, float], str | None]:
     """Costs by class, and their currency where it is known."""
     if "=" in text and not os.path.exists(text):
-        return _inline(text), None
+        return read_pairs(text, "costs"), None
     if text.lower().endswith((".csv", ".tsv")):
         return _table(text), None
     pathways = load_costs(text)
     return pathways.costs, pathways.currency
-
-
-def _inline(text: str) -> dict[str, float]:
-    """A name that contains a comma is quoted with its cost."""
-    pairs = [field.rpartition("=") for field in next(csv.reader([text], skipinitialspace=True)) if field.strip()]
-    return _once(
-        [(name.strip(), _number(value, f"costs: the cost of {name.strip()!r}")) for name, _, value in pairs]
-    )
 
 
 def _table(path: str) -> dict[str, float]:
@@ -89,14 +81,10 @@ def _table(path: str) -> dict[str, float]:
             records.column("class").to_pylist(), records.column("cost").to_pylist(), strict=True
         ):
             pairs.append((name, _number(cost, f"{source.place(len(pairs))}: the cost of {name!r}")))
-    return _once(pairs, path)
-
-
-def _once(pairs: list[tuple[str, float]], source: str = "costs") -> dict[str, float]:
     names = [name for name, _ in pairs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"{source} give class {twice!r} twice: name each class once.")
+        raise InputError(f"{path}: there is {twice!r} twice: name each class once.")
     return dict(pairs)
 
 

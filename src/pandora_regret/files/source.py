@@ -70,14 +70,21 @@ def even_cuts(n_rows: int, n: int) -> list[tuple[int, int]]:
 
 
 def check_names(names: Sequence[str], path: str) -> None:
-    """Every column has a name of its own."""
+    """Every column has a name of its own, but that the first may have none: the row numbers that pandas writes."""
     seen: set[str] = set()
     for at, name in enumerate(names):
-        if not name.strip():
+        if at and not name.strip():
             raise InputError(f"{path}: column {at + 1} has no name: name every column.")
         if name in seen:
             raise InputError(f"{path}: column {name!r} occurs twice: each column needs its own name.")
         seen.add(name)
+
+
+def kinds_of(schema: Any) -> dict[str, Kind]:
+    """What the columns hold; an index that pandas wrote along is no column of numbers that anybody meant."""
+    indices = (schema.pandas_metadata or {}).get("index_columns", ())
+    aside = {"", *(index for index in indices if isinstance(index, str))}
+    return {field.name: "other" if field.name.strip() in aside else kind_of(field.type) for field in schema}
 
 
 def kind_of(arrow_type: Any) -> Kind:
@@ -113,6 +120,10 @@ def unreadable(path: str, what: str, error: BaseException) -> str:
 
 def check_readable(path: str) -> None:
     """A file that is there, may be read, and holds something."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:  # libraries that read files know names in UTF-8 only
+        raise InputError(f"the file name {path!r} is not UTF-8 text: rename the file.") from None
     if os.path.isdir(path):
         raise InputError(f"{path} is a directory: pass a file of predictions.")
     try:

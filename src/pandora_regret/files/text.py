@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, NoReturn
 
 from pandora_regret.files.layout import Kind
@@ -18,7 +19,7 @@ from pandora_regret.files.source import (
     check_names,
     even_cuts,
     first_bytes,
-    kind_of,
+    kinds_of,
     lines_of,
     unreadable,
 )
@@ -47,7 +48,7 @@ class TextFile(Source):
     def place(self, row: int) -> str:
         """The line on which a row stands."""
         row += self.starts_with_header
-        for number, line in enumerate(lines_of(self.path), 1):
+        for number, line in self.lines():
             row -= self.is_row(line)
             if row < 0:
                 return f"{self.path} line {number}"
@@ -57,7 +58,11 @@ class TextFile(Source):
         """By counting lines."""
         if self.n_rows is not None:
             return self.n_rows
-        return sum(self.is_row(line) for line in lines_of(self.path)) - self.starts_with_header
+        return sum(self.is_row(line) for _, line in self.lines()) - self.starts_with_header
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """The file line by line, each with its number, to count them or to find what is wrong with one."""
+        return enumerate(lines_of(self.path), 1)
 
     def pieces(self, n: int) -> list[Source]:
         """About as many rows each; a compressed file stays in one piece."""
@@ -74,7 +79,7 @@ class TextFile(Source):
     def _offsets(self, rows: list[int]) -> tuple[list[int], int]:
         """Where these rows (in rising order) begin, and where the file ends."""
         offsets, offset, row, wanted = [], 0, 0, set(rows)
-        for line in lines_of(self.path):
+        for _, line in self.lines():
             if self.is_row(line):
                 if row in wanted:
                     offsets.append(offset)
@@ -99,7 +104,7 @@ class TextFile(Source):
 
     def explain(self, error: BaseException, numbers: frozenset[str]) -> NoReturn:
         """What is wrong with the first line that is wrong."""
-        for number, line in enumerate(lines_of(self.path), 1):
+        for number, line in self.lines():
             where = f"{self.path} line {number}"
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -121,6 +126,20 @@ class DelimitedFile(TextFile):
     delimiter: str = ","
 
     starts_with_header = True
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Lines that end within quotes go on in the next."""
+        begun, whole = 0, b""
+        for number, line in super().lines():
+            begun, whole = (begun, whole + line) if whole else (number, line)
+            if not self._goes_on(whole):
+                yield begun, whole
+                whole = b""
+        if whole:
+            yield begun, whole
+
+    def _goes_on(self, line: bytes) -> bool:
+        return b'"' in line and _open_quote(self.delimiter).match(line) is not None
 
     def header(self) -> list[str]:
         """The names of the columns."""
@@ -155,7 +174,7 @@ class DelimitedFile(TextFile):
             table = reader.read_csv(io.BytesIO(self.sample()), options, self._parsing())
         except arrow.ArrowException as error:
             self.explain(error, frozenset())
-        return {field.name: kind_of(field.type) for field in table.schema}
+        return kinds_of(table.schema)
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Numbers as numbers, all else as it is written."""
@@ -172,12 +191,15 @@ class DelimitedFile(TextFile):
                 self.explain(error, numbers)
 
     def _parsing(self) -> Any:
-        return needs("pyarrow.csv", extra="cli").ParseOptions(delimiter=self.delimiter)
+        """Values that hold line ends cost speed, so they are allowed only where a file begins with some."""
+        broken = any(map(self._goes_on, self.sample().splitlines(keepends=True)))
+        parse_options = needs("pyarrow.csv", extra="cli").ParseOptions
+        return parse_options(delimiter=self.delimiter, newlines_in_values=broken)
 
     def problem(self, text: str, number: int, numbers: frozenset[str]) -> str | None:
         """A line with too few or too many values, or with text for a number."""
         names = self.header() if number > 1 else []
-        values = next(csv.reader([text.rstrip("\r\n")], delimiter=self.delimiter), [])
+        values = next(csv.reader(text.splitlines(keepends=True), delimiter=self.delimiter), [])
         if names and len(values) != len(names):
             return (
                 f" has {len(values)} values but the header names {len(names)} columns: "
@@ -186,6 +208,15 @@ class DelimitedFile(TextFile):
         pairs = [(name, value) for name, value in zip(names, values, strict=False) if name in numbers]
         bad = next(((name, value) for name, value in pairs if not _is_number(value)), None)
         return bad and f", column {bad[0]!r} holds {bad[1]!r}: write a number."
+
+
+@cache
+def _open_quote(delimiter: str) -> re.Pattern[bytes]:
+    """Whole fields, quoted or not, and then a quote that is not closed again."""
+    mark = re.escape(delimiter)
+    inside = '(?:[^"]|"")*+'
+    field = f'(?:"{inside}"[^{mark}]*+|[^"{mark}][^{mark}]*+|)'
+    return re.compile(f'(?:{field}{mark})*+"{inside}$'.encode())
 
 
 def _is_number(text: str) -> bool:
@@ -206,7 +237,7 @@ class JsonLines(TextFile):
 
     def kinds(self) -> dict[str, Kind]:
         """Told from the first lines."""
-        return {field.name: kind_of(field.type) for field in self._schema()}
+        return kinds_of(self._schema())
 
     def _schema(self) -> Any:
         table = self._parsed(self.sample(), frozenset())

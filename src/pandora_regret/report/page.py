@@ -17,7 +17,16 @@ from pandora_regret.inputs import InputTypeError
 from pandora_regret.optional import needs
 from pandora_regret.report.charts import HUES, bump_chart, calibration_plot, interval_plot
 from pandora_regret.report.formats import Formats, alpha_name, count, one_way, shortened, typed
-from pandora_regret.report.tables import MOST_CLASSES, at_start, largest_pair, ranking, what_if, wrong_tests
+from pandora_regret.report.tables import (
+    MOST_CLASSES,
+    MOST_CLASSES_LISTED,
+    at_start,
+    dearest_classes,
+    largest_pair,
+    ranking,
+    what_if,
+    wrong_tests,
+)
 
 TITLE = "Models compared by search cost"
 STYLES = ("page.css", "tables.css", "charts.css", "print.css")
@@ -100,6 +109,7 @@ def _views(facts: dict[str, Any]) -> dict[str, Any]:
     start = at_start(facts["alphas"]) if facts["alphas"] else 0
     return {
         "intervals": interval_plot(models, "expected_cost"),
+        "all_alike": len({tuple(places) for places in facts["ranks"].values()}) == 1,
         "bumps": bump_chart(models, facts["metrics"], facts["ranks"]),
         "alpha_start": start,
         "by_alpha": ranking([model["alphas"][start] for model in models]) if facts["alphas"] else [],
@@ -117,15 +127,18 @@ def _panels(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
             "model": model,
             "calibration": calibration_plot(model["calibration"]),
             "wrong_tests": wrong_tests(model["pair_costs"], facts["data"]["classes"], largest),
+            "by_class": (by_class := dearest_classes(model["by_class"])),
+            "left_out": len(model["by_class"]) - len(by_class),
             "sentences": [pair["sentence"] for pair in facts["largest_pairs"] if pair["model"] == model["name"]],
         }
 
 
 def _for_download(facts: dict[str, Any]) -> dict[str, Any]:
-    """All numbers of the page; matrices too large for the page are too large for its data."""
-    if len(facts["data"]["classes"]) <= MOST_CLASSES:
-        return facts
-    return facts | {"models": [model | {"pair_costs": []} for model in facts["models"]]}
+    """All numbers of the page; tables too large for the page are too large for its data."""
+    n_classes = len(facts["data"]["classes"])
+    matrix: dict[str, Any] = {"pair_costs": []} if n_classes > MOST_CLASSES else {}
+    listed: dict[str, Any] = {"by_class": []} if n_classes > MOST_CLASSES_LISTED else {}
+    return facts | {"models": [model | matrix | listed for model in facts["models"]]}
 
 
 @cache

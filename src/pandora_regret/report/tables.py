@@ -13,6 +13,7 @@ from pandora_regret.search import search_order
 Facts = Mapping[str, Any]
 
 MOST_CLASSES = 24  # of a matrix of wrong tests; more could neither be read nor be sent in a small file
+MOST_CLASSES_LISTED = 100  # one below the other
 
 
 def ranking(values: Sequence[float | None]) -> list[dict[str, Any]]:
@@ -65,6 +66,13 @@ def wrong_tests(pair_costs: Sequence[Sequence[float | None]], classes: Sequence[
 def _cell(value: float, is_truth: bool, largest: float) -> Facts:
     known = None if np.isnan(value) else float(value)
     return {"value": known, "step": heat_step(known, largest), "is_truth": is_truth}
+
+
+def dearest_classes(by_class: Sequence[Facts]) -> list[Facts]:
+    """The classes whose cases cost the most together, in their own order; all of them where they are not many."""
+    spent = [-(row["weight"] * (row["expected_cost"] or 0.0)) for row in by_class]
+    kept = np.sort(np.argsort(spent, kind="stable")[:MOST_CLASSES_LISTED])
+    return [by_class[k] for k in kept]
 
 
 def largest_pair(models: Sequence[Facts]) -> float:

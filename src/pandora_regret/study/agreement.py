@@ -118,7 +118,7 @@ def agreement(
     known = contest.costs is not None or all(condition.typical == "drawn" for condition in asked)
     by = default_metrics(len(contest.classes), priced=known) if metrics is None else read_metrics(metrics)
     read_choice(resample, "resample", RESAMPLE)
-    numbers, share = range(read_count(replicates, "replicates", least=0) + 1), _read_level(level)
+    numbers, share = range(read_count(replicates, "replicates", least=0) + 1), read_level(level)
     found: list[list[Findings]] = [[] for _ in asked]
     blocks = list(_blocks(numbers, contest, asked))
     advance = _steps(progress, len(blocks) * len(asked) * len(contest.models))
@@ -130,7 +130,8 @@ def agreement(
     return _summary(contest, asked, by, [_joined(parts) for parts in found], about)
 
 
-def _read_level(level: Any) -> float:
+def read_level(level: Any) -> float:
+    """Of an interval, between 0 and 1."""
     number = read_number(level, "level")
     if not 0 < number < 1:
         raise InputError(f"level is {number:g}: it must lie between 0 and 1; 0.95 means 95 %.")

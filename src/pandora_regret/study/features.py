@@ -99,6 +99,12 @@ class Features:
     seconds: float = 0.0
     batch: int = 0  # images at once in the end; 0 where the features came from the cache
 
+    @property
+    def images_per_second(self) -> float | None:
+        """How fast the encoder looked; None where it did not need to."""
+        n = len(next(iter(self.values.values()), ()))
+        return n / self.seconds if self.seconds > 0 else None
+
 
 def extract(
     encoders: Iterable[Encoder],
@@ -138,13 +144,16 @@ def extract(
 def _in_order(do: Callable[[Encoder], Features], encoders: Iterable[Encoder], ahead: int) -> Iterator[Features]:
     """What is done to each, by threads that are at most so many encoders ahead of the caller."""
     waiting: deque[Future[Features]] = deque()
-    with ThreadPoolExecutor(ahead) as threads:
+    threads = ThreadPoolExecutor(ahead)
+    try:
         for encoder in encoders:
             waiting.append(threads.submit(do, encoder))
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    finally:
+        threads.shutdown(cancel_futures=True)  # whoever leaves early does not wait for what has not begun
 
 
 class _Session:

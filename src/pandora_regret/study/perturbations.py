@@ -104,7 +104,7 @@ class Condition:
             raise InputError(
                 f"condition {self.name!r} has typical='drawn' but no prior to draw from: give a prior."
             )
-        if self.search is None and self._imperfect_tests != (1.0, 0.0, 0.0):
+        if self.search is None and self._tests_may_fail:
             raise InputError(f"condition {self.name!r} has imperfect tests: say which search, search='adaptive'.")
 
     @property
@@ -153,6 +153,11 @@ class Condition:
     @property
     def _imperfect_tests(self) -> tuple[Any, Any, Any]:
         return self.sensitivity, self.false_positive_rate, self.confirmatory_cost
+
+    @property
+    def _tests_may_fail(self) -> bool:
+        perfect = zip(self._imperfect_tests, (1.0, 0.0, 0.0), strict=True)
+        return any(not np.isscalar(given) or given != flawless for given, flawless in perfect)
 
     def _clinical(self, clinical: FloatArray | None) -> FloatArray:
         if clinical is None:

@@ -18,7 +18,8 @@ from pandora_regret._version import __version__
 from pandora_regret.atomic import write_atomically
 from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.study.agreement import agreement
-from pandora_regret.study.prediction import Outcome, Zoo
+from pandora_regret.study.labels import check_same
+from pandora_regret.study.prediction import Outcome, Target, Zoo
 from pandora_regret.study.spec import DataSet, Study, read_study
 from pandora_regret.study.store import Store
 from pandora_regret.work import run_all
@@ -94,6 +95,8 @@ def run_study(
 ) -> dict[str, Any]:
     """Predict what is not predicted yet, then measure agreement; the results, which are also written down."""
     watcher, out = watcher or Nobody(), Path(folder)
+    for data in study.data:  # what is wrong with costs and conditions is said before hours of predicting
+        _check_fit(study, data, _open_store(data.zoo, out / data.name)[0])
     found = []
     for data in study.data:
         with predict_all(data, out / data.name, jobs=jobs, cluster=cluster, watcher=watcher) as store:
@@ -108,6 +111,15 @@ def run_study(
     return results
 
 
+def _check_fit(study: Study, data: DataSet, store: Store) -> None:
+    """Costs and conditions must be about these classes."""
+    costs = data.costs_of(store.classes)
+    for condition in study.conditions:
+        condition.cost_draws(costs, store.classes, study.seed)
+        condition.typical_costs(costs, store.classes)
+        condition.weights(store.truth, store.classes)
+
+
 def predict_all(
     data: DataSet,
     folder: Path,
@@ -120,6 +132,8 @@ def predict_all(
     watcher, zoo = watcher or Nobody(), data.zoo
     store, names = _open_store(zoo, folder)
     missing = store.unfinished(names)
+    if missing:
+        _check_same_data(store, zoo)
     task = f"{data.name}: models"
     watcher.start(task, len(names), done=len(names) - len(missing))
     for outcome in _outcomes(zoo, missing, jobs, cluster):
@@ -138,6 +152,17 @@ def _open_store(zoo: Zoo, folder: Path) -> tuple[Store, list[str]]:
     names, target = zoo.names(), zoo.target()
     about = {"zoo": zoo.about(), "models": names}
     return Store.create(folder, target.truth, target.classes, about=about), names
+
+
+def _check_same_data(store: Store, zoo: Zoo) -> None:
+    """The data may have changed since the store was begun; then its models would not predict the same."""
+    check_same(Target(store.truth, store.classes), zoo.target(), store.folder)
+    before, now = store.about["zoo"].get("sha256"), zoo.about().get("sha256")
+    if before != now:
+        raise InputError(
+            f"{store.folder} was begun with other data (sha256 {before}, now {now}): restore the file, "
+            "or start again in another folder."
+        )
 
 
 def _outcomes(zoo: Zoo, names: Sequence[str], jobs: int, cluster: str | None) -> Iterator[Outcome]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, cast
+from types import NoneType, UnionType
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from pandora_regret.inputs import FloatArray, InputError, read_choice
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.numbers import read_floats
 from pandora_regret.inputs.tables import by_name
-from pandora_regret.study.agreement import Resample
+from pandora_regret.study.agreement import Resample, read_level
 from pandora_regret.study.metrics import Metric, read_metrics
 from pandora_regret.study.perturbations import PAPER, Condition, read_conditions
 from pandora_regret.study.prediction import Zoo
@@ -26,7 +28,12 @@ from pandora_regret.study.zoos import ROOMS, zoo_class
 
 STUDY_KEYS = ("title", "seed", "metrics", "replicates", "resample", "level", "data", "conditions")
 DATA_KEYS = ("name", "costs", "currency", "zoo")
-PATHS = ("images", "weights", "cache", "data", "folder", "paths")  # options of a zoo that may name files
+PATHS = ("cache", "folder", "model_list", "paths")  # options of a zoo that name files
+NAMES = ("data", "images", "weights")  # options that name a file, or something that is known by name
+FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.IGNORECASE)
+KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
+LISTED = {"text": "texts", "a whole number": "whole numbers", "a number": "numbers", "a table": "tables"}
+TAKEN = ("study.toml", "origin.json", "results.json")  # what else lies in the output folder
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,7 @@ def read_study(path: str | os.PathLike[str], folder: str | os.PathLike[str] | No
         metrics=read_metrics(_list(root, "metrics")) if "metrics" in root else None,
         replicates=root.whole("replicates", 1, 1_000_000, default=1000),
         resample=_resample(root),
-        level=float(root.number("level")) if "level" in root else 0.95,
+        level=read_level(float(root.number("level")) if "level" in root else 0.95),
         data=data,
         conditions=read_conditions(_list(root, "conditions") if "conditions" in root else PAPER),
         text=text,
@@ -113,19 +120,49 @@ def _read_costs(section: Section, base: Path) -> tuple[Mapping[str, float] | Non
 def _read_zoo(section: Section, base: Path) -> Zoo:
     made: type = zoo_class(section.name_among("kind", ROOMS, "kinds of zoo"))
     options = {key: value for key, value in section.entries.items() if key != "kind"}
-    Section(section.file, section.key, options).check_keys([field.name for field in fields(made)])
-    zoo: Zoo = made(**{key: _placed(key, plain(value), base) for key, value in options.items()})
+    Section(section.file, section.key, options).check_keys([field.name for field in fields(made) if field.init])
+    given = {key: plain(value) for key, value in options.items()}
+    hints = get_type_hints(made)
+    for key, value in given.items():
+        if not _is_a(value, hints[key]):
+            kinds = ", ".join(_kinds(hints[key]))
+            section.fail(key, f"is {shown(options[key])}: it must be {kinds}.")
+    zoo: Zoo = made(**{key: _placed(key, value, base) for key, value in given.items()})
     return zoo
 
 
+def _is_a(value: Any, hint: Any) -> bool:
+    """Whether a value of a file is what an option's type says; lists have become tuples, at any depth."""
+    parts = get_args(hint)
+    if get_origin(hint) in (UnionType, Union):
+        return any(_is_a(value, part) for part in parts)
+    if get_origin(hint) in (list, tuple, Sequence):
+        return isinstance(value, tuple) and all(_is_a(entry, parts[0]) for entry in value)
+    if get_origin(hint) is dict:
+        return isinstance(value, dict)
+    if isinstance(value, bool):
+        return hint is bool
+    return isinstance(value, (int, float) if hint is float else hint)
+
+
+def _kinds(hint: Any) -> list[str]:
+    """The same in words."""
+    parts = get_args(hint)
+    if get_origin(hint) in (UnionType, Union):
+        return [kind for part in parts if part is not NoneType for kind in _kinds(part)]
+    if get_origin(hint) in (list, tuple, Sequence):
+        return [f"a list of {' and '.join(LISTED[kind] for kind in _kinds(parts[0]))}"]
+    return [KINDS[get_origin(hint) or hint]]
+
+
 def _placed(key: str, value: Any, base: Path) -> Any:
-    """A path relative to the study file; what names no file there is left as it is."""
-    if key not in PATHS:
-        return value
+    """A path relative to the study file; a name that is no file there is left as it is."""
     if isinstance(value, tuple):
         return tuple(_placed(key, entry, base) for entry in value)
-    placed = base / str(value)
-    return str(placed.resolve()) if placed.exists() or os.sep in str(value) else value
+    if key not in PATHS + NAMES or not isinstance(value, str) or not value:
+        return value
+    is_path = key in PATHS or len(Path(value).parts) > 1 or (base / value).exists()
+    return str((base / value).resolve()) if is_path else value
 
 
 def plain(value: Any) -> Any:
@@ -154,8 +191,9 @@ def _list(root: Section, key: str) -> Sequence[Any]:
 
 
 def _check_distinct(root: Section, names: list[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            root.fail("data", f"has two data sets named {name!r}: give each a name of its own.")
-        if name in (".", "..") or any(mark in name for mark in "/\\\0:"):
-            root.fail("data", f"has a data set named {name!r}, which cannot be the name of a folder.")
+    folders = [name.casefold() for name in names]  # Windows and macOS take a and A for the same
+    for name, folder in zip(names, folders, strict=True):
+        if folders.count(folder) > 1:
+            root.fail("data", f"has two data sets named {name!r}: give each a name of its own, in other letters.")
+        if FORBIDDEN.search(name) or folder in TAKEN:
+            root.fail("data", f"has a data set named {name!r}, which cannot be the name of a folder everywhere.")

@@ -33,6 +33,7 @@ __all__ = ["Store", "StoreError"]
 
 LABELS, MANIFEST, PREDICTIONS, LOCK = "labels.safetensors", "manifest.json", "predictions", ".lock"
 KINDS = {False: "probabilities", True: "logits"}  # the arrays' names in the files
+LEAST = np.finfo(np.float32).tiny  # of the probabilities that float32 holds with all its digits
 
 
 class Store:
@@ -52,7 +53,7 @@ class Store:
     ['c']
     >>> Store.open(folder).probabilities(["a"])
     array([[[0.75, 0.25],
-            [0.5 , 0.5 ]]], dtype=float32)
+            [0.5 , 0.5 ]]])
     """
 
     _lock: BinaryIO | None = None  # held by the writer
@@ -160,15 +161,15 @@ class Store:
         values
             Probabilities, or logits, shape (N, K); a frame's columns are matched to the classes by name.
         logits
-            Whether they are logits. Logarithms of probabilities are logits too, and keep what is too small for
-            float32.
+            Whether they are logits. Logarithms of probabilities are logits too: probabilities among which one is
+            too small for float32, but not zero, are kept as their logarithms.
         metadata
             What is known about the model: parameters, input size, seed, library versions, seconds, ...
         """
-        stored = self._read_values(_read_name(name), values, logits)
+        stored, logits = self._read_values(_read_name(name), values, bool(logits))
         self._take_lock()
         known = {"model": name, "labels": self._manifest.labels, "metadata": metadata or {}}
-        content = seal(KINDS[bool(logits)], stored, known)
+        content = seal(KINDS[logits], stored, known)
         write(self._file(name), content)
         self._write_manifest(self._manifest.with_model(name, hashlib.sha256(content).hexdigest()))
 
@@ -192,17 +193,18 @@ class Store:
         kind, values, known = unseal(content)
         return Prediction(values, kind == KINDS[True], known["metadata"])
 
-    def probabilities(self, names: Iterable[str]) -> NDArray[np.float32]:
-        """Probabilities of some models, (M, N, K).
+    def probabilities(self, names: Iterable[str]) -> FloatArray:
+        """Probabilities of some models, (M, N, K), in float64.
 
-        They are float32, as stored, so that rows are as far off 1 as float32 explains; logits go through a softmax
-        in float64 first.
+        Logits go through a softmax; rows that were stored as probabilities sum to 1 again, as they did before
+        float32 took digits from them.
         """
         listed = list(names)
-        table = np.empty((len(listed), len(self.truth), len(self.classes)), np.float32)
+        table = np.empty((len(listed), len(self.truth), len(self.classes)))
         for at, name in enumerate(listed):
             prediction = self.load(name)
-            table[at] = _softmax(prediction.values) if prediction.logits else prediction.values
+            table[at] = _odds(prediction.values) if prediction.logits else prediction.values
+            table[at] /= table[at].sum(axis=1, keepdims=True)
         return table
 
     def unfinished(self, names: Iterable[str]) -> list[str]:
@@ -218,16 +220,20 @@ class Store:
             self._write_manifest(self._manifest.without(corrupt))
         return [n for n in listed if n not in self._manifest.models and n not in self._manifest.failures]
 
-    def _read_values(self, name: str, values: Table, logits: bool) -> NDArray[np.float32]:
-        """What will be stored, checked as it was given and again in the precision in which it will be read."""
+    def _read_values(self, name: str, values: Table, logits: bool) -> tuple[NDArray[np.float32], bool]:
+        """What will be stored, and whether as logits.
+
+        It is checked as it was given, and again in the precision in which it will be read.
+        """
         what = f"the prediction of {name!r}"
         given = read_probabilities(values, labels=self.classes, logits=logits, name=what).check()
         if len(given) != len(self.truth):
             raise InputError(f"{what} has {len(given)} rows but the store has {len(self.truth)} labels.")
+        exact, logits = _that_float32_keeps(given.values, logits)
         with np.errstate(over="ignore", under="ignore"):
-            stored = given.values.astype(np.float32)
+            stored = exact.astype(np.float32)
         read_probabilities(stored, logits=logits, name=what).check()
-        return stored
+        return stored, logits
 
     def _file(self, name: str) -> Path:
         return self.folder / PREDICTIONS / file_name(name)
@@ -289,7 +295,14 @@ def _read_name(name: Any) -> str:
     return name
 
 
-def _softmax(logits: NDArray[Any]) -> FloatArray:
-    weights: FloatArray = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-    return weights
+def _that_float32_keeps(values: NDArray[Any], logits: bool) -> tuple[NDArray[Any], bool]:
+    """The same, as logarithms where float32 would make an impossibility of something merely improbable."""
+    if logits or not ((values > 0) & (values < LEAST)).any():
+        return values, logits
+    with np.errstate(divide="ignore"):
+        return np.log(values), True
+
+
+def _odds(logits: NDArray[Any]) -> FloatArray:
+    """Up to a factor of each row."""
+    return np.asarray(np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True)))

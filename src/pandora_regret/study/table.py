@@ -107,12 +107,23 @@ def _notes(results: dict[str, Any], what: str, rows: Sequence[Row]) -> tuple[str
         f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {sizes}.",
         f"Intervals: {first['level']:.0%}, percentiles of {first['replicates']} bootstrap replicates of {drawn}.",
     ]
+    if what == "regret":
+        notes.append(_unit_note(results))
     every = [cell for _, _, cells in rows for cell in cells]
     if any(cell.constant for cell in every):
         notes.append("* the same for all models, so that it ranks none: its tau is 0.")
     if any(cell.reversed for cell in every):
         notes.append("† the wrong way round: models that it holds to be better cost more.")
     return tuple(notes)
+
+
+def _unit_note(results: dict[str, Any]) -> str:
+    """What regrets are counted in, which differs between conditions."""
+    currencies = dict.fromkeys(data.get("currency") or "the costs' unit" for data in results["data"])
+    conditions = results["data"][0]["agreement"]["conditions"]
+    drawn = [condition["title"] for condition in conditions if condition["unit"] == "draws"]
+    other = f"; {', '.join(drawn)}: in the unit of the costs drawn" if drawn else ""
+    return f"In {', '.join(currencies)}{other}."
 
 
 def as_text(grid: Grid, intervals: bool = False) -> str:

@@ -76,7 +76,7 @@ class SearchProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     costs, typical_costs
         What a test of each class costs, in the order of ``classes_``, or named by class; only proportions count.
     epochs, batch_size, learning_rate, weight_decay
-        Of the training. An incomplete last batch counts as much as its rows.
+        Of the training; the last batch of an epoch may be smaller.
     validation_fraction
         The share of rows that is held out, as many of each class as its share, to stop early by; 0 for none.
     patience

@@ -66,7 +66,7 @@ class StoreZoo(_Stored):
 class FilesZoo(_Stored):
     """The models whose predictions lie in files, or folders of files; the columns' names are as in `Layout`."""
 
-    paths: tuple[str, ...]
+    paths: str | tuple[str, ...]
     label: str | None = None
     proba_prefix: str | None = None
     id: str | None = None

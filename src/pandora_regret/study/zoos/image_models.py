@@ -170,6 +170,7 @@ class ImageZoo:
             "batch": features.batch,
             "seconds_features": features.seconds,
             "seconds": features.seconds + seconds,
+            "images_per_second": features.images_per_second,
         } | features.about
 
     def _probe(self, **changes: Any) -> Probe:

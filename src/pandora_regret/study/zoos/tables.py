@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from hashlib import file_digest
 from pathlib import Path
+from threading import RLock
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
@@ -22,6 +23,7 @@ from pandora_regret.study.prediction import Outcome, Prediction, Target
 from pandora_regret.study.tabular import BUNDLED, LabelledTable, add_noise, read_labelled, sample_rows
 from pandora_regret.study.zoos.classifiers import Classifier, all_classifiers
 
+TURN = RLock()
 MOST_NAMES = 50  # columns that one feature of names becomes; rarer names share the last
 
 
@@ -168,9 +170,12 @@ def out_of_fold(classifier: Classifier, folds: Sequence[Fold], shape: tuple[int,
 
 @contextmanager
 def _alone() -> Iterator[list[warnings.WarningMessage]]:
-    """One thread, as sums in another order differ in their last bits; and warnings kept instead of shown."""
-    one_thread = needs("threadpoolctl", extra="zoo").threadpool_limits(limits=1)
-    with one_thread, warnings.catch_warnings(record=True) as warned:
+    """One thread, as sums in another order differ in their last bits; and warnings kept instead of shown.
+
+    Both are settings of the process, so the threads of a Dask worker take turns.
+    """
+    limited = needs("threadpoolctl", extra="zoo").threadpool_limits
+    with TURN, limited(limits=1), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         yield warned
 

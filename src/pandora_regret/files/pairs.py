@@ -1,0 +1,46 @@
+"""Lists and pairs as a person writes them on one line: ``flu, cold`` and ``flu=0.7,cold=0.3``."""
+
+from __future__ import annotations
+
+import csv
+
+from pandora_regret.inputs import InputError
+
+
+def listed(text: str) -> list[str]:
+    """What stands between commas; what contains a comma itself is quoted.
+
+    Examples
+    --------
+    >>> listed('flu, "cold, common",')
+    ['flu', 'cold, common']
+    """
+    one_line = " ".join(text.splitlines())
+    return [field.strip() for field in next(csv.reader([one_line], skipinitialspace=True), []) if field.strip()]
+
+
+def read_pairs(text: str, what: str) -> dict[str, float]:
+    """``NAME=VALUE,...`` as a mapping; a name that contains a comma is quoted with its value.
+
+    Examples
+    --------
+    >>> read_pairs("flu=20, cold=5", "costs")
+    {'flu': 20.0, 'cold': 5.0}
+    """
+    found: dict[str, float] = {}
+    for field in listed(text):
+        name, number = _pair(field, what)
+        if name in found:
+            raise InputError(f"{what}: there is {name!r} twice: name each class once.")
+        found[name] = number
+    return found
+
+
+def _pair(field: str, what: str) -> tuple[str, float]:
+    name, _, value = (part.strip() for part in field.rpartition("="))
+    if not name:
+        raise InputError(f"{what}: {field!r} is not NAME=VALUE: write such as flu=0.7,cold=0.3.")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise InputError(f"{what}: the value of {name!r} is {value!r}: write a number.") from None

@@ -1,0 +1,87 @@
+"""Tables of predictions in files of every format, for whoever tests reading them."""
+
+import csv
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from pandora_regret.files import Layout, open_predictions, read_all
+from pandora_regret.inputs import InputError
+
+pa = pytest.importorskip("pyarrow")
+feather = pytest.importorskip("pyarrow.feather")
+pq = pytest.importorskip("pyarrow.parquet")
+
+CLASSES = ("cat", "dog", "<script>alert(1)</script>")
+FORMATS = (".csv", ".tsv", ".csv.gz", ".jsonl", ".parquet", ".arrow", ".stream.arrow", ".feather", ".npz")
+
+
+def table(n=20, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    values = rng.dirichlet(np.ones(len(CLASSES)), n).astype(dtype)
+    truth = np.concatenate([np.arange(len(CLASSES)), rng.integers(0, len(CLASSES), n)])[:n]
+    return {"y_true": [CLASSES[i] for i in truth], **{name: values[:, k] for k, name in enumerate(CLASSES)}}
+
+
+def write(path, columns):
+    """Columns by name, in the format that the path's ending says."""
+    path = str(path)
+    columns = {name: list(np.asarray(values).tolist()) for name, values in columns.items()}
+    rows = list(zip(*columns.values(), strict=True))
+    if path.endswith((".csv", ".tsv", ".csv.gz")):
+        opened = gzip.open if path.endswith(".gz") else open
+        with opened(path, "wt", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, delimiter="\t" if path.endswith(".tsv") else ",")
+            writer.writerows(
+                [list(columns), *([repr(x) if isinstance(x, float) else x for x in row] for row in rows)]
+            )
+    elif path.endswith(".jsonl"):
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
+    elif path.endswith(".parquet"):
+        pq.write_table(pa.table(columns), path, row_group_size=7)
+    elif path.endswith(".stream.arrow"):
+        with pa.ipc.new_stream(path, pa.table(columns).schema) as writer:
+            writer.write_table(pa.table(columns), max_chunksize=6)
+    elif path.endswith((".arrow", ".feather")):
+        feather.write_feather(pa.table(columns), path, chunksize=5)
+    else:
+        write_npz(path, columns)
+    return path
+
+
+def write_npz(path, columns):
+    names = {"y_true", "id", "weight", "group", "label", "target"}
+    classes = [name for name in columns if name not in names and not name.startswith("cost_")]
+    arrays = {name: np.array(values) for name, values in columns.items() if name in names}
+    arrays["y_proba"] = np.array([columns[name] for name in classes]).T
+    costs = [name for name in columns if name.startswith("cost_")]
+    if costs:
+        arrays["costs"] = np.array([columns[name] for name in costs]).T
+    np.savez(path, classes=np.array(classes), **arrays)
+
+
+def opened(path, **layout):
+    [predictions] = open_predictions(path, Layout(**layout))
+    return predictions
+
+
+def whole(path, **layout):
+    return read_all(opened(path, **layout))
+
+
+def refused(path, **layout):
+    """The sentence that reading a file ends with."""
+    with pytest.raises(InputError) as error:
+        list(map(read_all, open_predictions(path, Layout(**layout))))
+    message = str(error.value)
+    assert "\n" not in message
+    return message
+
+
+def text_file(tmp_path, text, ending=".csv"):
+    path = tmp_path / f"bad{ending}"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return str(path)
