@@ -69,7 +69,7 @@ def test_every_public_name_resolves_and_is_listed():
         plots.plot_nothing  # noqa: B018
 
 
-def test_importing_plots_needs_no_matplotlib_and_drawing_says_what_to_install():
+def test_importing_plots_needs_no_matplotlib_and_drawing_says_what_to_install(tmp_path):
     program = """
 import sys
 sys.modules["matplotlib"] = None
@@ -81,7 +81,9 @@ for draw in (plot_pair_loss, plot_decision_simplex, lambda: draw_paper_figures("
     except ImportError as error:
         print(error)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
     assert done.stdout.splitlines() == ["matplotlib is not installed: pip install 'pandora-regret[report]'."] * 3
 
 

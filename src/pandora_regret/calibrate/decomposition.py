@@ -23,7 +23,7 @@ from pandora_regret.inputs import (
     read_count,
     read_forecast,
 )
-from pandora_regret.inputs.numbers import read_number
+from pandora_regret.inputs.numbers import read_level
 from pandora_regret.kernels.engine import search_costs
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows, priced
@@ -118,7 +118,7 @@ def decompose(
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     method = read_choice(method, "method", CHOICES)
     return decompose_forecast(
-        forecast, prior, method, _read_folds(folds, forecast), seed, _read_level(level), currency
+        forecast, prior, method, _read_folds(folds, forecast), seed, read_level(level), currency
     )
 
 
@@ -172,13 +172,6 @@ def _term(values: FloatArray, weights: FloatArray | None, level: float) -> Term:
 
 def _plain(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
-
-
-def _read_level(level: Any) -> float:
-    number = read_number(level, "level")
-    if not 0 < number < 1:
-        raise InputError(f"level is {number:g}: it must lie between 0 and 1, such as 0.95.")
-    return number
 
 
 def _read_folds(folds: Any, forecast: Forecast) -> int:

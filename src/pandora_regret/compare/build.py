@@ -16,8 +16,8 @@ from pandora_regret.compare.measure import MEANS, Measured, measure
 from pandora_regret.compare.prices import as_tuple, read_scenarios, read_typical
 from pandora_regret.compare.result import Comparison, Costs, Estimate, IntervalMethod
 from pandora_regret.compare.sample import Sample, read_models, read_sample
-from pandora_regret.inputs import Forecast, InputError, InputTypeError, Labels, Table, read_count
-from pandora_regret.inputs.numbers import read_number
+from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_count
+from pandora_regret.inputs.numbers import read_level
 from pandora_regret.priors import Prior
 from pandora_regret.resample import check_enough
 from pandora_regret.row_metrics import macro_f1
@@ -123,9 +123,7 @@ def _parts(rows: Forecast, prior: Prior, interval: IntervalMethod) -> dict[str, 
 
 
 def _read_interval(level: Any, bootstrap: Any, seed: Any) -> IntervalMethod:
-    share, replicates = read_number(level, "level"), read_count(bootstrap, "bootstrap", least=0)
-    if not 0 < share < 1:
-        raise InputError(f"level is {share:g}: it must lie between 0 and 1, as 0.95 does.")
+    share, replicates = read_level(level), read_count(bootstrap, "bootstrap", least=0)
     check_enough(replicates, share)
     method = "bootstrap" if replicates else "analytic"
     return IntervalMethod(share, method, replicates, read_count(seed, "seed", least=0))

@@ -54,6 +54,14 @@ def read_positive(value: Any, name: str) -> float:
     return number
 
 
+def read_level(level: Any) -> float:
+    """How often an interval is to hold the truth, between 0 and 1."""
+    number = read_number(level, "level")
+    if not 0 < number < 1:
+        raise InputError(f"level is {number:g}: it must lie between 0 and 1; 0.95 means 95 %.")
+    return number
+
+
 def read_count(value: Any, name: str, least: int = 1) -> int:
     """A whole number, at least `least`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):

@@ -10,12 +10,13 @@ from pandora_regret.compare.words import money
 from pandora_regret.optional import needs
 from pandora_regret.plan import Plan
 from pandora_regret.plots.saving import save_figure
+from pandora_regret.plots.style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOUR, EXPECTED = "#0072B2", "#D55E00"  # Okabe and Ito, for all eyes
-LEAST_STEP = 0.03  # of the chance of being done, that leaves room for the test's name
+COLOUR, EXPECTED = COLOURS[:2]
+LEAST_STEP = 0.055  # of the chance of being done since the last name, that leaves room for another below
 LONGEST_NAME = 24
 
 
@@ -49,13 +50,12 @@ def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None =
 
 
 def _name_tests(axes: Axes, plan: Plan) -> None:
-    """What each visible step tests for; `parse_math` is off, so that a class may be called "$5 to $10"."""
-    before = 0.0
+    """What each step tests for, where there is room; `parse_math` is off, since a class may be "$5 to $10"."""
+    named = 0.0
     for step in plan.steps:
-        gain, before = step.done - before, step.done
-        if gain < LEAST_STEP:
+        if step.done - named < LEAST_STEP:
             continue
-        name = str(step.test)
+        name, named = str(step.test), step.done
         short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
         place = (step.total_cost, 100 * step.done)
         style = {"xytext": (5, -4), "textcoords": "offset points", "va": "top", "fontsize": "small"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pandora_regret.optional import needs
-from pandora_regret.plots.tau_gaps import COLOURS, MARKERS
+from pandora_regret.plots.style import COLOURS, MARKERS
 from pandora_regret.study.table import Cell
 
 if TYPE_CHECKING:

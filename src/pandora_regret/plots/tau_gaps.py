@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from pandora_regret.optional import needs
 from pandora_regret.plots.saving import save_figure
+from pandora_regret.plots.style import COLOURS, MARKERS
 from pandora_regret.study.metrics import BASELINE, METRICS
 from pandora_regret.study.table import Cell, Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito, for all eyes
-MARKERS = "osD^vP"
 
 
 def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:

@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs import FloatArray, InputError, Labels, read_choice, read_count
-from pandora_regret.inputs.numbers import read_number
+from pandora_regret.inputs import FloatArray, Labels, read_choice, read_count
+from pandora_regret.inputs.numbers import read_level
 from pandora_regret.study.choosing import excess_costs, picked_models, regret_of
 from pandora_regret.study.contest import Contest, read_contest
 from pandora_regret.study.metrics import BASELINE, Metric, default_metrics, read_metrics
@@ -128,14 +128,6 @@ def agreement(
             of_condition.append(_findings(contest, condition, by, resampled, advance))
     about = {"resample": resample, "replicates": len(numbers) - 1, "level": share, "seed": contest.seed}
     return _summary(contest, asked, by, [_joined(parts) for parts in found], about)
-
-
-def read_level(level: Any) -> float:
-    """Of an interval, between 0 and 1."""
-    number = read_number(level, "level")
-    if not 0 < number < 1:
-        raise InputError(f"level is {number:g}: it must lie between 0 and 1; 0.95 means 95 %.")
-    return number
 
 
 def _blocks(numbers: range, contest: Contest, conditions: Sequence[Condition]) -> Iterator[range]:

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import groupby
-from operator import attrgetter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from pandora_regret.files import Batch, Layout, Predictions, align, open_predictions, read_all
-from pandora_regret.files.batch import concatenated
+from pandora_regret.files import Batch, Layout, Predictions, align, open_predictions, read_models
 from pandora_regret.files.formats import FORMATS
 from pandora_regret.files.text import COMPRESSED
-from pandora_regret.inputs import InputError, IntArray
+from pandora_regret.inputs import InputError
 from pandora_regret.study.store import Store
 
 
@@ -57,7 +50,7 @@ def import_predictions(
     _check_each_name_once(models)
     for model in models:
         _check_no_weights(model)
-    every = _read(models)
+    every = zip(models, read_models(models), strict=True)
     first, batch = next(every)
     with Store.create(store_folder, batch.truth, batch.classes, about=about) as store:
         _save(store, first, batch)
@@ -68,38 +61,6 @@ def import_predictions(
 
 def _save(store: Store, model: Predictions, batch: Batch) -> None:
     store.save(model.name, batch.values, logits=model.logits, metadata={"file": model.path})
-
-
-def _read(models: Sequence[Predictions]) -> Iterator[tuple[Predictions, Batch]]:
-    """Each model and all its rows."""
-    for _, group in groupby(models, key=attrgetter("sources")):
-        sharing = list(group)
-        rows = _read_long(sharing[0]) if sharing[0].only is not None else None
-        for model in sharing:
-            yield model, read_all(model) if rows is None else concatenated(rows.pop(model.name))
-
-
-def _read_long(model: Predictions) -> dict[str, list[Batch]]:
-    """The rows of every model in a long table, read once: the model column takes the place of that of groups."""
-    columns = replace(model.columns, group=model.columns.model, model=None)
-    named = replace(model, only=None, columns=columns)
-    rows: dict[str, list[Batch]] = defaultdict(list)
-    for batch in named.batches():
-        with batch.blamed():
-            batch.forecast(model.logits).check()
-        ((source, numbers),) = batch.origins
-        numbers = np.asarray(numbers)
-        for name, which in _rows_by_name(batch.groups):
-            part = replace(batch.take(which), groups=None, origins=((source, numbers[which]),))
-            rows[name].append(part)
-    return rows
-
-
-def _rows_by_name(names: Any) -> Iterator[tuple[str, IntArray]]:
-    known, which = np.unique(np.asarray(names, dtype=np.str_), return_inverse=True)
-    ends = np.cumsum(np.bincount(which, minlength=len(known)))
-    rows = np.split(np.argsort(which, kind="stable"), ends[:-1])
-    return zip(known.tolist(), rows, strict=True)
 
 
 def _check_no_weights(model: Predictions) -> None:

@@ -17,9 +17,9 @@ from pandora_regret.costs import load_costs
 from pandora_regret.costs.section import Section, parse_toml, shown
 from pandora_regret.inputs import FloatArray, InputError, read_choice
 from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.numbers import read_floats
+from pandora_regret.inputs.numbers import read_floats, read_level
 from pandora_regret.inputs.tables import by_name
-from pandora_regret.study.agreement import Resample, read_level
+from pandora_regret.study.agreement import Resample
 from pandora_regret.study.metrics import Metric, read_metrics
 from pandora_regret.study.perturbations import PAPER, Condition, read_conditions
 from pandora_regret.study.prediction import Zoo

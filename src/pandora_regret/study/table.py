@@ -156,11 +156,13 @@ def as_csv(grid: Grid, intervals: bool = True) -> str:
     """One line a condition, data set and metric, with all digits."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["condition", "data", "metric", grid.what, *(["low", "high"] if intervals else [])])
+    ends = ["low", "high"] if intervals else []
+    writer.writerow(["condition", "data", "metric", grid.what, *ends, "constant", "reversed"])
     for condition, data, cells in grid.rows:
         for metric, cell in zip(grid.metrics, cells, strict=True):
             interval = [_exact(cell.low), _exact(cell.high)] if intervals else []
-            writer.writerow([condition, data, metric, _exact(cell.value), *interval])
+            flags = [int(cell.constant), int(cell.reversed)]
+            writer.writerow([condition, data, metric, _exact(cell.value), *interval, *flags])
     return out.getvalue()
 
 
