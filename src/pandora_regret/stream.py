@@ -236,7 +236,7 @@ def score_stream(
     pairs
         Whether to sum who pays for which wrong test, (K, K), too.
     rows
-        How many rows to read at a time; a few megabytes of them unless given.
+        How many rows to read at a time; some tens of megabytes of them unless given.
     jobs, cluster
         How many processes, or the address of a Dask scheduler, to tally fragments of the files.
     progress

@@ -18,7 +18,7 @@ from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import InputError, IntArray
 from pandora_regret.optional import needs
 
-ROWS, ELEMENTS = 1 << 19, 1 << 22
+ROWS, ELEMENTS = 1 << 20, 11 << 20  # the usual row group of a Parquet file: cut smaller, it takes longer to read
 SAMPLE_ROWS = 1 << 12
 
 
@@ -55,7 +55,7 @@ class Predictions:
         return self.columns.id is not None
 
     def batches(self, rows: int | None = None) -> Iterator[Batch]:
-        """The rows in order, at most so many at a time; a few megabytes of them unless said."""
+        """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
         rows = rows or max(1, min(ROWS, ELEMENTS // len(self.classes)))
         number = self.first_row
         for source, file_row, records in self._walk(self.columns.wanted, rows):

@@ -79,7 +79,9 @@ def score(
                 _add_spent(column, number, costs[j], label, merit, before, spent)
             if not simple:
                 _add_priced(column, number, 1.0 if free else costs[j], alpha, label, merit, priced)
-        _weigh(weights, low, n, total, p, merit, tolerance if bad == 0 else -1.0, heft, doubtful)
+        _weigh(total, p, merit, tolerance if bad == 0 else -1.0, heft, doubtful[low : low + n])
+        if len(weights):
+            heft[:n] *= weights[low : low + n]
         _finish(heft, p, squares, loss, likeliest, label, lane, n)
         _finish_costs(heft, own, loss if simple else priced, spent, before, mean, share, free, lane, n)
         _add_up(heft, doubtful[low : low + n], lane, low == start, of_rows, of_metrics)
@@ -95,10 +97,13 @@ def _look_up(addresses, like, truth, costs, low, label, ours, p, own, merit):
         i = truth[r]
         label[r] = i
         ours[r] = _pointer(addresses[i], like)[low + r]
-        own[r] = costs[i] if len(costs) else 1.0
     for r in range(len(truth)):
-        p[r] = ours[r]
-        merit[r] = p[r] / own[r]
+        p[r] = merit[r] = ours[r]
+        own[r] = 1.0
+    if len(costs):
+        for r in range(len(truth)):
+            own[r] = costs[label[r]]
+            merit[r] = p[r] / own[r]
 
 
 @njit(**FAST)
@@ -150,15 +155,13 @@ def _add_spent(column, number, cost, label, merit, before, spent):
 
 
 @njit(**FAST)
-def _weigh(weights, low, n, total, p, merit, tolerance, heft, doubtful):
-    """What each row weighs: nothing, and NaN where it is in doubt."""
-    for r in range(n):
-        sure = abs(total[r] - 1) <= tolerance and p[r] > LEAST_TRUTH and merit[r] > LEAST_TRUTH
-        doubtful[low + r] = not sure
+def _weigh(total, p, merit, tolerance, heft, doubtful):
+    """What each row counts: nothing where it is in doubt, as a sum that is NaN always is."""
+    for r in range(len(doubtful)):
+        sure = (abs(total[r] - 1) <= tolerance) & (p[r] > LEAST_TRUTH) & (merit[r] > LEAST_TRUTH)
         heft[r] = 1.0 if sure else 0.0
-    if len(weights):
-        for r in range(n):
-            heft[r] *= weights[low + r]
+    for r in range(len(doubtful)):
+        doubtful[r] = heft[r] == 0
 
 
 @njit(**FAST)
