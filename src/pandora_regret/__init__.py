@@ -5,10 +5,10 @@ Public names load when they are first asked for (PEP 562), so that importing the
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pandora_regret._version import __version__
+from pandora_regret.lazy import lazily
 
 if TYPE_CHECKING:
     from pandora_regret.calibrate import decompose
@@ -135,14 +135,4 @@ _ROOM_OF = {
     "Tally": "tally",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _ROOM_OF)

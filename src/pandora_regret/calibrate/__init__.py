@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pandora_regret.optional import needs
+from pandora_regret.lazy import lazily
 
 if TYPE_CHECKING:
     from pandora_regret.calibrate.decomposition import Decomposition, Term, decompose
@@ -38,14 +37,6 @@ _ROOM_OF = {
     "decompose": "decomposition",
 }
 
+_NEEDING = dict.fromkeys(("estimators", "prior_shift", "wrapper"), ("sklearn", "zoo"))
 
-def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if _ROOM_OF[name] != "decomposition":
-        needs("sklearn", extra="zoo")
-    return getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _ROOM_OF, _NEEDING)

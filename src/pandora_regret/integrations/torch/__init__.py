@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 try:
     import torch  # noqa: F401
@@ -15,6 +14,7 @@ except ModuleNotFoundError:
 from pandora_regret.integrations.torch.functional import pandora_loss
 from pandora_regret.integrations.torch.loss import PandoraLoss
 from pandora_regret.integrations.torch.schedule import AlphaSchedule
+from pandora_regret.lazy import lazily
 
 if TYPE_CHECKING:
     from pandora_regret.integrations.torch.metrics import ExpectedSearchCost, PandoraRegret
@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AlphaSchedule", "ExpectedSearchCost", "PandoraLoss", "PandoraRegret", "SearchProbe", "pandora_loss"]
 
+# The loss needs neither torchmetrics nor scikit-learn.
 _ROOM_OF = {"ExpectedSearchCost": "metrics", "PandoraRegret": "metrics", "SearchProbe": "trainer"}
 
-
-def __getattr__(name: str) -> Any:
-    """Metrics and trainer load when first asked for: the loss needs neither torchmetrics nor scikit-learn."""
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
+__getattr__, __dir__ = lazily(__name__, _ROOM_OF)
