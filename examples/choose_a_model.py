@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from pandora_regret.compare import Comparison, compare
 from pandora_regret.integrations.sklearn import search_cost_scorer
 
-PRICES = {0: 40.0, 1: 15.0, 2: 90.0}  # of the assay that confirms each cultivar, in euros
+PRICES = {0: 40.0, 1: 15.0, 2: 90.0}  # of the assay that confirms each cultivar, in euros; invented
 CANDIDATES = {
     "logistic regression": make_pipeline(StandardScaler(), LogisticRegression()),
     "naive Bayes": GaussianNB(),

@@ -35,3 +35,29 @@ def test_nothing_is_tested_after_the_truth():
 def test_a_truth_that_no_forecast_knows():
     with pytest.raises(InputError, match="truth is 'flu', which forecast 'spread' does not know"):
         plot_bills(FORECASTS, "flu", COSTS, ax=Figure().subplots())
+
+
+def test_names_are_written_as_they_are_and_shortened_to_their_piece():
+    prices = {"$5 to $10": 100.0, "a very long name of a disease": 10.0, "x": 0.1}
+    axes = plot_bills({"$a and $b": dict.fromkeys(prices, 1 / 3)}, "$5 to $10", prices, ax=Figure().subplots())
+    written = [text.get_text() for text in axes.texts]
+    assert "$5 to $10" in written
+    assert "x" not in written  # no room
+    assert any("…" in word for word in written)
+    words = [*axes.texts, *axes.get_yticklabels(), axes.xaxis.label]
+    assert not any(word.get_parse_math() for word in words)
+
+
+@pytest.mark.parametrize("width", [3.3, 6.8])
+def test_no_name_reaches_beyond_its_piece(width):
+    prices = {"the first long name": 10.0, "another long name": 20.0, "yet another long name": 70.0}
+    figure = Figure(figsize=(width, 2), layout="constrained")
+    plot_bills({"even": dict.fromkeys(prices, 1 / 3)}, "yet another long name", prices, ax=figure.subplots())
+    figure.draw_without_rendering()
+    [axes] = figure.axes
+    bars = [bar.get_window_extent() for bar in axes.patches]
+    for name in axes.texts[:-1]:
+        shown = name.get_clip_box()
+        assert name.get_clip_on()
+        assert any(bar.x0 - 0.01 <= shown.x0 and shown.x1 <= bar.x1 + 0.01 for bar in bars)
+    assert "…" in axes.texts[0].get_text()

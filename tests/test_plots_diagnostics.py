@@ -14,10 +14,12 @@ from pandora_regret.plots import (
     plot_pair_costs,
     plot_ranks,
     plot_score_histograms,
+    plot_tau_gaps,
     plot_ternary,
 )
 from pandora_regret.plots.simplex import to_plane
 from pandora_regret.plots.style import COLOURS, QUIET
+from pandora_regret.study.table import Cell, Grid
 
 CLASSES = ["melanoma", "nevus", "actinic keratoses and intraepithelial carcinoma"]
 rng = np.random.default_rng(0)
@@ -207,3 +209,20 @@ def test_the_ternary_plot_takes_logits_and_three_classes_only():
     assert np.isfinite(infinite.collections[0].get_array()).all()
     with pytest.raises(InputError, match="y_proba has 2 classes: a triangle shows three"):
         plot_ternary([0], [[0.5, 0.5]], ax=axes())
+
+
+def test_metrics_that_rank_the_wrong_way_round_have_hollow_gaps():
+    cells = (Cell(0.0), Cell(-0.1, -0.2, 0.0), Cell(-0.3, -0.4, -0.2, reversed=True))
+    grid = Grid("gap", ("Pandora's Regret", "Log loss", "Accuracy"), (("Clinical", "Derm", cells),), ())
+    axes = plot_tau_gaps(grid, "Clinical", Figure().subplots())
+    [hollow] = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert list(hollow.get_xdata()) == [-0.3]
+    assert axes.get_legend_handles_labels()[1] == ["Derm"]
+
+
+def test_names_of_models_stand_above_their_calibration():
+    y, p = [0, 1, 0, 1], [[0.8, 0.2], [0.3, 0.7], [0.4, 0.6], [0.1, 0.9]]
+    figure = Figure(layout="constrained")
+    axes = plot_cost_calibration(compare(y, {"one": p}), ax=figure.subplots())
+    figure.draw_without_rendering()
+    assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1 - 1

@@ -31,10 +31,12 @@ def parameters_of_plain_loop(X, y, *, alpha, anneal_steps, epochs, batch_size, s
     """The training loop as anybody would write it."""
     order = torch.Generator().manual_seed(int(np.random.RandomState(seed).randint(2**31)))
     head = torch.nn.Linear(X.shape[1], 3)
-    torch.nn.init.zeros_(head.weight)
-    torch.nn.init.zeros_(head.bias)
+    counts = torch.tensor([(y == k).sum() for k in range(3)])
+    head.weight.data.zero_()
+    head.bias.data.copy_(torch.log((counts + 1) / (len(y) + 3)))
+    groups = [{"params": [head.weight], "weight_decay": 0.1}, {"params": [head.bias], "weight_decay": 0.0}]
     schedule = AlphaSchedule(0.0, alpha, anneal_steps)
-    loss, optimiser = PandoraLoss(schedule), torch.optim.AdamW(head.parameters(), 1e-2, weight_decay=1e-4)
+    loss, optimiser = PandoraLoss(schedule), torch.optim.AdamW(groups, 1e-2)
     features, truth = torch.from_numpy(X), torch.from_numpy(y)
     for _ in range(epochs):
         for rows in torch.randperm(len(y), generator=order).split(batch_size):
@@ -57,10 +59,27 @@ def test_scikit_learn_finds_nothing_wrong():
 
 def test_it_is_the_plain_training_loop():
     X, y = blurred()
-    probe = SearchProbe(alpha=2.0, anneal=0.5, epochs=4, batch_size=100, random_state=3).fit(X, y)
+    options = {"epochs": 4, "batch_size": 100, "weight_decay": 0.1, "random_state": 3}
+    probe = SearchProbe(alpha=2.0, anneal=0.5, **options).fit(X, y)
     weight, bias = parameters_of_plain_loop(X, y, alpha=2.0, anneal_steps=6, epochs=4, batch_size=100, seed=3)
     np.testing.assert_allclose(probe.coef_, weight, atol=1e-6)
     np.testing.assert_allclose(probe.intercept_, bias, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{"objective": "log_loss"}, {"alpha": 0.0}, {"costs": [1.0, 30.0, 5.0]}])
+def test_without_information_it_forecasts_the_shares_of_the_classes(options):
+    y = np.repeat([0, 1, 2], [170, 24, 6])  # a few epochs from equal shares would not get there
+    nothing = np.zeros((len(y), 2))
+    probe = SearchProbe(**options, epochs=10, batch_size=200, weight_decay=1.0, random_state=0).fit(nothing, y)
+    np.testing.assert_allclose(probe.predict_proba(nothing[:1]), [[0.85, 0.12, 0.03]], atol=0.01)
+
+
+def test_the_shares_are_of_weights_and_a_class_without_weight_stays_possible():
+    y, weights = np.repeat([0, 1, 2], 100), np.repeat([3.0, 1.0, 0.0], 100)
+    options = {"epochs": 1, "learning_rate": 1e-6, "random_state": 0}
+    forecast = SearchProbe(**options).fit(np.zeros((300, 1)), y, weights).predict_proba([[0.0]])[0]
+    np.testing.assert_allclose(forecast, [0.75, 0.25, 0.0], atol=0.01)
+    assert forecast[2] > 0
 
 
 def test_a_seed_fixes_everything_and_another_changes_something():

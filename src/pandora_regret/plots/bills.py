@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from pandora_regret.compare.words import money
 from pandora_regret.inputs import InputError
-from pandora_regret.optional import needs
-from pandora_regret.plan import Plan, plan_search
-from pandora_regret.plots.style import COLOURS
+from pandora_regret.plan import Step, plan_search
+from pandora_regret.plots.style import COLOURS, axes_of, open_frame
+from pandora_regret.report.formats import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RIGHT, WRONG = COLOURS[0], COLOURS[4]
+LETTER = 0.65  # its width, of the size of print
+FEWEST_LETTERS = 3  # of a name that is still worth writing
 
 
 def plot_bills(
@@ -26,6 +28,8 @@ def plot_bills(
     ax: Axes | None = None,
 ) -> Axes:
     """Bars of what each forecast's search tests, in order and to scale, until it finds the truth.
+
+    Names are shortened to what their piece has room for.
 
     Parameters
     ----------
@@ -39,32 +43,56 @@ def plot_bills(
         A code such as "USD", or a symbol.
     ax
         Where to draw; the current axes unless given.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> forecast = {"flu": 0.6, "cold": 0.4}
+    >>> axes = plot_bills({"mine": forecast}, "flu", {"flu": 30, "cold": 10}, ax=Figure().subplots())
+    >>> [text.get_text() for text in axes.texts]
+    ['cold', 'flu', '40 units']
     """
-    axes = ax if ax is not None else needs("matplotlib.pyplot", extra="report").gca()
-    for row, (name, forecast) in enumerate(forecasts.items()):
-        if truth not in forecast:
-            raise InputError(
-                f"truth is {truth!r}, which forecast {name!r} does not know: name one of {list(forecast)}."
-            )
-        paid = _draw_bill(axes, row, plan_search(forecast, costs), truth)
-        axes.annotate(
-            money(paid, currency), (paid, row), (4, 0), textcoords="offset points", va="center", weight="bold"
-        )
-    axes.set_yticks(range(len(forecasts)), list(forecasts))
+    axes = axes_of(ax)
+    bills = [_bill(name, forecast, truth, costs) for name, forecast in forecasts.items()]
+    longest = max((bill[-1].total_cost for bill in bills), default=0.0)
+    for row, bill in enumerate(bills):
+        _draw_bill(axes, row, bill, _letters(axes) / longest)
+        paid = bill[-1].total_cost
+        beside: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(money(paid, currency), (paid, row), weight="bold", parse_math=False, **beside)
+    axes.set_yticks(range(len(forecasts)), list(forecasts), parse_math=False)
     axes.set_ylim(len(forecasts) - 0.4, -0.6)
     axes.margins(x=0.12)
-    axes.set_xlabel(f"paid until the truth, {truth}, is found")
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+    axes.set_xlabel(f"paid until the truth, {truth}, is found", parse_math=False)
+    return open_frame(axes)
 
 
-def _draw_bill(axes: Axes, row: int, plan: Plan, truth: Any) -> float:
-    """One bar; what it comes to."""
-    for step in plan.steps:
-        start, found = step.total_cost - step.cost, step.test == truth
-        axes.barh(row, step.cost, left=start, height=0.55, color=RIGHT if found else WRONG, edgecolor="white")
-        middle = start + step.cost / 2
-        axes.text(middle, row, str(step.test), ha="center", va="center", color="white" if found else "black")
-        if found:
-            return step.total_cost
-    raise AssertionError("a search that is never given up finds the truth")
+def _bill(name: str, forecast: Mapping[Any, float], truth: Any, costs: Mapping[Any, float]) -> list[Step]:
+    """The tests of a search up to that of the truth."""
+    if truth not in forecast:
+        raise InputError(
+            f"truth is {truth!r}, which forecast {name!r} does not know: name one of {list(forecast)}."
+        )
+    steps = plan_search(forecast, costs).steps
+    found = next(at for at, step in enumerate(steps) if step.test == truth)
+    return list(steps[: found + 1])
+
+
+def _draw_bill(axes: Axes, row: int, bill: list[Step], letters: float) -> None:
+    """One bar, with room for so many letters per unit of cost; its last piece is the truth."""
+    for step in bill:
+        start, found = step.total_cost - step.cost, step is bill[-1]
+        colour = RIGHT if found else WRONG
+        [piece] = axes.barh(row, step.cost, left=start, height=0.55, color=colour, edgecolor="white")
+        room = int(letters * step.cost)
+        if room >= FEWEST_LETTERS:
+            style: dict[str, Any] = {"ha": "center", "va": "center", "color": "white" if found else "black"}
+            name = shortened(str(step.test), room)
+            text = axes.text(start + step.cost / 2, row, name, parse_math=False, clip_on=True, **style)
+            text.set_clip_path(piece)  # widths are estimates
+
+
+def _letters(axes: Axes) -> float:
+    """About how many fit across."""
+    points = 72 * axes.bbox.width / axes.figure.dpi
+    return points / (LETTER * float(axes.xaxis.label.get_fontsize()))

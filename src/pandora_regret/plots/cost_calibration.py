@@ -63,10 +63,8 @@ def plot_cost_calibration(comparison: Comparison, model: str | None = None, *, a
     unit = comparison.costs.currency
     axes.set_xlabel(with_unit("predicted cost", unit), parse_math=False)
     axes.set_ylabel(with_unit("cost of the search", unit), parse_math=False)
-    handles = axes.containers
-    name_lines(
-        axes, handles, [shortened(str(each.get_label()), LONGEST_NAME) for each in handles], loc="upper left"
-    )
+    names = [shortened(str(each.get_label()), LONGEST_NAME) for each in axes.containers]
+    name_lines(axes, axes.containers, names, loc="lower left", bbox_to_anchor=(0, 1))  # above the points
     return open_frame(axes)
 
 

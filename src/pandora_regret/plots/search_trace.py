@@ -10,7 +10,7 @@ from pandora_regret.compare.words import money
 from pandora_regret.optional import needs
 from pandora_regret.plan import Plan
 from pandora_regret.plots.saving import save_figure
-from pandora_regret.plots.style import COLOURS
+from pandora_regret.plots.style import COLOURS, axes_of, open_frame, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None =
     currency
         Of the costs, such as "USD".
     """
-    axes = ax if ax is not None else needs("matplotlib.pyplot", extra="report").gca()
+    axes = axes_of(ax)
     costs = [0.0, *(step.total_cost for step in plan.steps)]
     done = [0.0, *(100 * step.done for step in plan.steps)]
     axes.step(costs, done, where="post", color=COLOUR, linewidth=1.8, clip_on=False)
@@ -42,11 +42,10 @@ def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None =
     _name_tests(axes, plan)
     axes.set_xlim(0, 1.3 * max(*costs, plan.expected_cost))  # room for the last name
     axes.set_ylim(0, 105)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.set_xlabel("spent so far" + ("" if currency is None else f" ({currency})"))
+    axes.set_xlabel(with_unit("spent so far", currency), parse_math=False)
     axes.set_ylabel("found by now (%)")
     axes.legend(loc="lower right", frameon=False)
-    return axes
+    return open_frame(axes)
 
 
 def _name_tests(axes: Axes, plan: Plan) -> None:

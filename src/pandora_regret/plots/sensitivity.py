@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pandora_regret.optional import needs
-from pandora_regret.plots.style import COLOURS, MARKERS
+from pandora_regret.plots.style import COLOURS, MARKERS, axes_of
 from pandora_regret.study.table import Cell
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def plot_sensitivity(numbers: Sequence[Any], lines: Mapping[str, Sequence[Cell]]
     ax
         Where to draw; the current axes unless given.
     """
-    axes = ax if ax is not None else needs("matplotlib.pyplot", extra="report").gca()
+    axes = axes_of(ax)
     places = range(len(numbers))
     for at, (label, cells) in enumerate(lines.items()):
         style: dict[str, Any] = {"color": COLOURS[at % 6], "marker": MARKERS[at % 6], "label": label}

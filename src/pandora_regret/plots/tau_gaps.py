@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pandora_regret.optional import needs
 from pandora_regret.plots.saving import save_figure
-from pandora_regret.plots.style import COLOURS, MARKERS
+from pandora_regret.plots.style import COLOURS, MARKERS, axes_of
 from pandora_regret.study.metrics import BASELINE, METRICS
 from pandora_regret.study.table import Cell, Grid
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
     """The gaps of all metrics under one condition, a colour and a marker for each data set.
 
+    A hollow marker is a metric that ranks models the wrong way round, which |tau| alone does not show.
+
     Parameters
     ----------
     grid
@@ -29,7 +31,7 @@ def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
     ax
         Where to draw; the current axes unless given.
     """
-    axes = ax if ax is not None else needs("matplotlib.pyplot", extra="report").gca()
+    axes = axes_of(ax)
     rows = [(data, cells) for title, data, cells in grid.rows if title == condition]
     others = [at for at, title in enumerate(grid.metrics) if title != METRICS[BASELINE].title]
     for number, (data, cells) in enumerate(rows):
@@ -52,6 +54,9 @@ def _draw_intervals(axes: Axes, cells: list[Cell], shift: float, style: dict[str
             axes.plot(*ends, color=style["color"], linewidth=1.4, solid_capstyle="butt")
     known = [(cell.value, at + shift) for at, cell in enumerate(cells) if cell.value is not None]
     axes.plot([x for x, _ in known], [y for _, y in known], linestyle="", markersize=4, **style)
+    wrong = [(cell.value, at + shift) for at, cell in enumerate(cells) if cell.reversed and cell.value is not None]
+    hollow = style | {"label": None, "markerfacecolor": "white", "zorder": 3}
+    axes.plot([x for x, _ in wrong], [y for _, y in wrong], linestyle="", markersize=4, **hollow)
 
 
 def draw_tau_gaps(grid: Grid, path: str | os.PathLike[str]) -> Path:

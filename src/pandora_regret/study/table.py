@@ -74,7 +74,7 @@ def _cells(condition: dict[str, Any], keys: Sequence[str], what: str) -> tuple[C
     by_key = {cell["key"]: cell for cell in condition["metrics"]}
     figures = [by_key[key][what] for key in keys]
     values = [_number(figure.get("mean", figure["value"])) for figure in figures]
-    wrong = [what == "tau" and by_key[key]["reversed"] for key in keys]
+    wrong = [what != "regret" and by_key[key]["reversed"] for key in keys]
     known = [round(v, 2) for v, is_wrong in zip(values, wrong, strict=True) if v is not None and not is_wrong]
     best = (min if what == "regret" else max)(known, default=None)
     return tuple(

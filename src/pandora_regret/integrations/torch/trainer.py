@@ -52,6 +52,15 @@ class Examples:
         which = which.to(self.truth.device)
         return Examples(self.features[which], self.truth[which], self.weights[which])
 
+    def head_of_shares(self, n_classes: int) -> torch.nn.Linear:
+        """A head that forecasts the shares of the classes, whatever the features; nothing is impossible to it."""
+        head = torch.nn.Linear(self.features.shape[1], n_classes, device=self.features.device)
+        counts = torch.bincount(self.truth.cpu(), self.weights.cpu(), n_classes)
+        with torch.no_grad():
+            head.weight.zero_()
+            head.bias.copy_(torch.log1p(counts).log_softmax(0))
+        return head
+
     def loss(self, head: torch.nn.Linear, losses: torch.nn.Module) -> torch.Tensor:
         """The mean of weighted losses."""
         loss: torch.Tensor = (self.weights * losses(head(self.features), self.truth)).mean()
@@ -61,9 +70,10 @@ class Examples:
 class SearchProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear classifier trained by AdamW on Pandora's Regret, or on log loss.
 
-    Features should be of order one: put a `StandardScaler` in front. The head starts at zero, so that chance plays
-    a part only in the order of rows and in which of them are held out. Weights scale the losses of rows; as
-    batches are drawn from rows, a weight of 2 is not quite the same as a row given twice.
+    Features should be of order one: put a `StandardScaler` in front. The head starts at the shares of the classes,
+    whatever the features, so that chance plays a part only in the order of rows and in which of them are held out.
+    Weights scale the losses of rows; as batches are drawn from rows, a weight of 2 is not quite the same as a row
+    given twice.
 
     Parameters
     ----------
@@ -76,7 +86,7 @@ class SearchProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     costs, typical_costs
         What a test of each class costs, in the order of ``classes_``, or named by class; only proportions count.
     epochs, batch_size, learning_rate, weight_decay
-        Of the training; the last batch of an epoch may be smaller.
+        Of the training; the last batch of an epoch may be smaller, and intercepts do not decay.
     validation_fraction
         The share of rows that is held out, as many of each class as its share, to stop early by; 0 for none.
     patience
@@ -146,9 +156,7 @@ class SearchProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         examples = self._examples(X, y, sample_weight)
         chance = torch.Generator().manual_seed(int(check_random_state(self.random_state).randint(2**31)))
         train, held_out = self._split(examples, chance)
-        head = torch.nn.Linear(examples.features.shape[1], len(self.classes_), device=self.device)
-        for parameter in head.parameters():
-            torch.nn.init.zeros_(parameter)
+        head = train.head_of_shares(len(self.classes_))
         self._train(head, train, held_out, chance)
         self.coef_, self.intercept_ = (p.detach().cpu().double().numpy() for p in (head.weight, head.bias))
         return self
@@ -156,7 +164,9 @@ class SearchProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _train(
         self, head: torch.nn.Linear, train: Examples, held_out: Examples | None, chance: torch.Generator
     ) -> None:
-        optimiser = torch.optim.AdamW(head.parameters(), self.learning_rate, weight_decay=self.weight_decay)
+        kept = {"params": [head.bias], "weight_decay": 0.0}  # decay would draw forecasts to equal shares
+        decaying = {"params": [head.weight], "weight_decay": self.weight_decay}
+        optimiser = torch.optim.AdamW([decaying, kept], self.learning_rate)
         schedule, losses, last_losses = self._objectives(ceil(len(train) / self.batch_size))
         best = Best(self.patience)
         self.losses_: list[float] = []
