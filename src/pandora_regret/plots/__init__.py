@@ -27,8 +27,9 @@ What they share: simplex.py, the triangle; style.py, colours and print; saving.p
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pandora_regret.lazy import lazily
 
 if TYPE_CHECKING:
     from pandora_regret.plots.alpha_curve import plot_alpha_curve
@@ -75,14 +76,4 @@ _ROOM_OF = {name: name.removeprefix("plot_") for name in __all__} | {
     "save_figure": "saving",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _ROOM_OF)
