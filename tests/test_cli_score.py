@@ -167,3 +167,10 @@ def test_a_single_cluster_says_nothing_about_others(tmp_path):
     path = wine_file(tmp_path, "bayes", patient=["ann"] * 178)
     [model] = run_json("score", path, "--group", "patient", "--bootstrap", 50)["models"]
     assert {score["low"] for score in model["scores"].values()} == {None}
+
+
+def test_a_part_that_is_given_twice_would_count_twice(tmp_path):
+    path = wine_file(tmp_path, "bayes")
+    result = run("score", path, path)
+    assert result.exit_code == 2
+    assert "is given 2 times" in result.stderr

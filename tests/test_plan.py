@@ -64,3 +64,14 @@ def test_logits_of_any_offset():
 def test_costs_or_tests_but_not_both(given):
     with pytest.raises(InputError, match="pass either costs"):
         plan_search([0.5, 0.5], **given)
+
+
+def test_a_row_of_a_frame_knows_its_classes():
+    pandas = pytest.importorskip("pandas")
+    row = pandas.DataFrame({"a": [0.3], "b": [0.7]}).iloc[0]
+    assert [step.test for step in plan_search(row, {"b": 2.0, "a": 1.0}).steps] == ["b", "a"]
+
+
+def test_a_table_is_no_forecast():
+    with pytest.raises(InputError, match=r"y_proba has shape \(1, 3\): pass one forecast"):
+        plan_search([[0.5, 0.3, 0.2]], [1.0, 2.0, 3.0])

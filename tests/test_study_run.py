@@ -230,3 +230,10 @@ def test_too_few_models_for_a_ranking(tmp_path, study_file):
 
 def test_results_are_strict_json(finished):
     json.loads((finished / RESULTS).read_text(), parse_constant=lambda word: pytest.fail(word))
+
+
+def test_a_study_that_predicted_nothing_may_be_mended(study_file, tmp_path):
+    begin(study_file, tmp_path / "o")
+    study_file.write_text(study_zoo.STUDY.replace("seed = 1", "seed = 2"), encoding="utf-8")
+    assert begin(study_file, tmp_path / "o").seed == 2
+    assert reopen(tmp_path / "o").seed == 2

@@ -75,8 +75,14 @@ def plan_search(
     >>> plan.expected_cost
     151.8
     """
+    if hasattr(y_proba, "index") and hasattr(y_proba, "to_dict"):  # a row of a pandas frame knows its classes
+        y_proba = y_proba.to_dict()
     if isinstance(y_proba, Mapping):
         y_proba, labels = list(y_proba.values()), list(y_proba)
+    if np.ndim(y_proba) != 1:
+        raise InputError(
+            f"y_proba has shape {np.shape(y_proba)}: pass one forecast, shape (K,), such as y_proba[0]."
+        )
     forecast = read_probabilities(np.asarray(y_proba)[None], labels=labels, logits=logits).check()
     used = read_tests(_one_of(costs, tests, forecast.labels), forecast)
     p = probabilities(next(forecast.blocks()))[0]

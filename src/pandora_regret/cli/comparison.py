@@ -78,7 +78,11 @@ class _Page:
         return f"{self.formats.bare(unit, low)}{between}{self.formats.bare(unit, high)}"
 
     def _differences(self) -> None:
-        heading(self.console, f"What other models cost more than {self.names[0]}", "paired, a case")
+        heading(
+            self.console,
+            f"What other models cost more than {self.names[0]}",
+            "paired, a case; p is adjusted for all pairs, intervals are not",
+        )
         gaps = [gap for gap in self.found.differences if gap.model == self.names[0]]
         chances = {model.name: model.probability_best for model in self.found.models}
         cheapest = [_chance(chances[gap.against]) for gap in gaps]

@@ -10,6 +10,8 @@ The JSON (schema "pandora-score/1"; null stands for what is undefined or infinit
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -66,6 +68,7 @@ def score(files: Sequence[str], **given: Any) -> None:
 
     check_one_of(given["as_json"], given["as_csv"])
     check_enough(given["bootstrap"], given["level"])
+    _check_each_file_once(files)
     opened = open_predictions(list(files), read_layout(given))
     prices = _prices(given["costs"], opened)
     scores = _score_all(opened, prices, given)
@@ -75,6 +78,15 @@ def score(files: Sequence[str], **given: Any) -> None:
         print_csv([row for score in scores for row in _rows(score, given["level"])])
     else:
         _print(opened, scores, prices, given["level"])
+
+
+def _check_each_file_once(files: Sequence[str]) -> None:
+    """Files are parts of one table, and a part that came twice would count twice."""
+    from pandora_regret.inputs import InputError
+
+    for file, times in Counter(os.path.realpath(file) for file in files).items():
+        if times > 1:
+            raise InputError(f"{file} is given {times} times: files are parts of one table, give each once.")
 
 
 def _prices(costs: str | None, opened: Sequence[Predictions]) -> Prices | None:

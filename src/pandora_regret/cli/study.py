@@ -117,7 +117,11 @@ def status(folder: Path) -> None:
         click.echo(f"{part.name}: {of_all}, {len(part.failures)} failed")
         for name, reason in part.failures.items():
             click.echo(f"  {name}: {reason}")
-    click.echo("Results are there: pandora study table" if finished else "No results yet: pandora study resume")
+    click.echo(
+        f"Results are there: pandora study table {folder}"
+        if finished
+        else f"No results yet: pandora study resume {folder}"
+    )
 
 
 def _finish(described: Study, folder: Path, jobs: int, cluster: str | None) -> None:

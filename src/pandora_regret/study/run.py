@@ -59,7 +59,7 @@ def begin(study_file: str | os.PathLike[str], folder: str | os.PathLike[str]) ->
     study, out = read_study(study_file), Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     copy = out / STUDY
-    if copy.exists() and copy.read_bytes() != study.text:
+    if copy.exists() and copy.read_bytes() != study.text and any(entry.is_dir() for entry in out.iterdir()):
         raise InputError(
             f"{str(out)!r} holds another study: choose another folder, or go on with that one by resume."
         )

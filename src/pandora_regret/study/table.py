@@ -126,9 +126,14 @@ def _unit_note(results: dict[str, Any]) -> str:
     return f"In {', '.join(currencies)}{other}."
 
 
+def _shown_notes(grid: Grid, intervals: bool) -> list[str]:
+    """Of intervals only where they are shown."""
+    return [note for note in grid.notes if intervals or not note.startswith("Intervals")]
+
+
 def as_text(grid: Grid, intervals: bool = False) -> str:
     """Columns of plain text."""
-    return "\n".join([_aligned(_texts(grid, intervals)), "", *grid.notes]) + "\n"
+    return "\n".join([_aligned(_texts(grid, intervals)), "", *_shown_notes(grid, intervals)]) + "\n"
 
 
 def as_markdown(grid: Grid, intervals: bool = False) -> str:
@@ -136,7 +141,7 @@ def as_markdown(grid: Grid, intervals: bool = False) -> str:
     header, *body = _texts(grid, intervals, bold="**{}**".format)
     lines = [header, ["---"] * 2 + ["---:"] * len(grid.metrics), *body]
     table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-    return "\n".join([table, "", *grid.notes]) + "\n"
+    return "\n".join([table, "", *_shown_notes(grid, intervals)]) + "\n"
 
 
 def as_latex(grid: Grid, intervals: bool = False) -> str:
@@ -149,7 +154,12 @@ def as_latex(grid: Grid, intervals: bool = False) -> str:
             lines.append(r"\midrule")
         lines.append(" & ".join(["" if condition == previous else line[0], *line[1:]]) + r" \\")
         previous = condition
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in grid.notes)]) + "\n"
+    return (
+        "\n".join(
+            [*lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in _shown_notes(grid, intervals))]
+        )
+        + "\n"
+    )
 
 
 def as_csv(grid: Grid, intervals: bool = True) -> str:
