@@ -5,6 +5,7 @@ python examples/studies/sensitivity.py STUDY_FOLDER OUT_FOLDER
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -13,9 +14,10 @@ from matplotlib.figure import Figure
 
 from pandora_regret.plots.saving import save_figure
 from pandora_regret.plots.sensitivity import plot_sensitivity
-from pandora_regret.study.agreement import agreement
-from pandora_regret.study.run import reopen
-from pandora_regret.study.spec import DataSet
+from pandora_regret.study.metrics import read_metrics
+from pandora_regret.study.perturbations import PAPER, read_conditions
+from pandora_regret.study.run import Nobody, agreement_of, reopen
+from pandora_regret.study.spec import DataSet, Study
 from pandora_regret.study.store import Store
 from pandora_regret.study.table import Cell, study_grid
 
@@ -23,33 +25,26 @@ SIGMAS = (0.25, 0.5, 1.0, 1.5, 2.0)
 ALPHAS = ("0", "0.1", "0.3", "0.5", "1", "2", "3", "5", "10", "inf")
 TEMPERATURES = {"all": "Random Temperature", "distractors": "Random Distractor Temperature"}
 METRICS = ("pandora_regret", "log_loss", "accuracy", "macro_f1")
-PAPER = ("clinical", "well_specified", "random_temperature", "random_distractor_temperature")
 REPLICATES = 500
 
 
-def results_of(folder: Path, data: DataSet, **options: Any) -> dict[str, Any]:
-    store = Store.open(folder / data.name)
-    found = agreement(
-        store.truth,
-        store.probabilities(store.models),
-        models=store.models,
-        classes=store.classes,
-        costs=data.costs_of(store.classes),
-        replicates=REPLICATES,
-        resample="both",
-        **options,
-    )
-    return {"data": [{"name": data.name, "failures": store.failures, "agreement": found.to_dict()}]}
+def results_of(study: Study, folder: Path, data: DataSet, conditions: Any, metrics: Any) -> dict[str, Any]:
+    """The study's own, with other conditions and metrics."""
+    asked = read_conditions(conditions)
+    other = replace(study, replicates=REPLICATES, conditions=asked, metrics=read_metrics(metrics))
+    return {"data": [agreement_of(other, data, Store.open(folder / data.name), Nobody())]}
 
 
-def against_sigma(folder: Path, data: DataSet) -> tuple[dict[str, Any], dict[str, dict[str, list[Cell]]]]:
+def against_sigma(
+    study: Study, folder: Path, data: DataSet
+) -> tuple[dict[str, Any], dict[str, dict[str, list[Cell]]]]:
     """Lines of every metric, by kind of temperature."""
     conditions = [
         {"name": f"{kind} {sigma}", "temperature": kind, "sigma": sigma}
         for kind in TEMPERATURES
         for sigma in SIGMAS
     ]
-    results = results_of(folder, data, conditions=conditions, metrics=METRICS)
+    results = results_of(study, folder, data, conditions, METRICS)
     grid = study_grid(results, "tau", METRICS)
     cells = {title: row for title, _, row in grid.rows}
     return results, {
@@ -58,26 +53,27 @@ def against_sigma(folder: Path, data: DataSet) -> tuple[dict[str, Any], dict[str
     }
 
 
-def against_alpha(folder: Path, data: DataSet) -> tuple[dict[str, Any], dict[str, list[Cell]]]:
+def against_alpha(study: Study, folder: Path, data: DataSet) -> tuple[dict[str, Any], dict[str, list[Cell]]]:
     """Lines of every condition."""
     keys = ["pandora_regret" if alpha == "1" else f"beta_{alpha}" for alpha in ALPHAS]
-    results = results_of(folder, data, conditions=PAPER, metrics=keys)
+    results = results_of(study, folder, data, PAPER, keys)
     return results, {title: list(cells) for title, _, cells in study_grid(results, "tau", keys).rows}
 
 
 def draw(folder: Path, out: Path) -> None:
-    data = reopen(folder).data
+    study = reopen(folder)
+    data = study.data
     sigma = Figure(figsize=(3.4 * len(data), 6), layout="constrained")
     alpha = Figure(figsize=(3.4 * len(data), 3.4), layout="constrained")
     found: dict[str, Any] = {"sigma": {}, "alpha": {}}
     sigma_panels = sigma.subplots(2, len(data), sharey=True, squeeze=False)
     alpha_panels = alpha.subplots(1, len(data), sharey=True, squeeze=False)[0]
     for at, one in enumerate(data):
-        found["sigma"][one.name], by_kind = against_sigma(folder, one)
+        found["sigma"][one.name], by_kind = against_sigma(study, folder, one)
         for row, (kind, lines) in enumerate(by_kind.items()):
             axes = plot_sensitivity(SIGMAS, lines, sigma_panels[row, at])
             axes.set(title=fill(f"{one.name}: {kind}", 26), xlabel="σ")
-        found["alpha"][one.name], by_condition = against_alpha(folder, one)
+        found["alpha"][one.name], by_condition = against_alpha(study, folder, one)
         plot_sensitivity(ALPHAS, by_condition, alpha_panels[at]).set(title=one.name, xlabel="α")
     for figure, panel, name in ((sigma, sigma_panels[0, 0], "sigma"), (alpha, alpha_panels[0], "alpha")):
         handles, labels = panel.get_legend_handles_labels()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -75,10 +75,8 @@ def plan_search(
     >>> plan.expected_cost
     151.8
     """
-    if hasattr(y_proba, "index") and hasattr(y_proba, "to_dict"):  # a row of a pandas frame knows its classes
-        y_proba = y_proba.to_dict()
-    if isinstance(y_proba, Mapping):
-        y_proba, labels = list(y_proba.values()), list(y_proba)
+    if hasattr(y_proba, "keys") and np.ndim(y_proba) < 2:  # a mapping, or a row of a pandas frame
+        y_proba, labels = [chance for _, chance in y_proba.items()], list(y_proba.keys())
     if np.ndim(y_proba) != 1:
         raise InputError(
             f"y_proba has shape {np.shape(y_proba)}: pass one forecast, shape (K,), such as y_proba[0]."

@@ -100,7 +100,7 @@ def run_study(
     found = []
     for data in study.data:
         with predict_all(data, out / data.name, jobs=jobs, cluster=cluster, watcher=watcher) as store:
-            found.append(_agreement_of(study, data, store, watcher))
+            found.append(agreement_of(study, data, store, watcher))
     results = {
         "schema": SCHEMA,
         "library": f"pandora-regret {__version__}",
@@ -203,7 +203,7 @@ def _speed(outcome: Outcome) -> str:
     return f"{rate:,.0f} images/s" if rate else ""
 
 
-def _agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher) -> dict[str, Any]:
+def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher) -> dict[str, Any]:
     """The part of the results that is about one data set."""
     if len(store.models) < 2:
         raise InputError(

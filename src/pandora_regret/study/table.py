@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -43,7 +43,13 @@ class Grid:
     what: str
     metrics: tuple[str, ...]
     rows: tuple[Row, ...]
-    notes: tuple[str, ...]
+    about: str  # what the figures are, and of how many models and instances
+    of_intervals: str
+    notes: tuple[str, ...]  # on marks and units
+
+    def below(self, intervals: bool) -> list[str]:
+        """What is said below the table; of intervals only where they are shown."""
+        return [self.about, *([self.of_intervals] if intervals else []), *self.notes]
 
 
 def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str] = PAPER_METRICS) -> Grid:
@@ -59,7 +65,14 @@ def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str
         for name, of_data in found
         for condition in [of_data["conditions"][at]]
     ]
-    return Grid(what, tuple(titles[key] for key in keys), tuple(rows), _notes(results, what, rows))
+    return Grid(
+        what,
+        tuple(titles[key] for key in keys),
+        tuple(rows),
+        about=f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {_sizes(results)}.",
+        of_intervals=_interval_note(found[0][1]["interval"]),
+        notes=tuple(_notes(results, what, rows)),
+    )
 
 
 def _shared_keys(found: Sequence[dict[str, Any]], asked: Sequence[str]) -> list[str]:
@@ -94,27 +107,30 @@ def _number(value: Any) -> float | None:
     return None if value is None else float(value)  # "inf" included
 
 
-def _notes(results: dict[str, Any], what: str, rows: Sequence[Row]) -> tuple[str, ...]:
-    first = results["data"][0]["agreement"]["interval"]
-    sizes = ", ".join(
+def _sizes(results: dict[str, Any]) -> str:
+    return ", ".join(
         f"{data['name']}: {len(data['agreement']['data']['models'])} models, "
         f"{data['agreement']['data']['rows']} instances"
         + (f", {len(data['failures'])} models left out" if data["failures"] else "")
         for data in results["data"]
     )
-    drawn = {"instances": "instances", "models": "models", "both": "models and instances"}[first["resample"]]
-    notes = [
-        f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {sizes}.",
-        f"Intervals: {first['level']:.0%}, percentiles of {first['replicates']} bootstrap replicates of {drawn}.",
-    ]
+
+
+def _interval_note(found: dict[str, Any]) -> str:
+    drawn = {"instances": "instances", "models": "models", "both": "models and instances"}[found["resample"]]
+    return (
+        f"Intervals: {found['level']:.0%}, percentiles of {found['replicates']} bootstrap replicates of {drawn}."
+    )
+
+
+def _notes(results: dict[str, Any], what: str, rows: Sequence[Row]) -> Iterator[str]:
     if what == "regret":
-        notes.append(_unit_note(results))
+        yield _unit_note(results)
     every = [cell for _, _, cells in rows for cell in cells]
     if any(cell.constant for cell in every):
-        notes.append("* the same for all models, so that it ranks none: its tau is 0.")
+        yield "* the same for all models, so that it ranks none: its tau is 0."
     if any(cell.reversed for cell in every):
-        notes.append("† the wrong way round: models that it holds to be better cost more.")
-    return tuple(notes)
+        yield "† the wrong way round: models that it holds to be better cost more."
 
 
 def _unit_note(results: dict[str, Any]) -> str:
@@ -126,14 +142,9 @@ def _unit_note(results: dict[str, Any]) -> str:
     return f"In {', '.join(currencies)}{other}."
 
 
-def _shown_notes(grid: Grid, intervals: bool) -> list[str]:
-    """Of intervals only where they are shown."""
-    return [note for note in grid.notes if intervals or not note.startswith("Intervals")]
-
-
 def as_text(grid: Grid, intervals: bool = False) -> str:
     """Columns of plain text."""
-    return "\n".join([_aligned(_texts(grid, intervals)), "", *_shown_notes(grid, intervals)]) + "\n"
+    return "\n".join([_aligned(_texts(grid, intervals)), "", *grid.below(intervals)]) + "\n"
 
 
 def as_markdown(grid: Grid, intervals: bool = False) -> str:
@@ -141,7 +152,7 @@ def as_markdown(grid: Grid, intervals: bool = False) -> str:
     header, *body = _texts(grid, intervals, bold="**{}**".format)
     lines = [header, ["---"] * 2 + ["---:"] * len(grid.metrics), *body]
     table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-    return "\n".join([table, "", *_shown_notes(grid, intervals)]) + "\n"
+    return "\n".join([table, "", *grid.below(intervals)]) + "\n"
 
 
 def as_latex(grid: Grid, intervals: bool = False) -> str:
@@ -155,9 +166,7 @@ def as_latex(grid: Grid, intervals: bool = False) -> str:
         lines.append(" & ".join(["" if condition == previous else line[0], *line[1:]]) + r" \\")
         previous = condition
     return (
-        "\n".join(
-            [*lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in _shown_notes(grid, intervals))]
-        )
+        "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in grid.below(intervals))])
         + "\n"
     )
 
