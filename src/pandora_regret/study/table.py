@@ -43,9 +43,9 @@ class Grid:
     what: str
     metrics: tuple[str, ...]
     rows: tuple[Row, ...]
-    about: str  # what the figures are, and of how many models and instances
-    of_intervals: str
     notes: tuple[str, ...]  # on marks and units
+    about: str = ""  # what the figures are, and of how many models and instances
+    of_intervals: str = ""
 
     def below(self, intervals: bool) -> list[str]:
         """What is said below the table; of intervals only where they are shown."""
@@ -69,9 +69,9 @@ def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str
         what,
         tuple(titles[key] for key in keys),
         tuple(rows),
+        tuple(_notes(results, what, rows)),
         about=f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {_sizes(results)}.",
         of_intervals=_interval_note(found[0][1]["interval"]),
-        notes=tuple(_notes(results, what, rows)),
     )
 
 
