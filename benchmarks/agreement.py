@@ -17,10 +17,10 @@ import scipy
 from scipy.stats import kendalltau
 from yardstick import best, claim, finish, record
 
-from pandora_regret.study.agreement import agreement
-from pandora_regret.study.metrics import METRICS
-from pandora_regret.study.perturbations import CONDITIONS
-from pandora_regret.study.tau import replicate_taus
+from pandora_regret.metrics import METRICS
+from pandora_regret.study.conditions import CONDITIONS
+from pandora_regret.study.ranking.agreement import agreement
+from pandora_regret.study.ranking.tau import replicate_taus
 
 MODELS, ROWS, CLASSES, REPLICATES, DRAWS = 600, 2000, 7, 1000, 100
 FREQUENCY = [0.03, 0.05, 0.11, 0.01, 0.11, 0.67, 0.02]  # of DermaMNIST's classes, about

@@ -19,7 +19,7 @@ LEVEL = 0.95
 LEAST = 1e-12  # a probability of zero would make every mean of log loss infinite
 BASE = "log loss"
 
-Scorer = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # truth, forecasts, costs -> a value a row
+Scorer = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # truth, forecasts, costs -> a value per row
 
 
 def wasted_if_uncertain(truth: np.ndarray, proba: np.ndarray, costs: np.ndarray) -> np.ndarray:
@@ -83,7 +83,7 @@ class Trial:
 
     @cached_property
     def scores(self) -> Callable[[str, str], list[np.ndarray]]:
-        """Of a metric and an arm: a value a row, split by split."""
+        """Of a metric and an arm: a value per row, split by split."""
 
         @cache
         def of(metric: str, arm: str) -> list[np.ndarray]:

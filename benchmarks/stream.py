@@ -1,6 +1,6 @@
 """What scoring a file costs beside reading it, and how much memory that takes, against what pyarrow alone needs.
 
-Run with ``python benchmarks/stream.py`` on a quiet machine; the file takes 40 bytes a row of the temporary folder.
+Run with ``python benchmarks/stream.py`` on a quiet machine; it takes 40 bytes per row of the temporary folder.
 """
 
 from __future__ import annotations

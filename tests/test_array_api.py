@@ -218,7 +218,7 @@ def test_shapes_and_kinds_are_checked(library):
         array_api.pandora_regret(good[0], asarray(proba[:, :1]))
     with pytest.raises(pr.InputTypeError, match="must be floating point"):
         array_api.pandora_regret(good[0], asarray(np.ones((30, 4), dtype=np.int64)))
-    with pytest.raises(pr.InputError, match=r"costs has shape \(2,\): pass one cost a class, shape \(4,\)"):
+    with pytest.raises(pr.InputError, match=r"costs has shape \(2,\): pass one cost per class, shape \(4,\)"):
         array_api.beta_score(*good, costs=[1.0, 2.0])
     with pytest.raises(pr.InputError, match=r"sample_weight has shape \(2,\)"):
         array_api.pandora_regret(*good, sample_weight=asarray(np.ones(2)))

@@ -74,8 +74,8 @@ def test_every_public_name_resolves():
 
 def test_the_lists_of_names_agree():
     public = set(package.__all__) - {"__version__"}
-    assert set(package._ROOM_OF) == public
-    assert _names_for_type_checkers() == package._ROOM_OF
+    assert set(package._MODULE_OF) == public
+    assert _names_for_type_checkers() == package._MODULE_OF
     assert dir(package) == sorted(package.__all__)
 
 
@@ -92,7 +92,7 @@ def _names_for_type_checkers():
 
 
 def test_names_come_from_where_they_are_said_to_live():
-    for name, room in package._ROOM_OF.items():
+    for name, room in package._MODULE_OF.items():
         assert getattr(package, name).__module__.startswith(f"pandora_regret.{room}"), name
 
 

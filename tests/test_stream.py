@@ -9,10 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pandora_regret as pr
-from pandora_regret import row_metrics, stream
+from pandora_regret import stream
 from pandora_regret.files import Layout, open_predictions, read_all
 from pandora_regret.inputs import InputError
 from pandora_regret.kernels import engine
+from pandora_regret.metrics import batches
 from pandora_regret.stream import METRICS, StreamScore, score_stream
 
 pa = pytest.importorskip("pyarrow")
@@ -77,7 +78,7 @@ def way(request, monkeypatch):
     compiled = request.param == "compiled"
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr(row_metrics, "worth_compiling", lambda n, alpha=1.0: compiled and n > 0)
+    monkeypatch.setattr(batches, "worth_compiling", lambda n, alpha=1.0: compiled and n > 0)
     return request.param
 
 
@@ -159,7 +160,7 @@ def test_compiled_and_step_by_step_agree(tmp_path, seed, n, rows, spread):
     predictions = predictions_of(tmp_path, truth, values, weight=weights)
     slow = score_stream(predictions, typical_costs=PRICES, rows=rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_metrics, "worth_compiling", lambda n, alpha=1.0: True)
+        patch.setattr(batches, "worth_compiling", lambda n, alpha=1.0: True)
         fast = score_stream(predictions, typical_costs=PRICES, rows=rows)
     for metric in METRICS:
         assert fast.value(metric) == pytest.approx(slow.value(metric), **SAME)
@@ -175,7 +176,7 @@ def test_large_batches_take_the_compiled_way_and_hand_back_doubtful_rows(tmp_pat
     truth, values = forecasts(n, dtype=np.float32, spread=0.02)  # many probabilities underflow to 0
     values[::1000], truth[::1000] = [1e-30, 1, 0, 0], 0
     predictions = predictions_of(tmp_path, truth, values, row_group_size=50_000)
-    assert row_metrics.row_metrics(next(predictions.batches()), False, pr.Uniform(), None).compiled
+    assert batches.row_metrics(next(predictions.batches()), False, pr.Uniform(), None).compiled
     with np.errstate(divide="ignore"):
         check(score_stream(predictions), expected(truth, values))
 
@@ -236,7 +237,7 @@ def test_rows_of_a_group_are_drawn_together(tmp_path):
     predictions = predictions_of(tmp_path, truth, values, group=groups)
     score = score_stream(predictions, bootstrap=200)
     losses = pr.pandora_regret(truth, values, per_instance=True)
-    from pandora_regret.resample import keys_of, poisson_weights
+    from pandora_regret.inference.resampling import keys_of, poisson_weights
 
     drawn = poisson_weights(keys_of(groups), 200).astype(float)
     drawn = drawn[drawn.sum(axis=1) > 0]

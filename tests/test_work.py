@@ -17,7 +17,7 @@ from pandora_regret.work import WorkError, run_all
 pytest.importorskip("joblib")
 pytest.importorskip("distributed")
 
-sys.path.insert(0, str(Path(__file__).parent))  # so that worker processes know these modules by the same names
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))  # workers import them by the same names
 
 import store_tasks
 from cluster import loopback_cluster
@@ -107,7 +107,7 @@ def test_ctrl_c_ends_the_work_and_leaves_no_process(tmp_path, jobs):
         "from pandora_regret.work import run_all; "
         f"print(len(list(run_all(partial(mark_and_wait, {str(tmp_path)!r}), range(1000), jobs={jobs}))))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent / "helpers")}
     ran = subprocess.Popen(
         [sys.executable, "-c", program], env=environment, start_new_session=True, stderr=subprocess.DEVNULL
     )

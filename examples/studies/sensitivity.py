@@ -12,13 +12,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from pandora_regret.metrics import read_metrics
 from pandora_regret.plots.saving import save_figure
 from pandora_regret.plots.sensitivity import plot_sensitivity
-from pandora_regret.study.metrics import read_metrics
-from pandora_regret.study.perturbations import PAPER, read_conditions
+from pandora_regret.study.conditions import PAPER, read_conditions
 from pandora_regret.study.run import Nobody, agreement_of, reopen
 from pandora_regret.study.spec import DataSet, Study
-from pandora_regret.study.store import Store
+from pandora_regret.study.store.store import Store
 from pandora_regret.study.table import Cell, study_grid
 
 SIGMAS = (0.25, 0.5, 1.0, 1.5, 2.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pandora_regret._version import __version__
-from pandora_regret.lazy import lazily
+from pandora_regret.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from pandora_regret.calibrate import decompose
@@ -93,7 +93,7 @@ __all__ = [
     "write_report",
 ]
 
-_ROOM_OF = {
+_MODULE_OF = {
     "decompose": "calibrate",
     "Pathways": "costs",
     "available_costs": "costs",
@@ -135,4 +135,4 @@ _ROOM_OF = {
     "Tally": "tally",
 }
 
-__getattr__, __dir__ = lazily(__name__, _ROOM_OF)
+__getattr__, __dir__ = lazy_exports(__name__, _MODULE_OF)

@@ -97,7 +97,7 @@ def read(y_true: Array, y_proba: Array) -> tuple[Namespace, Array]:
     if len(y_proba.shape) != 2 or y_proba.shape[1] < 2 or tuple(y_true.shape) != (y_proba.shape[0],):
         raise InputError(
             f"y_true has shape {tuple(y_true.shape)} and y_proba has shape {tuple(y_proba.shape)}: "
-            "pass one class a row, (N,), and one column a class, (N, K) with K of at least two."
+            "pass one class per row, (N,), and one column per class, (N, K) with K of at least two."
         )
     if not xp.isdtype(y_proba.dtype, "real floating"):
         raise InputTypeError(f"y_proba has dtype {y_proba.dtype}: forecasts must be floating point.")
@@ -121,7 +121,7 @@ def mean(rows: Array, sample_weight: Array | None, xp: Namespace) -> Array:
         return xp.mean(rows)
     weights = xp.asarray(sample_weight, dtype=rows.dtype, device=_device_of(rows))
     if weights.shape != rows.shape:
-        raise InputError(f"sample_weight has shape {tuple(weights.shape)}: pass one weight a row, {rows.shape}.")
+        raise InputError(f"sample_weight has shape {tuple(weights.shape)}: pass one weight per row, {rows.shape}.")
     return xp.sum(weights * rows) / xp.sum(weights)
 
 
@@ -170,8 +170,8 @@ def _costs_of(values: Array, costs: Any, xp: Namespace) -> Array | None:
     costs = xp.asarray(costs, dtype=values.dtype, device=_device_of(values))
     if tuple(costs.shape) not in (tuple(values.shape[1:]), tuple(values.shape)):
         raise InputError(
-            f"costs has shape {tuple(costs.shape)}: pass one cost a class, shape ({values.shape[1]},), "
-            f"or one a class and instance, shape {tuple(values.shape)}."
+            f"costs has shape {tuple(costs.shape)}: pass one cost per class, shape ({values.shape[1]},), "
+            f"or one per class and instance, shape {tuple(values.shape)}."
         )
     return xp.broadcast_to(costs, values.shape)
 

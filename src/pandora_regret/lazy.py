@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 
 NOTHING: Mapping[str, tuple[str, str]] = {}
 
 
-def lazily(
-    package: str, room_of: Mapping[str, str], needing: Mapping[str, tuple[str, str]] = NOTHING
+def lazy_exports(
+    package: str, module_of: Mapping[str, str], needing: Mapping[str, tuple[str, str]] = NOTHING
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """A package's ``__getattr__`` and ``__dir__``, from the module in which each of its names lives.
 
@@ -21,12 +21,12 @@ def lazily(
     """
 
     def load(name: str) -> Any:
-        if name not in room_of:
+        if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if room_of[name] in needing:
-            library, extra = needing[room_of[name]]
-            needs(library, extra=extra)
-        value = getattr(import_module(f"{package}.{room_of[name]}"), name)
+        if module_of[name] in needing:
+            library, extra = needing[module_of[name]]
+            import_optional(library, extra=extra)
+        value = getattr(import_module(f"{package}.{module_of[name]}"), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -10,14 +10,14 @@ class MissingLibraryError(ImportError):
     """A library that this function needs is not installed; the message says what to install."""
 
 
-def needs(module: str, *, extra: str) -> Any:
+def import_optional(module: str, *, extra: str) -> Any:
     """The module, or one line that says which extra installs it.
 
     Examples
     --------
-    >>> needs("math", extra="zoo").sqrt(9.0)
+    >>> import_optional("math", extra="zoo").sqrt(9.0)
     3.0
-    >>> needs("unheard_of", extra="zoo")
+    >>> import_optional("unheard_of", extra="zoo")
     Traceback (most recent call last):
     pandora_regret.optional.MissingLibraryError: unheard_of is not installed: pip install 'pandora-regret[zoo]'.
     """

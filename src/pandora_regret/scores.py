@@ -92,7 +92,7 @@ def pandora_regret(
     logits
         Whether `y_proba` holds logits, of any offset; -inf marks an impossible class.
     per_instance
-        Whether to return one score an instance instead of their weighted mean.
+        Whether to return one score per instance instead of their weighted mean.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def priced(forecast: Forecast, prior: Any, costs: Any, typical_costs: Any) -> tu
 
 
 def mean_or_rows(scored: Iterable[tuple[Forecast, FloatArray]], per_instance: bool) -> float | FloatArray:
-    """One value a row, or their weighted mean, from rows and their values, some at a time."""
+    """One value per row, or their weighted mean, from rows and their values, some at a time."""
     if per_instance:
         return np.concatenate([values for _, values in scored])
     mean = Mean()

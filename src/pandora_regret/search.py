@@ -91,7 +91,7 @@ def search_cost(
     ----------
     costs
         Costs of the tests, shape (K,), or (N, K) where each instance has its own, or named by class; with
-        `groups`, one a group, (G,), or named by group.
+        `groups`, one per group, (G,), or named by group.
     ties
         Of ``p_k / c_k`` (equal as floats): "index" tests the lower class number first, as the paper's simulator
         does; "average" breaks ties at random, as its theory does, and returns the mean.

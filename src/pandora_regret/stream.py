@@ -14,8 +14,8 @@ from pandora_regret.files.batch import Batch
 from pandora_regret.files.predictions import Predictions, no_rows
 from pandora_regret.inputs import FloatArray, Forecast, InputError, read_count
 from pandora_regret.kernels.engine import wasted_pairs
+from pandora_regret.metrics.batches import MEANS, RowMetrics, macro_f1, or_one, row_metrics, within_bounds
 from pandora_regret.priors import Prior
-from pandora_regret.row_metrics import MEANS, RowMetrics, macro_f1, or_one, row_metrics, within_bounds
 from pandora_regret.scores import priced
 from pandora_regret.tally import Means, Sum
 from pandora_regret.work import run_all
@@ -61,7 +61,7 @@ class StreamScore:
     """
 
     def __init__(self, name: str, classes: tuple[str, ...], settings: Settings) -> None:
-        from pandora_regret.resample import Resampled
+        from pandora_regret.inference.resampling import Resampled
 
         k = len(classes)
         self.name, self.classes, self.settings = name, classes, settings
@@ -313,7 +313,7 @@ def _ahead(items: Iterable[Item]) -> Iterator[Item]:
 
 def _resample(replicates: Any, batch: Batch, scored: RowMetrics, n_classes: int) -> None:
     """Add a batch to every replicate, some rows at a time."""
-    from pandora_regret.resample import keys_of
+    from pandora_regret.inference.resampling import keys_of
 
     keys = keys_of(_tell_apart(batch))
     step = max(1, RESAMPLED_ELEMENTS // (1 + len(MEANS) + 3 * n_classes))

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from pandora_regret.inputs import read_count
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -58,7 +58,7 @@ def run_all(
 
 
 def _in_processes(do: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Iterator[tuple[Any, Any]]:
-    joblib, loky = needs("joblib", extra="zoo"), needs("joblib.externals.loky", extra="zoo")
+    joblib, loky = import_optional("joblib", extra="zoo"), import_optional("joblib.externals.loky", extra="zoo")
     parallel = joblib.Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
     results = parallel(joblib.delayed(_with_item)(do, item) for item in items)
     try:
@@ -86,7 +86,7 @@ def _with_item(do: Callable[[Any], Any], item: Any) -> tuple[Any, Any]:
 
 
 def _on_cluster(do: Callable[[Any], Any], items: list[Any], address: str) -> Iterator[tuple[Any, Any]]:
-    distributed = needs("distributed", extra="cluster")
+    distributed = import_optional("distributed", extra="cluster")
     with _connected(distributed, address) as client:
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         waiting = {client.submit(do, item, pure=False): item for item in items}

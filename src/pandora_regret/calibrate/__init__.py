@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pandora_regret.lazy import lazily
+from pandora_regret.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from pandora_regret.calibrate.decomposition import Decomposition, Term, decompose
@@ -26,7 +26,7 @@ __all__ = [
     "decompose",
 ]
 
-_ROOM_OF = {
+_MODULE_OF = {
     "CalibratedSearch": "wrapper",
     "Decomposition": "decomposition",
     "MatrixScaling": "estimators",
@@ -39,4 +39,4 @@ _ROOM_OF = {
 
 _NEEDING = dict.fromkeys(("estimators", "prior_shift", "wrapper"), ("sklearn", "zoo"))
 
-__getattr__, __dir__ = lazily(__name__, _ROOM_OF, _NEEDING)
+__getattr__, __dir__ = lazy_exports(__name__, _MODULE_OF, _NEEDING)

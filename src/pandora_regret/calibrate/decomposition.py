@@ -36,7 +36,7 @@ SAME = 1e-12  # forecasts whose log-probabilities differ by no more are one fore
 
 @dataclass(frozen=True)
 class Term:
-    """A mean cost an instance and its interval; NaN ends where there is none."""
+    """A mean cost per instance and its interval; NaN ends where there is none."""
 
     value: float
     low: float
@@ -155,7 +155,7 @@ def _recalibrated(rows: Rows, method: str, fold: Any) -> FloatArray:
 
 
 def _costs(forecast: Forecast, table: FloatArray, prior: Prior) -> FloatArray:
-    """What searching by other probabilities costs, one value a row."""
+    """What searching by other probabilities costs, one value per row."""
     other = replace(forecast, values=np.ascontiguousarray(table), logits=False, tolerance=1e-6, checked=True)
     return np.asarray(mean_or_rows(search_costs(other, prior), per_instance=True))
 

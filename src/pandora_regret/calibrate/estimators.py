@@ -1,6 +1,6 @@
 """Calibrators as scikit-learn estimators: temperature, vector and matrix scaling.
 
-Their features are forecasts, one column a class: probabilities, or logits with ``logits=True``. A probability of
+Their features are forecasts, one column per class: probabilities, or logits with ``logits=True``. A probability of
 zero counts as half the smallest positive one seen in `fit`, since no scaling could ever repair it.
 """
 
@@ -139,7 +139,7 @@ class TemperatureScaling(Scaling):
 
 
 class VectorScaling(Scaling):
-    """One factor and one shift a class: ``softmax(w_k ln p_k + b_k)``.
+    """One factor and one shift per class: ``softmax(w_k ln p_k + b_k)``.
 
     The map is drawn towards the best temperature by `penalty`, so that a single row, separable data and a class
     that never occurs have a finite answer. The search cost is minimised from two starts, the best temperature and

@@ -128,7 +128,7 @@ class SearchCost:
         return rows.mean(loss.sum(axis=0)), slopes * (rows.weights / rows.weights.sum())
 
     def _compiled_alpha(self, rows: Rows) -> float | None:
-        """An alpha that the compiled loops do to the last digits, if rows are many, with one cost a class."""
+        """An alpha that the compiled loops do to the last digits, if rows are many, with one cost per class."""
         if not (isinstance(self.prior, Beta) and rows.many and rows.costs.shape[1] == 1):
             return None
         return self.prior.alpha if self.prior.alpha <= LARGEST_ALPHA else None

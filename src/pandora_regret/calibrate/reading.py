@@ -1,4 +1,4 @@
-"""What every calibrator has in common: tables of forecasts instead of features, one column a class."""
+"""What every calibrator has in common: tables of forecasts instead of features, one column per class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled forecasts as calibration needs them: logarithms, one row a class, so that loops run along instances."""
+"""Labelled forecasts for calibration: logarithms, one row per class, so that loops run along instances."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Rows:
         return np.asarray(table[self.truth, 0] if table.shape[1] == 1 else table[self.truth, np.arange(len(self))])
 
     def mean(self, values: FloatArray) -> float:
-        """The weighted mean of one value an instance."""
+        """The weighted mean of one value per instance."""
         return float((self.weights * values).sum() / self.weights.sum())
 
     @property

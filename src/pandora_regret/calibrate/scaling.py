@@ -1,4 +1,4 @@
-"""Maps of log-probabilities that are linear: one factor, one factor and one shift a class, or a whole matrix.
+"""Maps of log-probabilities that are linear: one factor, one factor and one shift per class, or a whole matrix.
 
 They are nested: vector scaling starts from the best temperature and is drawn towards it, and so is matrix
 scaling. How strongly is said in penalties that count like rows: with n rows a penalty weighs 1 / n, so that a
@@ -27,7 +27,7 @@ MANY_CLASSES = 30  # beyond so many a matrix is slow to fit, and has little to g
 
 METHODS = {
     "temperature": "one factor",
-    "vector": "one factor and one shift a class",
+    "vector": "one factor and one shift per class",
     "matrix": "every class may weigh in on every other",
 }
 
@@ -66,7 +66,7 @@ def temperature_map(rows: Rows, objective: Objective) -> Map:
 
 
 def vector_map(rows: Rows, objective: Objective, penalties: Penalties) -> Map:
-    """One factor and one shift a class."""
+    """One factor and one shift per class."""
     return _best_near(temperature_map(rows, objective), rows, objective, penalties)
 
 

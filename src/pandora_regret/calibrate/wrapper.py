@@ -189,7 +189,7 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         if table.shape[1] != len(classes):
             raise InputError(
                 f"the classifier's decision_function has {table.shape[1]} columns for {len(classes)} classes: "
-                "one a class is needed; set decision_function_shape='ovr' if it has that parameter."
+                "one per class is needed; set decision_function_shape='ovr' if it has that parameter."
             )
         every = np.full((len(table), len(self.classes_)), impossible)
         every[:, np.searchsorted(self.classes_, classes)] = table

@@ -1,4 +1,4 @@
-"""The `pandora` command: one file a command, thin: parse, call, print.
+"""The `pandora` command: one file per command, thin: parse, call, print.
 
 Nothing heavy is imported before a command needs it, so that ``pandora --help`` answers at once.
 
@@ -15,16 +15,16 @@ from __future__ import annotations
 
 import sys
 
-from pandora_regret.optional import MissingLibraryError, needs
+from pandora_regret.optional import MissingLibraryError, import_optional
 
 
 def main() -> None:
     """Run the command, or say in one line what it lacks."""
     try:
-        needs("click", extra="cli")
+        import_optional("click", extra="cli")
     except MissingLibraryError as error:
         sys.exit(f"pandora: {error}")
-    from pandora_regret.cli.commands import pandora, spell_out_what_cannot_be_shown
+    from pandora_regret.cli.commands import pandora, register_ascii_fallback
 
-    spell_out_what_cannot_be_shown()
+    register_ascii_fallback()
     pandora(prog_name="pandora")

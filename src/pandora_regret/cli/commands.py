@@ -55,11 +55,11 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        with as_long_as_somebody_cares():
+        with ignore_broken_pipe():
             return super().invoke(ctx)
 
     def main(self, *args: Any, **options: Any) -> Any:
-        with said_in_one_line():
+        with errors_as_one_line():
             code = super().main(*args, **options | {"standalone_mode": False})
             sys.exit(code if isinstance(code, int) else 0)
 
@@ -73,7 +73,7 @@ def with_examples(command: click.Command) -> click.Command:
 
 
 @contextmanager
-def as_long_as_somebody_cares() -> Iterator[None]:
+def ignore_broken_pipe() -> Iterator[None]:
     """A reader of our output who has seen enough, as `head` has, is no failure; Ctrl-C takes no extra line."""
     try:
         yield
@@ -86,7 +86,7 @@ def as_long_as_somebody_cares() -> Iterator[None]:
 
 
 @contextmanager
-def said_in_one_line() -> Iterator[None]:
+def errors_as_one_line() -> Iterator[None]:
     """Errors that a person can act on come without a traceback."""
     try:
         yield
@@ -132,7 +132,7 @@ def without_controls(text: str) -> str:
     return "".join(each if each.isprintable() or each in "\n\u00a0" else f"\\x{ord(each):02x}" for each in text)
 
 
-def spell_out_what_cannot_be_shown() -> None:
+def register_ascii_fallback() -> None:
     """On a terminal that cannot show all characters, signs and currencies are spelt out, and others are ``?``."""
     codecs.register_error("spelt_out", _spelt_out)
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -20,9 +20,9 @@ from pandora_regret.cli.options import (
     LAYOUT,
     SCENARIO,
     TITLE,
+    add_options,
     check_one_of,
     check_output,
-    having,
     read_layout,
     read_prior,
 )
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @FILES
-@having(*COSTS, SCENARIO, *INTERVALS, DECOMPOSE, *LAYOUT)
+@add_options(*COSTS, SCENARIO, *INTERVALS, DECOMPOSE, *LAYOUT)
 @click.option("--pairs", is_flag=True, help="Differences between all pairs of models, not only to the best.")
 @click.option("--by-class", is_flag=True, help="Every model class by class, too.")
-@having(JSON, CSV)
+@add_options(JSON, CSV)
 @click.option(
     "--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to this file, too."
 )
-@having(TITLE, FORCE)
+@add_options(TITLE, FORCE)
 def compare(files: Sequence[str], **given: Any) -> None:
     r"""Which of several models to deploy, how sure that is, and what it saves.
 
@@ -56,7 +56,7 @@ def compare(files: Sequence[str], **given: Any) -> None:
       pandora compare a.csv b.csv --costs prices.csv --scenario "cheap scan=scan=50,biopsy=300" --html report.html
       pandora compare a.csv b.csv --json > comparison.json
 
-    The JSON has the schema pandora-comparison/1; the CSV has one row a model.
+    The JSON has the schema pandora-comparison/1; the CSV has one row per model.
     """
     from pandora_regret.cli.printing import print_csv, print_json
 

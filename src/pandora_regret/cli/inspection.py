@@ -19,7 +19,7 @@ from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.numbers import out_of_range
 from pandora_regret.inputs.tables import _row_sum_tolerance
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 
 ROWS_AT_ONCE = 1 << 16
 NAMED = 3  # rows of each problem
@@ -96,7 +96,7 @@ def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
         _Walk(source, found.columns, layout.logits, found, columns.forecasts).walk()
     except InputError as error:
         found.problems.append(_whole(error, source.path))
-    except needs("pyarrow", extra="cli").ArrowException as error:
+    except import_optional("pyarrow", extra="cli").ArrowException as error:
         found.problems.append(Problem("file", f"holds what cannot be read as text or numbers ({error})."))
     for problem in found.problems:
         problem.places = [source.place(row).removeprefix(source.path).strip() for row in problem.rows]
@@ -275,7 +275,7 @@ def _any(table: Mask) -> Mask:
 
 def _as_numbers(column: Any) -> tuple[FloatArray, Mask]:
     """Numbers, nan where they are missing; and where there is something that is no number."""
-    arrow = needs("pyarrow", extra="cli")
+    arrow = import_optional("pyarrow", extra="cli")
     try:
         numbers = np.array(column.cast(arrow.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
         return numbers, np.zeros(len(numbers), dtype=bool)
@@ -307,4 +307,4 @@ def _is_missing(value: Any) -> bool:
 
 @cache
 def _missing_texts() -> frozenset[str]:
-    return frozenset(needs("pyarrow.csv", extra="cli").ConvertOptions().null_values)
+    return frozenset(import_optional("pyarrow.csv", extra="cli").ConvertOptions().null_values)

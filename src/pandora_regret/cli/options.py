@@ -74,7 +74,7 @@ CLUSTER = click.option("--cluster", metavar="tcp://HOST:PORT", help="Scheduler o
 JOBS = click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes at a time.")
 
 
-def having(*options: Option) -> Callable[[Command], Command]:
+def add_options(*options: Option) -> Callable[[Command], Command]:
     """A command with these options, in this order."""
 
     def decorate(command: Command) -> Command:

@@ -21,8 +21,8 @@ from pandora_regret.cli.options import (
     INPUT_PATH,
     JSON,
     LAYOUT,
+    add_options,
     check_output,
-    having,
     read_layout,
 )
 from pandora_regret.cli.printing import print_json
@@ -59,7 +59,7 @@ DIGITS_OF_DOUBLES = 1e-8  # numbers in text that add up to 1 less exactly were w
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Draw the plan into this file (SVG, PDF or PNG), too."
 )
-@having(FORCE, JSON, *LAYOUT)
+@add_options(FORCE, JSON, *LAYOUT)
 def order(forecast: str, **given: Any) -> None:
     r"""In which order to test, for one FORECAST: NAME=PROBABILITY,... or a row of a file.
 
@@ -190,7 +190,7 @@ def _read_costs(case: Case, costs: str | None) -> tuple[Any, str | None, str | N
 
 
 def _sensitivity(text: str | None) -> Any:
-    """One number for all tests, or one a class."""
+    """One number for all tests, or one per class."""
     if text is None:
         return 1.0
     from pandora_regret.files.pairs import read_pairs

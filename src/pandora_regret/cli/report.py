@@ -19,8 +19,8 @@ from pandora_regret.cli.options import (
     LAYOUT,
     SCENARIO,
     TITLE,
+    add_options,
     check_output,
-    having,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The HTML file to write."
 )
-@having(TITLE, FORCE, *COSTS, SCENARIO, *INTERVALS, DECOMPOSE, *LAYOUT)
+@add_options(TITLE, FORCE, *COSTS, SCENARIO, *INTERVALS, DECOMPOSE, *LAYOUT)
 def report(files: Sequence[str], out: Path, title: str | None, force: bool, **given: Any) -> None:
     r"""A page to look at and pass on, from predictions or from a saved comparison.
 

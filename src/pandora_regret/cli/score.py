@@ -28,8 +28,8 @@ from pandora_regret.cli.options import (
     JOBS,
     JSON,
     LAYOUT,
+    add_options,
     check_one_of,
-    having,
     read_layout,
     read_prior,
 )
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @FILES
-@having(*COSTS, *INTERVALS, *LAYOUT)
+@add_options(*COSTS, *INTERVALS, *LAYOUT)
 @click.option("--wrong-tests", is_flag=True, help="Also which wrong tests the money goes to; takes longer.")
-@having(JOBS, CLUSTER, JSON, CSV)
+@add_options(JOBS, CLUSTER, JSON, CSV)
 def score(files: Sequence[str], **given: Any) -> None:
     r"""What one model's forecasts cost, from a file of any size.
 
@@ -61,10 +61,10 @@ def score(files: Sequence[str], **given: Any) -> None:
       pandora score part-1.csv part-2.csv --bootstrap 1000 --json
       pandora score huge.parquet --cluster tcp://scheduler:8786
 
-    The JSON has the schema pandora-score/1; the CSV has one row a metric.
+    The JSON has the schema pandora-score/1; the CSV has one row per metric.
     """
     from pandora_regret.files import open_predictions
-    from pandora_regret.resample import check_enough
+    from pandora_regret.inference.resampling import check_enough
 
     check_one_of(given["as_json"], given["as_csv"])
     check_enough(given["bootstrap"], given["level"])

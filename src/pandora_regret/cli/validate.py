@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pandora_regret.cli.options import FILES, JSON, LAYOUT, having, read_layout
+from pandora_regret.cli.options import FILES, JSON, LAYOUT, add_options, read_layout
 from pandora_regret.cli.printing import print_json
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @FILES
-@having(*LAYOUT, JSON)
+@add_options(*LAYOUT, JSON)
 def validate(files: Sequence[str], as_json: bool, **given: Any) -> None:
     r"""What is wrong with a file, if anything: all of it, not just the first thing.
 

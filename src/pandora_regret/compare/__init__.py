@@ -2,7 +2,7 @@
 
     sample.py       the door: models and instances -> forecasts in one order, clusters, keys
     prices.py       costs, and the scenarios beside them
-    measure.py      what is known of one model: a number an instance and metric, and the pair-cost matrix
+    measure.py      what is known of one model: a number per instance and metric, and the pair-cost matrix
     inference.py    how sure that is: intervals and p-values from influences or replicates; Holm; the best
     estimates.py    those influences, and those replicates
     calibration.py  what forecasts predict the search will cost, against what it costs

@@ -28,7 +28,7 @@ from pandora_regret.compare.result import (
 )
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inputs import FloatArray
-from pandora_regret.row_metrics import within_bounds
+from pandora_regret.metrics.batches import within_bounds
 
 PAIRS_NAMED = 3  # a model
 

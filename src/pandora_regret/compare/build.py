@@ -16,11 +16,11 @@ from pandora_regret.compare.measure import MEANS, Measured, measure
 from pandora_regret.compare.prices import as_tuple, read_scenarios, read_typical
 from pandora_regret.compare.result import Comparison, Costs, Estimate, IntervalMethod
 from pandora_regret.compare.sample import Sample, read_models, read_sample
+from pandora_regret.inference.resampling import check_enough
 from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_count
 from pandora_regret.inputs.numbers import read_level
+from pandora_regret.metrics.batches import macro_f1
 from pandora_regret.priors import Prior
-from pandora_regret.resample import check_enough
-from pandora_regret.row_metrics import macro_f1
 from pandora_regret.scores import priced
 
 FOLDS = 10  # of the recalibration behind a decomposition
@@ -84,7 +84,7 @@ def compare(
     -----
     The number of tests is the truth's place in the order of the search at the mean costs, and the realised cost
     is what that search pays; ties go by class number. P-values are of paired differences in expected cost,
-    adjusted by Holm's method for all pairs. Some twenty numbers an instance and model are held in memory.
+    adjusted by Holm's method for all pairs. Some twenty numbers per instance and model are held in memory.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def compare(
     >>> [model.name for model in result.models], round(result.best.cost, 2)
     (['sharp', 'vague'], 76.47)
     >>> result.headline[0]
-    'Deploy sharp: its search costs $76.50 a case (95 % interval $0 to $275), the least of 2 models.'
+    'Deploy sharp: its search costs $76.50 per case (95 % interval $0 to $275), the least of 2 models.'
     """
     interval = _read_interval(level, bootstrap, seed)
     forecasts = read_models(y_true, models, labels, sample_weight, logits)

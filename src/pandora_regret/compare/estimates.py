@@ -10,9 +10,9 @@ import numpy as np
 from pandora_regret.compare.inference import Analytic, Bootstrapped
 from pandora_regret.compare.measure import COLUMN, MEANS, Measured
 from pandora_regret.compare.sample import Sample
+from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.resample import weighted_sums, weights_in_parts
-from pandora_regret.row_metrics import macro_f1, or_one
+from pandora_regret.metrics.batches import macro_f1, or_one
 from pandora_regret.tally import Mean
 
 

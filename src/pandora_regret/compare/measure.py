@@ -1,4 +1,4 @@
-"""What is known of one model: a number an instance and metric, the pair-cost matrix, other alphas, other costs."""
+"""What is known of one model: a value per instance and metric, the pair-cost matrix, other alphas, other costs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pandora_regret.entropy import expectation
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.engine import search_costs, total_losses, wasted_pairs
 from pandora_regret.kernels.reference import probabilities, unavoidable_costs
+from pandora_regret.metrics.batches import by_probability, with_known_costs
 from pandora_regret.priors import Prior
-from pandora_regret.row_metrics import by_probability, with_known_costs
 from pandora_regret.scores import mean_or_rows
 from pandora_regret.tally import Mean, Tally
 
@@ -56,7 +56,7 @@ class Measured:
     scenarios: tuple[float, ...]
 
     def of(self, key: str) -> FloatArray:
-        """One number an instance, (N,)."""
+        """One number per instance, (N,)."""
         return np.asarray(self.rows[:, COLUMN[key]])
 
 

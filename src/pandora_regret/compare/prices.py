@@ -37,7 +37,7 @@ def read_scenarios(
 
 
 def as_tuple(costs: FloatArray) -> tuple[float, ...] | None:
-    """One cost a class; None where every instance has its own."""
+    """One cost per class; None where every instance has its own."""
     return tuple(float(cost) for cost in costs) if costs.ndim == 1 else None
 
 

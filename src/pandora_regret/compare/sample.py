@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pandora_regret.inference.resampling import Keys, keys_of
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
@@ -19,7 +20,6 @@ from pandora_regret.inputs import (
     read_forecast,
 )
 from pandora_regret.inputs.tables import is_frame
-from pandora_regret.resample import Keys, keys_of
 from pandora_regret.tally import Mean
 
 
@@ -117,7 +117,9 @@ def _check_same_classes(forecasts: dict[str, Forecast]) -> None:
 def _read_keys(values: Any, name: str, n_rows: int) -> Keys:
     keys = keys_of(values, name)
     if len(keys) != n_rows:
-        raise InputError(f"{name} has {len(keys)} entries but there are {n_rows} instances: pass one an instance.")
+        raise InputError(
+            f"{name} has {len(keys)} entries but there are {n_rows} instances: pass one per instance."
+        )
     return keys
 
 

@@ -106,7 +106,7 @@ def headline(
 
 def _costs(model: ModelResult, level: float, currency: str | None) -> str:
     score = model.scores["expected_cost"]
-    return f"costs {money(model.cost, currency)} a case{_between(score.low, score.high, level, currency)}"
+    return f"costs {money(model.cost, currency)} per case{_between(score.low, score.high, level, currency)}"
 
 
 def _between(low: float | None, high: float | None, level: float, currency: str | None, says: str = "") -> str:
@@ -124,7 +124,7 @@ def _how_sure(best: ModelResult, gap: Difference, level: float, currency: str | 
     settled = gap.high < 0
     limits = _between(-gap.high, -gap.low, level, currency, ", zero excluded" if settled else ", zero included")
     doubt = "" if settled else ", so these data do not settle which of the two is cheaper"
-    more = f"costs {money(-gap.difference, currency)} a case more{limits}"
+    more = f"costs {money(-gap.difference, currency)} per case more{limits}"
     return f"The runner-up, {gap.against}, {more}{doubt}; {sure}."
 
 
@@ -171,7 +171,7 @@ def disagreements(
     place = {model.name: model.rank for model in models}
     said = [
         f"{_capital(listed(keys))} would choose {name}, number {place[name]} by expected search cost: "
-        f"{money(cost[name] - best.cost, currency)} a case more than {best.name}."
+        f"{money(cost[name] - best.cost, currency)} per case more than {best.name}."
         for name, keys in choices.items()
         if place[name] > 1
     ]

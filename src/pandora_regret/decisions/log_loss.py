@@ -178,7 +178,7 @@ def _read_order(order: Any, forecast: Forecast) -> IntArray:
     if given.shape not in ((forecast.n_classes,), shape):
         raise InputError(
             f"order has shape {given.shape}: pass one order for all, shape ({forecast.n_classes},), "
-            f"or one an instance, shape {shape}."
+            f"or one per instance, shape {shape}."
         )
     steps = np.broadcast_to(given, shape)
     complete = (np.sort(steps, axis=1) == np.arange(forecast.n_classes)).all(axis=1)

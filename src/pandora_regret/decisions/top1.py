@@ -71,7 +71,7 @@ class ClassCounts:
             object.__setattr__(self, field.name, counts)
         if not self.true_positives.shape == self.false_positives.shape == self.false_negatives.shape:
             shapes = [getattr(self, field.name).shape for field in fields(self)]
-            raise InputError(f"the counts have shapes {shapes}: pass one count a class in each.")
+            raise InputError(f"the counts have shapes {shapes}: pass one count per class in each.")
 
     @classmethod
     def of(cls, y_true: Labels, y_proba: Table, *, labels: ArrayLike | None = None) -> ClassCounts:
@@ -183,7 +183,7 @@ def _read_true_distributions(y_proba: Table, counts: ClassCounts, labels: ArrayL
 
 def _check_counts(counts: FloatArray, name: str) -> None:
     if counts.ndim != 1:
-        raise InputError(f"{name} has shape {counts.shape}: pass one count a class, shape (K,).")
+        raise InputError(f"{name} has shape {counts.shape}: pass one count per class, shape (K,).")
     bad = ~(np.isfinite(counts) & (counts >= 0))
     if bad.any():
         at = int(np.argmax(bad))

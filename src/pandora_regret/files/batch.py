@@ -17,7 +17,7 @@ from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, out_of_range
 from pandora_regret.inputs.tables import _row_sum_tolerance
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 
 Numbers: TypeAlias = range | IntArray
 
@@ -153,7 +153,7 @@ class _Reader:
     def truth(self, columns: Columns) -> IntArray:
         """The column number of each row's label."""
         classes, label = Classes(columns.classes), columns.label
-        types, encoded = needs("pyarrow", extra="cli").types, self.records.column(label)
+        types, encoded = import_optional("pyarrow", extra="cli").types, self.records.column(label)
         self._check_nothing_missing(encoded, label)
         if types.is_integer(encoded.type):
             truth = _by_number(_array(encoded), classes)
@@ -176,7 +176,7 @@ class _Reader:
         return tuple(self._numbers(name).astype(dtype, copy=False) for name in names)
 
     def weights(self, name: str | None) -> FloatArray | None:
-        """One weight a row, none of them negative."""
+        """One weight per row, none of them negative."""
         if name is None:
             return None
         weights = self._numbers(name).astype(np.float64)
@@ -194,7 +194,7 @@ class _Reader:
         """Ids or groups: whole numbers, also where they are written as text, or text."""
         if name is None:
             return None
-        arrow, column = needs("pyarrow", extra="cli"), self.records.column(name)
+        arrow, column = import_optional("pyarrow", extra="cli"), self.records.column(name)
         self._check_nothing_missing(column, name)
         if arrow.types.is_integer(column.type):
             return _array(column)
@@ -205,7 +205,7 @@ class _Reader:
 
     def _numbers(self, name: str) -> NDArray[Any]:
         """A column of numbers, contiguous."""
-        arrow, column = needs("pyarrow", extra="cli"), self.records.column(name)
+        arrow, column = import_optional("pyarrow", extra="cli"), self.records.column(name)
         self._check_nothing_missing(column, name)
         if not arrow.types.is_floating(column.type):
             column = self._cast(column, name)
@@ -213,7 +213,7 @@ class _Reader:
         return array if array.flags.aligned else array.copy()
 
     def _cast(self, column: Any, name: str) -> Any:
-        arrow = needs("pyarrow", extra="cli")
+        arrow = import_optional("pyarrow", extra="cli")
         try:
             return column.cast(arrow.float64())
         except arrow.ArrowException:
@@ -222,7 +222,7 @@ class _Reader:
             self._fail(at, f", column {name!r} holds {text!r}: write a number.")
 
     def _check_nothing_missing(self, column: Any, name: str) -> None:
-        empty = needs("pyarrow.compute", extra="cli").is_null(column) if column.null_count else None
+        empty = import_optional("pyarrow.compute", extra="cli").is_null(column) if column.null_count else None
         if empty is None:
             return
         at = empty.index(True).as_py()
@@ -278,7 +278,7 @@ def _numbers_of(labels: Iterable[Any], classes: Classes) -> IntArray:
 
 def common_dtype(types: set[Any]) -> Any:
     """The one float type that all columns have, else double precision."""
-    arrow = needs("pyarrow", extra="cli")
+    arrow = import_optional("pyarrow", extra="cli")
     known = {arrow.float16(): np.float16, arrow.float32(): np.float32}
     return known.get(next(iter(types)), np.float64) if len(types) == 1 else np.float64
 
@@ -293,7 +293,7 @@ def _is_number(text: str) -> bool:
 
 def texts_of(column: Any) -> NDArray[Any]:
     """A column as text, whatever its type."""
-    arrow = needs("pyarrow", extra="cli")
+    arrow = import_optional("pyarrow", extra="cli")
     return np.array(column.cast(arrow.string()).to_pylist(), dtype=object)
 
 

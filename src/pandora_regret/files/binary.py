@@ -8,7 +8,7 @@ from typing import Any
 
 from pandora_regret.files.layout import Kind
 from pandora_regret.files.source import Records, Source, check_names, even_cuts, explained, kinds_of
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 
 BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read at once
 
@@ -58,7 +58,7 @@ class ParquetFile(Source):
             return int(file.metadata.num_rows)
 
     def _open(self, **options: Any) -> Any:
-        return needs("pyarrow.parquet", extra="cli").ParquetFile(self.path, **options)
+        return import_optional("pyarrow.parquet", extra="cli").ParquetFile(self.path, **options)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class ArrowFile(Source):
         return [self.part(*cut) for cut in even_cuts(self.count(), n)]
 
     def _open(self, columns: Sequence[str] | None = None) -> Any:
-        ipc = needs("pyarrow.ipc", extra="cli")
+        ipc = import_optional("pyarrow.ipc", extra="cli")
         with open(self.path, "rb") as file:
             has_contents = file.read(6) == b"ARROW1"
         opened = ipc.open_file if has_contents else ipc.open_stream

@@ -147,7 +147,7 @@ def too_few(found: Sequence[str], kinds: Mapping[str, Kind], path: str, of_what:
     """The sentence for a table without forecasts."""
     return (
         f"{path} has {len(found)} forecast columns{of_what} among {_some(list(kinds))}: "
-        "write one column a class, two at least, or say what their names begin with (--proba-prefix)."
+        "write one column per class, two at least, or say what their names begin with (--proba-prefix)."
     )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pandora_regret.files.layout import USUAL_NAMES, Kind, Layout
 from pandora_regret.files.source import Records, Source, even_cuts, unreadable
 from pandora_regret.inputs import InputError
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 
 FORECASTS, COSTS, CLASSES = "y_proba", "costs", "classes"
 
@@ -33,7 +33,7 @@ class Shape:
 class NpzFile(Source):
     """One model's forecasts in an NPZ archive, and the arrays beside them, as if they were columns.
 
-    An array of one value a row is a column; the forecasts' columns are called ``y_proba:cat``, after the array and
+    An array of one value per row is a column; the forecasts' columns are ``y_proba:cat``, after the array and
     the class, and those of an array of costs ``costs:cat``.
     """
 
@@ -45,7 +45,7 @@ class NpzFile(Source):
         return replace(layout, proba_prefix=f"{self.model}:", cost_prefix=costs)
 
     def kinds(self) -> dict[str, Kind]:
-        """The arrays of one value a row, then the classes, then what tests cost."""
+        """The arrays of one value per row, then the classes, then what tests cost."""
         shapes, classes = self._shapes(), self.classes()
         kinds = {key: _kind(shape.dtype) for key, shape in shapes.items() if len(shape.shape) == 1}
         tables = [key for key in (self.model, COSTS) if key in shapes]
@@ -69,7 +69,7 @@ class NpzFile(Source):
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Each array is read along, so many rows at a time."""
-        arrow, names = needs("pyarrow", extra="cli"), self.classes()
+        arrow, names = import_optional("pyarrow", extra="cli"), self.classes()
         wanted = {name if name in self._shapes() else name.split(":")[0] for name in columns}
         with _archive(self.path) as archive, ExitStack() as stack:
             readers = {key: _Rows(archive, self.path, key, self.first, stack) for key in sorted(wanted)}
@@ -98,7 +98,7 @@ class NpzFile(Source):
             if of.shape not in (table[:1], table):
                 raise InputError(
                     f"{self.path}: {key} has shape {of.shape} but {self.model} has shape {table}: "
-                    f"every array needs one entry a row, shape ({table[0]},), and costs one a class too."
+                    f"every array needs one entry per row, shape ({table[0]},), and costs one per class too."
                 )
         return kept
 

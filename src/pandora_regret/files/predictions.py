@@ -16,7 +16,7 @@ from pandora_regret.files.formats import sources_of_parts
 from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, same_columns, too_few, unlabelled
 from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import InputError, IntArray
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 
 ROWS, ELEMENTS = 1 << 20, 11 << 20  # the usual row group of a Parquet file: cut smaller, it takes longer to read
 SAMPLE_ROWS = 1 << 12
@@ -260,7 +260,7 @@ def _each_model(one: Predictions) -> list[Predictions]:
 
 def _regrouped(batches: Iterator[Records], rows: int) -> Iterator[Records]:
     """Tables of at most so many rows, and of at least half as many but for the last."""
-    arrow = needs("pyarrow", extra="cli")
+    arrow = import_optional("pyarrow", extra="cli")
     pending: list[Any] = []
     for batch in batches:
         table = arrow.Table.from_batches([batch]) if isinstance(batch, arrow.RecordBatch) else batch

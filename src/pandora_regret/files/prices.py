@@ -17,7 +17,7 @@ from pandora_regret.files.source import Source, check_readable
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.tables import by_name
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 from pandora_regret.priors import Beta, Empirical, Exponential, Fixed, Gamma, LogNormal, Prior, Uniform
 
 PARAMETRIC: dict[str, Callable[[float], Prior]] = {"beta": Beta, "gamma": Gamma, "lognormal": LogNormal}
@@ -145,7 +145,7 @@ def _samples(path: str) -> Source:
 
 
 def _column(records: list[Any], name: str, path: str) -> FloatArray:
-    arrow = needs("pyarrow", extra="cli")
+    arrow = import_optional("pyarrow", extra="cli")
     parts = [batch.column(name) for batch in records]
     if any(part.null_count for part in parts):
         raise InputError(f"{path}: column {name!r} has rows without a value: fill them in, or drop the rows.")

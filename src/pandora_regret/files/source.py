@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from pandora_regret.files.layout import Kind, Layout
 from pandora_regret.inputs import InputError
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 
 Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
 
@@ -89,7 +89,7 @@ def kinds_of(schema: Any) -> dict[str, Kind]:
 
 def kind_of(arrow_type: Any) -> Kind:
     """What a column of this type holds."""
-    types = needs("pyarrow", extra="cli").types
+    types = import_optional("pyarrow", extra="cli").types
     if types.is_dictionary(arrow_type):
         return kind_of(arrow_type.value_type)
     if types.is_floating(arrow_type) or types.is_integer(arrow_type) or types.is_decimal(arrow_type):
@@ -101,7 +101,7 @@ def kind_of(arrow_type: Any) -> Kind:
 @contextmanager
 def explained(path: str, what: str) -> Iterator[None]:
     """A library's complaint about a file's bytes, as one sentence."""
-    arrow = needs("pyarrow", extra="cli")
+    arrow = import_optional("pyarrow", extra="cli")
     try:
         yield
     except OSError as error:
@@ -138,13 +138,13 @@ def check_readable(path: str) -> None:
 
 def first_bytes(path: str, n: int) -> bytes:
     """The beginning of a file, decompressed where its name says that it is compressed."""
-    arrow = needs("pyarrow", extra="cli")
+    arrow = import_optional("pyarrow", extra="cli")
     with explained(path, "a compressed file"), arrow.input_stream(path, compression="detect") as stream:
         return bytes(stream.read(n))
 
 
 def lines_of(path: str) -> Iterator[bytes]:
     """A text file line by line, to find what is wrong with it."""
-    arrow = needs("pyarrow", extra="cli")
+    arrow = import_optional("pyarrow", extra="cli")
     with arrow.input_stream(path, compression="detect") as stream:
         yield from io.BufferedReader(stream)

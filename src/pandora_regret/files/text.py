@@ -24,7 +24,7 @@ from pandora_regret.files.source import (
     unreadable,
 )
 from pandora_regret.inputs import InputError
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 
 BLOCK_BYTES = 1 << 23
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -89,7 +89,7 @@ class TextFile(Source):
 
     def opened(self) -> Any:
         """The bytes of this piece."""
-        arrow = needs("pyarrow", extra="cli")
+        arrow = import_optional("pyarrow", extra="cli")
         if self.span is None:
             return arrow.input_stream(self.path, compression="detect")
         return arrow.OSFile(self.path).get_stream(self.span[0], self.span[1] - self.span[0])
@@ -168,7 +168,7 @@ class DelimitedFile(TextFile):
 
     def kinds(self) -> dict[str, Kind]:
         """Told from the first lines; a column without any value there may hold anything."""
-        arrow, reader = needs("pyarrow", extra="cli"), needs("pyarrow.csv", extra="cli")
+        arrow, reader = import_optional("pyarrow", extra="cli"), import_optional("pyarrow.csv", extra="cli")
         options = reader.ReadOptions(column_names=self.header(), skip_rows=self._header_lines())
         try:
             table = reader.read_csv(io.BytesIO(self.sample()), options, self._parsing())
@@ -178,7 +178,7 @@ class DelimitedFile(TextFile):
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Numbers as numbers, all else as it is written."""
-        arrow, reader = needs("pyarrow", extra="cli"), needs("pyarrow.csv", extra="cli")
+        arrow, reader = import_optional("pyarrow", extra="cli"), import_optional("pyarrow.csv", extra="cli")
         types = {name: arrow.float64() if name in numbers else arrow.string() for name in columns}
         conversion = reader.ConvertOptions(column_types=types, include_columns=list(columns))
         skipped = self._header_lines() if self.span is None else 0
@@ -193,7 +193,7 @@ class DelimitedFile(TextFile):
     def _parsing(self) -> Any:
         """Values that hold line ends cost speed, so they are allowed only where a file begins with some."""
         broken = any(map(self._goes_on, self.sample().splitlines(keepends=True)))
-        parse_options = needs("pyarrow.csv", extra="cli").ParseOptions
+        parse_options = import_optional("pyarrow.csv", extra="cli").ParseOptions
         return parse_options(delimiter=self.delimiter, newlines_in_values=broken)
 
     def problem(self, text: str, number: int, numbers: frozenset[str]) -> str | None:
@@ -242,13 +242,13 @@ class JsonLines(TextFile):
     def _schema(self) -> Any:
         table = self._parsed(self.sample(), frozenset())
         if not table.schema.names:
-            raise InputError(f"{self.path} has no rows: write one object a line.")
+            raise InputError(f"{self.path} has no rows: write one object per line.")
         check_names(table.schema.names, self.path)
         return table.schema
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Blocks of lines, the columns in the types that the first lines have."""
-        arrow, reader = needs("pyarrow", extra="cli"), needs("pyarrow.json", extra="cli")
+        arrow, reader = import_optional("pyarrow", extra="cli"), import_optional("pyarrow.json", extra="cli")
         types = {field.name: field.type for field in self._schema()}
         fields = [(name, arrow.float64() if name in numbers else types[name]) for name in columns]
         options = reader.ParseOptions(explicit_schema=arrow.schema(fields), unexpected_field_behavior="ignore")
@@ -257,7 +257,7 @@ class JsonLines(TextFile):
                 yield self._parsed(block.removeprefix(BYTE_ORDER_MARK), numbers, options).select(list(columns))
 
     def _parsed(self, block: bytes, numbers: frozenset[str], options: Any = None) -> Any:
-        arrow, reader = needs("pyarrow", extra="cli"), needs("pyarrow.json", extra="cli")
+        arrow, reader = import_optional("pyarrow", extra="cli"), import_optional("pyarrow.json", extra="cli")
         reading = reader.ReadOptions(block_size=len(block) + 1)
         try:
             return reader.read_json(io.BytesIO(block), reading, options)
@@ -280,9 +280,9 @@ class JsonLines(TextFile):
         try:
             row = json.loads(text)
         except ValueError:
-            return f" is not JSON ({text.strip()[:40]!r}): write one object a line."
+            return f" is not JSON ({text.strip()[:40]!r}): write one object per line."
         if not isinstance(row, dict):
-            return f' holds {text.strip()[:40]!r}: write one object a line, {{"y_true": ..., ...}}.'
+            return f' holds {text.strip()[:40]!r}: write one object per line, {{"y_true": ..., ...}}.'
         kinds = (int, float, type(None))
         bad = next((name for name in numbers if not isinstance(row.get(name), kinds)), None)
         return bad and f", column {bad!r} holds {row[bad]!r}: write a number."

@@ -81,7 +81,7 @@ def treatment_payoff(
     tests
         Their sensitivities are used.
     benefit, harm, untreated_cost
-        B and r of treating the class, D of leaving it untreated: one number, one a class, or named by class.
+        B and r of treating the class, D of leaving it untreated: one number, one per class, or named by class.
 
     Examples
     --------

@@ -28,8 +28,8 @@ def read_costs(costs: Any, forecast: Forecast, name: str = "costs") -> FloatArra
     array = read_floats(_in_label_order(costs, forecast.labels, name), name, copy=False)
     if array.shape not in ((forecast.n_classes,), forecast.values.shape):
         raise InputError(
-            f"{name} has shape {array.shape}: pass one cost a class, shape ({forecast.n_classes},), "
-            f"or one a class and instance, shape {forecast.values.shape}."
+            f"{name} has shape {array.shape}: pass one cost per class, shape ({forecast.n_classes},), "
+            f"or one per class and instance, shape {forecast.values.shape}."
         )
     return check_costs(array, name, forecast.labels)
 
@@ -39,7 +39,7 @@ def check_costs(
 ) -> FloatArray:
     """Positive, and neither so small nor so large that sums and ratios leave float64."""
     if array.size == 0:
-        raise InputError(f"{name} is empty (shape {array.shape}): pass a positive number, or one a class.")
+        raise InputError(f"{name} is empty (shape {array.shape}): pass a positive number, or one per class.")
     if not (array.min() >= SMALLEST and array.max() <= LARGEST):  # NaN compares false
         bad = out_of_range(array)
         at = tuple(int(index) for index in np.argwhere(bad)[0])
@@ -104,5 +104,5 @@ def check_prior(prior: Any, n_classes: int, of_what: str) -> None:
     if prior.n_classes not in (None, n_classes):
         raise InputError(
             f"prior is about {prior.n_classes} classes but there are {n_classes} of {of_what}: "
-            "build the prior with one entry a class."
+            "build the prior with one entry per class."
         )

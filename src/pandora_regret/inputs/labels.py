@@ -18,7 +18,7 @@ def read_labels(labels: Any, name: str = "labels") -> Sequence[Any]:
     listed = np.asarray(labels, dtype=object)
     if listed.ndim != 1:
         raise InputError(
-            f"{name} must be a flat list with one label a column, got {labels!r:.200}; join tuples into text."
+            f"{name} must be a flat list with one label per column, got {labels!r:.200}; join tuples into text."
         )
     seen: set[Any] = set()
     for at, label in enumerate(listed):
@@ -51,13 +51,13 @@ def read_truth(y_true: Labels, labels: Sequence[Any], n_rows: int) -> IntArray:
 def _check_one_label_a_row(given: NDArray[Any], labels: Sequence[Any], n_rows: int) -> None:
     if given.ndim != 1:
         what = f"{given.item()!r:.80}" if given.ndim == 0 else f"shape {given.shape}"
-        raise InputError(f"y_true must be 1-D, one label an instance, got {what}{_hint(given.shape, labels)}.")
+        raise InputError(f"y_true must be 1-D, one label per instance, got {what}{_hint(given.shape, labels)}.")
     if len(given) != n_rows:
-        raise InputError(f"y_true has {len(given)} entries but y_proba has {n_rows} rows: pass one label a row.")
+        raise InputError(f"y_true has {len(given)} entries but y_proba has {n_rows} rows: pass one label per row.")
 
 
 def _hint(shape: tuple[int, ...], labels: Sequence[Any]) -> str:
-    """How to get one label a row out of a column, or out of a one-hot table."""
+    """How to get one label per row out of a column, or out of a one-hot table."""
     if shape[1:] == (1,):
         return ": pass np.ravel(y_true)"
     if shape[1:] == (len(labels),):

@@ -121,12 +121,12 @@ def out_of_range(array: FloatArray) -> NDArray[np.bool_]:
 
 
 def read_weights(sample_weight: ArrayLike, n_rows: int) -> FloatArray:
-    """One weight an instance, none of them negative, not all of them zero."""
+    """One weight per instance, none of them negative, not all of them zero."""
     weights = read_floats(sample_weight, "sample_weight", copy=False)
     if weights.shape != (n_rows,):
         raise InputError(
             f"sample_weight has shape {weights.shape}, but there are {n_rows} instances: "
-            f"pass one weight an instance, shape ({n_rows},)."
+            f"pass one weight per instance, shape ({n_rows},)."
         )
     bad = out_of_range(weights) & (weights != 0)
     if bad.any():

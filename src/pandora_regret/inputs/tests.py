@@ -49,7 +49,7 @@ class Tests:
     confirm_truth
         Whether a true positive is worked up as well before it is believed, for another C.
 
-    The first four are one number for all classes, one a class, or named by class; one of them at least must say
+    The first four are one number for all classes, one per class, or named by class; one of them at least must say
     how many classes there are.
 
     Examples
@@ -126,7 +126,7 @@ def read_tests(tests: Any, forecast: Forecast) -> Tests:
     if given.n_classes != forecast.n_classes:
         raise InputError(
             f"tests describe {given.n_classes} classes but y_proba has {forecast.n_classes} columns: "
-            "describe one test a column."
+            "describe one test per column."
         )
     return given
 
@@ -147,7 +147,7 @@ def check_repeatable(tests: Tests) -> None:
 
 
 def read_per_class(values: Any, tests: Tests, name: str) -> FloatArray:
-    """Finite numbers, one for all classes or one a class of the tests, or named by class."""
+    """Finite numbers, one for all classes or one per class of the tests, or named by class."""
     if hasattr(values, "keys"):
         values = by_name(values, tests.labels or range(tests.n_classes), name)
     array = read_floats(values, name)
@@ -161,11 +161,11 @@ def read_per_class(values: Any, tests: Tests, name: str) -> FloatArray:
 
 
 def read_unit_costs(unit_costs: Any, tests: Tests) -> FloatArray:
-    """Drawn unit costs, one a class in each draw."""
+    """Drawn unit costs, one per class in each draw."""
     array = read_floats(unit_costs, "unit_costs")
     if array.ndim not in (1, 2) or array.shape[-1] != tests.n_classes or not array.size:
         raise InputError(
-            f"unit_costs has shape {array.shape}: pass one a class, shape ({tests.n_classes},), "
+            f"unit_costs has shape {array.shape}: pass one per class, shape ({tests.n_classes},), "
             f"or draws of them, shape (draws, {tests.n_classes})."
         )
     bad = ~((array >= 0) & (array < np.inf))
@@ -262,6 +262,6 @@ def _group_costs(costs: Any, names: Sequence[Any]) -> FloatArray:
     array = read_floats(by_name(costs, names, "costs"), "costs")
     if array.shape != (len(names),):
         raise InputError(
-            f"costs has shape {array.shape} but there are {len(names)} groups: pass one cost a group."
+            f"costs has shape {array.shape} but there are {len(names)} groups: pass one cost per group."
         )
     return check_costs(array, "costs", names, "group")

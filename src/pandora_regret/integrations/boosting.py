@@ -3,7 +3,7 @@
 Neither library is imported here: they call these objects, with arrays. The same objective serves both, in their
 own training functions and in their scikit-learn classifiers.
 
-CatBoost is left out. It asks a custom multiclass objective for one row at a time, twice a round, in Python, which
+CatBoost is left out. It asks a custom multiclass objective for one row at a time, twice per round, in Python: that
 was several times slower than its own loss on 1,800 rows already. Train it on log loss and recalibrate, with
 `pandora_regret.calibrate.CalibratedSearch`.
 """
@@ -21,7 +21,7 @@ from pandora_regret.calibrate.rows import rows_of
 from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_forecast, read_typical_costs
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.kernels.engine import search_costs
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 from pandora_regret.priors import Beta, Prior, Uniform
 from pandora_regret.scores import mean_or_rows, priced
 
@@ -138,7 +138,7 @@ class XGBoostMetric(SearchMetric):
     Parameters
     ----------
     prior, costs, typical_costs
-        As in `expected_search_cost`, with one cost a class.
+        As in `expected_search_cost`, with one cost per class.
     labels
         As in `SearchObjective`.
     logits
@@ -210,7 +210,7 @@ def _raw_scores(model: Any, X: Any) -> Any:
         return model.predict(X, output_margin=True)
     if not type(model).__module__.startswith("xgboost"):
         return model.predict(X, raw_score=True)
-    xgboost = needs("xgboost", extra="boosting")
+    xgboost = import_optional("xgboost", extra="boosting")
     data = X if isinstance(X, xgboost.DMatrix) else xgboost.DMatrix(X)
     rounds = int(model.attr("best_iteration") or -1) + 1  # (0, 0) stands for all
     return model.predict(data, output_margin=True, iteration_range=(0, rounds))

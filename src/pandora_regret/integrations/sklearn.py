@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, InputError, read_alpha
 from pandora_regret.inputs.labels import read_labels
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.scores import expected_search_cost, pandora_regret
 
-needs("sklearn", extra="zoo")
+import_optional("sklearn", extra="zoo")
 
 # Only scorers of scikit-learn's own base class share one predict_proba among several metrics, and are sent
 # sample weights with metadata routing off; make_scorer's never see the estimator, whose classes_ are needed here.
@@ -104,7 +104,7 @@ neg_pandora_regret_scorer = pandora_regret_scorer()
 
 
 def _forecasts(method_caller: Any, estimator: Any, X: Any) -> FloatArray:
-    """The estimator's forecasts, one column a class it knows."""
+    """The estimator's forecasts, one column per class it knows."""
     if len(estimator.classes_) <= 2:  # of two columns scikit-learn hands on one, and 1 - p loses a small other
         return np.asarray(estimator.predict_proba(X))
     return np.asarray(method_caller(estimator, "predict_proba", X, pos_label=None))

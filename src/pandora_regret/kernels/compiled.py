@@ -17,7 +17,7 @@ from pandora_regret.inputs import FloatArray, Forecast
 from pandora_regret.kernels import cpu, reference
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties
 
-ROWS_AT_ONCE = 1 << 18  # so that one number a row stays small beside the rows themselves
+ROWS_AT_ONCE = 1 << 18  # so that one number per row stays small beside the rows themselves
 COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
 WORTH_A_CHUNK = 1 << 18  # elements
 CHUNKS_A_THREAD = 8  # at most; a core that is interrupted does not keep the others waiting
@@ -27,26 +27,26 @@ MOST_PAIR_BYTES = 1 << 25  # of the (K, K) sums that threads keep to themselves
 def total_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, FloatArray]]:
     """Rows, a part at a time, and ``sum_j C_j L_alpha(q_i / q_j)`` of each."""
     for part in _parts(forecast):
-        totals = _vouched_for(part, alpha, BROKEN_AT_RANDOM)
-        yield part, _settled(totals, part, partial(reference.total_losses, alpha=alpha))
+        totals = _compiled_totals(part, alpha, BROKEN_AT_RANDOM)
+        yield part, _fall_back_to_reference(totals, part, partial(reference.total_losses, alpha=alpha))
 
 
 def realised_costs(forecast: Forecast, ties: Ties) -> Iterator[tuple[Forecast, FloatArray]]:
     """Rows, a part at a time, and what each one's search costs."""
     for part in _parts(forecast):
-        costs = reference.own_costs(part) + _vouched_for(part, np.inf, ties) / 2
-        yield part, _settled(costs, part, partial(reference.realised_costs, ties=ties))
+        costs = reference.own_costs(part) + _compiled_totals(part, np.inf, ties) / 2
+        yield part, _fall_back_to_reference(costs, part, partial(reference.realised_costs, ties=ties))
 
 
 def pair_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, FloatArray, FloatArray]]:
     """Rows, a part at a time, their total losses, and the weighted sums of ``C_j L_alpha(q_i / q_j)``, (K, K)."""
     for part in _parts(forecast):
-        totals = _vouched_for(part, alpha, BROKEN_AT_RANDOM)
+        totals = _compiled_totals(part, alpha, BROKEN_AT_RANDOM)
         pairs = _pair_sums(part, alpha, totals)
         for block in _doubtful_rows(totals, part).blocks():
             classes, sums = reference.sums_by_truth(block, reference.pair_losses(block, alpha))
             pairs[classes] += sums
-        yield part, _settled(totals, part, partial(reference.total_losses, alpha=alpha)), pairs
+        yield part, _fall_back_to_reference(totals, part, partial(reference.total_losses, alpha=alpha)), pairs
 
 
 def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
@@ -77,7 +77,7 @@ def _parts(forecast: Forecast) -> Iterator[Forecast]:
         yield replace(part, values=_plain(part.values))
 
 
-def _vouched_for(part: Forecast, alpha: float, ties: Ties) -> FloatArray:
+def _compiled_totals(part: Forecast, alpha: float, ties: Ties) -> FloatArray:
     """Total losses, NaN where the compiled loop has a doubt."""
     totals = np.empty(len(part))
 
@@ -105,7 +105,9 @@ def _doubtful_rows(totals: FloatArray, part: Forecast) -> Forecast:
     return part.rows(np.flatnonzero(np.isnan(totals)))
 
 
-def _settled(totals: FloatArray, part: Forecast, by_reference: Callable[[Forecast], FloatArray]) -> FloatArray:
+def _fall_back_to_reference(
+    totals: FloatArray, part: Forecast, by_reference: Callable[[Forecast], FloatArray]
+) -> FloatArray:
     """Doubtful rows scored by the reference, which first explains what is wrong with them if anything is."""
     if np.isnan(totals.sum()):
         doubtful = np.isnan(totals)

@@ -146,7 +146,7 @@ def _launch_slices(work: _Work) -> torch.Tensor:
 
 
 def tile_shape(block: int) -> tuple[int, int]:
-    """Rows a tile and warps a program; 16 elements a thread measured fastest."""
+    """Rows a tile and warps a program; 16 elements per thread measured fastest."""
     rows = max(1, SHORT_TILE // block) if block < SHORT_TILE // 2 else 1
     return rows, min(8, max(1, rows * block // 512))
 

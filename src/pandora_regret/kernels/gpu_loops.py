@@ -121,7 +121,7 @@ def tile_loop(
 
 @triton.jit
 def _store_losses(losses, loss, truth, row, present, n_classes, ignore_index, summed: tl.constexpr):
-    """One loss a row, or their sum; NaN where a target is neither a class nor to be ignored."""
+    """One loss per row, or their sum; NaN where a target is neither a class nor to be ignored."""
     known = ((truth >= 0) & (truth < n_classes)) | (truth == ignore_index) | (present == 0)
     loss = tl.where(known, loss, float("nan"))
     if summed:

@@ -1,4 +1,4 @@
-"""Figures, one file a figure; matplotlib is imported when one is drawn.
+"""Figures, one file per figure; matplotlib is imported when one is drawn.
 
 The paper's figures:
 
@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pandora_regret.lazy import lazily
+from pandora_regret.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from pandora_regret.plots.alpha_curve import plot_alpha_curve
@@ -69,11 +69,11 @@ __all__ = [
     "save_figure",
 ]
 
-_ROOM_OF = {name: name.removeprefix("plot_") for name in __all__} | {
+_MODULE_OF = {name: name.removeprefix("plot_") for name in __all__} | {
     "draw_paper_figures": "paper",
     "plot_decision_plane": "decision_regions",
     "plot_decision_simplex": "decision_regions",
     "save_figure": "saving",
 }
 
-__getattr__, __dir__ = lazily(__name__, _ROOM_OF)
+__getattr__, __dir__ = lazy_exports(__name__, _MODULE_OF)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, read_alpha
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 from pandora_regret.plots.decision_rules import read_case
 from pandora_regret.plots.simplex import area_and_centre, frame, lattice, to_plane
 from pandora_regret.plots.style import COLUMN, MIDDLE, SHADES, alpha_name, axes_of, sheet
@@ -65,10 +65,10 @@ def plot_beta_simplex(
 
 
 def _shades() -> ScalarMappable:
-    matplotlib = needs("matplotlib", extra="report")
+    matplotlib = import_optional("matplotlib", extra="report")
     colours = matplotlib.colormaps[SHADES]
-    limits = needs("matplotlib.colors", extra="report").BoundaryNorm(LEVELS, colours.N, extend="max")
-    mappable: ScalarMappable = needs("matplotlib.cm", extra="report").ScalarMappable(limits, colours)
+    limits = import_optional("matplotlib.colors", extra="report").BoundaryNorm(LEVELS, colours.N, extend="max")
+    mappable: ScalarMappable = import_optional("matplotlib.cm", extra="report").ScalarMappable(limits, colours)
     return mappable
 
 
@@ -78,7 +78,7 @@ def _scores(forecasts: FloatArray, alpha: float) -> FloatArray:
 
 def _fill_contours(axes: Axes, alpha: float, shades: ScalarMappable) -> None:
     forecasts, triangles = lattice(STEPS)
-    mesh = needs("matplotlib.tri", extra="report").Triangulation(*to_plane(forecasts).T, triangles)
+    mesh = import_optional("matplotlib.tri", extra="report").Triangulation(*to_plane(forecasts).T, triangles)
     scores = np.minimum(_scores(forecasts, alpha), 2 * LEVELS[-1])  # infinite on an edge as alpha tends to 0
     filled = axes.tricontourf(mesh, scores, LEVELS, cmap=shades.cmap, norm=shades.norm, extend="max")
     filled.set(edgecolor="face", linewidth=0.3)  # no white seams in a PDF

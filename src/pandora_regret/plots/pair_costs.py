@@ -22,7 +22,7 @@ DARK = 0.55  # of the largest, from where numbers are white
 
 
 def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """What a model spends a case, in the mean, on testing a wrong class, by true class.
+    """What a model spends per case, in the mean, on testing a wrong class, by true class.
 
     The sum of all cells, plus the cost of testing the truth itself, is the expected search cost.
 
@@ -45,7 +45,7 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     ['10.0', '2.5']
     """
     shown, axes = model_of(comparison, model), axes_of(ax)
-    costs, measured = np.array(shown.pair_costs), with_unit("cost a case", comparison.costs.currency)
+    costs, measured = np.array(shown.pair_costs), with_unit("cost per case", comparison.costs.currency)
     cells = axes.pcolormesh(costs, cmap=SHADES, vmin=0, edgecolors="white", linewidth=0.5)
     title = shortened(shown.name, LONGEST_TITLE)
     if len(costs) <= MOST_WRITTEN:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pandora_regret.atomic import write_atomically
 from pandora_regret.inputs import read_choice
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +20,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     """Write a figure, whole or not at all, as its file's name says; the same figure gives the same bytes."""
     kind = read_choice(Path(path).suffix.lower(), f"the ending of {str(path)!r}", KINDS)
     undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[kind]
-    with needs("matplotlib", extra="report").rc_context({"svg.hashsalt": "pandora"}):
+    with import_optional("matplotlib", extra="report").rc_context({"svg.hashsalt": "pandora"}):
         return write_atomically(
             path, lambda file: figure.savefig(file, format=kind[1:], metadata=undated, dpi=200)
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pandora_regret.compare.words import money
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 from pandora_regret.plan import Plan
 from pandora_regret.plots.saving import save_figure
 from pandora_regret.plots.style import COLOURS, axes_of, open_frame, with_unit
@@ -64,7 +64,7 @@ def _name_tests(axes: Axes, plan: Plan) -> None:
 
 def draw_search_trace(plan: Plan, path: str | os.PathLike[str], currency: str | None = None) -> Path:
     """The staircase by itself, into a file whose name says its kind: SVG, PDF or PNG."""
-    needs("matplotlib", extra="report")
+    import_optional("matplotlib", extra="report")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.6, 3.6), layout="constrained")

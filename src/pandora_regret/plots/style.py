@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pandora_regret.inputs import read_choice
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 from pandora_regret.plots.saving import save_figure
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def axes_of(ax: Axes | None) -> Axes:
     """The axes that were given, or else the current ones; if there are none, in a layout that clips no names."""
     if ax is not None:
         return ax
-    pyplot = needs("matplotlib.pyplot", extra="report")
+    pyplot = import_optional("matplotlib.pyplot", extra="report")
     axes: Axes = pyplot.gca() if pyplot.get_fignums() else pyplot.figure(layout="constrained").subplots()
     return axes
 
@@ -53,7 +53,7 @@ def axes_of(ax: Axes | None) -> Axes:
 @contextmanager
 def sheet(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Figure]:
     """An empty figure in small print, which is saved in the end; settings are as before after that."""
-    with needs("matplotlib", extra="report").rc_context(PRINT):
+    with import_optional("matplotlib", extra="report").rc_context(PRINT):
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height), layout="constrained")
@@ -85,7 +85,7 @@ def score_name(alpha: float) -> str:
 
 def tint(colour: str, strength: float = 0.55) -> tuple[float, ...]:
     """The colour mixed with white."""
-    parts = needs("matplotlib.colors", extra="report").to_rgb(colour)
+    parts = import_optional("matplotlib.colors", extra="report").to_rgb(colour)
     return tuple(1 - strength * (1 - part) for part in parts)
 
 

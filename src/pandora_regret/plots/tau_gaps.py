@@ -7,10 +7,10 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from pandora_regret.optional import needs
+from pandora_regret.metrics import BASELINE, METRICS
+from pandora_regret.optional import import_optional
 from pandora_regret.plots.saving import save_figure
 from pandora_regret.plots.style import COLOURS, MARKERS, axes_of
-from pandora_regret.study.metrics import BASELINE, METRICS
 from pandora_regret.study.table import Cell, Grid
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _draw_intervals(axes: Axes, cells: list[Cell], shift: float, style: dict[str
 
 def draw_tau_gaps(grid: Grid, path: str | os.PathLike[str]) -> Path:
     """All conditions side by side, into a file whose name says its kind: SVG, PDF or PNG."""
-    needs("matplotlib", extra="report")
+    import_optional("matplotlib", extra="report")
     from matplotlib.figure import Figure
 
     conditions = list(dict.fromkeys(title for title, _, _ in grid.rows))

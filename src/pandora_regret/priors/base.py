@@ -42,7 +42,7 @@ class Prior(ABC):
     @property
     @abstractmethod
     def mean(self) -> float | FloatArray:
-        """E[u], one number, or one a class."""
+        """E[u], one number, or one per class."""
 
     @property
     @abstractmethod

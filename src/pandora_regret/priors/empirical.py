@@ -26,7 +26,7 @@ class Empirical(Prior):
     Parameters
     ----------
     samples
-        Observed cost vectors, shape (M, K), one column a class: an array, or a frame whose columns are classes.
+        Observed cost vectors, shape (M, K), one column per class: an array, or a frame whose columns are classes.
     labels
         The classes, in column order, where they are not a frame's own. A prior that knows its classes is matched
         by name to a forecast that does too; where either has no names, columns are taken as they come.

@@ -113,7 +113,7 @@ class LogNormal(Prior):
     Parameters
     ----------
     sigma
-        Spread of ln u: one number, or one a class.
+        Spread of ln u: one number, or one per class.
     correlation
         Of every pair (z_i, z_j), from 0 up to, but not including, 1: costs that rise and fall together.
 
@@ -130,7 +130,7 @@ class LogNormal(Prior):
             raise InputTypeError("sigma carries names, which a prior does not match: pass a list in column order.")
         spread = check_costs(read_floats(sigma, "sigma"), "sigma")
         if spread.ndim > 1:
-            raise InputError(f"sigma has shape {spread.shape}: pass one number, or one a class.")
+            raise InputError(f"sigma has shape {spread.shape}: pass one number, or one per class.")
         self.sigma = spread
         self.correlation = read_number(correlation, "correlation")
         if not 0 <= self.correlation < 1:

@@ -65,7 +65,7 @@ def round_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:
 
 
 def interval_plot(models: Sequence[Facts], key: str) -> dict[str, Any]:
-    """One line a model: a score, and its interval."""
+    """One line per model: a score, and its interval."""
     scores = [model["scores"][key] for model in models]
     axis = Axis.around(score[end] for score in scores for end in ("low", "value", "high"))
     rows = [_placed(axis, model["name"], score) for model, score in zip(models, scores, strict=True)]
@@ -78,7 +78,7 @@ def _placed(axis: Axis, name: str, score: Facts) -> dict[str, Any]:
 
 
 def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) -> dict[str, Any]:
-    """Ranks of every model by every metric: one column a metric, one line a model."""
+    """Ranks of every model by every metric: one column per metric, one line per model."""
     columns = [ranks[metric["key"]] for metric in metrics]
     first, last = _places(columns[0]), _places(columns[-1])
     return {

@@ -14,7 +14,7 @@ from typing import Any
 from pandora_regret.atomic import write_atomically
 from pandora_regret.compare import Comparison
 from pandora_regret.inputs import InputTypeError
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 from pandora_regret.report.charts import HUES, bump_chart, calibration_plot, interval_plot
 from pandora_regret.report.formats import Formats, alpha_name, count, one_way, shortened, typed
 from pandora_regret.report.tables import (
@@ -77,7 +77,7 @@ def render_report(comparison: Any, *, title: str | None = None) -> str:
     formats = Formats.of(facts)
     style, script = _joined(STYLES), _joined(SCRIPTS)
     page: str = (
-        _environment(needs("jinja2", extra="report"))
+        _environment(import_optional("jinja2", extra="report"))
         .get_template("page.html.j2")
         .render(
             facts,

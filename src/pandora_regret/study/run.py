@@ -17,11 +17,11 @@ from typing import Any, Protocol
 from pandora_regret._version import __version__
 from pandora_regret.atomic import write_atomically
 from pandora_regret.inputs import InputError, InputTypeError
-from pandora_regret.study.agreement import agreement
-from pandora_regret.study.labels import check_same
 from pandora_regret.study.prediction import Outcome, Target, Zoo
+from pandora_regret.study.ranking.agreement import agreement
 from pandora_regret.study.spec import DataSet, Study, read_study
-from pandora_regret.study.store import Store
+from pandora_regret.study.store.labels import check_same
+from pandora_regret.study.store.store import Store
 from pandora_regret.work import run_all
 
 SCHEMA = "pandora-study/1"

@@ -25,7 +25,7 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     if not worth_compiling(proba.size * len(costs)):
         return np.stack([search_cost(truth, proba, drawn, per_instance=True) for drawn in costs])
     from pandora_regret.kernels.compiled import in_threads
-    from pandora_regret.study import lanes
+    from pandora_regret.study.ranking import lanes
 
     bills = np.empty((len(costs), len(truth)))
     merit_costs = costs / unit_near(float(costs.max()))

@@ -19,12 +19,12 @@ from pandora_regret.inputs import FloatArray, InputError, read_choice
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.numbers import read_floats, read_level
 from pandora_regret.inputs.tables import by_name
-from pandora_regret.study.agreement import Resample
-from pandora_regret.study.metrics import Metric, read_metrics
-from pandora_regret.study.perturbations import PAPER, Condition, read_conditions
+from pandora_regret.metrics import Metric, read_metrics
+from pandora_regret.study.conditions import PAPER, Condition, read_conditions
 from pandora_regret.study.prediction import Zoo
-from pandora_regret.study.replicates import RESAMPLE
-from pandora_regret.study.zoos import ROOMS, zoo_class
+from pandora_regret.study.ranking.agreement import Resample
+from pandora_regret.study.ranking.replicates import RESAMPLE
+from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 
 STUDY_KEYS = ("title", "seed", "metrics", "replicates", "resample", "level", "data", "conditions")
 DATA_KEYS = ("name", "costs", "currency", "zoo")
@@ -118,7 +118,7 @@ def _read_costs(section: Section, base: Path) -> tuple[Mapping[str, float] | Non
 
 
 def _read_zoo(section: Section, base: Path) -> Zoo:
-    made: type = zoo_class(section.name_among("kind", ROOMS, "kinds of zoo"))
+    made: type = zoo_class(section.name_among("kind", ZOO_CLASSES, "kinds of zoo"))
     options = {key: value for key, value in section.entries.items() if key != "kind"}
     Section(section.file, section.key, options).check_keys([field.name for field in fields(made) if field.init])
     given = {key: plain(value) for key, value in options.items()}

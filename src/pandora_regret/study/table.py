@@ -33,7 +33,7 @@ class Cell:
     reversed: bool = False
 
 
-Row: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, one cell a metric
+Row: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, one cell per metric
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def as_latex(grid: Grid, intervals: bool = False) -> str:
 
 
 def as_csv(grid: Grid, intervals: bool = True) -> str:
-    """One line a condition, data set and metric, with all digits."""
+    """One line per condition, data set and metric, with all digits."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     ends = ["low", "high"] if intervals else []

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, InputError, IntArray
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 
 BUNDLED = ("digits", "wine", "iris", "breast_cancer")
 MISSING = ["", "?", " ?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"]
@@ -104,7 +104,7 @@ def _bundled(data: str, label: str | int | None, without: Sequence[str | int]) -
     """A data set that scikit-learn brings; its class is known, its columns are all numbers."""
     if label is not None:
         raise InputError(f"label is {label!r}, but the class of the bundled {data!r} is known: leave label out.")
-    found = getattr(needs("sklearn.datasets", extra="zoo"), f"load_{data}")()
+    found = getattr(import_optional("sklearn.datasets", extra="zoo"), f"load_{data}")()
     columns = {str(name): found.data[:, j].astype(np.float64) for j, name in enumerate(found.feature_names)}
     left_out = {_find(columns, column, "without") for column in without}
     truth = found.target.astype(np.intp)
@@ -116,7 +116,9 @@ def _read_file(data: str, header: bool | None) -> Columns:
     path = Path(data)
     readers: dict[str, Callable[[], Any]] = {
         **dict.fromkeys((".csv", ".tsv", ".data", ".txt"), lambda: _read_csv(path, header)),
-        **dict.fromkeys((".parquet", ".pq"), lambda: needs("pyarrow.parquet", extra="zoo").read_table(path)),
+        **dict.fromkeys(
+            (".parquet", ".pq"), lambda: import_optional("pyarrow.parquet", extra="zoo").read_table(path)
+        ),
         ".arff": lambda: _read_arff(path),
     }
     if not path.is_file() or path.suffix.lower() not in readers:
@@ -131,7 +133,7 @@ def _read_file(data: str, header: bool | None) -> Columns:
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
     """What is wrong inside a file, with the file's name."""
-    broken = needs("pyarrow", extra="zoo").ArrowException
+    broken = import_optional("pyarrow", extra="zoo").ArrowException
     try:
         yield
     except (broken, UnicodeDecodeError) as error:
@@ -174,9 +176,9 @@ def _found_below(first: Sequence[str], table: Any) -> bool:
 
 def _parse(lines: Sequence[str], names: Sequence[str], separator: str, **options: Any) -> Any:
     """Lines of cells as an Arrow table, the kind of each column found from what it holds or as given."""
-    arrow = needs("pyarrow.csv", extra="zoo")
+    arrow = import_optional("pyarrow.csv", extra="zoo")
     if not lines:
-        return needs("pyarrow", extra="zoo").table([[]] * len(names), names=list(names))
+        return import_optional("pyarrow", extra="zoo").table([[]] * len(names), names=list(names))
     return arrow.read_csv(
         BytesIO("\n".join(lines).encode()),
         read_options=arrow.ReadOptions(column_names=list(names), use_threads=False),
@@ -194,7 +196,7 @@ def _read_arff(path: Path) -> Any:
     cells = lines[start + 1 :]
     if not attributes or (cells and cells[0].startswith("{")):
         raise InputError(f"{path} is no ARFF file of full rows below @attribute lines: save the table as CSV.")
-    arrow = needs("pyarrow", extra="zoo")
+    arrow = import_optional("pyarrow", extra="zoo")
     numbers = ("numeric", "real", "integer")
     names = [found[1].strip("'\"") for found in attributes]
     kinds = [arrow.float64() if found[2].lower() in numbers else arrow.string() for found in attributes]
@@ -221,8 +223,8 @@ def _columns(table: Any, path: Path) -> Columns:
 
 def _column(values: Any) -> NDArray[Any]:
     """Numbers in float64, anything else as names."""
-    arrow = needs("pyarrow", extra="zoo")
-    compute = needs("pyarrow.compute", extra="zoo")
+    arrow = import_optional("pyarrow", extra="zoo")
+    compute = import_optional("pyarrow.compute", extra="zoo")
     kind = values.type
     if arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_null(kind):
         numbers: NDArray[Any] = values.cast(arrow.float64(), safe=False).to_numpy()

@@ -14,7 +14,7 @@ except ModuleNotFoundError:
 from pandora_regret.integrations.torch.functional import pandora_loss
 from pandora_regret.integrations.torch.loss import PandoraLoss
 from pandora_regret.integrations.torch.schedule import AlphaSchedule
-from pandora_regret.lazy import lazily
+from pandora_regret.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from pandora_regret.integrations.torch.metrics import ExpectedSearchCost, PandoraRegret
@@ -23,6 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["AlphaSchedule", "ExpectedSearchCost", "PandoraLoss", "PandoraRegret", "SearchProbe", "pandora_loss"]
 
 # The loss needs neither torchmetrics nor scikit-learn.
-_ROOM_OF = {"ExpectedSearchCost": "metrics", "PandoraRegret": "metrics", "SearchProbe": "trainer"}
+_MODULE_OF = {"ExpectedSearchCost": "metrics", "PandoraRegret": "metrics", "SearchProbe": "trainer"}
 
-__getattr__, __dir__ = lazily(__name__, _ROOM_OF)
+__getattr__, __dir__ = lazy_exports(__name__, _MODULE_OF)

@@ -27,7 +27,7 @@ class PandoraLoss(torch.nn.Module):
     costs
         What a test of each class costs at most, the base costs C_k, shape (K,); all 1 unless given.
     reduction
-        "mean" over the rows that are not ignored, "sum", or "none" for one value a row.
+        "mean" over the rows that are not ignored, "sum", or "none" for one value per row.
     label_smoothing
         The share of each row's target that is spread evenly over all classes, in [0, 1].
     ignore_index

@@ -189,13 +189,13 @@ def _base_costs(costs: Any, typical_costs: Any, prior: Beta) -> Any:
 
 
 def _read_weights(sample_weight: Any, shape: torch.Size, values: torch.Tensor) -> torch.Tensor:
-    """One weight a row in float64, all 1 unless given."""
+    """One weight per row in float64, all 1 unless given."""
     if sample_weight is None:
         return torch.ones(len(values), dtype=torch.float64, device=values.device)
     weights = torch.as_tensor(sample_weight, dtype=torch.float64, device=values.device)
     if weights.shape != shape:
         raise InputError(
-            f"sample_weight has shape {tuple(weights.shape)}: pass one weight an instance, shape {tuple(shape)}."
+            f"sample_weight has shape {tuple(weights.shape)}: pass one weight per instance, shape {tuple(shape)}."
         )
     return weights.reshape(-1)
 

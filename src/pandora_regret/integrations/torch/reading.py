@@ -22,11 +22,11 @@ class Rows(NamedTuple):
 
     values: torch.Tensor  # (N, K) floating point
     target: torch.Tensor  # (N,) int64, or (N, K) floating point
-    shape: torch.Size  # of one value an instance
+    shape: torch.Size  # of one value per instance
 
 
 def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") -> Rows:
-    """One row an instance, whatever the shape; the dimension of classes is the second, or the only one."""
+    """One row per instance, whatever the shape; the dimension of classes is the second, or the only one."""
     if not values.is_floating_point():
         raise InputTypeError(f"{name} has dtype {values.dtype}: pass floating point, as in {name}.float().")
     class_dim = min(1, values.ndim - 1)
@@ -124,7 +124,7 @@ def _read_costs(costs: Any) -> FloatArray:
         costs = costs.double().cpu().numpy()
     array = check_costs(read_floats(costs, "costs"), "costs")
     if array.ndim != 1:
-        raise InputError(f"costs has shape {array.shape}: pass one cost a class, shape (K,).")
+        raise InputError(f"costs has shape {array.shape}: pass one cost per class, shape (K,).")
     if array.min() < LEAST_COST or array.max() > LARGEST_COST:
         raise InputError(
             f"costs go from {array.min():g} to {array.max():g}: in float32 they must lie between {LEAST_COST:g} "

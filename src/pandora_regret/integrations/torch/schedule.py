@@ -61,7 +61,7 @@ class AlphaSchedule:
         )
 
     def step(self) -> None:
-        """Move on by one step: call it once a batch, where the optimizer steps."""
+        """Move on by one step: call it once per batch, where the optimizer steps."""
         self.steps_taken += 1
 
     def state_dict(self) -> dict[str, int]:

@@ -23,10 +23,10 @@ from pandora_regret.inputs import (
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.integrations.torch.loss import PandoraLoss
 from pandora_regret.integrations.torch.schedule import AlphaSchedule
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 from pandora_regret.priors import Uniform
 
-needs("sklearn", extra="zoo")
+import_optional("sklearn", extra="zoo")
 
 from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
 from sklearn.utils import check_random_state  # noqa: E402

@@ -1,10 +1,10 @@
-"""Where models come from: one file a kind of zoo, found by the name a study's TOML file gives it."""
+"""Where models come from: one file per kind of zoo, found by the name a study's TOML file gives it."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
-ROOMS = {
+ZOO_CLASSES = {
     "sklearn": ("tables", "TableZoo"),  # scikit-learn classifiers on a table
     "timm": ("timm_models", "TimmZoo"),  # pretrained encoders with linear heads, as in the paper
     "variants": ("variants", "VariantsZoo"),  # a few encoders at many depths, resolutions and poolings
@@ -15,6 +15,6 @@ ROOMS = {
 
 def zoo_class(kind: str) -> type:
     """The class of a kind of zoo, imported when it is asked for."""
-    module, name = ROOMS[kind]
+    module, name = ZOO_CLASSES[kind]
     found: type = getattr(import_module(f"{__name__}.{module}"), name)
     return found

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import softmax
 
 from pandora_regret.inputs import FloatArray
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +31,10 @@ class Part:
         """A fresh object."""
         module, name = self.path.rsplit(".", 1)
         given = {key: value.make() if isinstance(value, Part) else value for key, value in self.parameters.items()}
-        made = getattr(needs(f"sklearn.{module}", extra="zoo"), name)(**given)
+        made = getattr(import_optional(f"sklearn.{module}", extra="zoo"), name)(**given)
         if self.first is None:
             return made
-        return needs("sklearn.pipeline", extra="zoo").make_pipeline(self.first.make(), made)
+        return import_optional("sklearn.pipeline", extra="zoo").make_pipeline(self.first.make(), made)
 
     def to_dict(self) -> dict[str, Any]:
         """The same in plain values."""

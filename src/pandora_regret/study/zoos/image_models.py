@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pandora_regret.inputs import InputError
-from pandora_regret.optional import needs
-from pandora_regret.study.encoders import Weights
-from pandora_regret.study.feature_cache import FeatureCache
-from pandora_regret.study.features import Encoder, Features, Machine, extract
-from pandora_regret.study.images import ImageData, load_images
+from pandora_regret.optional import import_optional
 from pandora_regret.study.prediction import Outcome, Prediction, Target
-from pandora_regret.study.probes import Probe
+from pandora_regret.study.vision.encoders import Weights
+from pandora_regret.study.vision.feature_cache import FeatureCache
+from pandora_regret.study.vision.features import Encoder, Features, Machine, extract
+from pandora_regret.study.vision.images import ImageData, load_images
+from pandora_regret.study.vision.probes import Probe
 
 if TYPE_CHECKING:
     import torch
@@ -147,7 +147,9 @@ class ImageZoo:
 
     def _prediction(self, recipe: Recipe, features: Features, data: ImageData) -> Prediction:
         start = time.perf_counter()
-        values = needs("torch", extra="images").cat([features.values[output] for output in recipe.outputs], dim=1)
+        values = import_optional("torch", extra="images").cat(
+            [features.values[output] for output in recipe.outputs], dim=1
+        )
         if not values.isfinite().all():
             raise ArithmeticError("the encoder gives features that are not finite")
         logits = _probed(recipe.probe, values, data).cpu()
@@ -198,7 +200,7 @@ class ImageZoo:
 
 
 def _probed(probe: Probe, values: torch.Tensor, data: ImageData) -> torch.Tensor:
-    torch = needs("torch", extra="images")
+    torch = import_optional("torch", extra="images")
     labels = torch.as_tensor(data.labels[: data.n_train], device=values.device)
     return probe.logits(values[: data.n_train], labels, values[data.n_train :], len(data.classes))
 

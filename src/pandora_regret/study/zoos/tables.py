@@ -18,7 +18,7 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray, InputError, IntArray, read_count, read_probabilities
 from pandora_regret.inputs.numbers import read_number
-from pandora_regret.optional import needs
+from pandora_regret.optional import import_optional
 from pandora_regret.study.prediction import Outcome, Prediction, Target
 from pandora_regret.study.tabular import BUNDLED, LabelledTable, add_noise, read_labelled, sample_rows
 from pandora_regret.study.zoos.classifiers import Classifier, all_classifiers
@@ -174,7 +174,7 @@ def _alone() -> Iterator[list[warnings.WarningMessage]]:
 
     Both are settings of the process, so the threads of a Dask worker take turns.
     """
-    limited = needs("threadpoolctl", extra="zoo").threadpool_limits
+    limited = import_optional("threadpoolctl", extra="zoo").threadpool_limits
     with TURN, limited(limits=1), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         yield warned
@@ -199,7 +199,7 @@ def _folds(zoo: TableZoo, stamp: object) -> list[Fold]:
             f"folds is {zoo.folds}, but the most frequent class has {most} rows: "
             "lower folds, or name the column of the class with label=..."
         )
-    split = needs("sklearn.model_selection", extra="zoo").StratifiedKFold(
+    split = import_optional("sklearn.model_selection", extra="zoo").StratifiedKFold(
         zoo.folds, shuffle=True, random_state=zoo.seed
     )
     with _alone():  # a class with fewer rows than folds is warned of, and handled
@@ -215,8 +215,14 @@ def _fold(table: LabelledTable, fitted: IntArray, unseen: IntArray) -> Fold:
 
 def _preparation(named: Any) -> Any:
     """Medians for missing numbers and one scale for all; a column for each name, NaN being one."""
-    compose, impute = needs("sklearn.compose", extra="zoo"), needs("sklearn.impute", extra="zoo")
-    pipeline, scale = needs("sklearn.pipeline", extra="zoo"), needs("sklearn.preprocessing", extra="zoo")
+    compose, impute = (
+        import_optional("sklearn.compose", extra="zoo"),
+        import_optional("sklearn.impute", extra="zoo"),
+    )
+    pipeline, scale = (
+        import_optional("sklearn.pipeline", extra="zoo"),
+        import_optional("sklearn.preprocessing", extra="zoo"),
+    )
     numbers = pipeline.make_pipeline(
         impute.SimpleImputer(strategy="median", keep_empty_features=True), scale.StandardScaler()
     )
@@ -246,4 +252,4 @@ def _digest(data: str) -> str | None:
 
 def _versions() -> dict[str, str]:
     """The libraries that forecasts depend on."""
-    return {"scikit-learn": needs("sklearn", extra="zoo").__version__, "numpy": np.__version__}
+    return {"scikit-learn": import_optional("sklearn", extra="zoo").__version__, "numpy": np.__version__}

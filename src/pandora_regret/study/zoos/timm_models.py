@@ -7,7 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pandora_regret.study.encoders import (
+from pandora_regret.study.vision.encoders import (
     Weights,
     available,
     build_with_average,
@@ -18,7 +18,7 @@ from pandora_regret.study.encoders import (
     save_candidates,
     timm_version,
 )
-from pandora_regret.study.features import Encoder
+from pandora_regret.study.vision.features import Encoder
 from pandora_regret.study.zoos.image_models import ImageZoo, Recipe
 
 if TYPE_CHECKING:

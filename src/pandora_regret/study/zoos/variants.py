@@ -9,9 +9,9 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from pandora_regret.inputs import InputError
-from pandora_regret.optional import needs
-from pandora_regret.study.encoders import Weights, available, build, matches, mean_and_std, parameters_of
-from pandora_regret.study.features import Encoder
+from pandora_regret.optional import import_optional
+from pandora_regret.study.vision.encoders import Weights, available, build, matches, mean_and_std, parameters_of
+from pandora_regret.study.vision.features import Encoder
 from pandora_regret.study.zoos.image_models import ImageZoo, Recipe
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class _Layout:
 @lru_cache(maxsize=1024)
 def _layout(name: str, resolution: int) -> _Layout:
     """Found by a pass on the meta device, which computes shapes only."""
-    torch = needs("torch", extra="images")
+    torch = import_optional("torch", extra="images")
     try:
         with torch.device("meta"), torch.no_grad():
             network = build(name, Weights("random"), resolution).eval()

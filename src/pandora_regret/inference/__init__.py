@@ -1,0 +1,1 @@
+"""Everything about uncertainty: intervals, groups, weights, multiplicity."""

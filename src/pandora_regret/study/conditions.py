@@ -1,0 +1,278 @@
+"""The conditions of the study: how forecasts are changed, what costs the simulated search pays, who comes to it.
+
+A condition is made of plain values, so that a study's file can state it, and its parts can be combined at will:
+temperatures x costs x tests x prevalence. Random numbers depend on the seed and on what they are for (a model's
+name, a number of draws), never on what else is in the study: another model or condition changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from pandora_regret.imperfect import Tests
+from pandora_regret.inputs import (
+    FloatArray,
+    InputError,
+    InputTypeError,
+    IntArray,
+    read_choice,
+    read_count,
+    read_positive,
+)
+from pandora_regret.inputs.costs import check_costs, check_prior
+from pandora_regret.inputs.numbers import LARGEST, SMALLEST, read_floats
+from pandora_regret.inputs.tables import by_name
+from pandora_regret.inputs.tests import SearchName
+from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform
+from pandora_regret.study.simulator import imperfect_bills, search_bills
+
+TEMPERATURES = {"all": "of all classes", "distractors": "of all but the true class, whose probability is kept"}
+TYPICAL = {"clinical": "costs scatter around the clinical ones", "drawn": "the draws themselves are the costs"}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Under what circumstances models are compared.
+
+    Parameters
+    ----------
+    name, title
+        A short name, and one for people.
+    temperature
+        None, "all" or "distractors": whether each model's forecasts are sharpened or blurred by a temperature
+        ``T = exp(sigma z)`` of its own, z standard normal: all of them, ``p' ~ p^(1/T)``, or only those of the
+        wrong classes, which go on sharing ``1 - p_i``.
+    sigma
+        How far temperatures scatter.
+    prior
+        None: the search pays the clinical costs. A prior, or its name in a file ("gamma:2"): costs are drawn from
+        it, the same for all models and instances, and agreement is averaged over draws.
+    typical
+        "clinical": drawn costs have the clinical ones as their means. "drawn": the draws are the costs.
+    draws
+        How many cost vectors to draw.
+    search
+        None: tests are perfect. "single_pass", "restarts" or "adaptive": they are not, and what is paid is the
+        expected expenditure of that search.
+    sensitivity, false_positive_rate, confirmatory_cost
+        Of imperfect tests, as in `Tests`: one for all classes, one per class, or named by class.
+    prevalence
+        None: instances count as they come. "equal", or one positive number per class or named by class: they are
+        weighted so that the classes occur in these proportions, while forecasts stay as they are.
+
+    Examples
+    --------
+    >>> Condition("cool", temperature="all", sigma=0.5).title
+    'cool'
+    >>> Condition("warm", temperature="some")
+    Traceback (most recent call last):
+    pandora_regret.inputs.numbers.InputError: temperature is 'some': pass one of 'all' (of all classes), ...
+    """
+
+    name: str
+    title: str = ""
+    temperature: Literal["all", "distractors"] | None = None
+    sigma: float = 1.0
+    prior: Prior | str | None = None
+    typical: Literal["clinical", "drawn"] = "clinical"
+    draws: int = 100
+    search: SearchName | None = None
+    sensitivity: Any = 1.0
+    false_positive_rate: Any = 0.0
+    confirmatory_cost: Any = 0.0
+    prevalence: Any = None
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            object.__setattr__(self, "title", self.name)
+        if self.temperature is not None:
+            read_choice(self.temperature, "temperature", TEMPERATURES)
+        if self.sigma != 0:
+            read_positive(self.sigma, "sigma")
+        read_choice(self.typical, "typical", TYPICAL)
+        read_count(self.draws, "draws")
+        if isinstance(self.prior, str):
+            from pandora_regret.files import read_prior_argument
+
+            object.__setattr__(self, "prior", read_prior_argument(self.prior))
+        if self.typical == "drawn" and self.prior is None:
+            raise InputError(
+                f"condition {self.name!r} has typical='drawn' but no prior to draw from: give a prior."
+            )
+        if self.search is None and self._tests_may_fail:
+            raise InputError(f"condition {self.name!r} has imperfect tests: say which search, search='adaptive'.")
+
+    @property
+    def unit(self) -> str:
+        """What the search pays in: "money", or the unit of the "draws"."""
+        return "draws" if self.typical == "drawn" else "money"
+
+    def changed(self, truth: IntArray, proba: FloatArray, temperatures: FloatArray) -> FloatArray:
+        """The forecasts of some models, (B, N, K), at their temperatures, (B,)."""
+        if self.temperature is None:
+            return proba
+        at = temperatures[:, None, None]
+        return tempered(proba, at) if self.temperature == "all" else tempered_distractors(truth, proba, at)
+
+    def cost_draws(self, clinical: FloatArray | None, classes: tuple[Any, ...], seed: int) -> FloatArray:
+        """The cost vectors that searches pay, one after the other, (D, K)."""
+        if not isinstance(self.prior, Prior):
+            return self._clinical(clinical)[None]
+        prior, rng = self._prior_of(classes), keyed_generator(seed, "costs")
+        drawn = prior.sample(self.draws, len(classes), rng)
+        costs = drawn if self.typical == "drawn" else drawn * (self._clinical(clinical) / prior.mean)
+        return np.clip(costs, SMALLEST, LARGEST)
+
+    def typical_costs(self, clinical: FloatArray | None, classes: tuple[Any, ...]) -> FloatArray:
+        """What somebody who chooses a model beforehand expects a test to cost: effective costs, if it may fail."""
+        if self.typical == "drawn":
+            typical = np.broadcast_to(np.asarray(self._prior_of(classes).mean, dtype=np.float64), len(classes))
+        else:
+            typical = self._clinical(clinical)
+        return typical if self.search is None else self._tests(typical, classes).effective_cost
+
+    def bills(self, truth: IntArray, proba: FloatArray, costs: FloatArray, classes: tuple[Any, ...]) -> FloatArray:
+        """What every row's search costs under each cost vector, (D, n)."""
+        if self.search is None:
+            return search_bills(truth, proba, costs)
+        return imperfect_bills(truth, proba, [self._tests(drawn, classes) for drawn in costs], self.search)
+
+    def weights(self, truth: IntArray, classes: tuple[Any, ...]) -> FloatArray:
+        """How much each instance counts, (N,), on average 1; a class without instances cannot count."""
+        if self.prevalence is None:
+            return np.ones(len(truth))
+        wanted, occurs = self._prevalence_of(classes), np.bincount(truth, minlength=len(classes))
+        share = np.divide(wanted, occurs, out=np.zeros(len(classes)), where=occurs > 0)[truth]
+        return np.asarray(share * (len(truth) / share.sum()))
+
+    @property
+    def _imperfect_tests(self) -> tuple[Any, Any, Any]:
+        return self.sensitivity, self.false_positive_rate, self.confirmatory_cost
+
+    @property
+    def _tests_may_fail(self) -> bool:
+        perfect = zip(self._imperfect_tests, (1.0, 0.0, 0.0), strict=True)
+        return any(not np.isscalar(given) or given != flawless for given, flawless in perfect)
+
+    def _clinical(self, clinical: FloatArray | None) -> FloatArray:
+        if clinical is None:
+            raise InputError(
+                f"condition {self.name!r} needs the cost of testing each class: pass costs=..., one per class."
+            )
+        return clinical
+
+    def _prior_of(self, classes: tuple[Any, ...]) -> Prior:
+        check_prior(self.prior, len(classes), "the forecasts")
+        assert isinstance(self.prior, Prior)
+        return self.prior.for_classes(classes)
+
+    def _tests(self, costs: FloatArray, classes: tuple[Any, ...]) -> Tests:
+        named = [by_name(values, classes, "tests") for values in self._imperfect_tests]
+        return Tests(costs, *named)
+
+    def _prevalence_of(self, classes: tuple[Any, ...]) -> FloatArray:
+        if isinstance(self.prevalence, str) and self.prevalence == "equal":
+            return np.ones(len(classes))
+        given = read_floats(by_name(self.prevalence, classes, "prevalence"), "prevalence")
+        if given.shape != (len(classes),):
+            raise InputError(f"prevalence has shape {given.shape}: pass 'equal', or one number for each class.")
+        return check_costs(given, "prevalence", classes)
+
+
+PAPER = ("clinical", "well_specified", "random_temperature", "random_distractor_temperature")
+
+CONDITIONS: dict[str, Condition] = {
+    condition.name: condition
+    for condition in (
+        Condition("clinical", "Clinical"),
+        Condition("well_specified", "Well Specified", prior=Uniform(), typical="drawn"),
+        Condition("random_temperature", "Random Temperature", temperature="all"),
+        Condition("random_distractor_temperature", "Random Distractor Temperature", temperature="distractors"),
+        Condition("exponential_costs", "Exponential Costs", prior=Exponential()),
+        Condition("noisy_costs", "Noisy Costs", prior=LogNormal(0.5)),
+        Condition("imperfect_tests", "Imperfect Tests", search="adaptive", sensitivity=0.8),
+        Condition("equal_prevalence", "Equal Prevalence", prevalence="equal"),
+    )
+}
+
+
+def read_condition(condition: Any) -> Condition:
+    """A condition, its name, or a table: a new one, or a known one's name and what is different.
+
+    Examples
+    --------
+    >>> read_condition({"name": "random_temperature", "sigma": 0.25}).title
+    'Random Temperature'
+    """
+    if isinstance(condition, Condition):
+        return condition
+    table = {"name": condition} if isinstance(condition, str) else condition
+    if not isinstance(table, Mapping) or "name" not in table:
+        raise InputTypeError(f"a condition must be a Condition, a name or a table with a name, got {condition!r}.")
+    unknown = sorted(set(table) - {field.name for field in fields(Condition)})
+    if unknown or (len(table) == 1 and table["name"] not in CONDITIONS):
+        what = f"has the unknown entry {unknown[0]!r}" if unknown else "is not known and says nothing else"
+        raise InputError(f"condition {table['name']!r} {what}: known conditions are {', '.join(CONDITIONS)}.")
+    known = CONDITIONS.get(table["name"])
+    return Condition(**table) if known is None else replace(known, **table)
+
+
+def read_conditions(conditions: Iterable[Any]) -> tuple[Condition, ...]:
+    """Conditions, each with its own name."""
+    read = tuple(read_condition(condition) for condition in conditions)
+    names = [condition.name for condition in read]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice or not read:
+        raise InputError(
+            f"conditions contain {twice[0]!r} twice: each needs its own name."
+            if twice
+            else "conditions are empty."
+        )
+    return read
+
+
+def keyed_generator(seed: int, *words: Any) -> np.random.Generator:
+    """Random numbers that depend on the seed and on what they are for."""
+    digest = hashlib.sha256("\0".join(map(str, words)).encode()).digest()
+    return np.random.default_rng([seed, *np.frombuffer(digest, dtype="<u4").tolist()])
+
+
+def temperature_of(model: str, sigma: float, seed: int) -> float:
+    """``exp(sigma z)``, z the model's own; the same z whatever sigma is."""
+    return float(np.exp(sigma * keyed_generator(seed, "temperature", model).standard_normal()))
+
+
+def tempered(proba: FloatArray, temperature: Any) -> FloatArray:
+    """``p^(1/T)``, normalised; impossible classes stay impossible.
+
+    Examples
+    --------
+    >>> tempered(np.array([[0.8, 0.2]]), 0.5).round(3)
+    array([[0.941, 0.059]])
+    """
+    with np.errstate(divide="ignore", over="ignore"):
+        logs = np.log(proba)
+        powers = np.exp((logs - logs.max(axis=-1, keepdims=True)) / temperature)
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+def tempered_distractors(truth: IntArray, proba: FloatArray, temperature: Any) -> FloatArray:
+    """The truth's probability as it was, the rest shared by the other classes at another temperature.
+
+    Where no other class has any probability but there is some to share, they share it equally.
+
+    Examples
+    --------
+    >>> tempered_distractors(np.array([0]), np.array([[0.5, 0.4, 0.1]]), 0.5).round(3)
+    array([[0.5  , 0.471, 0.029]])
+    """
+    is_truth = truth[:, None] == np.arange(proba.shape[-1])
+    others = np.where(is_truth, 0.0, proba)
+    others = np.where(others.any(axis=-1, keepdims=True), others, ~is_truth)
+    left = np.maximum(1 - np.where(is_truth, proba, 0.0).sum(axis=-1, keepdims=True), 0.0)
+    return np.where(is_truth, proba, left * tempered(others, temperature))

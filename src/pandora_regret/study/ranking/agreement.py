@@ -1,0 +1,261 @@
+"""Which metric picks the model that is cheapest to deploy: Kendall's tau, its gaps, and the regret of choosing.
+
+The bootstrap is paired throughout: a replicate draws the same instances and the same models for all metrics and
+all conditions. All replicates of a mean are one matrix product; forecasts are changed and searched some models at
+a time, so memory holds one condition's table of costs and little else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.inputs import FloatArray, Labels, read_choice, read_count
+from pandora_regret.inputs.numbers import read_level
+from pandora_regret.metrics import BASELINE, Metric, default_metrics, read_metrics
+from pandora_regret.study.conditions import PAPER, Condition, read_conditions
+from pandora_regret.study.ranking.choosing import excess_costs, picked_models, regret_of
+from pandora_regret.study.ranking.contest import Contest, read_contest
+from pandora_regret.study.ranking.replicates import RESAMPLE, instance_counts, model_counts
+from pandora_regret.study.ranking.results import Agreement
+from pandora_regret.study.ranking.tau import replicate_taus
+
+__all__ = ["Agreement", "agreement"]
+
+Resample: TypeAlias = Literal["instances", "models", "both"]
+Progress: TypeAlias = Callable[[int, int, str], None]
+
+TABLE_BYTES = 1 << 29  # of one condition's costs: of all models and draws, and as many replicates as fit
+DIGITS = 40  # binary: what agrees in so many is a tie, however its sum was rounded
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """Some replicates: what they drew, and the metrics already computed of that."""
+
+    counts: FloatArray  # (R, N), one instance's side by side; one row where all replicates have the same instances
+    drawn: FloatArray  # (R, M)
+    seen: dict[Any, FloatArray] = field(default_factory=dict)
+
+    @classmethod
+    def draw(cls, numbers: range, contest: Contest, resample: str) -> Resampled:
+        """The replicates of these numbers."""
+        cases = range(1) if resample == "models" else numbers
+        counts = instance_counts(cases, len(contest.truth), resample, contest.seed)
+        drawn = model_counts(numbers, len(contest.models), resample, contest.seed)
+        return cls(np.asfortranarray(counts), drawn)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What some replicates say about one condition."""
+
+    taus: FloatArray  # (R, Q)
+    regrets: FloatArray  # (R, Q)
+    constant: NDArray[np.bool_]  # (Q,) in the first of them
+    picked: tuple[tuple[str, ...], ...]  # by each metric in the first of them
+
+
+def agreement(
+    truth: Labels,
+    forecasts: Any,
+    *,
+    models: Sequence[str] | None = None,
+    classes: Sequence[str] | None = None,
+    costs: Any = None,
+    conditions: Iterable[Any] = PAPER,
+    metrics: Iterable[Any] | None = None,
+    replicates: int = 1000,
+    resample: Resample = "instances",
+    level: float = 0.95,
+    seed: int = 42,
+    progress: Progress | None = None,
+) -> Agreement:
+    """How well each metric ranks models by what their searches cost, under each condition.
+
+    Parameters
+    ----------
+    truth
+        True classes as column numbers, shape (N,).
+    forecasts
+        Probabilities of every model, shape (M, N, K).
+    models, classes
+        Names; numbers unless given.
+    costs
+        What testing each class costs, (K,) or named by class: the clinical costs.
+    conditions
+        `Condition` values, names of known ones, or tables; the paper's four unless given.
+    metrics
+        `Metric` values, keys, or tables; all that apply unless given. Pandora's Regret is always among them.
+    replicates
+        Of the bootstrap; 0 gives no intervals.
+    resample
+        What a replicate draws anew: "instances", "models" or "both".
+    level
+        Of the percentile intervals.
+    seed
+        Of costs, temperatures and replicates, a whole number.
+    progress
+        Called with how much is done, of how much, and the condition's title.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 3, 200)
+    >>> skill = np.linspace(0, 3, 8)[:, None, None]
+    >>> odds = np.exp(skill * np.eye(3)[truth] + rng.normal(size=(8, 200, 3)))
+    >>> found = agreement(truth, odds / odds.sum(axis=2, keepdims=True), costs=[100.0, 50.0, 20.0],
+    ...                   conditions=["clinical"], metrics=["pandora_regret", "accuracy"], replicates=50)
+    >>> found.tau.round(2), found.picked[0][0]
+    (array([[1., 1.]]), ('7',))
+    """
+    asked = read_conditions(conditions)
+    contest = read_contest(truth, forecasts, models, classes, costs, read_count(seed, "seed", least=0))
+    known = contest.costs is not None or all(condition.typical == "drawn" for condition in asked)
+    by = default_metrics(len(contest.classes), priced=known) if metrics is None else read_metrics(metrics)
+    read_choice(resample, "resample", RESAMPLE)
+    numbers, share = range(read_count(replicates, "replicates", least=0) + 1), read_level(level)
+    found: list[list[Findings]] = [[] for _ in asked]
+    blocks = list(_blocks(numbers, contest, asked))
+    advance = _steps(progress, len(blocks) * len(asked) * len(contest.models))
+    for block in blocks:
+        resampled = Resampled.draw(block, contest, resample)
+        for of_condition, condition in zip(found, asked, strict=True):
+            of_condition.append(_findings(contest, condition, by, resampled, advance))
+    about = {"resample": resample, "replicates": len(numbers) - 1, "level": share, "seed": contest.seed}
+    return _summary(contest, asked, by, [_joined(parts) for parts in found], about)
+
+
+def _blocks(numbers: range, contest: Contest, conditions: Sequence[Condition]) -> Iterator[range]:
+    """As many replicates at a time as keep the largest table of costs within bounds."""
+    draws = max(1 if condition.prior is None else condition.draws for condition in conditions)
+    step = max(1, TABLE_BYTES // (8 * len(contest.models) * draws))
+    yield from (numbers[start : start + step] for start in range(0, len(numbers), step))
+
+
+def _steps(progress: Progress | None, total: int) -> Callable[[int, str], None]:
+    """Adds up what was done, and says so."""
+    done = 0
+
+    def advance(more: int, what: str) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(done, total, what)
+
+    return advance
+
+
+def _findings(
+    contest: Contest,
+    condition: Condition,
+    metrics: Sequence[Metric],
+    resampled: Resampled,
+    advance: Callable[[int, str], None],
+) -> Findings:
+    base = condition.weights(contest.truth, contest.classes)
+    weights = resampled.counts * base
+    values = _metric_values(contest, condition, metrics, resampled, weights)
+    costs, rows = contest.search_costs(condition, weights, lambda more: advance(more, condition.title))
+    _settle(costs)
+    taus = replicate_taus(values, costs, resampled.drawn)
+    excess = excess_costs(rows, base, resampled.counts, resampled.drawn)
+    picked = [picked_models(m, v, resampled.drawn) for m, v in zip(metrics, values, strict=True)]
+    regrets = [regret_of(models, excess, resampled.drawn) for models in picked]
+    constant = _is_constant(values[:, :, 0]) | _is_constant(costs[:, 0].T).all()
+    names = tuple(tuple(contest.models[at] for at in np.flatnonzero(models[0])) for models in picked)
+    return Findings(taus, np.stack(regrets, axis=1), constant, names)
+
+
+def _metric_values(
+    contest: Contest, condition: Condition, metrics: Sequence[Metric], resampled: Resampled, weights: FloatArray
+) -> FloatArray:
+    """All metrics, (Q, M, R); those that know no costs once for all conditions that look alike to them."""
+    look = (condition.temperature, condition.temperature and condition.sigma, weights[:1].tobytes())
+    unpriced = [metric for metric in metrics if not metric.priced]
+    if look not in resampled.seen:
+        resampled.seen[look] = contest.metric_values(unpriced, condition, weights)
+        _settle(resampled.seen[look].transpose(1, 2, 0))
+    priced = [metric for metric in metrics if metric.priced]
+    if not priced:
+        return resampled.seen[look]
+    with_costs = contest.metric_values(priced, condition, weights)
+    _settle(with_costs.transpose(1, 2, 0))
+    by_key = dict(zip([m.key for m in unpriced + priced], [*resampled.seen[look], *with_costs], strict=True))
+    return np.stack([by_key[metric.key] for metric in metrics])
+
+
+def _settle(values: FloatArray) -> None:
+    """Round (M, R, D) values, in place, so that equal means are ties however their sums were rounded."""
+    largest = np.zeros(values.shape[2])
+    for of_model in values:
+        finite = np.where(np.isfinite(of_model), np.abs(of_model), 0.0)
+        np.maximum(largest, finite.max(axis=0), out=largest)
+    grid = np.ldexp(1.0, np.frexp(largest)[1] - DIGITS)
+    for of_model in values:
+        of_model[:] = np.rint(of_model / grid) * grid
+
+
+def _is_constant(values: FloatArray) -> NDArray[np.bool_]:
+    return np.asarray((values == values[:, :1]).all(axis=1))
+
+
+def _joined(parts: list[Findings]) -> Findings:
+    taus, regrets = (np.concatenate([getattr(part, name) for part in parts]) for name in ("taus", "regrets"))
+    return Findings(taus, regrets, parts[0].constant, parts[0].picked)
+
+
+def _summary(
+    contest: Contest,
+    conditions: Sequence[Condition],
+    metrics: Sequence[Metric],
+    found: Sequence[Findings],
+    about: dict[str, Any],
+) -> Agreement:
+    """Values from replicate 0, the sample itself, and intervals from the others."""
+    signed = np.stack([findings.taus for findings in found])  # (C, R, Q)
+    taus = np.abs(signed)
+    baseline = [metric.key for metric in metrics].index(BASELINE)
+    regrets = np.stack([findings.regrets for findings in found])
+    tables = {"tau": taus, "gap": taus - taus[:, :, [baseline]], "regret": regrets}
+    figures: dict[str, Any] = {name: table[:, 0] for name, table in tables.items()}
+    return Agreement(
+        conditions=tuple(_described(condition) for condition in conditions),
+        metrics=tuple({"key": m.key, "title": m.title, "better": m.better} for m in metrics),
+        **figures,
+        **_intervals(tables, about["level"]),
+        regret_mean=regrets[:, 1:].mean(axis=1) if about["replicates"] else np.full_like(regrets[:, 0], np.nan),
+        constant=np.stack([findings.constant for findings in found]),
+        reversed=signed[:, 0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0,
+        picked=tuple(findings.picked for findings in found),
+        models=contest.models,
+        classes=tuple(map(str, contest.classes)),
+        rows=len(contest.truth),
+        **about,
+    )
+
+
+def _described(condition: Condition) -> dict[str, Any]:
+    draws = 1 if condition.prior is None else condition.draws
+    return {"name": condition.name, "title": condition.title, "unit": condition.unit, "draws": draws}
+
+
+def _intervals(tables: dict[str, FloatArray], level: float) -> dict[str, Any]:
+    """Percentile intervals of (C, R, Q) tables whose row 0 is no replicate."""
+    found: dict[str, Any] = {}
+    for name, table in tables.items():
+        found[f"{name}_low"], found[f"{name}_high"] = percentiles(table[:, 1:], level)
+    return found
+
+
+def percentiles(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """The interval along axis 1 that leaves out equal tails; its ends are values, infinite ones too."""
+    last = values.shape[1] - 1
+    if last < 0:
+        return np.full_like(values.sum(axis=1), np.nan), np.full_like(values.sum(axis=1), np.nan)
+    ordered, tail = np.sort(values, axis=1), (1 - level) / 2
+    return ordered[:, int(np.floor(tail * last))], ordered[:, int(np.ceil((1 - tail) * last))]

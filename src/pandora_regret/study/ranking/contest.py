@@ -1,0 +1,118 @@
+"""The models of a study and the instances they are compared on, past the door; read some models at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.inputs import FloatArray, InputError, IntArray, Labels
+from pandora_regret.inputs.costs import check_costs
+from pandora_regret.inputs.labels import read_labels, read_truth
+from pandora_regret.inputs.numbers import read_array, read_floats
+from pandora_regret.inputs.tables import by_name, check_probabilities
+from pandora_regret.metrics import Metric, weighted_means
+from pandora_regret.study.conditions import Condition, temperature_of
+
+Advance: TypeAlias = Callable[[int], None]  # told how many models have been searched
+
+BATCH_ELEMENTS = 1 << 20  # forecasts, or bills, of as many models as fit are computed at once
+TOLERANCE = float(np.sqrt(np.finfo(np.float32).eps))  # of rows' sums: predictions are stored in float32
+PUT_RIGHT = 1e-9  # rows whose sums are further from 1: scores of float64 ask for that much
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Models, in the order of their names, that predict the same instances."""
+
+    truth: IntArray  # (N,)
+    forecasts: NDArray[Any]  # (M, N, K), as it was handed in
+    order: IntArray  # (M,) where each model stands in it
+    models: tuple[str, ...]  # (M,)
+    classes: tuple[Any, ...]  # (K,)
+    costs: FloatArray | None  # (K,) clinical costs
+    seed: int
+
+    def batches(self, condition: Condition, most: int) -> Iterator[tuple[slice, FloatArray]]:
+        """Some models at a time, and their forecasts under a condition, (B, N, K)."""
+        for start in range(0, len(self.models), most):
+            which = slice(start, min(start + most, len(self.models)))
+            names = self.models[which]
+            at = np.array([temperature_of(name, condition.sigma, self.seed) for name in names])
+            yield which, condition.changed(self.truth, _exact(self.forecasts[self.order[which]]), at)
+
+    def metric_values(self, metrics: Sequence[Metric], condition: Condition, weights: FloatArray) -> FloatArray:
+        """Every metric of every model under every row of weights, (Q, M, R)."""
+        values = np.empty((len(metrics), len(self.models), len(weights)))
+        priced = any(metric.priced for metric in metrics)
+        typical = condition.typical_costs(self.costs, self.classes) if priced else None
+        for which, proba in self.batches(condition, _at_once(self.truth.size * len(self.classes))):
+            for metric, of_models in zip(metrics, values, strict=True):
+                of_models[which] = metric.of_models(self.truth, proba, weights, typical)
+        return values
+
+    def search_costs(
+        self, condition: Condition, weights: FloatArray, advance: Advance
+    ) -> tuple[FloatArray, FloatArray]:
+        """What every model's searches cost under every row of weights and cost vector, (M, R, D).
+
+        And what they cost each instance, averaged over cost vectors, (M, N).
+        """
+        costs = condition.cost_draws(self.costs, self.classes, self.seed)
+        means = np.empty((len(self.models), len(weights), len(costs)))
+        rows = np.empty((len(self.models), len(self.truth)))
+        most = _at_once(self.truth.size * max(len(self.classes), len(costs)))
+        for which, proba in self.batches(condition, most):
+            stacked = np.tile(self.truth, len(proba)), proba.reshape(-1, len(self.classes))
+            bills = condition.bills(*stacked, costs, self.classes).reshape(len(costs), *proba.shape[:2])
+            means[which] = weighted_means(np.moveaxis(bills, 0, 2), weights)
+            rows[which] = bills.mean(axis=0)
+            advance(len(proba))
+        return means, rows
+
+
+def read_contest(truth: Labels, forecasts: Any, models: Any, classes: Any, costs: Any, seed: int) -> Contest:
+    """Models and instances, checked."""
+    array = read_array(forecasts, "forecasts")
+    if array.ndim != 3 or any(np.less(array.shape, (2, 1, 2))) or array.dtype.kind != "f":
+        raise InputError(
+            f"forecasts has shape {array.shape} and dtype {array.dtype}: "
+            "pass probabilities of at least two models, (models, instances, classes)."
+        )
+    n_models, n_rows, n_classes = array.shape
+    names = _read_names(models, n_models, "models")
+    listed = tuple(range(n_classes)) if classes is None else _read_names(classes, n_classes, "classes")
+    for name, table in zip(names, array, strict=True):
+        check_probabilities(table.astype(np.float64), f"forecasts of {name!r}", TOLERANCE)
+    order = np.array(sorted(range(n_models), key=lambda at: names[at]))
+    priced = None if costs is None else _read_costs(costs, listed)
+    column = read_truth(truth, range(n_classes), n_rows)
+    return Contest(column, array, order, tuple(names[at] for at in order), listed, priced, seed)
+
+
+def _read_names(names: Any, count: int, what: str) -> tuple[str, ...]:
+    listed = tuple(map(str, read_labels(range(count) if names is None else list(names), what)))
+    if len(listed) != count:
+        raise InputError(f"{what} has {len(listed)} entries but forecasts have {count}: name each of them.")
+    return listed
+
+
+def _read_costs(costs: Any, classes: tuple[Any, ...]) -> FloatArray:
+    array = read_floats(by_name(costs, classes, "costs"), "costs")
+    if array.shape != (len(classes),):
+        raise InputError(f"costs has shape {array.shape}: pass one cost per class, shape ({len(classes)},).")
+    return check_costs(array, "costs", classes)
+
+
+def _at_once(elements_of_a_model: int) -> int:
+    return max(1, BATCH_ELEMENTS // elements_of_a_model)
+
+
+def _exact(proba: NDArray[Any]) -> FloatArray:
+    """In float64; rows that lost digits of their sum to a shorter float are put right."""
+    table = proba.astype(np.float64)
+    sums = table.sum(axis=-1, keepdims=True)
+    return np.asarray(np.divide(table, sums, out=table, where=np.abs(sums - 1) > PUT_RIGHT))

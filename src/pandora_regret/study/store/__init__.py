@@ -1,0 +1,1 @@
+"""Predictions on disk: whole or not at all, checksummed, and predictions people have, brought into a store."""

@@ -1,0 +1,1 @@
+"""Images, frozen encoders, their features, and the linear probes trained on them."""

@@ -1,0 +1,195 @@
+"""Pretrained image encoders of the timm library: which there are, and how each is built and described."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pandora_regret.atomic import write_atomically
+from pandora_regret.inputs import InputError
+from pandora_regret.optional import import_optional
+
+IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and standard deviation of its channels
+SUFFIX = ".safetensors"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Where weights come from: "hub", "random", or a folder of files named <architecture>.<tag>.safetensors."""
+
+    place: str = "hub"
+    seed: int = 42  # of random weights
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the weights are local files."""
+        return self.place not in ("hub", "random")
+
+    def file(self, name: str) -> Path:
+        """The local file of one encoder."""
+        return Path(self.place) / f"{name}{SUFFIX}"
+
+    def digest(self, name: str) -> str:
+        """What the weights are, for the cache of features."""
+        if not self.is_folder:
+            return f"{self.place} {self.seed}" if self.place == "random" else f"timm {timm_version()} {name}"
+        with self.file(name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def names(self) -> list[str]:
+        """The encoders whose weights lie in the folder."""
+        timm = import_optional("timm", extra="images")
+        if not Path(self.place).is_dir():
+            raise InputError(
+                f'weights is {self.place!r}: it must be "hub", "random" or a folder of {SUFFIX} files.'
+            )
+        stems = sorted(path.name.removesuffix(SUFFIX) for path in Path(self.place).glob(f"*{SUFFIX}"))
+        return [stem for stem in stems if timm.is_model(architecture(stem))]
+
+
+def timm_version() -> str:
+    """The installed timm."""
+    return str(import_optional("timm", extra="images").__version__)
+
+
+def architecture(name: str) -> str:
+    """The part of a name that says what is built; the rest says which weights.
+
+    Examples
+    --------
+    >>> architecture("mobilenetv2_100.ra_in1k")
+    'mobilenetv2_100'
+    """
+    return name.split(".")[0]
+
+
+def registered(name: str) -> str:
+    """The name under which timm knows the encoder: its architecture, where the weights are the user's own."""
+    return name if import_optional("timm", extra="images").models.is_model_pretrained(name) else architecture(name)
+
+
+def pretrained_config(name: str) -> Any:
+    """What timm knows of a pretrained encoder: input size, mean, standard deviation, classes."""
+    return import_optional("timm", extra="images").get_pretrained_cfg(registered(name))
+
+
+@lru_cache(maxsize=4096)
+def count_parameters(name: str) -> int:
+    """Parameters of the network as published, its classifier included, counted without allocating any."""
+    torch, timm = import_optional("torch", extra="images"), import_optional("timm", extra="images")
+    with torch.device("meta"):
+        network = timm.create_model(registered(name))
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def candidate_models(
+    patterns: Iterable[str] = ("*",), *, resolution: int | None = 224, max_parameters: int = 50_000_000
+) -> list[str]:
+    """The pretrained timm models that take images of this resolution and are not too large, sorted.
+
+    Parameters
+    ----------
+    patterns : iterable of str
+        Names, or patterns such as "resnet*".
+    resolution : int or None
+        Of the three-channel images that the model was made for; None: any.
+    max_parameters : int
+
+    Returns
+    -------
+    list of str
+        Names as timm writes them: architecture.tag.
+    """
+    timm = import_optional("timm", extra="images")
+    wanted, size = tuple(patterns), (3, resolution, resolution)
+    named = (name for name in sorted(timm.list_models(pretrained=True)) if matches(name, wanted))
+    fitting = (name for name in named if resolution is None or pretrained_config(name).input_size == size)
+    return [name for name in fitting if count_parameters(name) <= max_parameters]
+
+
+def available(
+    weights: Weights, patterns: Iterable[str], max_parameters: int, resolution: int | None = None
+) -> list[str]:
+    """The encoders whose files lie in a folder, whatever size they were made for, or timm's candidates."""
+    wanted = tuple(patterns)
+    if weights.is_folder:
+        local = (name for name in weights.names() if matches(name, wanted))
+        found = [name for name in local if count_parameters(name) <= max_parameters]
+    else:
+        found = candidate_models(wanted, resolution=resolution, max_parameters=max_parameters)
+    if not found:
+        raise InputError(f"models is {list(wanted)}: {weights.place} has no encoder of such a name and size.")
+    return found
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name is one of these, or fits one of these patterns."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def save_candidates(path: Path, models: list[str]) -> None:
+    """A list of models, with the timm it was made by."""
+    text = json.dumps({"timm": timm_version(), "models": models}, indent=1)
+    write_atomically(path, lambda file: file.write(text.encode()))
+
+
+def read_candidates(path: Path) -> list[str]:
+    """A list that was saved, if this timm can build what it names."""
+    timm = import_optional("timm", extra="images")
+    try:
+        saved = json.loads(path.read_bytes())
+        by, models = saved["timm"], [str(name) for name in saved["models"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is not a saved list of models: {error!r}.") from None
+    if unknown := [name for name in models if not timm.is_model(architecture(name))]:
+        raise InputError(
+            f"{path} was made by timm {by} and names {unknown[:3]}, unknown to timm {timm.__version__}."
+        )
+    return models
+
+
+def mean_and_std(name: str, choice: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Of the channels: ImageNet's, or those that the encoder was trained with."""
+    if choice not in ("imagenet", "own"):
+        raise InputError(f"mean_std is {choice!r}: choose imagenet or own.")
+    config = pretrained_config(name)
+    return IMAGENET if choice == "imagenet" else (tuple(config.mean), tuple(config.std))
+
+
+def build(name: str, weights: Weights, resolution: int, **options: Any) -> Any:
+    """The network without its classifier, through timm's own way of loading."""
+    torch, timm = import_optional("torch", extra="images"), import_optional("timm", extra="images")
+    config = pretrained_config(name)
+    if config.fixed_input_size and tuple(config.input_size[1:]) != (resolution, resolution):
+        options["img_size"] = resolution
+    if weights.place == "random":
+        torch.manual_seed(weights.seed)
+        return timm.create_model(registered(name), num_classes=0, **options)
+    if weights.is_folder:  # custom_load would expect the format that was published first, not this file
+        options["pretrained_cfg_overlay"] = {"file": str(weights.file(name)), "custom_load": False}
+        return timm.create_model(registered(name), pretrained=True, num_classes=0, **options)
+    return timm.create_model(name, pretrained=True, num_classes=0, **options)
+
+
+def build_with_average(name: str, weights: Weights, resolution: int) -> Any:
+    """The network with average pooling, or with its own where it rejects that."""
+    try:
+        network = build(name, weights, resolution, global_pool="avg")
+        network.pooled_by = "avg"
+    except (AssertionError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        if isinstance(error, RuntimeError) and "state_dict" not in str(error):  # not about pooling
+            raise
+        network = build(name, weights, resolution)
+        network.pooled_by = "own"
+    return network
+
+
+def parameters_of(network: Any) -> dict[str, Any]:
+    """How large the encoder is without a classifier."""
+    return {"parameters": sum(parameter.numel() for parameter in network.parameters())}

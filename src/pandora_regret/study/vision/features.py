@@ -1,0 +1,308 @@
+"""Frozen encoders at work: images in, features out, as fast as the device allows.
+
+Images wait on the device as bytes and are resized and normalised there; while some networks run, the next is
+built; the batch is the largest that fits, and the same throughout; nobody waits for the device before a network is
+done.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from math import ceil
+from threading import Lock, Semaphore, local
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.inputs import InputError
+from pandora_regret.optional import import_optional
+from pandora_regret.study.vision.depthwise import native_depthwise
+from pandora_regret.study.vision.feature_cache import FeatureCache
+
+if TYPE_CHECKING:
+    import torch
+
+    Tensors = dict[str, torch.Tensor]
+
+BYTES_A_PIXEL = 1024  # of memory that a large encoder needs while it runs: a first guess, which need not be right
+TOO_LARGE = ("out of memory", "ALLOC_FAILED", "can't allocate memory", "32-bit index", "canUse32BitIndexMath")
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A frozen network: how it is built, what it wants to see, what is read from it."""
+
+    name: str
+    build: Callable[[], Any]  # the network
+    read: Callable[[Any, torch.Tensor], Tensors]  # network, images (B, 3, R, R) -> features (B, D) by name
+    outputs: tuple[str, ...]  # the names of those features
+    resolution: int
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    weights: Callable[[], str]  # what the weights are: a digest of them, or where they come from
+    describe: Callable[[Any], dict[str, Any]] = lambda network: {}  # what is worth keeping about the network
+
+    @cached_property
+    def digest(self) -> str:
+        """What the weights are; reading a large file takes a while, so it is asked for where nobody waits."""
+        return self.weights()
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where features are computed and in which numbers; 0 and "auto" leave the choice to what is there."""
+
+    device: str = "auto"
+    precision: str = "auto"  # float16 or bfloat16 (autocast), float32
+    interpolation: str = "bilinear"  # how images are brought to an encoder's resolution
+    largest_batch: int = 0  # images of 224 x 224; smaller ones go in proportionally larger batches
+    at_once: int = 0  # networks that run at the same time: while one is being planned, others compute
+    channels_last: bool = (
+        True  # the layout in memory that half-precision convolutions are fastest in, once planned
+    )
+
+    def found(self) -> Machine:
+        """The same with every choice made."""
+        torch = import_optional("torch", extra="images")
+        device = self.device if self.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+        on_gpu = torch.device(device).type == "cuda"
+        precision = self.precision if self.precision != "auto" else "float16" if on_gpu else "float32"
+        if precision not in ("float16", "bfloat16", "float32"):
+            raise InputError(f"precision is {precision!r}: choose auto, float16, bfloat16 or float32.")
+        if self.interpolation not in ("bilinear", "bicubic"):
+            raise InputError(f"interpolation is {self.interpolation!r}: choose bilinear or bicubic.")
+        batch, at_once = (512, 4) if on_gpu else (8, 1)
+        return replace(
+            self,
+            device=device,
+            precision=precision,
+            largest_batch=self.largest_batch or batch,
+            at_once=self.at_once or at_once,
+        )
+
+
+@dataclass(frozen=True)
+class Features:
+    """What one encoder made of the images: features by name, or the reason why there are none."""
+
+    encoder: Encoder
+    values: Tensors = field(default_factory=dict)  # (N, D) each, on the device
+    about: dict[str, Any] = field(default_factory=dict)  # how the encoder describes its network
+    failure: str | None = None
+    seconds: float = 0.0
+    batch: int = 0  # images at once in the end; 0 where the features came from the cache
+
+    @property
+    def images_per_second(self) -> float | None:
+        """How fast the encoder looked; None where it did not need to."""
+        n = len(next(iter(self.values.values()), ()))
+        return n / self.seconds if self.seconds > 0 else None
+
+
+def extract(
+    encoders: Iterable[Encoder],
+    pixels: NDArray[np.uint8],
+    machine: Machine | None = None,
+    cache: FeatureCache | None = None,
+) -> Iterator[Features]:
+    """The features of all images, encoder after encoder.
+
+    Parameters
+    ----------
+    encoders : iterable of Encoder
+        An encoder that fails is reported, and the others go on.
+    pixels : (N, H, W, C) array of bytes
+        C is 1 or 3; one channel is shown to the encoders as three equal ones.
+    machine : Machine, optional
+    cache : FeatureCache, optional
+        Features found there are not computed again.
+
+    Yields
+    ------
+    Features
+        In the encoders' order.
+    """
+    session = _Session((machine or Machine()).found(), pixels, cache)
+    with ThreadPoolExecutor(1) as writer:
+        saving: Future[None] | None = None
+        for features in _in_order(session.features, encoders, 1 + session.machine.at_once):
+            if saving is not None:
+                saving.result()  # a full disk stops the study here
+            saving = writer.submit(session.save, features)
+            yield features
+        if saving is not None:
+            saving.result()
+
+
+def _in_order(do: Callable[[Encoder], Features], encoders: Iterable[Encoder], ahead: int) -> Iterator[Features]:
+    """What is done to each, by threads that are at most so many encoders ahead of the caller."""
+    waiting: deque[Future[Features]] = deque()
+    threads = ThreadPoolExecutor(ahead)
+    try:
+        for encoder in encoders:
+            waiting.append(threads.submit(do, encoder))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        threads.shutdown(cancel_futures=True)  # whoever leaves early does not wait for what has not begun
+
+
+class _Session:
+    """Images on a device, and encoders that look at them."""
+
+    def __init__(self, machine: Machine, pixels: NDArray[np.uint8], cache: FeatureCache | None) -> None:
+        self.torch = import_optional("torch", extra="images")
+        self.machine = machine
+        self.cache = cache
+        self.device = self.torch.device(machine.device)
+        self.on_gpu = self.device.type == "cuda"
+        stored = self.torch.from_numpy(np.require(pixels, requirements=["C", "W"])).to(self.device)
+        self.images = stored.permute(0, 3, 1, 2)
+        self.most = machine.largest_batch * 224**2  # pixels at once
+        if self.on_gpu:
+            self.most = min(self.most, self._free_memory() // (BYTES_A_PIXEL * machine.at_once))
+            self.torch.cuda.synchronize(self.device)  # the images are there before any thread looks
+        self.fits = self.most  # what the last encoder could take
+        self.building, self.running, self.own = Lock(), Semaphore(machine.at_once), local()
+
+    def _free_memory(self) -> int:
+        """Bytes that nobody uses, those that torch keeps for later included."""
+        cuda = self.torch.cuda
+        kept = cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device)
+        return int(cuda.mem_get_info(self.device)[0] + kept)
+
+    def features(self, encoder: Encoder) -> Features:
+        """The encoder's features, from the cache or by looking, or why there are none."""
+        try:
+            return self._cached(encoder) or self._looked(encoder)
+        except Exception as error:  # whatever is wrong with this encoder, the others go on
+            return Features(encoder, failure=f"{type(error).__name__}: {error}")
+
+    def _cached(self, encoder: Encoder) -> Features | None:
+        found = self.cache.read(encoder) if self.cache else None
+        if found is None:
+            return None
+        arrays, about = found
+        values = {name: self.torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
+        return Features(encoder, values, about)
+
+    def _looked(self, encoder: Encoder) -> Features:
+        with ExitStack() as stack:
+            if self.on_gpu:
+                stack.enter_context(self.torch.cuda.stream(self._own_stream()))
+            with self.building:  # one at a time: random first weights come from one generator
+                network = self._built(encoder)
+            about = {"weights": encoder.digest} | encoder.describe(network)
+            with self.running:
+                start = time.perf_counter()
+                values, batch = self._values(encoder, network)
+                return Features(encoder, values, about, seconds=time.perf_counter() - start, batch=batch)
+
+    def _own_stream(self) -> Any:
+        """Each thread's kernels in a line of their own, with memory of their own."""
+        if not hasattr(self.own, "stream"):
+            self.own.stream = self.torch.cuda.Stream(self.device)
+        return self.own.stream
+
+    def _built(self, encoder: Encoder) -> Any:
+        """On the device itself where that works: drawing fifty million first weights takes a CPU half a second."""
+        layout = self.torch.channels_last if self.machine.channels_last else self.torch.contiguous_format
+        try:
+            with self.torch.device(self.device):
+                network = encoder.build()
+        except (RuntimeError, TypeError):
+            if not self.on_gpu:
+                raise
+            network = encoder.build()  # some networks compute with NumPy while they are built
+        return network.eval().to(self.device, memory_format=layout)
+
+    def _values(self, encoder: Encoder, network: Any) -> tuple[Tensors, int]:
+        # The weights keep requires_grad: autocast remembers its half-precision copies of such weights only.
+        torch, precision = self.torch, getattr(self.torch, self.machine.precision)
+        with (
+            torch.inference_mode(),
+            torch.autocast(self.device.type, dtype=precision, enabled=precision != torch.float32),
+            native_depthwise(),
+        ):
+            parts, batch = self._all_batches(encoder.resolution, partial(self._look, encoder, network))
+        values = {name: torch.cat([part[name] for part in parts]) for name in encoder.outputs}
+        if self.on_gpu:
+            torch.cuda.current_stream(self.device).synchronize()
+            for value in values.values():
+                value.record_stream(torch.cuda.default_stream(self.device))  # the caller's
+        return values, batch
+
+    def _all_batches(self, resolution: int, look: Callable[[int, int], Tensors]) -> tuple[list[Tensors], int]:
+        """Features of all images in order, in equal batches that are halved as often as memory demands.
+
+        The last batch looks at some images again rather than be smaller: to cuDNN, every shape of a convolution is
+        a new one to plan, which takes as long as thousands of images.
+        """
+        parts, done, n = [], 0, len(self.images)
+        size = _even(n, min(self.most, 2 * self.fits) // resolution**2)
+        while done < n:
+            start = min(done, n - size)
+            part = self._unless_too_large(look, start, size)
+            if part is None:
+                size = _even(n, size // 2)
+            else:
+                parts.append({name: values[done - start :] for name, values in part.items()})
+                done = start + size
+        self.fits = size * resolution**2
+        return parts, size
+
+    def _unless_too_large(self, look: Callable[[int, int], Tensors], start: int, size: int) -> Tensors | None:
+        try:
+            return look(start, size)
+        except RuntimeError as error:
+            if size == 1 or not any(words in str(error) for words in TOO_LARGE):
+                raise
+        if self.on_gpu:
+            self.torch.cuda.empty_cache()  # after the handler: the error held on to what did not fit
+        return None
+
+    def _look(self, encoder: Encoder, network: Any, start: int, size: int) -> Tensors:
+        images = self._normalised(self.images[start : start + size].float(), encoder)
+        read = encoder.read(network, images)
+        return {name: read[name].flatten(1) for name in encoder.outputs}
+
+    def _normalised(self, images: torch.Tensor, encoder: Encoder) -> torch.Tensor:
+        side = encoder.resolution
+        if images.shape[-2:] != (side, side):
+            resize = partial(self.torch.nn.functional.interpolate, mode=self.machine.interpolation, antialias=True)
+            images = resize(images, size=(side, side)).clamp_(0, 255)
+        mean, std = self._constants(encoder)
+        three_channels = (images - mean) / std  # one channel meets three means
+        layout = self.torch.channels_last if self.machine.channels_last else self.torch.contiguous_format
+        return three_channels.contiguous(memory_format=layout)
+
+    def _constants(self, encoder: Encoder) -> tuple[torch.Tensor, torch.Tensor]:
+        """Mean and spread of bytes, on the device without waiting for it."""
+        both = self.torch.tensor([encoder.mean, encoder.std]).mul_(255).reshape(2, 1, 3, 1, 1)
+        mean, std = (both.pin_memory() if self.on_gpu else both).to(self.device, non_blocking=True)
+        return mean, std
+
+    def save(self, features: Features) -> None:
+        """To the cache, unless they came from there."""
+        if self.cache and features.batch:
+            arrays = {name: _array(value) for name, value in features.values.items()}
+            self.cache.write(features.encoder, arrays, features.about)
+
+
+def _even(n: int, most: int) -> int:
+    """The size of equal batches that are at most so large."""
+    return ceil(n / ceil(n / max(1, most)))
+
+
+def _array(values: torch.Tensor) -> NDArray[Any]:
+    found: NDArray[Any] = (values.float() if str(values.dtype) == "torch.bfloat16" else values).cpu().numpy()
+    return found

@@ -1,0 +1,184 @@
+"""Calibrators as scikit-learn estimators, and CalibratedSearch around any classifier."""
+
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+import pandora_regret as pr
+
+pytest.importorskip("sklearn")
+
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_wine, make_classification
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict, train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
+
+from pandora_regret import calibrate
+from pandora_regret.calibrate import CalibratedSearch, MatrixScaling, PriorShift, TemperatureScaling, VectorScaling
+
+FEWER_COLUMNS = "its features are forecasts, one column per class; this check has three classes in two columns"
+BY_NAME = "a frame's columns are classes, matched by name; this check's frame names others"
+EXPECTED = {
+    "check_estimators_overwrite_params": FEWER_COLUMNS,
+    "check_estimators_fit_returns_self": FEWER_COLUMNS,
+    "check_readonly_memmap_input": FEWER_COLUMNS,
+    "check_classifiers_classes": FEWER_COLUMNS,
+    "check_classifiers_train": FEWER_COLUMNS,
+    "check_sample_weights_pandas_series": BY_NAME,
+    "check_classifier_data_not_an_array": BY_NAME,
+    "check_estimators_nan_inf": "a logit of -inf is a class held to be impossible",
+}
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return train_test_split(*load_wine(return_X_y=True), random_state=0)
+
+
+@pytest.mark.parametrize(
+    "calibrator",
+    [
+        TemperatureScaling(logits=True),
+        VectorScaling(logits=True, objective="log_loss"),
+        MatrixScaling(logits=True, objective="log_loss"),
+        PriorShift(logits=True),
+    ],
+    ids=lambda calibrator: type(calibrator).__name__,
+)
+def test_calibrators_pass_the_checks_that_fit_forecasts(calibrator):
+    checks = check_estimator(calibrator, expected_failed_checks=EXPECTED, on_skip=None)
+    assert {check["check_name"] for check in checks if check["status"] == "xfail"} == set(EXPECTED)
+
+
+def test_the_wrapper_passes_every_check():
+    checks = check_estimator(CalibratedSearch(LogisticRegression(), objective="log_loss"), on_skip=None)
+    assert {check["status"] for check in checks} <= {"passed", "skipped"}
+
+
+@pytest.mark.parametrize("scaling", [TemperatureScaling, VectorScaling, MatrixScaling, PriorShift])
+def test_calibrators_survive_cloning_and_pickling(scaling):
+    forecasts = np.array([[0.6, 0.4], [0.3, 0.7], [0.8, 0.2], [0.6, 0.4]])
+    fitted = scaling(labels=["b", "a"]).fit(forecasts, ["b", "a", "b", "a"])
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict_proba(forecasts), fitted.predict_proba(forecasts))
+    assert clone(fitted).get_params() == fitted.get_params()
+    assert fitted.classes_.tolist() == ["b", "a"]
+
+
+@pytest.mark.parametrize("method", ["temperature", "vector", "matrix"])
+@pytest.mark.parametrize("objective", ["search", "log_loss"])
+def test_a_bold_classifier_searches_better_on_new_rows(method, objective):
+    X, y = make_classification(1200, 20, n_informative=6, n_classes=4, n_redundant=10, random_state=1)
+    train, test, y_train, y_test = train_test_split(X, y, random_state=0)
+    costs = [100.0, 250.0, 80.0, 120.0]
+    plain = GaussianNB().fit(train, y_train)
+    calibrated = CalibratedSearch(GaussianNB(), method=method, objective=objective, typical_costs=costs)
+    before, after = (
+        pr.expected_search_cost(y_test, model.predict_proba(test), typical_costs=costs)
+        for model in (plain, calibrated.fit(train, y_train))
+    )
+    assert after < before
+
+
+def test_the_calibrator_learns_from_rows_the_classifier_has_not_seen(wine):
+    train, test, y_train, _ = wine
+    folds = StratifiedKFold(4)
+    model = CalibratedSearch(GaussianNB(), method="temperature", cv=folds).fit(train, y_train)
+    forecasts = cross_val_predict(GaussianNB(), train, y_train, cv=folds, method="predict_proba")
+    by_hand = TemperatureScaling().fit(forecasts, y_train)
+    assert model.calibrator_.temperature_ == pytest.approx(by_hand.temperature_, rel=1e-4)
+    whole = GaussianNB().fit(train, y_train).predict_proba(test)
+    np.testing.assert_allclose(model.predict_proba(test), model.calibrator_.predict_proba(whole))
+
+
+def test_a_frozen_classifier_is_only_calibrated(wine):
+    train, test, y_train, y_test = wine
+    fitted = GaussianNB().fit(train, y_train)
+    some = y_test != 2  # the calibration rows lack a class
+    model = CalibratedSearch(FrozenEstimator(fitted), method="temperature").fit(test[some], y_test[some])
+    assert model.classes_.tolist() == [0, 1, 2]
+    by_hand = TemperatureScaling().fit(fitted.predict_proba(test[some]), y_test[some])
+    np.testing.assert_allclose(model.predict_proba(test), by_hand.predict_proba(fitted.predict_proba(test)))
+
+
+def test_a_class_rarer_than_the_folds_is_fine(wine):
+    train, _, y_train, _ = wine
+    names = np.array(["red", "rose", "white"])[y_train]
+    rare = np.concatenate([np.flatnonzero(names == "white")[:1], np.flatnonzero(names != "white")])
+    model = CalibratedSearch(GaussianNB(var_smoothing=1e-3), costs={"white": 5.0, "red": 1.0, "rose": 2.0})
+    proba = model.fit(train[rare], names[rare]).predict_proba(train)
+    assert model.classes_.tolist() == ["red", "rose", "white"]
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert set(model.predict(train)) <= set(names)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_decision_functions_are_read_as_logits(wine, k):
+    train, test, y_train, y_test = wine
+    model = make_pipeline(StandardScaler(), CalibratedSearch(LinearSVC(), cv=3))
+    model.fit(train[y_train < k], y_train[y_train < k])
+    kept = test[y_test < k]
+    assert pr.pandora_regret(y_test[y_test < k], model.predict_proba(kept)) < 0.1
+    np.testing.assert_array_equal(model.predict(kept), model.classes_[model.predict_proba(kept).argmax(axis=1)])
+
+
+def test_decision_functions_of_pairs_are_refused():
+    X, y = make_classification(80, 6, n_informative=4, n_classes=4, random_state=0)
+    with pytest.raises(pr.InputError, match=r"6 columns for 4 classes.*decision_function_shape='ovr'"):
+        CalibratedSearch(SVC(decision_function_shape="ovo")).fit(X, y)
+
+
+def test_parameters_of_all_three_can_be_searched(wine):
+    train, _, y_train, _ = wine
+    grid = {"method": ["temperature", "vector"], "estimator__var_smoothing": [1e-9, 1e-2]}
+    found = GridSearchCV(CalibratedSearch(GaussianNB(), cv=KFold(2, shuffle=True, random_state=0)), grid, cv=2)
+    assert set(found.fit(train, y_train).best_params_) == set(grid)
+
+
+def test_weights_reach_the_classifier_that_takes_them(wine):
+    train, test, y_train, _ = wine
+    weights = np.where(y_train == 0, 5.0, 1.0)
+    weighed = CalibratedSearch(GaussianNB()).fit(train, y_train, sample_weight=weights)
+    assert weighed.estimator_.class_prior_[0] > 0.6
+    neighbours = CalibratedSearch(KNeighborsClassifier()).fit(train, y_train, sample_weight=weights)
+    assert not np.allclose(
+        neighbours.predict_proba(test),
+        CalibratedSearch(KNeighborsClassifier()).fit(train, y_train).predict_proba(test),
+    )
+    with config_context(enable_metadata_routing=True):
+        routed = CalibratedSearch(GaussianNB().set_fit_request(sample_weight=True))
+        routed.set_fit_request(sample_weight=True).fit(train, y_train, sample_weight=weights)
+        np.testing.assert_allclose(routed.predict_proba(test), weighed.predict_proba(test))
+        unasked = CalibratedSearch(GaussianNB().set_fit_request(sample_weight=False))
+        unasked.set_fit_request(sample_weight=True).fit(train, y_train, sample_weight=weights)
+        assert unasked.estimator_.class_prior_[0] < 0.6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({"method": "isotonic"}, "method is 'isotonic'"), ({"cv": 1}, "cv is 1")]
+)
+def test_wrong_parameters_are_named(wine, options, message):
+    with pytest.raises(pr.InputError, match=message):
+        CalibratedSearch(GaussianNB(), **options).fit(wine[0], wine[2])
+
+
+def test_without_scikit_learn_one_line_says_what_to_install(monkeypatch):
+    monkeypatch.delattr(calibrate, "TemperatureScaling", raising=False)  # kept since it was first asked for
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ImportError, match=r"sklearn is not installed: pip install 'pandora-regret\[zoo\]'"):
+        calibrate.TemperatureScaling  # noqa: B018
+    assert callable(calibrate.decompose)
+
+
+def test_public_names_are_listed():
+    assert set(dir(calibrate)) == set(calibrate.__all__)

@@ -1,0 +1,276 @@
+"""What holds for every command: help, exit codes, one line when it fails, terminals of all kinds."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import click
+import pytest
+
+pytest.importorskip("rich")
+pytest.importorskip("pyarrow")
+pytest.importorskip("sklearn")
+
+from cli_files import COSTS, PROGRAM, run, start, wine_file, wine_rows, write_csv
+
+from pandora_regret import available_costs
+from pandora_regret.cli.commands import COMMANDS
+from pandora_regret.cli.console import bars
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and pipes")
+
+
+def assert_fails(result, code, *words):
+    """One line on standard error that says these words, no traceback, nothing on standard output."""
+    assert result.exit_code == code
+    assert result.stdout == ""
+    assert result.stderr.startswith("pandora: ")
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
+    for word in words:
+        assert word in result.stderr
+
+
+def test_help_is_there_before_anything_heavy_is_imported():
+    said = "import sys; sys.argv = ['pandora', '--help']; from pandora_regret.cli import main\n"
+    count = "import atexit; atexit.register(lambda: print('|'.join(sorted(sys.modules)), file=sys.stderr)); main()"
+    done = subprocess.run([sys.executable, "-c", said + count], capture_output=True, text=True, check=True)
+    modules = {name.split(".")[0] for name in done.stderr.strip().split("|")}
+    assert modules.isdisjoint({"numpy", "rich", "pyarrow", "scipy", "numba", "narwhals", "matplotlib", "jinja2"})
+    assert [name for name in COMMANDS if f"  {name} " in done.stdout] == list(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_examples_and_says_its_exit_codes(command):
+    page = run(command, "--help").stdout
+    assert "Examples:\n" in page
+    assert f"\n    pandora {command} " in page
+    assert "Exit codes:" in page
+    assert "130  interrupted" in page
+    assert "\\b" not in page
+
+
+def test_help_names_every_price_list_that_is_shipped():
+    page = " ".join(run("compare", "--help").stdout.split())
+    assert all(name in page for name in available_costs())
+
+
+def test_version():
+    assert run("--version").stdout.startswith("pandora, version ")
+
+
+def test_shells_complete_commands():
+    completing = {"_PANDORA_COMPLETE": "bash_complete", "COMP_WORDS": "pandora va", "COMP_CWORD": "1"}
+    process = start(env=completing)
+    assert process.communicate()[0].decode().strip() == "plain,validate"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["compare"], "Missing argument"),
+        (["--colour"], "No such option"),
+        (["scoer", "x.csv"], "No such command"),
+        (["compare", "x.csv", "--level", "95"], "--level"),
+        (["compare", "x.csv", "--json", "--csv"], "choose one"),
+        (["score", "x.csv", "--json", "--csv"], "choose one"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(arguments, words):
+    assert_fails(run(*arguments), 2, words, "--help")
+
+
+@pytest.mark.parametrize("command", [[], ["study"]])
+def test_without_anything_to_do_it_shows_its_help(command):
+    result = run(*command)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Usage: pandora")
+    assert "\n  Examples:\n" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems know no such names")
+def test_a_file_whose_name_is_no_text_is_refused_in_one_line(tmp_path):
+    process = start("score", os.fsencode(tmp_path) + b"/\xff.csv")
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors.count(b"\n")) == (2, b"", 1)
+    assert b"rename the file" in errors
+
+
+def test_a_missing_library_is_exit_code_1(tmp_path, monkeypatch):
+    path = wine_file(tmp_path, "bayes")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert_fails(run("score", path), 1, "pip install 'pandora-regret[cli]'")
+
+
+def test_a_cluster_out_of_reach_is_exit_code_1(tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("pandora_regret.work.CONNECT_SECONDS", 0.2)
+    path = wine_file(tmp_path, "bayes")
+    assert_fails(run("score", path, "--cluster", "tcp://127.0.0.1:9"), 1, "no Dask scheduler answers")
+
+
+def test_a_disk_that_is_full_is_exit_code_1(tmp_path, monkeypatch):
+    def refuse(path, write):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("pandora_regret.report.page.write_atomically", refuse)
+    page = tmp_path / "page.html"
+    assert_fails(run("report", wine_file(tmp_path, "bayes"), "--out", page), 1, str(page), "No space left")
+
+
+def test_a_defect_of_the_program_is_not_hidden(tmp_path, monkeypatch):
+    monkeypatch.setattr("pandora_regret.stream.score_stream", lambda *_, **__: 1 / 0)
+    assert isinstance(run("score", wine_file(tmp_path, "bayes")).exception, ZeroDivisionError)
+
+
+@posix
+def test_ctrl_c_is_exit_code_130_and_one_line(tmp_path):
+    pipe = tmp_path / "endless.csv"
+    os.mkfifo(pipe)
+    process = start("score", pipe)
+    with open(pipe, "w"):  # opens when the command has begun to read
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors) == (130, b"", b"pandora: interrupted.\n")
+
+
+@posix
+@pytest.mark.parametrize(
+    "arguments", [["order", "a=0.5,b=0.5"], ["order", "a=0.5,b=0.5", "--json"], ["validate", "nothing.csv"]]
+)
+def test_a_reader_who_has_seen_enough_is_no_failure(arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = start(*arguments, stdout=writing)
+    os.close(writing)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, b"")
+
+
+def test_tables_are_spelt_out_where_a_terminal_knows_ascii_only(tmp_path):
+    files = [wine_file(tmp_path, "bayes"), wine_file(tmp_path, "tree", name="bäume")]
+    prices = write_csv(
+        tmp_path / "prices.csv", [("class", "cost"), ("barolo", 9), ("grignolino", 6), ("barbera", 3)]
+    )
+    process = start("compare", *files, "--costs", prices, env={"PYTHONIOENCODING": "ascii"})
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, b"")
+    text = output.decode("ascii")
+    assert "b?ume" in text
+    assert "-" in text.split("Expected")[1]  # an interval, or a difference below zero
+    assert "0.0?" not in text
+
+
+def test_euros_and_minus_signs_are_spelt_out_not_lost():
+    from pandora_regret.cli.commands import register_ascii_fallback
+
+    register_ascii_fallback()
+    assert "−€3 – ✓".encode("ascii", "spelt_out") == b"-EUR 3 - ?"
+
+
+@posix
+@pytest.mark.parametrize(("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colour_is_for_terminals_that_want_it(tmp_path, env, coloured):
+    path = write_csv(tmp_path / "bad.csv", [("y_true", "a", "b"), ("a", 2, 3), ("b", 0.5, 0.5)])
+    output = run_on_terminal("validate", path, env=env)
+    assert ("\x1b[31m" in output) == coloured
+    assert "\x1b" not in run("validate", path, env=env).stdout
+
+
+def run_on_terminal(*arguments, env):
+    """What the command writes to a terminal of 80 columns."""
+    import pty
+    import termios
+
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (40, 80))
+    process = subprocess.Popen(
+        [*PROGRAM, *arguments],
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TERM": "xterm-256color", **env},
+    )
+    os.close(theirs)
+    parts = []
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        parts.append(part)
+    process.wait(timeout=60)
+    os.close(ours)
+    return b"".join(parts).decode()
+
+
+@posix
+def test_tables_fit_a_terminal_of_80_columns(tmp_path):
+    long = "a model of a rather long name that would fill a line all by itself, or nearly so"
+    files = [wine_file(tmp_path, "bayes"), wine_file(tmp_path, "tree", name=long)]
+    output = run_on_terminal("compare", *files, "--by-class", "--costs", COSTS, env={"NO_COLOR": "1"})
+    lines = [click.unstyle(line).rstrip() for line in output.splitlines()]
+    assert max(map(len, lines)) <= 80
+    assert "…" not in output
+
+
+@pytest.mark.parametrize("name", ["[red]x[/red]", "[/]", ":smile:", "<script>alert(1)</script>"])
+def test_names_are_shown_as_they_are(tmp_path, name):
+    rows = wine_rows("bayes", model=[name] * 178)
+    path = write_csv(tmp_path / "models.csv", rows)
+    assert name in run("compare", path).stdout
+    assert name in run("score", path).stdout
+    assert name in run("validate", path).stdout
+    assert json.loads(run("compare", path, "--json").stdout)["models"][0]["name"] == name
+
+
+def test_names_cannot_command_the_terminal(tmp_path):
+    path = write_csv(tmp_path / "models.csv", wine_rows("bayes", model=["\x1b[2Jgone\x07"] * 178))
+    for command in ("compare", "score", "validate"):
+        output = run(command, path).stdout
+        assert "\x1b" not in output
+        assert "\\x1b[2Jgone\\x07" in output
+    assert "\x1b" not in run("score", tmp_path / "\x1b[2J.csv").stderr
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """What is written to standard error, as if it were a terminal."""
+    from pandora_regret.cli import console
+
+    written = io.StringIO()
+    monkeypatch.setattr(
+        console, "errors", lambda: console.PlainConsole(file=written, force_terminal=True, width=80)
+    )
+    return written
+
+
+def test_short_work_shows_no_progress(terminal):
+    with bars(passing=True) as progress:
+        progress.start("[reading]", total=2)
+        progress.advance("[reading]", 2)
+    assert terminal.getvalue() == ""
+
+
+def test_longer_work_shows_progress_that_is_gone_afterwards(terminal, monkeypatch):
+    monkeypatch.setattr("pandora_regret.cli.console.SILENT_SECONDS", 0.0)
+    with bars(passing=True) as progress:
+        progress.start("[reading]", total=2)
+        progress.advance("[reading]", 1)
+        while "1/2" not in terminal.getvalue():
+            time.sleep(0.01)
+    assert "[reading]" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\x1b[2K")  # the line is cleared
+
+
+def test_progress_that_nobody_sees_is_not_written(monkeypatch, capsys):
+    monkeypatch.setattr("pandora_regret.cli.console.SILENT_SECONDS", 0.0)
+    with bars(passing=True) as progress:
+        progress.start("reading", total=2)
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""

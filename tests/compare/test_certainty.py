@@ -1,0 +1,316 @@
+"""How sure comparisons are: intervals that hold what they promise, pairs, clusters, and rows in any order."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.special import stdtrit
+from simulated_models import simulated, softmax
+
+from pandora_regret import Uniform, expected_search_cost
+from pandora_regret.compare import compare
+from pandora_regret.compare.estimates import analytic, bootstrapped, f1_counts, influence_of_macro_f1, macro_f1
+from pandora_regret.compare.inference import holm
+from pandora_regret.compare.measure import COLUMN, measure
+from pandora_regret.compare.sample import Sample, read_models, read_sample
+from pandora_regret.inference.resampling import keys_of
+
+ROWS = 150
+
+
+@pytest.fixture(scope="module")
+def data():
+    truth, models = simulated(ROWS)
+    return truth, models, np.random.default_rng(1).uniform(0.1, 3.0, ROWS)
+
+
+def numbers(comparison):
+    """All of it but the sentences."""
+    given = comparison.to_dict()
+    return {key: given[key] for key in ("data", "models", "differences", "ranks", "scenarios")}
+
+
+def assert_same(ours, theirs, rtol=1e-9):
+    """Nested lists and dicts of numbers, equal up to rounding."""
+    if isinstance(ours, dict):
+        assert ours.keys() == theirs.keys()
+        ours, theirs = list(ours.values()), list(theirs.values())
+    if isinstance(ours, list):
+        assert len(ours) == len(theirs)
+        for one, other in zip(ours, theirs, strict=True):
+            assert_same(one, other, rtol)
+    elif isinstance(ours, float) and theirs is not None:
+        assert ours == pytest.approx(theirs, rel=rtol, abs=1e-9)
+    else:
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("bootstrap", [0, 100])
+def test_rows_without_weight_are_as_if_they_were_not_there(data, bootstrap):
+    truth, models, weights = data
+    kept, names = np.arange(ROWS) % 3 > 0, np.arange(ROWS)
+    zeroed = compare(truth, models, sample_weight=weights * kept, ids=names, bootstrap=bootstrap)
+    dropped = compare(
+        truth[kept],
+        {name: table[kept] for name, table in models.items()},
+        sample_weight=weights[kept],
+        ids=names[kept],
+        bootstrap=bootstrap,
+    )
+    assert zeroed == dropped
+
+
+@pytest.mark.parametrize("bootstrap", [0, 100])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_rows_that_bring_their_ids_may_come_in_any_order(data, bootstrap, clustered):
+    truth, models, weights = data
+    order = np.random.default_rng(4).permutation(ROWS)
+    ids, groups = np.array([f"case {row}" for row in range(ROWS)]), np.arange(ROWS) // 4
+    options = {"bootstrap": bootstrap, "typical_costs": [380.0, 120.0, 90.0]}
+    asked = {"ids": ids, "sample_weight": weights} | ({"groups": groups} if clustered else {})
+    shuffled = {name: values[order] for name, values in asked.items()}
+    tables = {name: table[order] for name, table in models.items()}
+    assert compare(truth[order], tables, **options, **shuffled) == compare(truth, models, **options, **asked)
+
+
+@pytest.mark.parametrize("bootstrap", [0, 100])
+def test_a_cluster_a_row_is_no_clustering(data, bootstrap):
+    truth, models, weights = data
+    options = {"sample_weight": weights, "bootstrap": bootstrap}
+    plain = numbers(compare(truth, models, **options))
+    clustered = numbers(compare(truth, models, groups=np.arange(ROWS), **options))
+    assert clustered["data"].pop("clusters") == ROWS
+    assert plain["data"].pop("clusters") is None
+    assert_same(plain, clustered)
+
+
+@pytest.mark.parametrize("bootstrap", [0, 400])
+def test_copies_of_a_row_in_its_cluster_add_no_certainty(data, bootstrap):
+    truth, models, _ = data
+    single = compare(truth, models, groups=np.arange(ROWS), bootstrap=bootstrap)
+    thrice = {name: table.repeat(3, axis=0) for name, table in models.items()}
+    clustered = compare(truth.repeat(3), thrice, groups=np.arange(ROWS).repeat(3), bootstrap=bootstrap)
+    naive = compare(truth.repeat(3), thrice, bootstrap=bootstrap)
+    for one, many, blind in zip(single.models, clustered.models, naive.models, strict=True):
+        for key in one.scores:
+            assert_same([one.scores[key].low, one.scores[key].high], [many.scores[key].low, many.scores[key].high])
+            width = many.scores[key].high - many.scores[key].low
+            assert blind.scores[key].high - blind.scores[key].low < 0.8 * width
+    assert naive.differences[0].p_value <= clustered.differences[0].p_value
+
+
+def measured(truth, models):
+    """One large sample, measured once."""
+    forecasts = read_models(truth, models, None, None, False)
+    return next(iter(forecasts.values())), [measure(name, f, Uniform(), []) for name, f in forecasts.items()]
+
+
+def in_sets(whole, models, size, groups=None):
+    """Its rows in sets, each a sample of its own."""
+    for start in range(0, len(whole), size):
+        rows = slice(start, start + size)
+        part = read_sample(whole.rows(rows), None, None if groups is None else groups[rows])
+        yield part, [type(m)(m.name, m.rows[rows], m.predicted[rows], 0.0, m.pairs, (), ()) for m in models]
+
+
+def means_and_gap(models, sample):
+    """All estimates of the first model, and its expected cost less that of the second."""
+    first, second = models
+    f1 = float(macro_f1(*f1_counts(first.predicted, sample, 3)))
+    return [*first.rows.mean(axis=0), f1, first.of("expected_cost").mean() - second.of("expected_cost").mean()]
+
+
+def gap_in_cost(table):
+    return table[:, 0, COLUMN["expected_cost"]] - table[:, 1, COLUMN["expected_cost"]]
+
+
+def covered(whole, models, size, method, groups=None):
+    """How often each estimate's interval holds what all sets together say."""
+    [(everyone, _)] = in_sets(whole, models, len(whole))
+    target, hits = means_and_gap(models, everyone), []
+    for sample, cut in in_sets(whole, models, size, groups):
+        found, picks = method(cut, sample), [lambda t, at=at: t[:, 0, at] for at in range(len(COLUMN))]
+        estimates = zip(means_and_gap(cut, sample), [*picks, gap_in_cost], target, strict=True)
+        limits = [(*found.interval(value, pick), wanted) for value, pick, wanted in estimates]
+        hits.append([low <= wanted <= high for low, high, wanted in limits])
+    return np.mean(hits, axis=0)
+
+
+METHODS = {
+    "analytic": lambda cut, sample: analytic(cut, sample, 3, 0.95, 0),
+    "bootstrap": lambda cut, sample: bootstrapped(cut, sample, 3, 0.95, 200, 0),
+}
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_intervals_hold_the_truth_as_often_as_they_say(method):
+    shares = covered(*measured(*simulated(200 * 100, seed=7)), 100, method)
+    assert shares.min() >= 0.90
+    assert shares.max() <= 0.99
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_clustered_intervals_hold_the_truth_where_plain_ones_do_not(method):
+    truth, models = simulated(100 * 50, seed=8)
+    whole, models = measured(truth.repeat(4), {name: table.repeat(4, axis=0) for name, table in models.items()})
+    groups = np.arange(len(whole)) // 4
+    assert covered(whole, models, 200, method, groups).min() >= 0.90
+    assert covered(whole, models, 200, method).max() < 0.85
+
+
+def test_p_values_of_equal_models_are_uniform_and_of_unequal_ones_are_not():
+    for noise, uniform in (((0.6, 0.6000001), True), ((0.3, 0.9), False)):
+        sets = in_sets(*measured(*simulated(150 * 80, seed=9, noise=noise)), 80)
+        p_values = [
+            METHODS["analytic"](cut, sample).p_value(means_and_gap(cut, sample)[-1], gap_in_cost, 1.0)
+            for sample, cut in sets
+        ]
+        assert (stats.kstest(p_values, "uniform").pvalue > 0.01) == uniform
+
+
+def test_the_influence_on_macro_f1_is_its_derivative(data):
+    truth, models, weights = data
+    predicted = models["noise 0.8"].argmax(axis=1)
+
+    def value(w):
+        sample = Sample(slice(None), truth, w, np.arange(ROWS), keys_of(range(ROWS)), False)
+        return float(macro_f1(*f1_counts(predicted, sample, 3))), influence_of_macro_f1(predicted, sample, 3)
+
+    influence = value(weights)[1]
+    assert influence.sum() == pytest.approx(0, abs=1e-14)
+    for row in range(0, ROWS, 11):
+        step = np.zeros(ROWS)
+        step[row] = 1e-5 * weights[row]
+        slope = (value(weights + step)[0] - value(weights - step)[0]) / 2e-5
+        assert slope == pytest.approx(influence[row], rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.parametrize("bootstrap", [0, 100])
+def test_models_that_are_the_same_differ_by_nothing(data, bootstrap):
+    truth, models, _ = data
+    table = models["noise 0.4"]
+    other = np.log(table)
+    twins = compare(truth, {"one": table, "two": softmax(other)}, bootstrap=bootstrap)  # the same up to rounding
+    gap = twins.differences[0]
+    assert (gap.difference, gap.low, gap.high, gap.p_value, gap.p_holm, gap.savings_per_1000) == (0, 0, 0, 1, 1, 0)
+    assert [model.probability_best for model in twins.models] == pytest.approx([0.5, 0.5])
+    assert [model.rank for model in twins.models] == [1, 1]
+    assert set(twins.ranks["expected_cost"]) == {1.5}
+
+
+def test_bootstrap_and_linearisation_agree_on_large_samples():
+    truth, models = simulated(3000, seed=10, noise=(0.4, 0.41, 0.9))
+    plain, drawn = (compare(truth, models, bootstrap=bootstrap) for bootstrap in (0, 1000))
+    assert (plain.interval.method, drawn.interval.method) == ("analytic", "bootstrap")
+    for one, other in zip(plain.models, drawn.models, strict=True):
+        for key, score in one.scores.items():
+            widths = score.high - score.low, other.scores[key].high - other.scores[key].low
+            assert widths[1] == pytest.approx(widths[0], rel=0.15)
+            assert other.scores[key].value == score.value
+        assert other.probability_best == pytest.approx(one.probability_best, abs=0.06)
+    assert plain.differences[0].p_value > 0.08  # so that half of it would be noticed
+    for one, other in zip(plain.differences, drawn.differences, strict=True):
+        assert other.high - other.low == pytest.approx(one.high - one.low, rel=0.15)
+        assert other.p_value == pytest.approx(one.p_value, abs=0.03)
+
+
+def test_differences_are_paired_all_pairs_are_there_and_the_cheaper_comes_first():
+    truth, models = simulated(400, noise=(0.9, 0.2, 0.5))
+    found = compare(truth, models, typical_costs=[380.0, 120.0, 90.0])
+    costs = [model.cost for model in found.models]
+    assert costs == sorted(costs)
+    assert [model.rank for model in found.models] == [1, 2, 3]
+    names = [model.name for model in found.models]
+    assert [(gap.model, gap.against) for gap in found.differences] == [
+        (names[0], names[1]), (names[0], names[2]), (names[1], names[2])
+    ]  # fmt: skip
+    rows = {
+        name: expected_search_cost(truth, table, typical_costs=[380.0, 120.0, 90.0], per_instance=True)
+        for name, table in models.items()
+    }
+    for gap in found.differences:
+        by_hand = stats.ttest_rel(rows[gap.model], rows[gap.against])
+        interval = by_hand.confidence_interval(0.95)
+        assert gap.p_value == pytest.approx(by_hand.pvalue, rel=1e-9)
+        assert (gap.low, gap.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
+        assert gap.savings_per_1000 == pytest.approx(-1000 * gap.difference)
+    assert sum(model.probability_best for model in found.models) == pytest.approx(1)
+
+
+def test_the_probability_of_being_best_of_two_is_the_normal_tail():
+    truth, models = simulated(400, noise=(0.4, 0.5))
+    found = compare(truth, models)
+    gap = found.differences[0]
+    error = (gap.high - gap.low) / 2 / stdtrit(399, 0.975)
+    assert found.best.probability_best == pytest.approx(stats.norm.cdf(-gap.difference / error), abs=0.012)
+
+
+def test_holm_steps_down_and_never_falls():
+    """The example of Holm's method in many textbooks: m = 4."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+    assert holm([0.1, None]) == [None, None]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_by_its_definition(p_values):
+    adjusted, m = holm(p_values), len(p_values)
+    for p, ours in zip(p_values, adjusted, strict=True):
+        smaller = sorted(p_values)[: sorted(p_values).index(p) + 1]
+        expected = min(1.0, max((m - at) * q for at, q in enumerate(smaller)))
+        assert ours == pytest.approx(expected)
+
+
+def test_cost_calibration_sets_what_is_predicted_against_what_is_paid(data):
+    truth, models, weights = data
+    for model in compare(truth, models, sample_weight=weights, typical_costs=[380.0, 120.0, 90.0]).models:
+        bins, total = model.calibration, sum(part.weight for part in model.calibration)
+        assert 1 < len(bins) <= 10
+        assert total == pytest.approx(weights.sum())
+        assert sum(part.weight * part.observed for part in bins) / total == pytest.approx(model.cost)
+        predicted = sum(part.weight * part.predicted for part in bins) / total
+        assert predicted == pytest.approx(model.predicted_cost.value)
+        assert [part.predicted for part in bins] == sorted(part.predicted for part in bins)
+        assert max(part.weight for part in bins) < 0.2 * total
+
+
+def test_a_calibrated_model_pays_what_it_predicts_and_an_overconfident_one_pays_more():
+    truth, models = simulated(4000, noise=(0.0,))
+    calibrated = models["noise 0.0"]
+    sharpened = softmax(4 * np.log(calibrated))
+    found = {model.name: model for model in compare(truth, {"calm": calibrated, "sharp": sharpened}).models}
+    inside = [part.low <= part.predicted <= part.high for part in found["calm"].calibration]
+    assert np.mean(inside) >= 0.8
+    assert all(part.low > part.predicted for part in found["sharp"].calibration[2:])
+
+
+def test_equal_predictions_share_a_bin():
+    truth = np.arange(60) % 2
+    found = compare(truth, {"constant": np.full((60, 2), 0.5)}).best.calibration
+    assert len(found) == 1
+    assert found[0].weight == 60
+
+
+@pytest.mark.parametrize("options", [{}, {"bootstrap": 60}, {"groups": ["one"] * 3}], ids=str)
+def test_a_single_case_or_cluster_has_no_intervals(options):
+    n = 3 if "groups" in options else 1
+    tables = {"a": np.tile([0.5, 0.3, 0.2], (n, 1)), "b": np.tile([0.2, 0.3, 0.5], (n, 1))}
+    found = compare([0] * n, tables, **options)
+    for model in found.models:
+        assert {(score.low, score.high) for score in model.scores.values()} == {(None, None)}
+        assert model.probability_best is None
+    gap = found.differences[0]
+    assert (gap.low, gap.high, gap.p_value, gap.p_holm) == (None,) * 4
+    assert gap.difference < 0
+
+
+def test_intervals_end_where_the_metric_does():
+    truth = np.arange(10) % 2
+    nearly = np.eye(2)[truth] * 0.8 + 0.1
+    nearly[0] = nearly[0][::-1]
+    scores = compare(truth, {"a": nearly}).best.scores
+    assert scores["accuracy"].high == 1.0
+    assert scores["tests"].low == 1.0
+    assert scores["pandora_regret"].low == 0.0

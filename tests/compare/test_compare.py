@@ -1,0 +1,344 @@
+"""Comparisons: the public functions' own numbers, for any valid input, in JSON and back."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.special import stdtrit
+from simulated_models import simulated
+
+from pandora_regret import (
+    Beta,
+    Empirical,
+    Fixed,
+    Gamma,
+    InputError,
+    InputTypeError,
+    LogNormal,
+    excess_search_burden,
+    expected_search_cost,
+    pair_costs,
+    pandora_regret,
+    search_entropy,
+    search_order,
+    search_tally,
+)
+from pandora_regret.compare import Comparison, compare
+
+LABELS = ["melanoma", "nevus", "keratosis"]
+PRICES = {"nevus": 120.0, "melanoma": 380.0, "keratosis": 90.0}
+ROWS = 150
+
+
+@pytest.fixture(scope="module")
+def data():
+    truth, models = simulated(ROWS)
+    return truth, models, np.random.default_rng(1).uniform(0.1, 3.0, ROWS)
+
+
+PRICED = {
+    "default": {},
+    "typical costs": {"typical_costs": [380.0, 120.0, 90.0]},
+    "base costs and gamma": {"costs": [3.0, 1.0, 2.0], "prior": Gamma(2.0)},
+    "fixed": {"typical_costs": [3.0, 1.0, 2.0], "prior": Fixed()},
+    "empirical": {"prior": Empirical(np.random.default_rng(0).uniform(1, 9, (20, 3)))},
+    "costs per row": {"typical_costs": np.random.default_rng(2).uniform(1, 5, (ROWS, 3)), "prior": LogNormal(0.5)},
+}
+
+
+@pytest.mark.parametrize("given", PRICED.values(), ids=PRICED)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("logits", [False, True])
+def test_every_score_is_the_public_functions_own(data, given, weighted, logits):
+    truth, models, weights = data
+    options = {"sample_weight": weights if weighted else None, "logits": logits}
+    if logits:
+        models = {name: np.log(table) + 7 for name, table in models.items()}
+    for model in compare(truth, models, **given, **options).models:
+        table, value = models[model.name], lambda key, of=model: of.scores[key].value
+        tally = search_tally(truth, table, **given, **options)
+        assert value("expected_cost") == pytest.approx(tally.mean, rel=1e-12)
+        assert value("expected_cost") == pytest.approx(expected_search_cost(truth, table, **given, **options))
+        assert value("realised_cost") == pytest.approx(tally.realised.mean, rel=1e-12)
+        assert value("pandora_regret") == pytest.approx(pandora_regret(truth, table, **options), rel=1e-12)
+        assert value("excess_burden") == pytest.approx(excess_search_burden(truth, table, **options), rel=1e-12)
+        assert model.predicted_cost.value == pytest.approx(search_entropy(table, **given, **options), rel=1e-12)
+        assert_allclose(model.pair_costs, pair_costs(truth, table, **given, **options), rtol=1e-12)
+        assert model.unavoidable + np.sum(model.pair_costs) == pytest.approx(model.cost, rel=1e-12)
+        margin = stdtrit(ROWS - 1, 0.975) * tally.standard_error
+        score = model.scores["expected_cost"]
+        assert (score.low, score.high) == pytest.approx((tally.mean - margin, tally.mean + margin), rel=1e-12)
+
+
+@pytest.mark.parametrize("logits", [False, True])
+def test_the_other_metrics_are_those_of_scikit_learn(data, logits):
+    sklearn = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
+    truth, models, weights = data
+    given = {name: np.log(table) if logits else table for name, table in models.items()}
+    for model in compare(truth, given, sample_weight=weights, logits=logits).models:
+        table, kept = models[model.name], {"sample_weight": weights}
+        guess, one_hot = table.argmax(axis=1), np.eye(3)[truth]
+        assert model.scores["log_loss"].value == pytest.approx(sklearn.log_loss(truth, table, **kept))
+        assert model.scores["accuracy"].value == pytest.approx(sklearn.accuracy_score(truth, guess, **kept))
+        brier = np.average(((table - one_hot) ** 2).sum(axis=1), weights=weights)
+        assert model.scores["brier"].value == pytest.approx(brier)
+        f1 = sklearn.f1_score(truth, guess, average="macro", labels=range(3), zero_division=0, **kept)
+        assert model.scores["macro_f1"].value == pytest.approx(f1)
+
+
+@pytest.mark.parametrize("costs", [None, [3.0, 1.0, 2.0], [1.0, 4.0, 4.0]])
+def test_the_number_of_tests_is_the_place_of_the_truth_in_the_search_order(costs):
+    rng = np.random.default_rng(5)
+    truth, table = rng.integers(0, 3, 300), rng.integers(0, 4, (300, 3)) + 1e-300  # many ties
+    table /= table.sum(axis=1, keepdims=True)
+    order = search_order(table, np.ones(3) if costs is None else costs)
+    place = 1 + np.argmax(order == truth[:, None], axis=1)
+    found = compare(truth, {"a": table}, typical_costs=costs, prior=Fixed()).best
+    assert found.scores["tests"].value == pytest.approx(place.mean(), rel=1e-12)
+
+
+def test_classes_add_up_to_the_whole(data):
+    truth, models, weights = data
+    found = compare(truth, models, sample_weight=weights, typical_costs=[380.0, 120.0, 90.0])
+    for model in found.models:
+        for key in ("pandora_regret", "expected_cost", "realised_cost", "tests", "accuracy"):
+            parts = sum(part.weight * getattr(part, key) for part in model.by_class)
+            assert parts / found.data.weight == pytest.approx(model.scores[key].value, rel=1e-12)
+    assert [part.weight for part in model.by_class] == pytest.approx(np.bincount(truth, weights).tolist())
+    assert found.data.class_weights == tuple(part.weight for part in model.by_class)
+
+
+def test_other_alphas_and_other_costs_are_scored_too(data):
+    truth, models, _ = data
+    dear = {"melanoma": 900.0, "nevus": 1.0, "keratosis": 1.0}
+    found = compare(np.take(LABELS, truth), models, labels=LABELS, typical_costs=PRICES, scenarios={"dear": dear})
+    assert [scenario.name for scenario in found.scenarios] == ["stated costs", "all tests cost the same", "dear"]
+    assert found.scenarios[1].typical == pytest.approx((590 / 3,) * 3)
+    for model in found.models:
+        table = models[model.name]
+        alphas = [pandora_regret(truth, table, alpha=float(alpha)) for alpha in found.alphas]
+        assert model.alphas == pytest.approx(alphas, rel=1e-12)
+        costs = [expected_search_cost(truth, table, typical_costs=each.typical) for each in found.scenarios]
+        assert model.scenarios == pytest.approx(costs, rel=1e-12)
+    assert compare(truth, models).scenarios[0].name == "all tests cost the same"
+
+
+def test_weights_count_as_so_many_copies(data):
+    truth, models, _ = data
+    copies = np.random.default_rng(3).integers(0, 4, ROWS)
+    weighted = compare(truth, models, sample_weight=copies.astype(float))
+    repeated = compare(
+        truth.repeat(copies), {name: table.repeat(copies, axis=0) for name, table in models.items()}
+    )
+    for one, other in zip(weighted.models, repeated.models, strict=True):
+        for key in one.scores:
+            assert one.scores[key].value == pytest.approx(other.scores[key].value, rel=1e-9)
+        assert_allclose(one.pair_costs, other.pair_costs, rtol=1e-9)
+        assert_allclose(one.alphas, other.alphas, rtol=1e-9)
+
+
+def test_ranks_share_ties_and_know_what_is_better():
+    truth = [0, 1, 2, 2]
+    sure, vague = np.eye(3)[truth] * 0.94 + 0.02, np.eye(3)[truth] * 0.4 + 0.2
+    wrong = np.roll(sure, 1, axis=1)
+    found = compare(truth, {"wrong": wrong, "vague": vague, "sure": sure})
+    assert [model.name for model in found.models] == ["sure", "vague", "wrong"]
+    assert found.ranks["accuracy"] == (1.5, 1.5, 3.0)
+    assert found.ranks["log_loss"] == (1.0, 2.0, 3.0)
+    assert found.ranks["macro_f1"] == (1.5, 1.5, 3.0)
+
+
+def test_frames_are_matched_by_name_whatever_their_order(data):
+    truth, models, _ = data
+    frames = {name: pd.DataFrame(table, columns=LABELS) for name, table in models.items()}
+    turned = frames | {"noise 0.8": frames["noise 0.8"][LABELS[::-1]]}
+    named = np.take(LABELS, truth)
+    assert compare(named, turned, typical_costs=PRICES) == compare(named, frames, typical_costs=PRICES)
+    assert compare(named, frames, typical_costs=PRICES) == compare(
+        named, models, labels=LABELS, typical_costs=PRICES
+    )
+
+
+def test_one_model_alone_is_described(data):
+    truth, models, _ = data
+    found = compare(truth, {"only": models["noise 0.4"]}, bootstrap=50)
+    assert found.differences == ()
+    assert found.disagreements == ()
+    assert (found.best.probability_best, found.best.rank) == (1.0, 1)
+
+
+def test_infinite_log_loss_is_null_with_a_note_and_ranks_last():
+    truth, possible = [0, 1, 1], np.array([[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]])
+    impossible = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    for bootstrap in (0, 60):
+        found = compare(truth, {"bold": impossible, "meek": possible}, bootstrap=bootstrap)
+        bold = next(model for model in found.models if model.name == "bold")
+        score = bold.scores["log_loss"]
+        assert (score.value, score.low, score.high) == (None, None, None)
+        assert score.note == "infinite: 1 of 3 true classes were given probability 0"
+        assert bold.alphas[0] is None
+        assert found.ranks["log_loss"][found.models.index(bold)] == 2
+        assert found.notes == ("bold: log loss is infinite: 1 of 3 true classes were given probability 0.",)
+        assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
+
+
+def test_a_class_that_never_occurs_has_no_breakdown_and_harms_nothing():
+    found = compare([0, 0, 1], {"a": [[0.5, 0.3, 0.2], [0.6, 0.2, 0.2], [0.1, 0.8, 0.1]]})
+    absent = found.best.by_class[2]
+    assert (absent.label, absent.weight, absent.expected_cost, absent.accuracy) == ("2", 0.0, None, None)
+    assert found.best.scores["macro_f1"].value == pytest.approx(2 / 3)
+
+
+def test_the_table_has_one_flat_row_a_model(data):
+    truth, models, _ = data
+    found = compare(truth, models)
+    rows = found.table()
+    assert [row["model"] for row in rows] == [model.name for model in found.models]
+    assert rows[0]["expected_cost_low"] == found.best.scores["expected_cost"].low
+    assert {metric.key for metric in found.metrics} < set(rows[0])
+
+
+def test_json_comes_back_as_what_it_was(data):
+    truth, models, _ = data
+    found = compare(truth, models, typical_costs=[380.0, 120.0, 90.0], currency="USD", source="a fee schedule")
+    text = json.dumps(found.to_dict(), allow_nan=False)
+    assert Comparison.from_dict(json.loads(text)) == found
+    given = json.loads(text)
+    assert given["schema"] == "pandora-comparison/1"
+    assert given["costs"] == {
+        "currency": "USD",
+        "prior": "Beta(alpha=1.0)",
+        "typical": [380.0, 120.0, 90.0],
+        "source": "a fee schedule",
+    }
+    assert given["models"][0]["by_class"][0]["class"] == "0"
+    assert given["alphas"][-1] == "inf"
+    assert given["models"][0]["decomposition"] is None
+    assert "note" not in given["models"][0]["scores"]["accuracy"]
+    given["added later"] = given["models"][0]["added later"] = 1
+    assert Comparison.from_dict(given) == found
+
+
+def test_json_of_another_kind_is_refused(data):
+    truth, models, _ = data
+    given = compare(truth, models).to_dict()
+    with pytest.raises(InputError, match="schema 'pandora-comparison/9'"):
+        Comparison.from_dict(given | {"schema": "pandora-comparison/9"})
+    del given["models"][1]["rank"]
+    with pytest.raises(InputError, match="ModelResult lacks rank"):
+        Comparison.from_dict(given)
+
+
+HALF = np.full((2, 2), 0.5)
+MISTAKES = {
+    "no mapping": ([HALF], {}, InputTypeError, "map names to forecasts"),
+    "no model": ({}, {}, InputError, "models is empty"),
+    "same names": ({1: HALF, "1": HALF}, {}, InputError, "two of which read the same"),
+    "bad row": ({"a": HALF, "b": HALF * 2}, {}, InputError, "model 'b': y_proba row 0 sums to 2"),
+    "rows": ({"a": HALF, "b": HALF[:1]}, {}, InputError, "model 'b': y_true has 2 entries"),
+    "dtype": ({"a": [["x", "y"]] * 2}, {}, InputTypeError, "model 'a': y_proba has dtype"),
+    "classes": ({"a": HALF, "b": np.full((2, 4), 0.25)}, {}, InputError, "'b' has 4 classes but model 'a' has 2"),
+    "frame and array": ({"a": HALF, "b": pd.DataFrame(HALF)}, {}, InputError, "both frames and arrays"),
+    "ids": ({"a": HALF}, {"ids": ["x", "x"]}, InputError, "ids row 1 is 'x', which occurred before"),
+    "few ids": ({"a": HALF}, {"ids": ["x"]}, InputError, "ids has 1 entries"),
+    "groups": ({"a": HALF}, {"groups": [1, 2, 3]}, InputError, "groups has 3 entries"),
+    "level": ({"a": HALF}, {"level": 95}, InputError, "level is 95"),
+    "bootstrap": ({"a": HALF}, {"bootstrap": 10}, InputError, "bootstrap is 10: that is too few"),
+    "negative bootstrap": ({"a": HALF}, {"bootstrap": -1}, InputError, "bootstrap is -1"),
+    "seed": ({"a": HALF}, {"seed": -1}, InputError, "seed is -1"),
+    "currency": ({"a": HALF}, {"currency": 3}, InputTypeError, "currency must be text"),
+    "scenario": (
+        {"a": HALF},
+        {"scenarios": {"dear": [1.0, -1.0]}},
+        InputError,
+        "scenario 'dear' of class 1 is -1",
+    ),
+    "scenario twice": (
+        {"a": HALF},
+        {"scenarios": {"all tests cost the same": [1, 1]}},
+        InputError,
+        "always there",
+    ),
+    "scenarios": ({"a": HALF}, {"scenarios": 3}, InputTypeError, "scenarios must map names"),
+    "both costs": ({"a": HALF}, {"costs": [1, 1], "typical_costs": [1, 1]}, InputError, "both costs and typical"),
+}
+
+
+@pytest.mark.parametrize(("models", "options", "error", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_are_named(models, options, error, message):
+    with pytest.raises(error, match=message):
+        compare([0, 1], models, **options)
+
+
+@st.composite
+def comparisons(draw):
+    """Anything valid: few rows, zeros, ties, impossible classes, weights, groups, costs, priors."""
+    n, k, m = draw(st.integers(1, 7)), draw(st.integers(2, 4)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    logits = draw(st.booleans())
+    tables = {}
+    for at in range(m):
+        counts = rng.integers(0, 3, (n, k)) + np.eye(k)[rng.integers(0, k, n)]
+        with np.errstate(divide="ignore"):
+            tables[f"m{at}"] = np.log(counts) if logits else counts / counts.sum(axis=1, keepdims=True)
+    options = {
+        "logits": logits,
+        "bootstrap": draw(st.sampled_from([0, 40])),
+        "typical_costs": draw(st.sampled_from([None, rng.uniform(1, 9, k), rng.uniform(1, 9, (n, k))])),
+        "prior": draw(st.sampled_from([None, Beta(0.3), Fixed(), LogNormal(0.5)])),
+        "sample_weight": draw(st.sampled_from([None, np.append(rng.integers(0, 2, n - 1), 1.5)])),
+        "groups": draw(st.sampled_from([None, rng.integers(0, 3, n)])),
+        "currency": draw(st.sampled_from([None, "EUR"])),
+    }
+    return rng.integers(0, k, n), tables, options
+
+
+@settings(max_examples=40)
+@given(comparisons())
+def test_whatever_is_valid_is_compared(given):
+    truth, tables, options = given
+    found = compare(truth, tables, **options)
+    assert Comparison.from_dict(json.loads(json.dumps(found.to_dict(), allow_nan=False))) == found
+    assert len(found.differences) == len(tables) * (len(tables) - 1) // 2
+    for model in found.models:
+        assert model.cost == pytest.approx(model.unavoidable + np.sum(model.pair_costs))
+        for score in (*model.scores.values(), model.predicted_cost):
+            assert score.low is None or options["bootstrap"] or score.low <= score.value <= score.high
+    chances = [model.probability_best for model in found.models]
+    assert None in chances or sum(chances) == pytest.approx(1)
+    for key, ranks in found.ranks.items():
+        assert sum(ranks) == pytest.approx(len(tables) * (len(tables) + 1) / 2), key
+    for gap in found.differences:
+        assert gap.difference <= 0
+        assert gap.p_value is None or 0 <= gap.p_value <= gap.p_holm <= 1
+
+
+def test_what_recalibrating_would_save_is_found_where_it_is_asked_for():
+    rng = np.random.default_rng(3)
+    calm = rng.dirichlet([1.0, 1.0, 1.0], size=800)
+    truth = [rng.choice(3, p=p) for p in calm]
+    bold = calm**4 / (calm**4).sum(axis=1, keepdims=True)
+    costs = [90.0, 60.0, 30.0]
+    found = compare(truth, {"calm": calm, "bold": bold}, typical_costs=costs, decompose=True)
+    parts = {model.name: model.decomposition for model in found.models}
+    assert parts["bold"]["miscalibration"].low > 0
+    assert abs(parts["calm"]["miscalibration"].value) < parts["bold"]["miscalibration"].value / 5
+    for model in found.models:
+        terms = {name: term.value for name, term in model.decomposition.items()}
+        assert terms["uncertainty"] + terms["miscalibration"] - terms["discrimination"] == pytest.approx(
+            model.cost
+        )
+    assert Comparison.from_dict(found.to_dict()) == found
+    assert compare(truth, {"calm": calm}, typical_costs=costs).models[0].decomposition is None
+    assert compare([0], {"one row": calm[:1]}, decompose=True).models[0].decomposition is None
+
+
+def test_a_saved_comparison_without_models_is_refused(data):
+    truth, models, _ = data
+    saved = compare(truth, models).to_dict() | {"models": []}
+    with pytest.raises(InputError, match="no models"):
+        Comparison.from_dict(saved)

@@ -1,0 +1,182 @@
+"""The comparison in sentences: amounts a person would write, and claims that the numbers support."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pandora_regret.compare import compare
+from pandora_regret.compare.words import class_name, listed, money, percent
+
+LABELS = ["melanoma", "nevus", "keratosis"]
+PRICES = {"melanoma": 380.0, "nevus": 120.0, "keratosis": 90.0}
+
+AMOUNTS = [
+    (180.2, "USD", "$180"),
+    (41.0, "USD", "$41"),
+    (41.26, "USD", "$41.30"),
+    (4.1, "EUR", "€4.10"),
+    (4.0, "EUR", "€4"),
+    (0.357, "GBP", "£0.36"),
+    (0.0341, "USD", "$0.0341"),
+    (4123.0, "USD", "$4,120"),
+    (-41234.0, "$", "-$41,200"),
+    (-0.4, "USD", "-$0.40"),
+    (2.5e6, "CHF", "2.5 million CHF"),
+    (3.456e9, "usd", "$3.46 billion"),
+    (180.2, "SEK", "180 SEK"),
+    (0.0, "USD", "$0"),
+    (-1e-320, "USD", "$0"),
+    (180.2, None, "180 units"),
+    (0.58333, None, "0.583 units"),
+    (12.0, None, "12 units"),
+    (1234.5, None, "1,230 units"),
+    (999.7, "USD", "$1,000"),
+    (999_999.0, "USD", "$1 million"),
+]
+
+
+@pytest.mark.parametrize(("amount", "currency", "text"), AMOUNTS)
+def test_amounts_are_written_as_people_write_them(amount, currency, text):
+    assert money(amount, currency) == text
+
+
+@given(st.floats(1e-6, 1e15), st.sampled_from(["$", None]))
+def test_an_amount_in_words_is_the_amount_to_three_digits(amount, currency):
+    text = money(amount, currency).removesuffix(" units").removeprefix("$").replace(",", "")
+    number, *word = text.split(" ")
+    scale = {"million": 1e6, "billion": 1e9, "trillion": 1e12}[word[0]] if word else 1
+    assert float(number) * scale == pytest.approx(amount, rel=0.006 if amount >= 0.1 or currency is None else 0.06)
+
+
+def test_shares_are_never_rounded_to_certainty():
+    assert [percent(share) for share in (0.973, 0.9951, 0.004, 0.0, 1.0)] == [
+        "97 %", "more than 99 %", "less than 1 %", "less than 1 %", "more than 99 %"
+    ]  # fmt: skip
+
+
+def test_lists_read_as_sentences_do():
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b"]) == "a and b"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+
+
+def test_a_class_that_is_a_number_is_called_a_class():
+    assert [class_name(name) for name in ("3", "-1", "2.5", "nevus", "T4")] == [
+        "class 3", "class -1", "class 2.5", "nevus", "T4"
+    ]  # fmt: skip
+
+
+def forecasts(truth, sureness):
+    """Forecasts that give the truth so much, and the others equal shares of the rest."""
+    sureness = np.broadcast_to(sureness, len(truth))[:, None]
+    return np.where(np.eye(3)[truth] > 0, sureness, (1 - sureness) / 2)
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return np.random.default_rng(0).integers(0, 3, 400)
+
+
+def compared(truth, models, **options):
+    options = {"labels": LABELS, "typical_costs": PRICES, "currency": "USD"} | options
+    return compare(np.take(LABELS, truth), models, **options)
+
+
+def test_a_clear_winner_is_called_one(truth):
+    found = compared(truth, {"vague": forecasts(truth, 0.4), "sharp": forecasts(truth, 0.8)})
+    deploy, sure, saves, too, spending = found.headline
+    cost, gap = found.best.cost, found.differences[0]
+    assert deploy.startswith(f"Deploy sharp: its search costs {money(cost, 'USD')} per case (95 % interval $")
+    assert deploy.endswith("the least of 2 models.")
+    assert f"The runner-up, vague, costs {money(-gap.difference, 'USD')} per case more" in sure
+    assert "zero excluded" in sure
+    assert sure.endswith("sharp is the cheapest with probability more than 99 %.")
+    assert f"Against vague, sharp saves {money(gap.savings_per_1000, 'USD')} per 1,000 cases" in saves
+    assert too == "Log loss and accuracy would choose sharp too."
+    assert spending.startswith(f"Of every {money(cost, 'USD')}, testing the truth itself takes $")
+    assert "ruling out keratosis when it is melanoma ($" in spending
+    assert found.disagreements == ()
+    assert found.notes == ()
+
+
+def test_a_close_race_is_called_open(truth):
+    rng = np.random.default_rng(1)
+    models = {name: forecasts(truth, rng.uniform(0.2, 0.9, len(truth))) for name in ("one", "other")}
+    found = compared(truth, models, level=0.9)
+    assert found.differences[0].high > 0
+    assert "90 % interval" in found.headline[1]
+    assert "zero included), so these data do not settle which of the two is cheaper" in found.headline[1]
+
+
+def test_the_model_that_log_loss_or_accuracy_would_choose_is_named_with_its_price(truth):
+    careful = forecasts(truth, 0.42)
+    wrong = np.arange(len(truth)) % 10 == 0  # bold is right nine times in ten, and then certain
+    bold = np.where(wrong[:, None], np.roll(forecasts(truth, 0.9998), 1, axis=1), forecasts(truth, 0.9998))
+    found = compared(truth, {"careful": careful, "bold": bold})
+    assert [model.name for model in found.models] == ["bold", "careful"]
+    saved, gap = found.differences[0].savings_per_1000, -found.differences[0].difference
+    assert found.headline[2].startswith(
+        f"Against careful, which log loss and accuracy would choose, bold saves {money(saved, 'USD')} per 1,000"
+    )
+    assert found.disagreements == (
+        "Log loss, accuracy and macro-F1 would choose careful, number 2 by expected search cost: "
+        f"{money(gap, 'USD')} per case more than bold.",
+    )
+
+
+def test_a_model_whose_place_changes_much_is_named(truth):
+    models = {f"m{at}": forecasts(truth, 0.5 + at / 10) for at in range(4)}
+    certain = forecasts(truth, 1 - 1e-9)
+    wrong = np.arange(len(truth)) % 40 == 0
+    models["bold"] = np.where(wrong[:, None], np.roll(certain, 1, axis=1), certain)
+    found = compared(truth, models)
+    place = found.ranks["expected_cost"][[model.name for model in found.models].index("bold")]
+    expected = f"bold is number 5 of 5 by accuracy and macro-F1, but number {place:g} by expected search cost."
+    assert place <= 3
+    assert expected in found.disagreements
+
+
+def test_the_largest_entries_of_the_pair_cost_matrix_are_put_into_words(truth):
+    found = compared(truth, {"a": forecasts(truth, 0.5), "b": forecasts(truth, 0.7)})
+    for model in found.models:
+        named = [pair for pair in found.largest_pairs if pair.model == model.name]
+        matrix = np.array(model.pair_costs)
+        assert [pair.cost for pair in named] == sorted(matrix.ravel(), reverse=True)[:3]
+        for pair in named:
+            assert pair.cost == matrix[LABELS.index(pair.truth), LABELS.index(pair.tested)]
+            assert pair.share == pytest.approx(pair.cost / model.cost)
+            assert pair.sentence == (
+                f"ruling out {pair.tested} when it is {pair.truth}: "
+                f"{money(pair.cost, 'USD')} of every {money(model.cost, 'USD')}"
+            )
+
+
+def test_a_perfect_model_wastes_nothing():
+    truth = np.array([0, 1, 2, 2])
+    found = compare(truth, {"oracle": np.eye(3)[truth]}, typical_costs=[10.0, 20.0, 30.0])
+    assert found.largest_pairs == ()
+    assert found.headline == (
+        "A search by oracle costs 22.5 units per case (95 % interval 7.27 units to 37.7 units).",
+        "Of every 22.5 units, testing the truth itself takes 22.5 units, and nothing is wasted.",
+    )
+
+
+def test_few_clusters_are_a_reason_for_caution(truth):
+    models = {"a": forecasts(truth, 0.5)}
+    few = compared(truth, models, groups=np.arange(400) % 8)
+    assert few.notes == ("There are only 8 clusters: with fewer than 30, intervals tend to be too narrow.",)
+    assert few.data.clusters == 8
+    assert compared(truth, models, groups=np.arange(400) % 40).notes == ()
+
+
+def test_a_single_case_makes_no_claim_of_certainty():
+    found = compare([0], {"a": [[0.6, 0.4]], "b": [[0.5, 0.5]]})
+    assert "cannot be said" in found.headline[1]
+    assert "interval" not in " ".join(found.headline)
+
+
+def test_equal_models_are_said_to_be_equal(truth):
+    found = compared(truth, {"a": forecasts(truth, 0.5), "b": forecasts(truth, 0.5)})
+    assert found.headline[1] == "The runner-up, b, costs the same; a is the cheapest with probability 50 %."
+    assert not any("saves" in said for said in found.headline)

@@ -1,0 +1,275 @@
+"""Diagnostic pathways as data: the shipped files, the arithmetic, and every complaint about a file."""
+
+import pickle
+from decimal import Decimal, localcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pandora_regret import InputError, expected_search_cost, search_cost
+from pandora_regret.costs import available_costs, load_costs
+
+DERMAMNIST_TABLE = {  # Table tab:cost_vector, in MedMNIST's label order
+    "actinic keratosis": 75.15,
+    "basal cell carcinoma": 240.82,
+    "benign keratosis": 106.01,
+    "dermatofibroma": 75.15,
+    "melanoma": 383.77,
+    "melanocytic nevi": 75.15,
+    "vascular lesion": 75.15,
+}
+OCTMNIST_TABLE = {"CNV": 343.91, "DME": 343.91, "drusen": 186.71, "normal": 149.64}
+TABLES = [("dermamnist", DERMAMNIST_TABLE), ("octmnist", OCTMNIST_TABLE)]
+
+SMALL = (Path(__file__).parents[1] / "data" / "two_faults.toml").read_text(encoding="utf-8")
+
+
+# The paper's table
+
+
+@pytest.mark.parametrize(("name", "table"), TABLES)
+def test_every_row_of_the_papers_cost_table_to_the_cent(name, table):
+    pathways = load_costs(name)
+    assert list(pathways.published.items()) == list(table.items())
+    assert pathways.classes == tuple(table) == tuple(pathways.costs)
+    for row, printed in table.items():
+        assert abs(pathways.exact[row] - Decimal(str(printed))) <= Decimal("0.005")
+
+
+def test_only_melanoma_is_a_tie_between_two_cents():
+    exact = load_costs("dermamnist").exact | load_costs("octmnist").exact
+    assert exact["melanoma"] == Decimal("383.775")
+    table = DERMAMNIST_TABLE | OCTMNIST_TABLE
+    differ = [row for row in table if round(exact[row], 2) != Decimal(str(table[row]))]
+    assert differ == ["melanoma"]  # half-even rounding gives 383.78
+
+
+@pytest.mark.parametrize(
+    ("name", "amounts"),
+    [
+        (
+            "dermamnist",
+            {
+                "99202": "75.15",
+                "11102": "95.53",
+                "11104": "121.25",
+                "11106": "151.31",
+                "88305": "70.14",
+                "88342": "110.22",
+                "88341": "94.19",
+            },
+        ),
+        ("octmnist", {"92004": "149.64", "92250": "37.07", "92235": "162.33", "92137": "59.79"}),
+    ],
+)
+def test_fee_items_are_those_of_the_papers_appendix(name, amounts):
+    items = load_costs(name).items
+    assert {item.code: str(item.amount) for item in items} == amounts
+    assert {item.year for item in items} == {2026}
+    assert all("CMS" in item.source for item in items)
+
+
+def test_intermediate_sums_of_the_appendix():
+    melanoma = load_costs("dermamnist").breakdown("melanoma")
+    assert melanoma["punch_biopsy"] + melanoma["excisional_biopsy"] == Decimal("136.28")
+    without_antibodies = [cost for item, cost in melanoma.items() if "antibody" not in item]
+    assert sum(without_antibodies) == Decimal("281.57")
+
+
+def test_benign_keratosis_pays_the_visit_once_and_a_tenth_of_what_melanoma_adds():
+    pathways = load_costs("dermamnist")
+    visit = pathways.exact["dermatofibroma"]
+    added = pathways.exact["melanoma"] - visit
+    assert pathways.exact["benign keratosis"] == visit + added / 10
+
+
+# Arithmetic
+
+
+def test_hours_times_rate_plus_parts(load):
+    pathways = load()
+    assert pathways.exact == {"loose": Decimal(30), "broken": Decimal("153.03")}
+    assert pathways.breakdown("broken") == {"labour": Decimal(150), "part": Decimal("3.03")}
+    assert (pathways.currency, pathways.format_version, pathways.title) == ("EUR", 1, "two faults")
+
+
+@pytest.mark.parametrize("name", available_costs())
+def test_breakdown_adds_up_exactly(name):
+    pathways = load_costs(name)
+    for row in pathways.classes:
+        assert sum(pathways.breakdown(row).values()) == pathways.exact[row]
+        assert pathways.costs[row] == float(pathways.exact[row])
+
+
+def test_money_is_exact_where_floats_are_not(load):
+    tenth = load('{ item = "part", probability = 0.3 }', '{ item = "part", quantity = 3, probability = 0.1 }')
+    assert tenth.exact == load().exact
+    assert 3 * 0.1 != 0.3
+
+
+def test_the_callers_decimal_context_changes_nothing():
+    before = load_costs("dermamnist").exact
+    with localcontext() as context:
+        context.prec = 2
+        pathways = load_costs("dermamnist")
+        assert pathways.exact == before
+        assert pathways.inflated(0.25, to_year=2028).exact["dermatofibroma"] == Decimal("117.421875")
+
+
+def test_otherwise_takes_the_place_of_what_does_not_happen(load):
+    changed = load(
+        '{ item = "part", probability = 0.3 }',
+        '{ item = "part", probability = 0.3, otherwise = { pathway = "look", quantity = 2 } }',
+    )
+    assert changed.exact["broken"] == Decimal("153.03") + Decimal("0.7") * 2 * 30
+
+
+def test_pathways_may_be_defined_in_any_order_and_deeply_nested(load):
+    deep = (
+        "\n".join(f'p{n} = [{{ pathway = "p{n + 1}" }}]' for n in range(2000)) + '\np2000 = [{ item = "part" }]\n'
+    )
+    text = SMALL.replace("[pathways]\n", "[pathways]\n" + deep).replace('pathway = "look"\n', 'pathway = "p0"\n')
+    assert load(text=text).exact["loose"] == Decimal("10.10")
+
+
+def test_scaled_multiplies_every_cost_and_drops_what_was_published():
+    pathways = load_costs("dermamnist")
+    scaled = pathways.scaled(1.1, currency="CAD")
+    assert scaled.exact == {row: cost * Decimal("1.1") for row, cost in pathways.exact.items()}
+    assert (scaled.currency, scaled.published, pathways.currency) == ("CAD", {}, "USD")
+    assert pathways.scaled(2).currency == "USD"
+
+
+def test_inflated_takes_each_item_from_its_own_year(load):
+    pathways = load("amount = 10.10", "amount = 10.10\nyear = 2021")
+    later = pathways.inflated(0.1, to_year=2022)
+    assert later.breakdown("broken") == {"labour": 150 * Decimal("1.21"), "part": Decimal("3.03") * Decimal("1.1")}
+    assert {item.year for item in later.items} == {2022}
+    assert later.inflated(0.1, to_year=2022) == later
+    back = later.inflated(0.1, to_year=2020)
+    assert back.costs["broken"] == pytest.approx(150 + 3.03 / 1.1, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda costs: costs.scaled(0), "factor is 0"),
+        (lambda costs: costs.scaled(float("nan")), "factor is NaN"),
+        (lambda costs: costs.inflated(-1, to_year=2030), "rate is -1.*0.03 means 3 %"),
+        (lambda costs: costs.inflated(float("inf"), to_year=2030), "rate is inf"),
+        (lambda costs: costs.inflated(0.1, to_year=12), "to_year is 12"),
+        (lambda costs: costs.inflated(1e300, to_year=2040), "costs of class 'actinic keratosis' is inf"),
+        (lambda costs: costs.breakdown("mole"), "'mole', which is not among the classes .*'melanoma'"),
+        (lambda costs: costs.empirical(0), "draws is 0"),
+        (lambda costs: costs.empirical(10, trials=0), "trials is 0"),
+        (lambda costs: costs.empirical(10), "no probability .* is uncertain: pass trials="),
+    ],
+)
+def test_arguments_are_checked(change, message):
+    with pytest.raises(InputError, match=message):
+        change(load_costs("dermamnist"))
+
+
+def test_pathways_are_values():
+    pathways = load_costs("pump_fault")
+    assert pathways == load_costs("pump_fault")
+    assert hash(pathways) == hash(load_costs("pump_fault"))
+    assert pickle.loads(pickle.dumps(pathways)) == pathways
+    with pytest.raises(AttributeError):
+        pathways.currency = "USD"
+    pathways.costs["seal leak"] = 0.0  # a copy
+    assert pathways.costs["seal leak"] > 0
+
+
+# Use in the scores
+
+
+def test_costs_feed_the_scores():
+    pathways = load_costs("octmnist")
+    proba = [[0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]]
+    by_name = expected_search_cost(["drusen", "CNV"], proba, typical_costs=pathways.costs, labels=pathways.classes)
+    by_number = expected_search_cost([2, 0], proba, typical_costs=list(pathways.costs.values()))
+    assert by_name == by_number
+    realised = search_cost(["drusen", "CNV"], proba, pathways.costs, labels=pathways.classes, per_instance=True)
+    assert realised == pytest.approx([149.64 + 186.71, 343.913])  # normal, then drusen; CNV at once
+
+
+def test_costs_are_matched_by_name_whatever_the_column_order():
+    pathways = load_costs("octmnist")
+    labels = ["normal", "drusen", "DME", "CNV"]
+    assert search_cost(["drusen"], [[0.4, 0.3, 0.2, 0.1]], pathways.costs, labels=labels) == 149.64 + 186.71
+
+
+# Uncertain probabilities
+
+
+@pytest.mark.parametrize(("name", "trials"), [("dermamnist", 25), ("octmnist", 8), ("pump_fault", None)])
+def test_empirical_mean_is_the_point_cost(name, trials):
+    pathways = load_costs(name)
+    prior = pathways.empirical(20_000, seed=1, trials=trials)
+    error = prior.samples.std(axis=0) / np.sqrt(20_000)
+    assert (error > 0).any()
+    assert np.all(np.abs(prior.mean - list(pathways.costs.values())) <= 5 * error + 1e-9)
+
+
+def test_trials_are_a_beta_posterior_and_shared_pathways_move_together():
+    prior = load_costs("dermamnist").empirical(40_000, seed=2, trials=24)
+    melanoma, benign = prior.samples[:, 4], prior.samples[:, 2]
+    panel, biopsies = 110.22 + 94.19, 151.31 - 121.25
+    variance = 0.25 / 25  # p (1 - p) / (n + 1)
+    assert melanoma.std() == pytest.approx(np.sqrt(variance * (panel**2 + biopsies**2)), rel=0.02)
+    workup = melanoma - 75.15
+    share = (benign - 75.15) / workup  # the work-up that both contain cancels, draw by draw
+    assert share.mean() == pytest.approx(0.1, abs=5 * share.std() / np.sqrt(40_000))
+    assert share.std() == pytest.approx(np.sqrt(0.1 * 0.9 / 25), rel=0.02)
+    assert abs(np.corrcoef(share, workup)[0, 1]) < 5 / np.sqrt(40_000)
+
+
+def test_classes_on_one_pathway_cost_the_same_in_every_draw():
+    samples = load_costs("octmnist").empirical(100, seed=3, trials=10).samples
+    assert np.array_equal(samples[:, 0], samples[:, 1])
+    assert np.ptp(samples[:, 0]) > 0
+
+
+def test_alternatives_share_one_chance():
+    samples = load_costs("octmnist").empirical(1000, seed=4, trials=2).samples[:, 0]
+    assert samples.min() >= 186.71 + 59.79 - 1e-9
+    assert samples.max() <= 186.71 + 162.33 + 1e-9
+
+
+def test_a_range_bounds_the_probability(load):
+    prior = load("probability = 0.3", "probability = 0.3, low = 0.25, high = 0.45").empirical(20_000, seed=5)
+    chance = (prior.samples[:, 1] - 150) / 10.10
+    assert chance.min() >= 0.25
+    assert chance.max() <= 0.45
+    assert chance.mean() == pytest.approx(0.3, abs=5 * chance.std() / np.sqrt(20_000))
+    assert chance.std() == pytest.approx(0.2 * np.sqrt(0.25 * 0.75 / 7), rel=0.03)
+
+
+def test_the_files_own_trials_outrank_the_assumed_ones(load):
+    file = load("probability = 0.3", "probability = 0.3, trials = 99")
+    stated, assumed = file.empirical(500, seed=6), file.empirical(500, seed=6, trials=2)
+    assert np.array_equal(stated.samples, assumed.samples)
+
+
+def test_certain_probabilities_stay_certain(load):
+    with pytest.raises(InputError, match="uncertain"):
+        load("probability = 0.3", "probability = 1").empirical(10, trials=5)
+
+
+def test_draws_are_reproducible_by_seed():
+    pathways = load_costs("pump_fault")
+    first, again, other = (pathways.empirical(50, seed=seed).samples for seed in (7, 7, 8))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert np.array_equal(first, pathways.empirical(50, seed=np.random.default_rng(7)).samples)
+
+
+def test_the_prior_prices_a_search():
+    pathways = load_costs("pump_fault")
+    prior = pathways.empirical(200, seed=9)
+    truth, others = prior.samples[:, :1], prior.samples[:, 1:]
+    spent = truth[:, 0] + (others * (others < truth)).sum(axis=1)  # equal probabilities: the cheaper come first
+    assert spent.mean() > 85
+    assert expected_search_cost([0], [[0.2] * 5], prior=prior) == pytest.approx(spent.mean(), rel=1e-12)

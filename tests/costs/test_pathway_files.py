@@ -1,0 +1,162 @@
+"""Finding pathway files, and every complaint about one."""
+
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from pandora_regret import InputError, InputTypeError
+from pandora_regret.costs import available_costs, load_costs
+from pandora_regret.costs.format import CLASS_KEYS, FILE_KEYS, ITEM_KEYS, STEP_KEYS
+
+SMALL = (Path(__file__).parents[1] / "data" / "two_faults.toml").read_text(encoding="utf-8")
+
+
+def test_shipped_files_are_listed_and_loaded_by_name():
+    assert available_costs() == ("dermamnist", "octmnist", "pump_fault")
+    assert [load_costs(name).currency for name in available_costs()] == ["USD", "USD", "EUR"]
+
+
+def test_a_path_may_be_text_and_a_byte_order_mark_is_skipped(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + SMALL.encode())
+    assert load_costs(str(path)) == load_costs(path)
+
+
+@pytest.mark.parametrize("missing", ["dermnist", "no/such/file.toml", "", "a\0b", Path("octmnist")])
+def test_a_missing_file_lists_the_shipped_names(missing, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="one of dermamnist, octmnist, pump_fault"):
+        load_costs(missing)
+
+
+def test_a_name_is_text():
+    with pytest.raises(InputTypeError, match="name_or_path must be a name or a path, got 7"):
+        load_costs(7)
+
+
+def test_text_that_is_not_utf8(tmp_path):
+    path = tmp_path / "latin.toml"
+    path.write_bytes(SMALL.replace("price list", "prix d'été").encode("latin-1"))
+    with pytest.raises(InputError, match=r"latin\.toml: line 4 is not UTF-8"):
+        load_costs(path)
+
+
+# Every complaint names the file and the key
+
+LABOUR_STEP = '{ item = "labour", quantity = 0.5 }'
+COMPLAINTS = {
+    "invalid TOML": ('title = "two', 'title "two', r"not valid TOML: .*line 2"),
+    "a number no machine can hold": ("amount = 60", "amount = " + "6" * 5000, "not valid TOML"),
+    "an exponent no machine can hold": ("amount = 60", "amount = 1e99999999999999999999", "not valid TOML|finite"),
+    "nesting no parser can follow": ("amount = 60", "amount = " + "[" * 9000, "not valid TOML"),
+    "unsupported version": ("format_version = 1", "format_version = 2\nnew = 1", "format_version is 2.*version 1"),
+    "version missing": ("format_version = 1", "", "format_version is missing"),
+    "currency missing": ('currency = "EUR"', "", "currency is missing"),
+    "empty title": ("two faults", " ", "title is empty"),
+    "no items": ("[items", "[things", "things is not a key of the format"),
+    "unknown key in the file": ("currency", "curency", "curency is not a key .* did you mean 'currency'"),
+    "unknown key in an item": ("unit =", "unt =", r"items\.labour\.unt is not .* did you mean 'unit'"),
+    "unknown key in a step": ("quantity = 2", "quantty = 2", r"pathways\.open_up\[1\]\.quantty .*'quantity'"),
+    "unknown key in a class": ("pathway = \"look\"\n", 'path = "look"\n', r"classes\[0\]\.path .*'pathway'"),
+    "unknown item": ('"part", prob', '"prat", prob', r"open_up\[2\]\.item is 'prat'.*not among the items.*'part'"),
+    "unknown pathway": ('{ pathway = "look"', '{ pathway = "loook"', r"open_up\[0\]\.pathway is 'loook'.*'look'"),
+    "class with unknown pathway": ('"open_up"', '"shut"', r"classes\[1\]\.pathway is 'shut'.*look, open_up"),
+    "class without pathway": ('pathway = "open_up"', "", r"classes\[1\]\.pathway is missing"),
+    "class without name": ('name = "broken"', "", r"classes\[1\]\.name is missing"),
+    "class twice": ('"broken"', '"loose"', r"classes\[1\]\.name is 'loose' a second time"),
+    "class forgotten": ('"open_up"\n', '"look"\n', r"pathways\.open_up is used by no class"),
+    "one class": ('[[classes]]\nname = "loose"\npathway = "look"\n', "", "classes lists one class"),
+    "classes as a table": ("[[classes]]\nname = \"loose\"\npathway = \"look\"\n\n[[classes]]", "[classes]",
+                           "classes is a table: it must be a list of tables"),
+    "itself": (LABOUR_STEP, '{ pathway = "look" }', r"pathways\.look contains itself: look -> look"),
+    "cycle": (LABOUR_STEP, '{ pathway = "open_up" }',
+              r"contains itself: (look -> open_up -> look|open_up -> look -> open_up)"),
+    "cycle through otherwise": (LABOUR_STEP, LABOUR_STEP[:-2] + ', probability = 0.5, otherwise = '
+                                '{ pathway = "open_up" } }', "contains itself"),
+    "empty pathway": (f"[{LABOUR_STEP}]", "[]", r"pathways\.look is an empty list"),
+    "probability above 1": ("0.3", "1.3", r"pathways\.open_up\[2\]\.probability is 1.3.*\[0, 1\]"),
+    "probability below 0": ("0.3", "-0.1", r"probability is -0.1.*\[0, 1\]"),
+    "probability not a number": ("0.3", "nan", r"probability is NaN.*finite"),
+    "probability in quotes": ("0.3", '"30 %"', r"probability is '30 %'.*must be a number, without quotes"),
+    "probability as a truth value": ("0.3", "true", r"probability is True.*must be a number"),
+    "trials below 1": ("0.3", "0.3, trials = 0", r"open_up\[2\]\.trials is 0.*from 1 to"),
+    "trials in parts": ("0.3", "0.3, trials = 2.5", r"trials is 2.5.*whole number"),
+    "trials and range": ("0.3", "0.3, trials = 5, low = 0.1, high = 0.5", "trials stands beside low"),
+    "half a range": ("0.3", "0.3, low = 0.1", r"open_up\[2\]\.high is missing"),
+    "range elsewhere": ("0.3", "0.3, low = 0.4, high = 0.5", r"is 0.3.*between low \(0.4\) and high \(0.5\)"),
+    "range below": ("0.3", "0.3, low = 0.1, high = 0.2", r"is 0.3.*between low \(0.1\) and high \(0.2\)"),
+    "range at its edge": ("0.3", "0.3, low = 0.3, high = 0.4", r"is 0.3.*between low \(0.3\)"),
+    "range above 1": ("0.3", "0.3, low = 0.1, high = 1.5", r"high is 1.5.*\[0, 1\]"),
+    "trials of nothing": ("probability = 0.3", "trials = 3", r"trials has no probability beside it"),
+    "otherwise of a certainty": ("probability = 0.3", 'otherwise = { item = "part" }', "otherwise has no probab"),
+    "otherwise with a chance": ("0.3 }", '0.3, otherwise = { item = "part", probability = 0.5 } }',
+                                r"open_up\[2\]\.otherwise\.probability is not a key"),
+    "item and pathway": ('{ pathway = "look" }', '{ pathway = "look", item = "part" }', "item stands beside path"),
+    "neither item nor pathway": ('{ pathway = "look" }', "{ quantity = 2 }", "item is missing, and so is pathway"),
+    "zero quantity": ("quantity = 2", "quantity = 0", r"open_up\[1\]\.quantity is 0.*positive"),
+    "negative fee": ("amount = 60", "amount = -60", r"items\.labour\.amount is -60.*negative"),
+    "infinite fee": ("amount = 60", "amount = inf", r"items\.labour\.amount is Infinity.*finite"),
+    "fee in quotes": ("amount = 60", 'amount = "60"', r"items\.labour\.amount is '60'.*without quotes"),
+    "fee missing": ("amount = 60", "", r"items\.labour\.amount is missing"),
+    "name as a number": ('name = "labour"', "name = 5", r"items\.labour\.name is 5.*text in quotes"),
+    "year as text": ("year = 2020", 'year = "2020"', r"year is '2020'.*whole number"),
+    "year out of range": ("year = 2020", "year = 20", r"year is 20: .*from 1900"),
+    "year of absurd length": ("year = 2020", "year = 0x" + "f" * 9000, r"year is .*whole number"),
+    "no year at all": ("year = 2020", "", r"items\.labour\.year is missing: state it here, or once"),
+    "no source at all": ('source = "a price list"', "", r"items\.labour\.source is missing"),
+    "items as a number": ("[items.labour]", "[items]\nx = 1\n[items.labour]", r"items\.x is 1: it must be a tab"),
+    "zero cost": ("amount = 60", "amount = 0", r"classes\[0\]\.pathway leads 'loose' to a cost of 0"),
+    "cost beyond all numbers": ("amount = 60", "amount = 1e400", r"classes\[0\]\.pathway leads 'loose' to a cost"),
+    "one published cost": ('"look"\n', '"look"\npublished = 30\n', r"classes\[1\]\.published is missing, though"),
+    "key with a space": ("[items.labour]", '[items."my labour"]\ncolour = "red"', r'items\."my labour"\.colour'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message"), COMPLAINTS.values(), ids=COMPLAINTS)
+def test_complaints_name_file_and_key(load, old, new, message):
+    with pytest.raises(InputError, match=r"faults\.toml: .*" + f"(?s:{message})"):
+        load(old, new)
+
+
+def test_a_cycle_is_told_in_the_direction_of_containment(load):
+    text = SMALL.replace(LABOUR_STEP, '{ pathway = "wait" }').replace(
+        "[pathways]\n", '[pathways]\nwait = [{ pathway = "open_up" }]\n'
+    )
+    circle = "look -> wait -> open_up -> look"
+    with pytest.raises(InputError, match="contains itself: ") as caught:
+        load(text=text)
+    told = str(caught.value).split("contains itself: ")[1].split(". ")[0].split(" -> ")
+    assert told[0] == told[-1]
+    assert all(f"{whole} -> {part}" in circle for whole, part in pairwise(told))
+
+
+@pytest.mark.parametrize(
+    ("published", "accepted"),
+    [("153.03", True), ("153", True), ("153.0", True), ("153.04", False), ("154", False), ("153.030", True)],
+)
+def test_published_costs_must_agree_to_half_their_last_digit(load, published, accepted):
+    text = SMALL.replace('"look"\n', '"look"\npublished = 30\n') + f"published = {published}\n"
+    if accepted:
+        assert load(text=text).published == {"loose": 30.0, "broken": float(published)}
+    else:
+        with pytest.raises(InputError, match=rf"classes\[1\]\.published is {published}, but .* costs 153.03"):
+            load(text=text)
+
+
+@pytest.mark.parametrize(("published", "accepted"), [("153.02", True), ("153.03", True), ("153.01", False)])
+def test_a_tie_may_have_been_rounded_either_way(load, published, accepted):
+    text = SMALL.replace("10.10", "30.25", 1).replace("0.3", "0.1", 1)
+    text = text.replace('"look"\n', '"look"\npublished = 30\n') + f"published = {published}\n"
+    if accepted:
+        assert load(text=text).exact["broken"] == Decimal("153.025")
+    else:
+        with pytest.raises(InputError, match="published"):
+            load(text=text)
+
+
+def test_the_page_describes_every_key():
+    page = (Path(__file__).parents[2] / "docs" / "pathway-costs.md").read_text(encoding="utf-8")
+    undescribed = [key for key in (*FILE_KEYS, *ITEM_KEYS, *STEP_KEYS, *CLASS_KEYS) if f"| `{key}` |" not in page]
+    assert undescribed == []

@@ -1,0 +1,143 @@
+"""Prediction files that cannot be read: what is wrong is said with its place."""
+
+import gzip
+
+import numpy as np
+import pytest
+from prediction_files import pa, pq, refused, table, text_file, whole, write
+
+from pandora_regret.files import open_predictions
+from pandora_regret.inputs import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("y_true,a,b\na,0.5,0.5\nb,,1\n", ["line 3", "'a'", "has no value"]),
+        ("y_true,a,b\na,0.5,0.5\nb,nan,1\n", ["line 3", "'a'", "has no value"]),
+        ("y_true,a,b\na,0.5,0.5\n\n,0,1\n", ["line 4", "''", "'y_true'"]),
+        ("y_true,a,b\na,0.5,0.5\nb,half,0.5\n", ["line 3", "'a'", "'half'", "number"]),
+        ("y_true,a,b\na,0.5,0.5\nb,0.5\n", ["line 3", "2 values", "3 columns"]),
+        ("y_true,a,a\na,0.5,0.5\n", ["'a'", "twice"]),
+        ("y_true,a,\na,0.5,0.5\n", ["column 3", "no name"]),
+        ("y_true,a,b\n", ["no rows"]),
+        ("y_true;a;b\na;0.5;0.5\n", ["single column", "';'"]),
+        ("truth,a,b\na,0.5,0.5\n", ["no label column", "y_true", "--label"]),
+        ("y_true,a,b\na,0.5,0.5\nb,0.5,0.5\nc,0.5,0.5\n", ["line 4", "'c'", "['a', 'b']"]),
+        ("y_true,a,b\n5,0.5,0.5\n", ["line 2", "'5'", "['a', 'b']"]),
+        ("y_true,a\na,1\n", ["1 forecast columns"]),
+        ("id,y_true,a,b\n1,a,0.5,0.5\n1,b,0.5,0.5\n", ["line 3", "id 1", "line 2"]),
+        ("id,y_true,a,b\n,a,0.5,0.5\n1,b,0.5,0.5\n", ["line 2", "'id'", "no value"]),
+        ("y_true,a,b\na,0.5,0.5\nb,50,50\n", ["line 3", "percentages"]),
+        ("y_true,a,b\na,0.5,0.5\nb,-0.5,1.5\n", ["line 3", "negative"]),
+        ("y_true,a,b\na,0.5,0.5\nb,0.5,0.4\n", ["line 3", "sums to 0.9"]),
+        ("y_true,weight,a,b\na,-1,0.5,0.5\nb,1,0.5,0.5\n", ["line 2", "'weight'", "-1"]),
+        (b"y_true,a,b\na,0.5,0.5\n\xff,0.5,0.5\n", ["line 3", "UTF-8"]),
+        ("y_true,a,b\na,0.5,0.5\n".encode("utf-16"), ["UTF-16", "UTF-8"]),
+        ("", ["empty (0 bytes)"]),
+        ("y_true,age,a,b\na,44,0.5,0.5\nb,55,0.5,0.5\n", ["['age']", "--proba-prefix", "--classes"]),
+    ],
+)
+def test_what_is_wrong_with_a_csv_file_is_said_with_its_place(tmp_path, text, says):
+    path = text_file(tmp_path, text)
+    message = refused(path)
+    assert message.startswith(path)
+    for word in says:
+        assert word in message
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            '{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "a": "half", "b": 0.5}\n',
+            ["line 2", "'a'", "string"],
+        ),
+        ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "a": \n', ["line 2", "not JSON"]),
+        ('{"y_true": "a", "a": 0.5, "b": 0.5}\n[1, 2]\n', ["line 2", "one object per line"]),
+        ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "b": 1}\n', ["line 2", "'a'", "no value"]),
+        ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": null, "a": 0, "b": 1}\n', ["line 2", "'y_true'"]),
+        ("\n\n", ["no rows"]),
+    ],
+)
+def test_what_is_wrong_with_json_lines_is_said_with_its_place(tmp_path, text, says):
+    path = text_file(tmp_path, text, ".jsonl")
+    message = refused(path)
+    assert message.startswith(path)
+    for word in says:
+        assert word in message
+
+
+def test_text_beyond_the_first_block_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("pandora_regret.files.text.SAMPLE_BYTES", 64)
+    rows = ["y_true,a,b", *["a,0.5,0.5", "b,0.5,0.5"] * 20]
+    fine = text_file(tmp_path, "\n".join(rows))
+    assert len(whole(fine)) == 40
+    assert "line 42, column 'b' holds 'x'" in refused(text_file(tmp_path, "\n".join([*rows, "a,0.5,x"])))
+    lines = ['{"y_true": "a", "a": 0.5, "b": 0.5}', '{"y_true": "b", "a": 0.5, "b": 0.5}'] * 20
+    bad = text_file(tmp_path, "\n".join([*lines, '{"y_true": "b", "a": "x", "b": 0.5}']), ".jsonl")
+    assert "line 41, column 'a' holds 'x'" in refused(bad)
+
+
+def test_missing_values_in_typed_files_are_said_with_their_row(tmp_path):
+    columns = {"y_true": ["a", "b", "a"], "a": [0.5, None, 0.5], "b": [0.5, 0.5, 0.5]}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    assert f"{tmp_path / 'a.parquet'} row 2, column 'a' has no value" in refused(tmp_path / "a.parquet")
+    write(tmp_path / "b.arrow", columns | {"a": [0.5, 0.5, float("nan")]})
+    assert f"{tmp_path / 'b.arrow'} row 3, class 'a' is nan" in refused(tmp_path / "b.arrow")
+    write(tmp_path / "c.arrow", {"y_true": ["a", None, "b"], "a": [0.5] * 3, "b": [0.5] * 3})
+    assert "row 2, column 'y_true' has no value" in refused(tmp_path / "c.arrow")
+    write(tmp_path / "d.parquet", {"y_true": ["a", "b"], "a": ["x", "y"], "b": [0.5] * 2, "c": [0.5] * 2})
+    assert "column 'a' holds no numbers" in refused(tmp_path / "d.parquet")
+    assert "row 1, column 'a' holds 'x'" in refused(tmp_path / "d.parquet", classes=("a", "b"))
+
+
+def test_damaged_and_misnamed_files_are_recognised(tmp_path):
+    good = (tmp_path / "good.parquet", tmp_path / "good.arrow", tmp_path / "good.npz")
+    for path in good:
+        write(path, table(500))
+    for path in good:
+        content = path.read_bytes()
+        short = text_file(tmp_path, content[: len(content) // 2], path.suffix)
+        assert "incomplete or damaged" in refused(short), path
+        assert f"rename it to end in {path.suffix}" in refused(text_file(tmp_path, content, ".csv"))
+        assert path.suffix in refused(text_file(tmp_path, content, ".dat"))
+    assert "does not begin as Parquet" in refused(text_file(tmp_path, "y_true,a,b\n", ".parquet"))
+    assert "incomplete or damaged" in refused(text_file(tmp_path, "y_true,a,b\n", ".arrow"))
+    assert ".csv" in refused(text_file(tmp_path, "y_true,a,b\n", ".xlsx"))
+    compressed = gzip.compress(b"y_true,a,b\na,0.5,0.5\n" * 500)
+    assert "incomplete or damaged" in refused(text_file(tmp_path, compressed[:-40], ".csv.gz"))
+    assert "is a directory" in refused(tmp_path)
+    assert "No such file" in refused(tmp_path / "missing.csv")
+
+
+def test_archives_of_objects_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", y_true=np.array(["a", None], dtype=object), y_proba=np.full((2, 2), 0.5))
+    assert "Python objects" in refused(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", y_true=[0, 1, 1], y_proba=np.full((2, 2), 0.5))
+    assert "y_true has shape (3,)" in refused(tmp_path / "b.npz")
+    np.savez(tmp_path / "c.npz", y_true=[0, 1], y_proba=np.full((2, 2), 0.5), classes=["a", "b", "c"])
+    assert "classes holds ['a', 'b', 'c']" in refused(tmp_path / "c.npz")
+    np.savez(tmp_path / "d.npz", y_proba=np.full((2, 2), 0.5))
+    assert "no label column" in refused(tmp_path / "d.npz")
+    np.savez(tmp_path / "e.npz", y_true=[0, 1])
+    assert "save the forecasts as y_proba" in refused(tmp_path / "e.npz")
+
+
+def test_columns_that_were_asked_for_must_be_there(tmp_path):
+    path = write(tmp_path / "a.csv", {"y_true": ["a", "b"], "a": [0.5, 0.5], "b": [0.5, 0.5]})
+    for role in ("label", "id", "weight", "group", "model"):
+        assert f"asked for as {role}" in refused(path, **{role: "nowhere"})
+    assert "['c']" in refused(path, classes=("a", "c"))
+    assert "twice" in refused(path, classes=("a", "a", "b"))
+    assert "['cost_a', 'cost_b']" in refused(path, cost_prefix="cost_")
+    assert "begin with 'p_'" in refused(path, proba_prefix="p_")
+    assert "both as label and as id" in refused(path, label="y_true", id="y_true")
+    with pytest.raises(InputError, match="at least one path"):
+        open_predictions([])
+
+
+def test_costs_of_rows_must_be_positive(tmp_path):
+    columns = {"y_true": ["a", "b"], "a": [0.5, 0.5], "b": [0.5, 0.5], "c_a": [1.0, 2.0], "c_b": [1.0, 0.0]}
+    path = write(tmp_path / "a.csv", columns)
+    assert "line 3, column 'c_b' is 0" in refused(path, cost_prefix="c_")

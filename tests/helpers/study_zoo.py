@@ -1,0 +1,77 @@
+"""A zoo of made-up models, quick to run, some of which fail; and a study of it that can be run as a program."""
+
+import sys
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from pandora_regret.study.prediction import Outcome, Prediction, Target
+from pandora_regret.study.run import begin, run_study
+
+FAILURES = {"raises": "RuntimeError: out of luck"}
+STUDY = """
+title = "Made-up models"
+seed = 1
+replicates = 20
+metrics = ["pandora_regret", "log_loss", "accuracy", "macro_f1"]
+conditions = ["clinical", "random_temperature"]
+
+[[data]]
+name = "made up"
+[data.costs]
+a = 10
+b = 20
+c = 70
+[data.zoo]
+kind = "made_up"
+"""
+
+
+@dataclass(frozen=True)
+class MadeUpZoo:
+    models: int = 12
+    seconds: float = 0.01
+    in_one_process: bool = False
+
+    def target(self):
+        return Target(np.random.default_rng(0).integers(0, 3, 60), ("a", "b", "c"))
+
+    def names(self):
+        return [f"model {number}" for number in range(self.models)] + ["raises", "gives NaN"]
+
+    def batches(self, names):
+        return [[name] for name in names]
+
+    def predict(self, names):
+        for name in names:
+            time.sleep(self.seconds)
+            yield (
+                Outcome(name, failure=FAILURES[name]) if name in FAILURES else Outcome(name, self._forecast(name))
+            )
+
+    def _forecast(self, name):
+        if name == "gives NaN":
+            return Prediction(np.full((60, 3), np.nan), logits=False)
+        number = int(name.split()[1])
+        noise = np.random.default_rng(number).normal(size=(60, 3))
+        return Prediction(
+            number / 4 * np.eye(3)[self.target().truth] + noise, logits=True, metadata={"seed": number}
+        )
+
+    def about(self):
+        return {"made": "up"}
+
+
+def register():
+    """Let study files name this zoo."""
+    from pandora_regret.study import zoos
+
+    sys.modules["pandora_regret.study.zoos.made_up"] = sys.modules[__name__]
+    zoos.ZOO_CLASSES["made_up"] = ("made_up", "MadeUpZoo")
+
+
+if __name__ == "__main__":
+    sys.modules["study_zoo"] = sys.modules["__main__"]
+    register()
+    run_study(begin(sys.argv[1], sys.argv[2]), sys.argv[2])

@@ -1,0 +1,153 @@
+"""Bootstrap weights: true Poisson draws, that know their seed, their replicate and their row, and nothing else."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+from pandora_regret import InputError, InputTypeError
+from pandora_regret.inference.resampling import LARGEST_DRAW, LIMITS, Resampled, keys_of, poisson_weights
+from pandora_regret.kernels import engine
+
+ROWS, REPLICATES = 20_000, 50
+KEYS = {
+    "row numbers": keys_of(range(ROWS)),
+    "every thousandth number": keys_of(range(0, 1000 * ROWS, 1000)),
+    "names": keys_of([f"patient {row}" for row in range(ROWS)]),
+    "powers of two apart": keys_of(np.arange(ROWS) << 40),
+}
+
+
+@pytest.fixture(scope="module", params=KEYS)
+def keys(request):
+    return KEYS[request.param]
+
+
+def test_the_draws_have_the_frequencies_of_poisson_one(keys):
+    drawn = poisson_weights(keys, REPLICATES, seed=3)
+    observed = np.bincount(drawn.ravel(), minlength=9)
+    observed = np.append(observed[:8], observed[8:].sum())
+    expected = np.append(stats.poisson.pmf(range(8), 1), stats.poisson.sf(7, 1)) * drawn.size
+    assert stats.chisquare(observed, expected).pvalue > 1e-4
+
+
+def test_the_limits_are_the_distribution_function_to_the_last_bits():
+    assert_allclose(LIMITS / 2.0**64, stats.poisson.cdf(range(LARGEST_DRAW), 1), rtol=1e-15)
+    assert (np.diff(LIMITS.astype(object)) >= 0).all()
+
+
+def test_mean_and_variance_are_one_in_rows_and_in_replicates(keys):
+    drawn = poisson_weights(keys, REPLICATES, seed=4).astype(float)
+    for axis, n in ((0, REPLICATES), (1, ROWS)):
+        mean, variance = drawn.mean(axis=axis), drawn.var(axis=axis, ddof=1)
+        assert np.abs(mean - 1).max() < 6 / math.sqrt(n)
+        assert np.abs(mean.mean() - 1) < 5 / math.sqrt(drawn.size)
+        assert np.abs(variance.mean() - 1) < 5 * math.sqrt(3 / drawn.size)  # the fourth moment of Poisson(1) is 4
+
+
+def test_neighbouring_rows_replicates_and_seeds_are_uncorrelated(keys):
+    one, other = (poisson_weights(keys, REPLICATES, seed).astype(float) - 1 for seed in (0, 1))
+    bound = 5 / math.sqrt(one.size)
+    for left, right in ((one[:, 1:], one[:, :-1]), (one[1:], one[:-1]), (one, other), (one[1:], other[:-1])):
+        assert abs((left * right).mean()) < bound
+    assert abs((one[:, 1:] ** 2 * one[:, :-1] ** 2).mean() - 1) < 12 / math.sqrt(one.size)
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 2**32), st.permutations(range(12)), st.integers(0, 12))
+def test_order_and_batches_change_no_draw(start, seed, order, cut):
+    keys = keys_of(np.arange(12, dtype=np.uint64) + np.uint64(start))
+    whole = poisson_weights(keys, 5, seed)
+    assert_array_equal(poisson_weights(keys[order], 5, seed), whole[:, order])
+    parts = [poisson_weights(part, 5, seed) for part in (keys[:cut], keys[cut:])]
+    assert_array_equal(np.concatenate(parts, axis=1), whole)
+    assert_array_equal(poisson_weights(keys, range(2, 4), seed), whole[2:4])
+
+
+def test_compiled_and_plain_draws_are_the_same_bits(keys, monkeypatch):
+    monkeypatch.setattr(engine, "WORTH_COMPILING", 1)
+    compiled = poisson_weights(keys, REPLICATES, seed=9)
+    monkeypatch.setattr(engine, "WORTH_COMPILING", 10**12)
+    assert_array_equal(compiled, poisson_weights(keys, REPLICATES, seed=9))
+
+
+def test_the_generator_is_frozen():
+    """A release that changed these would change every published interval."""
+    assert poisson_weights(keys_of(range(10)), 2, seed=1).tolist() == [
+        [0, 2, 1, 2, 1, 0, 4, 4, 2, 0],
+        [3, 2, 2, 2, 1, 0, 0, 1, 2, 1],
+    ]
+    assert keys_of(["ann", "bob"]).tolist() == [11957940740637538957, 10566683571197309812]
+
+
+def test_rows_of_one_key_are_drawn_together():
+    drawn = poisson_weights(keys_of(["ann", "bob", "ann"]), 200)
+    assert_array_equal(drawn[:, 0], drawn[:, 2])
+    assert (drawn[:, 0] != drawn[:, 1]).any()
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [np.array(["ann", "bob"]), np.array(["ann", "bob"], dtype=object), pd.Series(["ann", "bob"]), ("ann", "bob")],
+    ids=["fixed width", "objects", "pandas", "tuple"],
+)
+def test_a_name_has_one_key_however_it_is_stored(listed):
+    assert_array_equal(keys_of(listed), keys_of(["ann", "bob"]))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint16, np.uint64, np.float64, object])
+def test_a_whole_number_has_one_key_however_it_is_stored(dtype):
+    assert keys_of(np.array([7, 100], dtype=dtype)).tolist() == [7, 100]
+
+
+def test_different_names_have_different_keys():
+    names = ["1", 1, -1, "-1", 1.5, "", " ", "é", "e\u0301", b"x", "y", 2**63, "\ud800"]
+    assert len(set(keys_of(np.array(names, dtype=object)).tolist())) == len(names)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT], ids=repr)
+def test_a_missing_name_is_an_error_that_says_where(missing):
+    with pytest.raises(InputError, match=r"groups row 1 is .*every row needs a name"):
+        keys_of(np.array(["ann", missing], dtype=object), "groups")
+
+
+@pytest.mark.parametrize("values", [[["a", "b"]], "ann", 3])
+def test_names_must_be_one_a_row(values):
+    with pytest.raises(InputError, match="one entry per row"):
+        keys_of(values)
+
+
+def test_a_name_that_is_no_name_is_an_error():
+    nested = np.empty(2, dtype=object)
+    nested[:] = ["ann", ["bob"]]
+    with pytest.raises(InputTypeError, match="ids hold lists"):
+        keys_of(nested)
+
+
+@pytest.mark.parametrize(("replicates", "seed"), [(0, 0), (5, -1)])
+def test_nonsense_counts_and_seeds_are_errors(replicates, seed):
+    with pytest.raises(InputError, match="replicates is 0" if seed == 0 else "seed is -1"):
+        poisson_weights(keys_of([1]), replicates, seed)
+
+
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 60), min_size=1, max_size=4))
+def test_sums_do_not_depend_on_batches_or_merges(seed, cuts):
+    rng = np.random.default_rng(seed)
+    keys, table = keys_of(rng.integers(0, 30, 60)), rng.lognormal(sigma=4, size=(60, 3))
+    parts = [Resampled(3, 20, seed) for _ in range(len(cuts) + 1)]
+    for part, rows in zip(parts, np.split(rng.permutation(60), sorted(cuts)), strict=True):
+        part.add(keys[rows], table[rows])
+    for part in parts[1:]:
+        parts[0].merge(part)
+    assert_allclose(parts[0].value, poisson_weights(keys, 20, seed).astype(float) @ table, rtol=1e-12)
+
+
+def test_many_rows_are_summed_in_small_pieces_to_the_same_sums():
+    keys, table = keys_of(range(3000)), np.random.default_rng(0).random((3000, 2))
+    sums = Resampled(2, 500, seed=2)
+    sums.add(keys, table)
+    assert_allclose(sums.value, poisson_weights(keys, 500, 2).astype(float) @ table, rtol=1e-12)

@@ -1,0 +1,345 @@
+"""What columns stand for: labels, frames of any kind, and costs by name."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pandora_regret import (
+    InputError,
+    InputTypeError,
+    beta_score,
+    expected_search_cost,
+    pandora_regret,
+    search_cost,
+    search_divergence,
+    search_entropy,
+    search_order,
+)
+
+P = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])
+Y = np.array([0, 2, 1])
+NAMES = ["cold", "flu", "hay fever"]
+NAMED_Y = ["cold", "hay fever", "flu"]
+COSTS = np.array([1.0, 2.0, 5.0])
+
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "pandas with arrow inside": lambda columns: pd.DataFrame(columns, dtype="float64[pyarrow]"),
+    "pandas nullable": lambda columns: pd.DataFrame(columns, dtype="Float64"),
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+}
+every_frame = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+
+
+def columns_of(table, names, order=(0, 1, 2)):
+    return {names[k]: table[:, k] for k in order}
+
+
+# --- y_true ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("y_true", "message"),
+    [
+        ([0, 1], "y_true has 2 entries but y_proba has 3 rows: pass one label per row"),
+        ([], "y_true has 0 entries but y_proba has 3 rows"),
+        ([0, 3, 1], "y_true row 1 is 3, which is not among the column numbers 0 to 2: .* labels="),
+        ([0, -1, 1], "y_true row 1 is -1, which is not among the column numbers"),
+        ([0, 2**70, 1], f"y_true row 1 is {2**70}, which is not among the column numbers"),
+        (np.array([0, 2**63, 1], np.uint64), f"y_true row 1 is {2**63}, which is not among"),
+        (["a", "b", "c"], r"y_true row 0 is 'a', which is not a column number: .* labels=\[...\].* 0 to 2"),
+        ([0, "2", 1], "y_true row 1 is '2', which is not a column number"),
+        ([0.0, 2.0, 1.0], r"y_true row 0 is 0\.0, which is not a column number: .* pass integers from 0 to 2"),
+        ([0, None, 1], "y_true row 1 is None, which is no label: drop the row"),
+        ([0, np.nan, 1], "y_true row 1 is nan, which is no label: drop the row"),
+        (["a", np.nan, "b"], "y_true row 1 is nan, which is no label"),
+        (np.array([0, [1, 2], 1], dtype=object), r"y_true row 1 is \[1, 2\], which is no label: .* one label"),
+        ([[0], [1, 2], [1]], "y_true cannot be read as an array"),
+        (
+            np.eye(3)[Y],
+            r"y_true must be 1-D.* shape \(3, 3\); if it is one-hot, pass np\.argmax\(y_true, axis=1\)\.$",
+        ),
+        (Y[:, None], r"y_true must be 1-D.* shape \(3, 1\): pass np\.ravel\(y_true\)"),
+        (pd.DataFrame({"y": Y}), r"y_true must be 1-D.* shape \(3, 1\): pass np\.ravel\(y_true\)"),
+        (np.zeros((3, 5)), r"y_true must be 1-D, one label per instance, got shape \(3, 5\)\.$"),
+        (None, r"y_true must be 1-D, one label per instance, got None\.$"),
+        ("abc", r"y_true must be 1-D, one label per instance, got 'abc'\.$"),
+        (pd.Series([0, pd.NA, 1], dtype="Int64"), "y_true row 1 is nan, which is no label"),
+        (pd.Series(["a", pd.NA, "b"], dtype="string"), "y_true row 1 is <NA>, which is no label"),
+        (pd.Series([0, None, 1], dtype="int64[pyarrow]"), "y_true row 1 is nan, which is no label"),
+        (pl.Series([0, None, 1]), "y_true row 1 is nan, which is no label"),
+        (pl.Series(["a", None, "b"]), "y_true row 1 is None, which is no label"),
+        (pd.Series(pd.to_datetime(["2020-01-01", None, "2020-01-02"])), "y_true row 1 is None, which is no label"),
+    ],
+)
+def test_labels_that_are_none(y_true, message):
+    with pytest.raises(InputError, match=message):
+        pandora_regret(y_true, P)
+
+
+@pytest.mark.parametrize(
+    ("y_true", "message"),
+    [
+        (["a", "d", "b"], r"y_true row 1 is 'd', which is not among the labels \['a', 'b', 'c'\]: correct it"),
+        ([0, 2, 1], "y_true row 0 is 0, which is not among the labels"),
+        (["a", None, "b"], "y_true row 1 is None, which is no label"),
+        (np.eye(3)[Y], r"if it is one-hot, pass np\.take\(labels, np\.argmax\(y_true, axis=1\)\)"),
+    ],
+)
+def test_labels_outside_the_named_columns(y_true, message):
+    with pytest.raises(InputError, match=message):
+        pandora_regret(y_true, P, labels=["a", "b", "c"])
+
+
+def test_a_long_list_of_labels_is_cut_short():
+    with pytest.raises(InputError, match=r"the labels \[0, 1, 2, 3, 4, 5, 6, 7\]\.\.\.: correct"):
+        pandora_regret([99], np.full((1, 50), 0.02), labels=range(50))
+
+
+# --- labels ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a", "b"], "labels has 2 entries but y_proba has 3 columns: labels must name every column"),
+        (range(4), "labels has 4 entries but y_proba has 3 columns"),
+        (["a", "b", "a"], "labels contain 'a' twice: each column needs its own label"),
+        ([0, 1, 1.0], r"labels contain 1\.0 twice"),
+        ([0, 1, "1"], "labels contain '1' twice"),
+        ([0, "1", 1], "labels contain 1 twice"),
+        (["a", None, "c"], "labels entry 1 is None, which is no label: name every column"),
+        ([0.0, np.nan, 2.0], "labels entry 1 is nan, which is no label"),
+        ([0, {}, 2], r"labels entry 1 is \{\}, which is no label"),
+        ([["a", "b", "c"]], r"labels must be a flat list with one label per column, got \[\['a'"),
+        ("abc", "labels must be a flat list with one label per column, got 'abc'"),
+    ],
+)
+def test_column_order_that_is_none(labels, message):
+    with pytest.raises(InputError, match=message):
+        pandora_regret(Y, P, labels=labels)
+
+
+@pytest.mark.parametrize("wrap", [list, np.array, pd.Series, pd.Categorical, pl.Series, pa.array, tuple])
+def test_labels_name_the_columns_in_order(wrap):
+    assert pandora_regret(wrap(NAMED_Y), P, labels=wrap(NAMES)) == pandora_regret(Y, P)
+
+
+@pytest.mark.parametrize("wrap", [list, np.array, pd.Series, pl.Series, pa.array])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.int64, object])
+def test_whole_numbers_of_any_kind_are_column_numbers(wrap, dtype):
+    assert pandora_regret(wrap(Y.astype(dtype)), P) == pandora_regret(Y, P)
+
+
+def test_nullable_labels_without_a_gap_are_fine():
+    assert pandora_regret(pd.Series(Y, dtype="Int64"), P) == pandora_regret(Y, P)
+    assert pandora_regret(pd.Series(NAMED_Y, dtype="string"), P, labels=NAMES) == pandora_regret(Y, P)
+
+
+def test_classes_may_be_absent_from_the_truth():
+    alone = pandora_regret(["flu"], P[:1], labels=NAMES)
+    assert alone == pandora_regret([1], P[:1])
+    assert alone != pandora_regret([0], P[:1])
+
+
+def test_labels_of_mixed_kinds_keep_their_kind():
+    assert pandora_regret(["a", 7, 2.5], P, labels=["a", 2.5, 7]) == pandora_regret(Y, P)
+
+
+def test_true_and_false_are_the_two_columns():
+    two = np.array([[0.75, 0.25], [0.5, 0.5]])
+    expected = pandora_regret([1, 0], two)
+    assert pandora_regret([True, False], two) == expected
+    assert pandora_regret(np.array([True, False]), two, labels=[False, True]) == expected
+    assert pandora_regret([True, False], pl.DataFrame({"True": two[:, 1], "False": two[:, 0]})) == expected
+
+
+@given(st.permutations(range(3)))
+def test_columns_may_stand_in_any_order_if_labels_say_so(order):
+    shuffled, labels = P[:, order], [NAMES[k] for k in order]
+    assert pandora_regret(NAMED_Y, shuffled, labels=labels) == pytest.approx(pandora_regret(Y, P), rel=1e-15)
+    in_order = search_order(shuffled, COSTS[list(order)], labels=labels)
+    np.testing.assert_array_equal(np.take(order, in_order), search_order(P, COSTS))
+
+
+# --- frames ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", [[1, 0, 0], [0.5, "x", 0.2], [True, False, False]])
+def test_a_frames_column_of_another_type_is_named(column):
+    frame = pd.DataFrame(P, columns=list("abc")).assign(b=column)
+    with pytest.raises(InputTypeError, match=r"y_proba's column 'b' has dtype .* floating point"):
+        pandora_regret(list("acb"), frame)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pl.DataFrame({"a": [0.5, None], "b": [0.5, 1.0]}),
+        pd.DataFrame({"a": [0.5, None], "b": [0.5, 1.0]}, dtype="Float64"),
+        pd.DataFrame({"a": [0.5, None], "b": [0.5, 1.0]}, dtype="float64[pyarrow]"),
+    ],
+)
+def test_a_missing_probability(frame):
+    with pytest.raises(InputError, match="y_proba row 1 contains nan"):
+        pandora_regret(["a", "b"], frame)
+
+
+def test_a_lazy_frame_has_no_rows_yet():
+    with pytest.raises(InputTypeError, match=r"y_proba is a LazyFrame, .* collect"):
+        pandora_regret(["a"], pl.LazyFrame({"a": [0.5], "b": [0.5]}))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            ["cold", "flu", "gout"],
+            r"y_proba's columns do not match .* missing \['hay fever'\], unexpected \['gout'\]",
+        ),
+        (
+            ["cold", "flu"],
+            r"y_proba's columns do not match the labels: missing \['hay fever'\]; there must be one",
+        ),
+        ([*NAMES, "id"], r"y_proba's columns do not match the labels: unexpected \['id'\]; there must be one"),
+    ],
+)
+@every_frame
+def test_columns_that_do_not_match_the_labels(make, names, message):
+    with pytest.raises(InputError, match=message):
+        pandora_regret(NAMED_Y, make(dict.fromkeys(names, P[:, 0])), labels=NAMES)
+
+
+@pytest.mark.parametrize("labels", [None, NAMES])
+def test_columns_that_share_a_name(labels):
+    names = ["cold", "flu", "flu"]
+    for frame in (pd.DataFrame(P, columns=names), pa.table(list(P.T), names=names)):
+        with pytest.raises(InputError, match=r"y_proba's columns need a name each: .*'flu' 2 times"):
+            pandora_regret(NAMED_Y, frame, labels=labels)
+    with pytest.raises(InputError, match="y_proba's columns contain '1' twice: each column needs its own label"):
+        pandora_regret(Y, pd.DataFrame(P, columns=[0, 1, "1"]), labels=labels)
+
+
+def test_truth_that_is_no_column_of_the_frame():
+    with pytest.raises(InputError, match=r"y_true row 1 is 'gout', which is not among the labels \['cold', "):
+        pandora_regret(["cold", "gout", "flu"], pl.DataFrame(columns_of(P, NAMES)))
+
+
+@every_frame
+@given(order=st.permutations(range(3)))
+def test_columns_are_matched_by_name_never_by_position(make, order):
+    frame = make(columns_of(P, NAMES, order))
+    expected = pandora_regret(Y, P, per_instance=True)
+    for labels in (None, NAMES, NAMES[::-1]):
+        scored = pandora_regret(NAMED_Y, frame, labels=labels, per_instance=True)
+        np.testing.assert_allclose(scored, expected, rtol=1e-15)
+
+
+@every_frame
+def test_logits_in_frames_are_matched_too(make):
+    frame = make(columns_of(np.log(P), NAMES, (2, 0, 1)))
+    assert pandora_regret(NAMED_Y, frame, logits=True) == pytest.approx(pandora_regret(Y, P), rel=1e-14)
+
+
+def test_numbers_match_the_names_of_numbers():
+    expected = pandora_regret(Y, P)
+    polars = pl.DataFrame(columns_of(P, ["0", "1", "2"], (2, 0, 1)))
+    assert pandora_regret(Y, polars) == pytest.approx(expected, rel=1e-15)
+    assert pandora_regret(Y, polars, labels=[0, 1, 2]) == pytest.approx(expected, rel=1e-15)
+    pandas = pd.DataFrame(columns_of(P, [10, 11, 12], (2, 0, 1)))
+    assert pandora_regret(Y + 10, pandas) == pytest.approx(expected, rel=1e-15)
+    assert pandora_regret((Y + 10).astype(str), pandas) == pytest.approx(expected, rel=1e-15)
+
+
+def test_the_coarsest_column_says_how_far_a_row_may_be_off():
+    mixed = pd.DataFrame({"a": np.array([0.25], np.float32), "b": [0.7501]})
+    assert pandora_regret(["a"], mixed) > 0
+    with pytest.raises(InputError, match=r"y_proba row 0 sums to 1\.0001, not to 1 within 1\.5e-08"):
+        pandora_regret(["a"], mixed.astype(float))
+
+
+def test_two_tables_meet_by_name():
+    truth = pd.DataFrame(columns_of(P, NAMES, (1, 2, 0)))
+    forecast = pl.DataFrame(columns_of(P[::-1], NAMES, (2, 0, 1)))
+    expected = search_divergence(P, P[::-1])
+    assert expected > 0
+    assert search_divergence(truth, forecast) == pytest.approx(expected, rel=1e-13)
+    assert search_divergence(truth, P[::-1], labels=NAMES) == pytest.approx(expected, rel=1e-13)
+    assert search_divergence(pd.DataFrame(P)[[2, 0, 1]], P[::-1]) == pytest.approx(expected, rel=1e-13)
+    with pytest.raises(InputError, match=r"true_proba's columns do not match .* missing \['0', '1', '2'\]"):
+        search_divergence(truth, P[::-1])
+
+
+@every_frame
+def test_frames_are_left_as_they_were(make):
+    frame, again = (make(columns_of(P, NAMES, (2, 0, 1))) for _ in range(2))
+    pandora_regret(NAMED_Y, frame, labels=NAMES)
+    search_entropy(frame, costs=frame)
+    assert frame.equals(again)
+
+
+# --- costs by name -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ({"a": 1, "b": 1}, r"names of costs do not match the labels: missing \['c'\]; there must be one for each"),
+        ({"a": 1, "b": 1, "c": 1, "d": 1}, r"names of costs do not match the labels: unexpected \['d'\]"),
+        ({"a": 1, "b": 1, "x": 1}, r"missing \['c'\], unexpected \['x'\]"),
+        ({"a": 1, "b": -1, "c": 1}, "costs of class 'b' is -1"),
+        (pd.Series([1, 2, 3], index=list("aba")), "names of costs contain 'a' twice"),
+        (pd.DataFrame({"c": [1.0] * 3, "a": [1, -4, 1], "b": [1] * 3}), "costs row 1, class 'a', is -4"),
+        (pd.DataFrame({"a": [1.0] * 3, "b": [1] * 3}), r"costs's? columns do not match .* missing \['c'\]"),
+    ],
+)
+def test_costs_by_name_that_do_not_fit(costs, message):
+    with pytest.raises(InputError, match=message):
+        beta_score(list("acb"), P, costs=costs, labels=list("abc"))
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [
+        {"flu": 2, "cold": 1, "hay fever": 5.0},
+        pd.Series([5, 2, 1], index=NAMES[::-1]),
+        pd.Series([1, 2, 5], index=NAMES, dtype="Int64"),
+        np.tile(COSTS, (3, 1)),
+        *(make(columns_of(np.tile(COSTS, (3, 1)), NAMES, (1, 0, 2))) for make in FRAMES.values()),
+        pl.DataFrame(columns_of(np.tile(COSTS.astype(int), (3, 1)), NAMES, (1, 0, 2))),
+        pl.Series(COSTS),
+        COSTS.astype(np.float32),
+        (1, 2, 5),
+    ],
+    ids=lambda costs: type(costs).__name__,
+)
+def test_costs_by_name_or_in_column_order(costs):
+    frame = pl.DataFrame(columns_of(P, NAMES, (2, 0, 1)))
+    for score in (beta_score, expected_search_cost, search_cost):
+        expected = score(Y, P, costs=COSTS)
+        assert score(NAMED_Y, P, costs=costs, labels=NAMES) == pytest.approx(expected, rel=1e-15)
+        assert score(NAMED_Y, frame, costs=costs, labels=NAMES) == pytest.approx(expected, rel=1e-14)
+
+
+def test_typical_costs_by_name():
+    by_name = dict(zip(NAMES, COSTS, strict=True))
+    expected = expected_search_cost(Y, P, costs=2 * COSTS)  # uniform costs have mean 1/2
+    for scored in (
+        expected_search_cost(NAMED_Y, P, typical_costs=by_name, labels=NAMES),
+        expected_search_cost(Y, P, typical_costs={"2": 5, "1": 2, "0": 1}),
+    ):
+        assert scored == pytest.approx(expected, rel=1e-15)
+
+
+def test_each_instance_may_have_its_own_costs():
+    own = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [1.0, 1.0, 1.0]])
+    one_by_one = [search_cost(Y[[n]], P[[n]], own[n]) for n in range(3)]
+    np.testing.assert_array_equal(search_cost(Y, P, own, per_instance=True), one_by_one)
+    shuffled = pd.DataFrame(columns_of(own, NAMES, (2, 1, 0)))
+    scored = search_cost(NAMED_Y, P, shuffled, labels=NAMES, per_instance=True)
+    np.testing.assert_array_equal(scored, one_by_one)

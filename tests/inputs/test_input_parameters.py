@@ -1,0 +1,188 @@
+"""Costs, weights, priors and choices at the door: every mistake gets its own sentence."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from pandora_regret import (
+    Beta,
+    Empirical,
+    Gamma,
+    InputError,
+    InputTypeError,
+    LogNormal,
+    Uniform,
+    beta_score,
+    expected_search_cost,
+    pair_costs,
+    pandora_regret,
+    search_cost,
+    search_tally,
+    simulate_search,
+)
+
+P = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])
+Y = np.array([0, 2, 1])
+UNIT = [1.0, 1.0, 1.0]
+
+IN_RANGE = r"it must be a positive number from 1e-50 to 1e\+50"
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ([1, 0, 1], f"costs of class 1 is 0: {IN_RANGE}"),
+        ([1, 1, -2.5], rf"costs of class 2 is -2\.5: {IN_RANGE}"),
+        ([np.nan, 1, 1], f"costs of class 0 is nan: {IN_RANGE}"),
+        ([1, np.inf, 1], f"costs of class 1 is inf: {IN_RANGE}"),
+        ([1, 1e-200, 1], f"costs of class 1 is 1e-200: {IN_RANGE}"),
+        ([1e300] * 3, rf"costs of class 0 is 1e\+300: {IN_RANGE}"),
+        (np.where(np.arange(9) == 5, -1.0, 1.0).reshape(3, 3), f"costs row 1, class 2, is -1: {IN_RANGE}"),
+        ([1, 2], r"costs has shape \(2,\): pass one cost per class, shape \(3,\), or .* shape \(3, 3\)"),
+        (np.ones((2, 3)), r"costs has shape \(2, 3\): pass"),
+        (5.0, r"costs has shape \(\): pass"),
+        ([], r"costs has shape \(0,\): pass"),
+        ([[1], [1, 2]], "costs cannot be read as an array"),
+    ],
+)
+def test_costs_that_cannot_be_paid(costs, message):
+    for score in (beta_score, expected_search_cost, pair_costs, search_cost):
+        with pytest.raises(InputError, match=message):
+            score(Y, P, costs=costs)
+    with pytest.raises(InputError, match=f"typical_{message}"):
+        expected_search_cost(Y, P, typical_costs=costs)
+
+
+@pytest.mark.parametrize("costs", ["cheap", ["1", "2", "3"], [1, None, 3], [True, True, True], [1j, 1, 1]])
+def test_costs_that_are_no_numbers(costs):
+    with pytest.raises(
+        InputTypeError, match=r"costs must be an array of real numbers, got .*(cheap|1|None|True|1j)"
+    ):
+        search_cost(Y, P, costs)
+
+
+def test_base_costs_or_typical_costs_but_not_both():
+    for score in (expected_search_cost, pair_costs, search_tally, simulate_search):
+        with pytest.raises(InputError, match=r"both costs and typical_costs are given: .* not both"):
+            score(Y, P, costs=UNIT, typical_costs=UNIT)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, -0.5, 1], r"sample_weight row 1 is -0\.5: it must be 0, or a positive number from 1e-50"),
+        ([1, 1, np.nan], "sample_weight row 2 is nan: it must be"),
+        ([1, np.inf, 1], "sample_weight row 1 is inf: it must be"),
+        ([1e300, 1, 1], r"sample_weight row 0 is 1e\+300: it must be 0, or"),
+        ([0, 1, 5e-324], "sample_weight row 2 is 4.94066e-324: it must be 0, or"),
+        ([0, 0, 0], "sample_weight is zero everywhere: give at least one instance a positive weight"),
+        ([1, 1], r"sample_weight has shape \(2,\), but there are 3 instances: pass one weight per instance"),
+        ([[1], [1], [1]], r"sample_weight has shape \(3, 1\), but there are 3 instances: .* shape \(3,\)"),
+        (2.0, r"sample_weight has shape \(\), but"),
+        (pd.Series([1, pd.NA, 1], dtype="Int64"), "sample_weight row 1 is nan"),
+        (pl.Series([1, 1, None]), "sample_weight row 2 is nan"),
+    ],
+)
+def test_weights_that_weigh_nothing(weights, message):
+    with pytest.raises(InputError, match=message):
+        pandora_regret(Y, P, sample_weight=weights)
+
+
+@pytest.mark.parametrize("weights", ["heavy", [1, None, 1], ["1", "1", "1"]])
+def test_weights_that_are_no_numbers(weights):
+    with pytest.raises(InputTypeError, match=r"sample_weight must be an array of real numbers, got .*(heavy|1)"):
+        pandora_regret(Y, P, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda a: pandora_regret(Y, P, alpha=a), lambda a: beta_score(Y, P, alpha=a), Beta]
+)
+def test_alpha_outside_its_range(make):
+    with pytest.raises(InputError, match=r"alpha is -0\.5: it must lie in \[0, inf\]"):
+        make(-0.5)
+    with pytest.raises(InputError, match="alpha is NaN: pass a number"):
+        make(np.nan)
+    for wrong in ("1", "one", None, [1.0], np.array([1.0]), 1j, True):
+        with pytest.raises(InputTypeError, match=r"alpha must be a single number, got .*(1|one|None|True)"):
+            make(wrong)
+
+
+def test_a_cost_in_money_needs_a_prior_with_a_mean():
+    for score in (expected_search_cost, pair_costs, search_tally, simulate_search):
+        with pytest.raises(
+            InputError, match=r"prior Beta\(alpha=0\.0\) has mean cost 0.*pandora_regret\(\.\.\., alpha=0\)"
+        ):
+            score(Y, P, prior=Beta(0.0))
+        with pytest.raises(InputError, match=r"prior LogNormal\(sigma=60.* has mean cost inf: .* finite"):
+            score(Y, P, prior=LogNormal(60.0))
+
+
+@pytest.mark.parametrize("prior", ["Uniform", 1.0, Beta, Uniform])
+def test_a_prior_is_a_prior(prior):
+    with pytest.raises(
+        InputTypeError, match=r"prior must be a prior such as Uniform\(\) .* got .*(Uniform|1\.0|Beta)"
+    ):
+        expected_search_cost(Y, P, prior=prior)
+
+
+@pytest.mark.parametrize("prior", [LogNormal([0.1, 0.2]), Empirical([[1.0, 2.0], [2.0, 1.0]])])
+def test_a_prior_speaks_of_as_many_classes(prior):
+    with pytest.raises(InputError, match="prior is about 2 classes but there are 3 of y_proba's columns: build"):
+        expected_search_cost(Y, P, prior=prior)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Gamma(-1), "shape is -1: it must be a positive finite number"),
+        (lambda: Gamma(0), "shape is 0: it must be a positive"),
+        (lambda: Gamma(np.inf), "shape is inf: it must be a positive finite"),
+        (lambda: Gamma(np.nan), "shape is NaN: pass a number"),
+        (lambda: LogNormal(0), "sigma is 0: it must be a positive number"),
+        (lambda: LogNormal([1, -1]), "sigma of class 1 is -1: it must be a positive number"),
+        (lambda: LogNormal([]), "sigma is empty"),
+        (lambda: LogNormal([[1, 2]]), r"sigma has shape \(1, 2\): pass one number, or one per class"),
+        (lambda: LogNormal(1, correlation=1), r"correlation is 1: it must lie in \[0, 1\)"),
+        (lambda: LogNormal(1, correlation=-0.1), r"correlation is -0\.1: it must lie in"),
+        (lambda: LogNormal(1, correlation=np.nan), "correlation is NaN"),
+        (lambda: Empirical([1.0, 2.0]), r"samples has shape \(2,\): pass observed cost vectors"),
+        (lambda: Empirical(np.ones((0, 3))), r"samples has shape \(0, 3\): .* at least one sample"),
+        (lambda: Empirical([[1.0]]), r"samples has shape \(1, 1\): .* two classes"),
+        (lambda: Empirical([[1.0, 2.0], [0.0, 1.0]]), "samples row 1, class 0, is 0: it must be a positive"),
+        (lambda: Empirical([[1.0, 2.0], [1.0, np.nan]]), "samples row 1, class 1, is nan"),
+        (lambda: Empirical([[1.0], [1.0, 2.0]]), "samples cannot be read as an array"),
+    ],
+)
+def test_prior_parameters_out_of_range(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Gamma("2"), "shape must be a single number, got '2'"),
+        (lambda: Gamma([1, 2]), r"shape must be a single number, got \[1, 2\]"),
+        (lambda: LogNormal("x"), "sigma must be an array of real numbers, got 'x'"),
+        (lambda: LogNormal(1, correlation="x"), "correlation must be a single number, got 'x'"),
+        (lambda: Empirical("x"), "samples must be an array of real numbers, got 'x'"),
+    ],
+)
+def test_prior_parameters_of_another_kind(make, message):
+    with pytest.raises(InputTypeError, match=message):
+        make()
+
+
+def test_ties_are_broken_in_two_ways_only():
+    with pytest.raises(InputError, match=r"ties is 'random': pass one of 'index' .*, 'average'"):
+        search_cost(Y, P, UNIT, ties="random")
+
+
+def test_draws_are_a_positive_whole_number():
+    for draws in (0, -3):
+        with pytest.raises(InputError, match=f"draws is {draws}: it must be at least 1"):
+            simulate_search(Y, P, draws=draws)
+    for draws in (1.5, "10", True, None):
+        with pytest.raises(InputTypeError, match=f"draws must be a whole number, got {draws!r}"):
+            simulate_search(Y, P, draws=draws)

@@ -1,0 +1,159 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pandora_regret import Beta, beta_score, expected_search_cost
+from pandora_regret.inputs import InputError
+from pandora_regret.integrations.boosting import (
+    LightGBMMetric,
+    SearchObjective,
+    XGBoostMetric,
+    probabilities,
+)
+
+ALPHAS = [0.0, 0.3, 1.0, 4.0]
+
+
+def random_rows(n_classes, seed, n_rows=12, spread=2.0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n_rows)
+    costs = rng.uniform(0.2, 5.0, n_classes)
+    return y, rng.normal(0, spread, (n_rows, n_classes)), costs, rng.uniform(0.1, 3.0, n_rows)
+
+
+def weighted_total(y, raw, alpha, costs, weights):
+    """What the gradient is the gradient of, in the library's own score."""
+    return weights @ beta_score(y, raw, alpha=alpha, costs=costs / costs.mean(), logits=True, per_instance=True)
+
+
+def slopes_by_difference(loss, raw, step=1e-5):
+    slopes = np.empty_like(raw)
+    for at in np.ndindex(*raw.shape):
+        up, down = raw.copy(), raw.copy()
+        up[at] += step
+        down[at] -= step
+        slopes[at] = (loss(up) - loss(down)) / (2 * step)
+    return slopes
+
+
+# Derivatives
+
+
+@given(st.sampled_from(ALPHAS), st.integers(2, 6), st.integers(0, 10**6))
+def test_the_gradient_is_that_of_the_weighted_beta_score(alpha, n_classes, seed):
+    y, raw, costs, weights = random_rows(n_classes, seed)
+    gradient, _ = SearchObjective(alpha=alpha, costs=costs)(y, raw, weights)
+    expected = slopes_by_difference(lambda z: weighted_total(y, z, alpha, costs, weights), raw)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_the_gradient_is_that_of_the_torch_loss(alpha):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    from pandora_regret.integrations.torch import PandoraLoss
+
+    y, raw, costs, _ = random_rows(5, seed=1, n_rows=40)
+    logits = torch.tensor(raw, requires_grad=True)
+    (3 * 4 * PandoraLoss(alpha, costs / costs.mean(), reduction="sum")(logits, torch.tensor(y))).backward()
+    gradient, _ = SearchObjective(alpha=alpha, costs=costs)(y, raw)
+    np.testing.assert_allclose(gradient, logits.grad.numpy(), rtol=1e-10, atol=1e-12)
+
+
+@given(st.sampled_from(ALPHAS), st.integers(2, 6), st.integers(0, 10**6))
+def test_no_quadratic_of_that_curvature_lies_below_the_loss_in_any_direction(alpha, n_classes, seed):
+    """The curvature of the loss along a direction t is at most ``sum_k h_k t_k^2``."""
+    y, raw, costs, weights = random_rows(n_classes, seed)
+    _, curvature = SearchObjective(alpha=alpha, costs=costs)(y, raw, weights)
+    assert (curvature > 0).all()
+    direction, step = np.random.default_rng(seed).normal(size=raw.shape), 1e-4
+    for t in (direction, np.eye(n_classes)[y], np.eye(n_classes)[y] - np.eye(n_classes)[y - 1]):
+        sides = [
+            weights * beta_score(y, raw + s * t, alpha=alpha, costs=costs / costs.mean(), logits=True,
+                                 per_instance=True)
+            for s in (-step, 0, step)
+        ]  # fmt: skip
+        bend = np.abs(sides[0] - 2 * sides[1] + sides[2]) / step**2
+        # a difference of slopes across the kink sees both sides' curvature, never more than the larger
+        assert (bend <= 1.01 * (curvature * t**2).sum(axis=1) + 1e-6 * (1 + sides[1])).all()
+
+
+def test_one_raw_score_is_that_of_the_second_class_over_the_first():
+    y, raw, costs, weights = random_rows(2, seed=3)
+    objective = SearchObjective(costs=costs)
+    both, bends = objective(y, raw, weights)
+    one, bend = objective(y, raw[:, 1] - raw[:, 0], weights)
+    np.testing.assert_allclose(one, both[:, 1])
+    np.testing.assert_allclose(2 * bend, bends[:, 1])
+
+
+def test_rows_that_are_won_by_far_still_have_a_positive_curvature():
+    gradient, curvature = SearchObjective(alpha=4.0)(np.array([0]), np.array([[500.0, 0.0, -500.0]]))
+    assert np.isfinite(gradient).all()
+    assert (curvature.astype(np.float32) > 0).all()
+
+
+def test_many_rows_and_few_rows_have_the_same_gradient():
+    y, raw, costs, _ = random_rows(40, seed=5, n_rows=15_000)  # enough for the compiled loops
+    objective = SearchObjective(costs=costs)
+    few = np.concatenate([objective(y[i : i + 5000], raw[i : i + 5000])[0] for i in range(0, 15_000, 5000)])
+    np.testing.assert_allclose(objective(y, raw)[0], few, rtol=1e-9, atol=1e-12)
+
+
+def test_only_the_proportions_of_costs_count_and_they_may_be_named():
+    y, raw, _, _ = random_rows(3, seed=6)
+    expected = SearchObjective(costs=[1.0, 2.0, 4.0])(y, raw)[0]
+    named = {"c": 40.0, "a": 10.0, "b": 20.0}
+    for objective in (
+        SearchObjective(typical_costs=[10, 20, 40]),
+        SearchObjective(costs=named, labels=["a", "b", "c"]),
+    ):
+        np.testing.assert_allclose(objective(y, raw)[0], expected)
+    assert SearchObjective(alpha=0, typical_costs=[1, 2, 4])(y, raw)[0].shape == (12, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "call", "words"),
+    [
+        ({"alpha": np.inf}, None, "choose a finite alpha"),
+        ({"alpha": -1}, None, "alpha"),
+        ({"costs": [1, 2]}, np.array([0]), "one cost per class"),
+        ({"costs": [1, 2, 3], "typical_costs": [1, 2, 3]}, np.array([0]), "not both"),
+        ({"labels": ["a", "b"]}, np.array([0]), "labels has 2 entries"),
+        ({}, np.array([3]), "which is not among the column numbers 0 to 2"),
+        ({}, np.array([0.5]), "not a column number"),
+    ],
+)
+def test_what_cannot_be_boosted_is_said(options, call, words):
+    with pytest.raises(InputError, match=words):
+        SearchObjective(**options)(call, np.zeros((1, 3)))
+
+
+# Metrics
+
+
+def test_metrics_are_the_expected_search_cost():
+    y, raw, costs, weights = random_rows(4, seed=7)
+    expected = expected_search_cost(
+        y, raw, prior=Beta(0.5), typical_costs=costs, sample_weight=weights, logits=True
+    )
+    options = {"prior": Beta(0.5), "typical_costs": costs}
+    assert XGBoostMetric(**options)(y, raw, sample_weight=weights) == pytest.approx(expected)
+    assert LightGBMMetric(**options)(y, raw, weights) == ("search_cost", pytest.approx(expected), False)
+    named = {"prior": Beta(0.5), "typical_costs": dict(zip("abcd", costs, strict=True)), "labels": list("abcd")}
+    assert XGBoostMetric(**named)(y, raw, weights) == pytest.approx(expected)
+    proba = probabilities(raw)
+    assert XGBoostMetric(**options, logits=False)(y, proba, weights) == pytest.approx(expected)
+
+
+def test_metrics_read_the_one_column_of_two_classes():
+    y, raw, _, _ = random_rows(2, seed=8)
+    expected = expected_search_cost(y, raw, logits=True)
+    margin = raw[:, 1] - raw[:, 0]
+    assert XGBoostMetric()(y, margin) == pytest.approx(expected)
+    assert XGBoostMetric(logits=False)(y, probabilities(margin)[:, 1]) == pytest.approx(expected)
+
+
+def test_raw_scores_become_probabilities():
+    np.testing.assert_allclose(probabilities([0.0, 2.0])[1], probabilities([[0, 0], [7, 9]])[1])
+    np.testing.assert_allclose(probabilities([[1000.0, 1000.0, 0.0]]), [[0.5, 0.5, 0.0]])

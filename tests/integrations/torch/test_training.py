@@ -1,0 +1,314 @@
+"""PandoraLoss in a training loop: backward passes, reductions, compilation, mixed precision, what it refuses."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pandora_regret import InputError, InputTypeError
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from pandora_regret.integrations.torch import AlphaSchedule, PandoraLoss, pandora_loss  # noqa: E402
+
+KINDS = ["class numbers", "soft targets", "smoothed"]
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def batch(n_rows=6, n_classes=5, dtype=torch.float32, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(n_rows, n_classes, generator=generator, dtype=torch.float64).to(dtype)
+    return logits, torch.randint(0, n_classes, (n_rows,), generator=generator)
+
+
+def case(kind, dtype=torch.float32):
+    logits, target = batch(dtype=dtype)
+    if kind == "soft targets":
+        target = batch(seed=1, dtype=dtype)[0].softmax(dim=1)
+    return logits.requires_grad_(), target, {"label_smoothing": 0.1 if kind == "smoothed" else 0.0}
+
+
+@every_kind
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_a_second_backward_through_a_kept_graph_gives_the_same_gradient(kind, reduction, dtype):
+    logits, target, options = case(kind, dtype)
+    loss = pandora_loss(logits, target, reduction=reduction, **options)
+    weights = torch.linspace(0, 1, 6) if reduction == "none" else torch.tensor(0.5)
+    first, second = (torch.autograd.grad(loss, logits, weights, retain_graph=True)[0].clone() for _ in range(2))
+    torch.testing.assert_close(first, second)
+    assert first.abs().max() > 0
+    (third,) = torch.autograd.grad(loss, logits, weights)
+    assert torch.equal(third, second)
+    with pytest.raises(RuntimeError, match="second time"):
+        torch.autograd.grad(loss, logits, weights)
+
+
+def test_the_gradient_handed_out_is_not_touched_by_a_later_backward():
+    logits, target, _ = case("class numbers")
+    loss = pandora_loss(logits, target)
+    (first,) = torch.autograd.grad(loss, logits, retain_graph=True)
+    kept = first.clone()
+    torch.autograd.grad(loss, logits, torch.tensor(7.0))
+    assert torch.equal(first, kept)
+
+
+@every_kind
+def test_backward_only_scales(kind):
+    logits, target, options = case(kind)
+    (one,) = torch.autograd.grad(pandora_loss(logits, target, **options), logits)
+    (three,) = torch.autograd.grad(3 * pandora_loss(logits, target, **options), logits)
+    torch.testing.assert_close(three, 3 * one)
+    weights = torch.linspace(-1, 1, 6)
+    rows = pandora_loss(logits, target, reduction="none", **options)
+    (weighted,) = torch.autograd.grad(rows @ weights, logits)
+    torch.testing.assert_close(weighted, 6 * one * weights[:, None])
+
+
+def test_the_first_backward_needs_the_logits_no_more():
+    start, target = batch()
+    leaf = start.clone().requires_grad_()
+    (want,) = torch.autograd.grad(pandora_loss(leaf, target), leaf)
+    work = leaf * 1
+    loss = pandora_loss(work, target)
+    work.detach().zero_()
+    (grad,) = torch.autograd.grad(loss, leaf)
+    assert torch.equal(grad, want)
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_no_gradient_is_computed_unless_it_will_be_needed(needed, monkeypatch):
+    from pandora_regret.integrations.torch import fused
+
+    asked, honest = [], fused.loss_of_one_truth
+
+    def watched(*args, want_grad):
+        asked.append(want_grad)
+        return honest(*args, want_grad=want_grad)
+
+    monkeypatch.setattr(fused, "loss_of_one_truth", watched)
+    logits, target, _ = case("class numbers")
+    with torch.set_grad_enabled(needed):
+        pandora_loss(logits, target)
+    with torch.inference_mode():
+        pandora_loss(logits, target)
+    assert asked == [needed, False]
+
+
+def test_a_second_derivative_is_refused_in_a_sentence():
+    logits, target, _ = case("class numbers")
+    (grad,) = torch.autograd.grad(pandora_loss(logits, target), logits, create_graph=True)
+    with pytest.raises(RuntimeError, match=r"PandoraLoss has no second derivative: .*array_api"):
+        grad.square().sum().backward()
+
+
+def test_gradients_accumulate_over_parts_of_a_batch():
+    model = torch.nn.Linear(4, 5)
+    features, (_, target) = torch.randn(6, 4, generator=torch.Generator().manual_seed(3)), batch()
+    (whole,) = torch.autograd.grad(pandora_loss(model(features), target), model.weight)
+    for rows in (slice(0, 2), slice(2, 6)):
+        (pandora_loss(model(features[rows]), target[rows], reduction="sum") / 6).backward()
+    torch.testing.assert_close(model.weight.grad, whole)
+
+
+def test_reductions_and_ignored_rows():
+    logits, target = batch(dtype=torch.float64)
+    logits[1] = np.nan  # an ignored row may hold anything
+    target[1] = target[4] = 3
+    logits.requires_grad_()
+    kept = [0, 2, 3, 5]
+    for smoothing in (0.0, 0.1):
+        options = {"ignore_index": 3, "label_smoothing": smoothing}
+        target[kept] = torch.tensor([0, 1, 2, 4])
+        rows = pandora_loss(logits, target, reduction="none", **options)
+        assert (rows[[1, 4]] == 0).all()
+        assert (rows[kept] > 0).all()
+        assert pandora_loss(logits, target, reduction="sum", **options).item() == pytest.approx(rows.sum().item())
+        loss = pandora_loss(logits, target, **options)
+        assert loss.item() == pytest.approx(rows[kept].mean().item(), rel=1e-14)
+        (grad,) = torch.autograd.grad(loss, logits)
+        assert (grad[[1, 4]] == 0).all()
+        alone = logits.detach()[kept].requires_grad_()
+        (want,) = torch.autograd.grad(pandora_loss(alone, target[kept], label_smoothing=smoothing), alone)
+        torch.testing.assert_close(grad[kept], want)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_nothing_to_average_is_nan_as_in_cross_entropy(dtype):
+    logits = torch.zeros(3, 4, dtype=dtype, requires_grad=True)
+    loss = pandora_loss(logits, torch.full((3,), -100))
+    loss.backward()
+    assert loss.isnan()
+    assert (logits.grad == 0).all()
+    empty, none = torch.zeros(0, 4, dtype=dtype, requires_grad=True), torch.zeros(0, dtype=torch.int64)
+    for target in (none, torch.zeros(0, 4)):
+        assert pandora_loss(empty, target).isnan()
+        assert pandora_loss(empty, target, reduction="sum").item() == 0
+        rows = pandora_loss(empty, target, reduction="none")
+        assert rows.shape == (0,)
+        assert torch.autograd.grad(rows.sum(), empty)[0].shape == (0, 4)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_a_loss_scale_reaches_float16_gradients_before_they_underflow(reduction):
+    logits, target = batch(64, 2000, dtype=torch.float16)
+    leaf = logits.requires_grad_()
+    rows = pandora_loss(leaf, target, reduction=reduction)
+    (scaled,) = torch.autograd.grad(rows.mean() * 2.0**16, leaf)
+    exact = logits.detach().float().requires_grad_()
+    (want,) = torch.autograd.grad(pandora_loss(exact, target), exact)
+    assert (want.half() == 0).any()
+    torch.testing.assert_close(scaled.float() / 2**16, want, rtol=2e-3, atol=1e-12)
+
+
+def test_autocast_gives_a_float32_loss_and_gradients_to_float32_weights():
+    model = torch.nn.Linear(4, 5)
+    features, (_, target) = torch.randn(6, 4, generator=torch.Generator().manual_seed(3)), batch()
+    exact = pandora_loss(model(features), target)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = model(features)
+        loss = PandoraLoss()(logits, target)
+    assert (logits.dtype, loss.dtype) == (torch.bfloat16, torch.float32)
+    loss.backward()
+    assert model.weight.grad.dtype == torch.float32
+    assert loss.item() == pytest.approx(exact.item(), rel=0.05)
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")  # torch hides this one, were it no error
+def test_compiled_steps_agree_and_an_annealed_alpha_compiles_nothing_anew():
+    graphs = []
+
+    def count(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    torch.manual_seed(1)
+    model, schedule = torch.nn.Linear(4, 5), AlphaSchedule(steps=4)
+    criterion = PandoraLoss(alpha=schedule, costs=[1, 2, 3, 4, 5])
+    features, target = torch.randn(6, 4), torch.randint(0, 5, (6,))
+    compiled = torch.compile(lambda x, y: criterion(model(x), y) * 2, backend=count)
+    seen = []
+    for _ in range(5):
+        compiled(features, target).backward()
+        grad, model.weight.grad = model.weight.grad, None
+        (criterion(model(features), target) * 2).backward()
+        torch.testing.assert_close(grad, model.weight.grad)
+        model.weight.grad = None
+        schedule.step()
+        seen.append(len(graphs))
+    assert seen[0] > 0
+    assert seen == seen[:1] * 5
+
+
+def test_module_is_its_functional_twin_and_survives_copies():
+    logits, target = batch()
+    options = {
+        "alpha": 0.37,
+        "costs": [1, 2, 3, 4, 5e4],
+        "reduction": "sum",
+        "label_smoothing": 0.1,
+        "ignore_index": 2,
+    }
+    module, want = PandoraLoss(**options), pandora_loss(logits, target, **options)
+    for twin in (module, copy.deepcopy(module), pickle.loads(pickle.dumps(module)), module.half()):
+        assert torch.equal(twin(logits, target), want)
+    assert not module.state_dict()
+    assert "alpha=0.37" in repr(module)
+    for name, other in (("alpha", 1.0), ("costs", None), ("reduction", "mean"), ("label_smoothing", 0.0)):
+        assert not torch.equal(pandora_loss(logits, target, **options | {name: other}), want)
+
+
+@pytest.mark.parametrize(("shape", "halfway"), [("linear", 0.6), ("cosine", 0.6)])
+def test_alpha_anneals_and_stays(shape, halfway):
+    schedule = AlphaSchedule(start=0.2, end=1.0, steps=8, shape=shape)
+    course = []
+    for _ in range(12):
+        course.append(float(schedule))
+        schedule.step()
+    assert course[0] == 0.2
+    assert course[4] == pytest.approx(halfway)
+    assert course[8:] == [1.0] * 4
+    assert (np.diff(course[:9]) > 0).all()
+    assert (course[1] < 0.25) == (shape == "cosine")
+
+
+def test_a_schedule_moves_the_loss_and_resumes_from_its_state():
+    logits, target = batch()
+    schedule = AlphaSchedule(end=3.0, steps=5)
+    module = PandoraLoss(alpha=schedule)
+    for _ in range(3):
+        assert torch.equal(module(logits, target), pandora_loss(logits, target, alpha=schedule.alpha))
+        schedule.step()
+    resumed = AlphaSchedule(end=3.0, steps=5)
+    resumed.load_state_dict(schedule.state_dict())
+    assert resumed.alpha == schedule.alpha > 0
+    assert "now 1.96" in repr(schedule)
+
+
+BAD = {
+    "a target too large": (
+        {"target": [0, 5]},
+        InputError,
+        "target row 1 is 5: pass a class from 0 to 4, or -100",
+    ),
+    "a negative target": ({"target": [-1, 0]}, InputError, "target row 0 is -1"),
+    "a target of one row": ({"target": [1]}, InputError, r"target has shape \(1,\).* must have shape \(2,\)"),
+    "soft targets of other shape": ({"target": [[0.5, 0.5]] * 2}, InputError, r"must have shape \(2, 5\)"),
+    "a boolean target": ({"target": [True, False]}, InputTypeError, "target has dtype torch.bool"),
+    "whole logits": ({"logits": torch.zeros(2, 5, dtype=int)}, InputTypeError, "logits has dtype torch.int64"),
+    "one class": ({"logits": torch.zeros(2, 1)}, InputError, "at least two classes"),
+    "no dimension": ({"logits": torch.tensor(1.0)}, InputError, "at least two classes"),
+    "a negative alpha": ({"alpha": -1}, InputError, "alpha is -1"),
+    "an unknown reduction": ({"reduction": "average"}, InputError, "reduction is 'average'"),
+    "smoothing beyond 1": ({"label_smoothing": 1.5}, InputError, "label_smoothing is 1.5"),
+    "a zero cost": ({"costs": [1, 2, 0, 1, 1]}, InputError, "costs of class 2 is 0"),
+    "a cost too large": ({"costs": [1, 2, 1e40, 1, 1]}, InputError, "costs go from 1 to 1e[+]40: in float32"),
+    "too few costs": ({"costs": [1, 2]}, InputError, "but there are 5 classes"),
+    "costs of every row": ({"costs": [[1] * 5] * 2}, InputError, "pass one cost per class"),
+    "learnt costs": ({"costs": torch.ones(5, requires_grad=True)}, InputError, "costs requires a gradient"),
+}
+
+
+@pytest.mark.parametrize(("change", "error", "message"), BAD.values(), ids=BAD.keys())
+def test_what_is_wrong_is_said(change, error, message):
+    options = {"logits": torch.zeros(2, 5), "target": [0, 1]} | change
+    logits, target = options.pop("logits"), torch.tensor(options.pop("target"))
+    with pytest.raises(error, match=message):
+        pandora_loss(logits, target, **options)
+
+
+def test_a_learnt_target_is_refused():
+    target = torch.full((2, 5), 0.2, requires_grad=True)
+    with pytest.raises(InputError, match="target requires a gradient"):
+        pandora_loss(torch.zeros(2, 5), target)
+
+
+@pytest.mark.parametrize("change", [{"end": np.inf}, {"start": -1}, {"steps": 0}, {"shape": "steps"}], ids=str)
+def test_schedules_that_lead_nowhere_are_refused(change):
+    with pytest.raises(InputError, match=next(iter(change)) if "start" not in change else "alpha is -1"):
+        AlphaSchedule(**change)
+
+
+def python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+
+def test_the_package_imports_no_heavy_library():
+    run = python("import sys, pandora_regret; print({'torch', 'jax', 'numba', 'triton'} & sys.modules.keys())")
+    assert run.stdout == "set()\n"
+
+
+@pytest.mark.parametrize(("missing", "then"), [("torch", "pandora_loss"), ("torchmetrics", "PandoraRegret")])
+def test_a_missing_library_is_one_line(missing, then):
+    run = python(
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "try:\n"
+        f"    from pandora_regret.integrations.torch import {then}\n"
+        "except ImportError as error:\n"
+        "    print(error)"
+    )
+    assert run.stdout.count("\n") == 1
+    assert "pip install 'pandora-regret[torch]'" in run.stdout

@@ -1,0 +1,245 @@
+"""The study's metrics against scikit-learn, by hand where it has none, and resamples against duplicated rows."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from pandora_regret import Exponential, InputError, InputTypeError, expected_search_cost, pandora_regret
+from pandora_regret.kernels import engine
+from pandora_regret.metrics import (
+    METRICS,
+    Metric,
+    default_metrics,
+    read_metric,
+    read_metrics,
+    weighted_means,
+)
+
+COSTS = [3.0, 1.0, 2.0]
+
+
+@st.composite
+def samples(draw, ties=None):
+    """True classes, forecasts (with ties if asked for) and whole weights, every class among those that count."""
+    n, k = draw(st.integers(6, 40)), 3
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    coarse = draw(st.booleans()) if ties is None else ties
+    odds = rng.integers(1, 4, (n, k)).astype(float) if coarse else rng.exponential(size=(n, k))
+    truth, weights = rng.integers(0, k, n), rng.integers(0, 4, n).astype(float)
+    truth[:k], weights[:k] = np.arange(k), 1.0
+    return truth, odds / odds.sum(axis=1, keepdims=True), weights
+
+
+def with_sklearn(key):
+    """The same metric in scikit-learn."""
+    from sklearn import metrics
+
+    def labels(score, **given):
+        return lambda truth, proba, weights: score(truth, proba.argmax(1), sample_weight=weights, **given)
+
+    def probabilities(score, **given):
+        return lambda truth, proba, weights: score(truth, proba, sample_weight=weights, **given)
+
+    def auroc(truth, proba, weights):
+        areas = [metrics.roc_auc_score(truth == k, proba[:, k], sample_weight=weights) for k in range(3)]
+        return np.mean(areas)
+
+    return {
+        "log_loss": probabilities(metrics.log_loss, labels=[0, 1, 2]),
+        "accuracy": labels(metrics.accuracy_score),
+        "macro_f1": labels(partial(metrics.f1_score, average="macro", zero_division=0.0)),
+        "top_2": probabilities(partial(metrics.top_k_accuracy_score, k=2, labels=[0, 1, 2])),
+        "auroc": auroc,
+    }[key]
+
+
+@pytest.mark.parametrize("key", ["log_loss", "accuracy", "macro_f1", "auroc"])
+@given(sample=samples())
+def test_metrics_are_those_of_scikit_learn(key, sample):
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    truth, proba, weights = sample
+    ours = METRICS[key](truth, proba, sample_weight=weights)
+    kept = weights > 0  # scikit-learn's F1 counts a class that is only predicted with weight 0
+    assert_allclose(ours, with_sklearn(key)(truth[kept], proba[kept], weights[kept]), rtol=1e-12)
+
+
+@given(samples(ties=False))
+def test_top_k_is_that_of_scikit_learn_where_nothing_ties(sample):
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    truth, proba, weights = sample
+    assert_allclose(
+        METRICS["top_2"](truth, proba, sample_weight=weights), with_sklearn("top_2")(*sample), rtol=1e-12
+    )
+
+
+def test_auroc_is_scikit_learns_one_vs_rest():
+    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
+    rng = np.random.default_rng(0)
+    truth, proba = np.arange(50) % 4, rng.dirichlet(np.ones(4), 50)
+    expected = metrics.roc_auc_score(truth, proba, multi_class="ovr", average="macro")
+    assert_allclose(METRICS["auroc"](truth, proba), expected, rtol=1e-12)
+
+
+@given(samples())
+def test_scores_of_search_are_the_librarys_own(sample):
+    truth, proba, weights = sample
+    for key, alpha in [("pandora_regret", 1.0), ("beta_0", 0.0), ("beta_0.3", 0.3), ("beta_inf", np.inf)]:
+        expected = pandora_regret(truth, proba, alpha=alpha, sample_weight=weights)
+        assert_allclose(METRICS[key](truth, proba, sample_weight=weights), expected, rtol=1e-12)
+    pairwise = expected_search_cost(truth, proba, prior=Exponential(), sample_weight=weights)
+    assert_allclose(METRICS["pairwise_brier"](truth, proba, sample_weight=weights), pairwise, rtol=1e-12)
+    priced = expected_search_cost(truth, proba, typical_costs=COSTS, sample_weight=weights)
+    assert_allclose(METRICS["cost_weighted"](truth, proba, costs=COSTS, sample_weight=weights), priced, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("brier", (0.25 + 0.09 + 0.04 + 0.36 + 0.36 + 0) / 2),
+        ("spherical", (0.5 / np.sqrt(0.38) + 0.4 / np.sqrt(0.52)) / 2),
+        ("ranked_probability", (0.25 / 2 + 0.04 / 2 + 0.36 / 2) / 2),
+        ("mrr", (1 + 1 / 2) / 2),
+        ("accuracy", 0.5),
+        ("top_2", 1.0),
+        ("ece", 0.5 / 2 + 0.6 / 2),
+        ("macro_f1", 2 / 3 / 2),
+    ],
+)
+def test_metrics_by_hand(key, expected):
+    truth, proba = [0, 1], [[0.5, 0.3, 0.2], [0.6, 0.4, 0.0]]
+    assert_allclose(METRICS[key](truth, proba), expected, rtol=1e-12)
+
+
+def test_errors_of_one_bin_cancel_and_those_of_two_do_not():
+    ece, same, apart = METRICS["ece"], [[0.75, 0.25]] * 4, [[0.75, 0.25]] * 3 + [[0.95, 0.05]]
+    assert_allclose(ece([0, 0, 0, 1], same), 0.0, atol=1e-15)
+    assert_allclose(ece([0, 0, 0, 1], apart), 0.25 * 3 / 4 + 0.95 / 4)
+    assert ece([0], [[1.0, 0.0]]) == 0
+
+
+def test_ties_go_by_class_number():
+    proba = [[0.4, 0.4, 0.2]] * 2
+    assert METRICS["accuracy"]([0, 1], proba) == 0.5
+    assert METRICS["mrr"]([0, 1], proba) == 0.75
+    assert METRICS["top_2"]([0, 1], proba) == 1.0
+    assert METRICS["auroc"]([0, 1], proba) == 0.5
+
+
+def test_an_impossible_truth_makes_the_log_loss_infinite_where_it_counts():
+    rows = np.array([[[1.0], [np.inf]], [[2.0], [3.0]]])
+    means = weighted_means(rows, np.array([[1.0, 0.0], [1.0, 1.0]]))
+    assert_allclose(means[:, :, 0], [[1, np.inf], [2, 2.5]])
+    proba = [[1.0, 0.0], [0.5, 0.5]]
+    assert METRICS["log_loss"]([1, 0], proba) == np.inf
+    assert_allclose(METRICS["log_loss"]([1, 0], proba, sample_weight=[0, 1]), np.log(2))
+
+
+def test_classes_absent_from_a_resample_are_left_out():
+    truth, proba = np.array([0, 1, 2]), np.array([[0.6, 0.2, 0.2], [0.5, 0.4, 0.1], [0.1, 0.2, 0.7]])
+    two = np.array([[1.0, 1.0, 0.0]])
+    assert_allclose(METRICS["auroc"].of_models(truth, proba[None], two), [[1.0]])
+    assert_allclose(METRICS["macro_f1"].of_models(truth, proba[None], two), [[(2 / 3 + 0) / 2]])
+    one = np.array([[0.0, 0.0, 1.0]])
+    assert METRICS["auroc"].of_models(truth, proba[None], one) == 0.5  # nothing to tell apart
+    assert METRICS["macro_f1"].of_models(truth, proba[None], one) == 1
+
+
+@pytest.mark.parametrize("key", list(METRICS))
+@given(sample=samples(), compiled=st.booleans())
+def test_a_resample_by_weights_is_one_of_duplicated_rows(key, sample, compiled):
+    truth, proba, weights = sample
+    again, metric = np.repeat(np.arange(len(truth)), weights.astype(int)), METRICS[key]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "WORTH_COMPILING", 0 if compiled else np.inf)
+        resampled = np.stack([np.ones(len(truth)), weights])
+        values = metric.of_models(truth, np.stack([proba, proba[::-1]]), resampled, np.array(COSTS))
+        assert values.shape == (2, 2)
+        assert_allclose(values[0, 0], metric(truth, proba, costs=COSTS), rtol=1e-12, atol=1e-15)
+        duplicated = metric(truth[again], proba[again], costs=COSTS)
+        assert_allclose(values[0, 1], duplicated, rtol=1e-12, atol=1e-15)
+        reversed_rows = metric(truth, proba[::-1], costs=COSTS)
+        assert_allclose(values[1, 0], reversed_rows, rtol=1e-12, atol=1e-15)
+
+
+@given(samples(), st.integers(1, 700))
+def test_the_compiled_auroc_is_the_plain_one(sample, n_replicates):
+    pytest.importorskip("numba", reason="numba is not installed: the plain loops do all the work")
+    truth, proba, _ = sample
+    weights = np.random.default_rng(n_replicates).integers(0, 3, (n_replicates, len(truth))).astype(float)
+    with pytest.MonkeyPatch.context() as patch:
+        plain = METRICS["auroc"].of_models(truth, proba[None], weights)
+        patch.setattr(engine, "WORTH_COMPILING", 0)
+        assert_allclose(METRICS["auroc"].of_models(truth, proba[None], weights), plain, rtol=1e-12)
+
+
+def surprise(truth, proba):
+    return 1 - proba[np.arange(len(truth)), truth]
+
+
+MINE = Metric("mine", "Mine", "lower", rows=surprise)
+
+
+def test_metrics_are_read_from_keys_names_and_tables(monkeypatch):
+    import sys
+    from types import ModuleType
+
+    module = ModuleType("metrics_of_mine")
+    module.MINE, module.surprise = MINE, surprise
+    monkeypatch.setitem(sys.modules, "metrics_of_mine", module)
+    assert read_metric("metrics_of_mine:MINE") is MINE
+    table = {"key": "mine", "title": "Mine", "better": "lower", "rows": "metrics_of_mine:surprise"}
+    assert read_metric(table) == MINE
+    assert read_metric("accuracy") is METRICS["accuracy"]
+    assert read_metric({"key": "accuracy"}) is METRICS["accuracy"]
+    expected = pandora_regret([0], [[0.2, 0.8]], alpha=0.7)
+    assert read_metric("beta_0.7")([0], [[0.2, 0.8]]) == expected
+    assert read_metric("top_4").key == "top_4"
+
+
+def test_pandoras_regret_is_always_among_the_metrics():
+    assert [m.key for m in read_metrics(["accuracy"])] == ["pandora_regret", "accuracy"]
+    assert [m.key for m in read_metrics(["accuracy", "pandora_regret"])] == ["accuracy", "pandora_regret"]
+
+
+def test_default_metrics_are_those_that_apply():
+    keys = [metric.key for metric in default_metrics(3, priced=False)]
+    assert "top_2" in keys
+    assert not {"top_3", "cost_weighted"} & set(keys)
+    assert len(default_metrics(7, priced=True)) == len(METRICS) >= 15
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ("acuracy", InputError, "pass one of pandora_regret"),
+        ("beta_x", InputError, "metric is 'beta_x'"),
+        ("top_0", InputError, "metric is 'top_0'"),
+        ("no_such_module:metric", InputError, "No module named"),
+        ("math:no_such_name", InputError, "no_such_name"),
+        ("math:pi", InputTypeError, "must be a Metric"),
+        ({"key": "mine", "rows": "math:pi"}, InputError, "give key, title, better"),
+        ({"key": "m", "title": "M", "better": "lower"}, InputError, "needs rows=... or values=..."),
+        ({"key": "m", "title": "M", "better": "lower", "rows": "math:pi"}, InputTypeError, "must be a function"),
+        ({"key": "m", "title": "M", "better": "more", "rows": "math:sin"}, InputError, "better is 'more'"),
+    ],
+)
+def test_a_metric_that_makes_no_sense_is_explained(wrong, error, message):
+    with pytest.raises(error, match=message):
+        read_metric(wrong)
+
+
+def test_what_a_metric_gives_is_checked():
+    with pytest.raises(InputTypeError, match="list of metrics"):
+        read_metrics("accuracy")
+    with pytest.raises(InputError, match="'accuracy' twice"):
+        read_metrics(["accuracy", "accuracy"])
+    with pytest.raises(InputError, match=r"gave shape \(2, 2\)"):
+        Metric("m", "M", "lower", rows=lambda truth, proba: proba)([0, 1], [[0.5, 0.5]] * 2)
+    with pytest.raises(InputError, match="gave NaN"):
+        Metric("m", "M", "lower", rows=lambda truth, proba: np.full(2, np.nan))([0, 1], [[0.5, 0.5]] * 2)
+    with pytest.raises(InputError, match="gave NaN"):
+        Metric("m", "M", "lower", values=lambda truth, proba, w: np.full(len(w), np.nan))([0], [[0.5, 0.5]])

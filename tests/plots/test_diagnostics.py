@@ -1,0 +1,228 @@
+"""Diagnostic figures show the comparison's and the scores' own numbers."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+from matplotlib.figure import Figure
+
+from pandora_regret import InputError, pandora_regret
+from pandora_regret.compare import compare
+from pandora_regret.plots import (
+    plot_alpha_curve,
+    plot_cost_calibration,
+    plot_pair_costs,
+    plot_ranks,
+    plot_score_histograms,
+    plot_tau_gaps,
+    plot_ternary,
+)
+from pandora_regret.plots.simplex import to_plane
+from pandora_regret.plots.style import COLOURS, QUIET
+from pandora_regret.study.table import Cell, Grid
+
+CLASSES = ["melanoma", "nevus", "actinic keratoses and intraepithelial carcinoma"]
+rng = np.random.default_rng(0)
+TRUTH = rng.integers(0, 3, 120)
+
+
+def forecasts(skill, temperature=1.0):
+    logits = (rng.normal(size=(120, 3)) + skill * np.eye(3)[TRUTH]) / temperature
+    odds = np.exp(logits)
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+MODELS = {f"model {number}": forecasts(1 + number / 4, 0.5 + number / 8) for number in range(8)}
+
+
+@pytest.fixture(scope="module")
+def found():
+    names = np.array(CLASSES)[TRUTH]
+    return compare(names, MODELS, labels=CLASSES, typical_costs=[384, 75, 180], currency="USD")
+
+
+def axes():
+    return Figure(layout="constrained").subplots()
+
+
+def texts(drawn):
+    return [text.get_text() for text in drawn.texts]
+
+
+def test_the_heat_map_holds_the_pair_costs_and_writes_them(found):
+    drawn = plot_pair_costs(found, "model 3", ax=axes())
+    costs = next(np.array(model.pair_costs) for model in found.models if model.name == "model 3")
+    np.testing.assert_array_equal(drawn.collections[0].get_array(), costs)
+    written = {(text.get_position()[1], text.get_position()[0]): float(text.get_text()) for text in drawn.texts}
+    assert len(written) == 6  # nothing is wasted on the truth
+    for (i, j), cost in written.items():
+        assert cost == pytest.approx(costs[int(i), int(j)], abs=0.05)
+    assert drawn.get_ylim() == (3, 0)  # as a matrix is read
+    assert drawn.get_title() == "model 3\ncost a case (USD)"
+    assert [label.get_text() for label in drawn.get_yticklabels()] == ["melanoma", "nevus", "actinic …rcinoma"]
+
+
+def test_the_cheapest_model_is_shown_unless_another_is_named(found):
+    assert plot_pair_costs(found, ax=axes()).get_title().startswith(found.best.name)
+    with pytest.raises(InputError, match="model is 'model 9': pass one of"):
+        plot_pair_costs(found, "model 9", ax=axes())
+
+
+def test_many_classes_have_a_colour_bar_instead_of_numbers_and_perfect_forecasts_no_numbers():
+    many = compare(np.arange(12), {"all alike": np.full((12, 12), 1 / 12)}, currency="$")
+    drawn = plot_pair_costs(many, ax=axes())
+    assert texts(drawn) == []
+    assert [each.get_ylabel() for each in drawn.figure.axes] == ["truth", "cost per case ($)"]
+    perfect = plot_pair_costs(compare([0, 1], {"sure": np.eye(2)}), ax=axes())
+    assert texts(perfect) == []
+
+
+def test_curves_hold_the_scores_at_all_alphas_and_both_limits_have_a_place(found):
+    drawn = plot_alpha_curve(found, ax=axes())
+    for line, model in zip(drawn.lines, found.models, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), model.alphas)
+    alphas = np.array([float(alpha) for alpha in found.alphas[:-1]])
+    np.testing.assert_allclose(drawn.lines[0].get_xdata(), [*(alphas / (alphas + 1)), 1])
+    assert [label.get_text() for label in drawn.get_xticklabels()] == ["0", "0.1", "0.3", "1", "3", "10", "∞"]
+    assert [line.get_color() for line in drawn.lines] == [*COLOURS, QUIET, QUIET]
+    named = [text.get_text() for text in drawn.get_legend().get_texts()]
+    assert named == [model.name for model in found.models[:6]]
+
+
+def test_relative_curves_touch_one_and_infinite_scores_are_left_out():
+    sure = np.array([[1.0, 0.0], [1.0, 0.0]])
+    drawn = plot_alpha_curve(compare([0, 1], {"sure": sure, "vague": [[0.6, 0.4]] * 2}), relative=True, ax=axes())
+    scores = np.array([line.get_ydata() for line in drawn.lines], dtype=float)
+    assert np.isnan(scores).sum() == 1  # the sure model's, as alpha tends to 0
+    np.testing.assert_allclose(np.nanmin(scores, axis=0), 1)
+
+
+@pytest.mark.parametrize("numbers", [(0, 7), (7, 0)])
+def test_calibration_shows_every_bin_with_its_interval_and_models_share_axes(found, numbers):
+    drawn, models = axes(), [found.models[number] for number in numbers]
+    for model in models:
+        plot_cost_calibration(found, model.name, ax=drawn)
+    for container, model in zip(drawn.containers, models, strict=True):
+        line, _, (bars,) = container.lines
+        bins = model.calibration
+        np.testing.assert_array_equal(line.get_xdata(), [each.predicted for each in bins])
+        np.testing.assert_array_equal(line.get_ydata(), [each.observed for each in bins])
+        ends = [segment[:, 1] for segment in bars.get_segments()]
+        np.testing.assert_allclose(ends, [(each.low, each.high) for each in bins])
+        low, high = drawn.get_ylim()
+        assert all(low <= limit <= high for segment in ends for limit in segment)
+    assert drawn.get_xlim() == drawn.get_ylim()
+    assert [line.get_gid() for line in drawn.lines].count("calibrated") == 1
+    assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("predicted cost (USD)", "cost of the search (USD)")
+    assert len({line.lines[0].get_color() for line in drawn.containers}) == 2
+    assert [text.get_text() for text in drawn.get_legend().get_texts()] == [model.name for model in models]
+
+
+def test_calibration_of_one_instance_has_no_interval():
+    drawn = plot_cost_calibration(compare([0], {"one": [[0.7, 0.3]]}), ax=axes())
+    (segment,) = drawn.containers[0].lines[2][0].get_segments()
+    assert segment[0, 1] == segment[1, 1]
+    assert np.diff(drawn.get_xlim()) > 0
+
+
+def test_ranks_are_the_comparison_s_with_the_best_on_top(found):
+    keys = ["expected_cost", "log_loss", "macro_f1"]
+    drawn = plot_ranks(found, keys, ax=axes())
+    for number, line in enumerate(drawn.lines):
+        assert list(line.get_ydata()) == [found.ranks[key][number] for key in keys]
+    assert drawn.get_ylim() == (8.5, 0.5)
+    assert [label.get_text() for label in drawn.get_xticklabels()] == [
+        "Expected search cost",
+        "Log loss",
+        "Macro-F1",
+    ]
+    ends = {"right": "expected_cost", "left": "macro_f1"}
+    for side, key in ends.items():
+        names = [text for text in drawn.texts if text.get_ha() == side]
+        in_order = [text.get_text() for text in sorted(names, key=lambda text: text.get_position()[1])]
+        by_rank = sorted(range(8), key=lambda number: found.ranks[key][number])
+        assert in_order == [found.models[number].name for number in by_rank]
+    with pytest.raises(InputError, match="metric is 'luck'"):
+        plot_ranks(found, ["luck"], ax=axes())
+
+
+def test_names_of_tied_models_do_not_lie_on_each_other_and_of_many_only_the_cheapest_are_named():
+    twins = compare([0, 1], {"one": [[0.7, 0.3]] * 2, "other": [[0.7, 0.3]] * 2})
+    places = [text.get_position() for text in plot_ranks(twins, ax=axes()).texts]
+    assert len(set(places)) == len(places)
+    crowd = compare([0, 1], {f"m{number}": [[0.5 + number / 99, 0.5 - number / 99]] * 2 for number in range(30)})
+    assert len(plot_ranks(crowd, ax=axes()).texts) == 2 * len(COLOURS)
+
+
+def ridges(drawn):
+    """The heights of each ridge's steps, the ridges from top to bottom, and what they stand on."""
+    return [
+        (patch.get_data().baseline - patch.get_data().values, patch.get_data().edges) for patch in drawn.patches
+    ]
+
+
+@pytest.mark.parametrize("logits", [False, True])
+def test_histograms_are_of_each_class_s_own_scores(logits):
+    proba, weights = MODELS["model 2"], rng.uniform(0.5, 2, 120)
+    given = np.log(proba) + 3 if logits else proba
+    drawn = plot_score_histograms(TRUTH, given, sample_weight=weights, logits=logits, alpha=0.5, ax=axes())
+    scores = pandora_regret(TRUTH, proba, alpha=0.5, per_instance=True)
+    for k, (heights, edges) in enumerate(ridges(drawn)):
+        ours = k == TRUTH
+        expected = np.histogram(scores[ours], edges, weights=weights[ours])[0]
+        np.testing.assert_allclose(heights / heights.sum(), expected / expected.sum(), atol=1e-12)
+    means = [line.get_xdata()[0] for line in drawn.lines if line.get_color() == "black"]
+    expected = [np.average(scores[k == TRUTH], weights=weights[k == TRUTH]) for k in range(3)]
+    np.testing.assert_allclose(means, expected)
+    assert drawn.get_xlabel() == "score $S_α$, α = 0.5 (line: mean)"
+
+
+def test_histograms_say_what_they_cannot_show():
+    proba = [[0.9, 0.1, 0.0], [0.5, 0.25, 0.25], [0.5, 0.5, 0.0]]
+    drawn = plot_score_histograms(["a", "c", "c"], proba, labels=["a", "b", "c"], alpha=0, ax=axes())
+    assert texts(drawn) == ["no cases", "50 % infinite"]
+    assert np.isfinite(drawn.get_xlim()).all()
+
+
+def test_the_ternary_plot_places_forecasts_and_shades_them_by_regret():
+    proba = MODELS["model 4"]
+    drawn = plot_ternary(np.array(CLASSES)[TRUTH], proba, labels=CLASSES, ax=axes())
+    scores = pandora_regret(TRUTH, proba, per_instance=True)
+    shown = {
+        (x, y): score
+        for points in drawn.collections
+        for (x, y), score in zip(points.get_offsets().tolist(), points.get_array(), strict=True)
+    }
+    assert shown == dict(zip(map(tuple, to_plane(proba).tolist()), scores, strict=True))
+    assert {points.get_clim() for points in drawn.collections} == {(0, scores.max())}
+    assert texts(drawn)[:3] == ["● melanoma", "■ nevus", "◆ actinic…cinoma"]
+    assert drawn.figure.axes[1].get_ylabel() == "Pandora’s Regret"
+    for points in drawn.collections:
+        assert list(points.get_array()) == sorted(points.get_array())  # the dearest on top
+
+
+def test_the_ternary_plot_takes_logits_and_three_classes_only():
+    logits = np.log([[0.7, 0.2, 0.1]]) + 5
+    drawn = plot_ternary([0], logits, logits=True, ax=axes())
+    np.testing.assert_allclose(drawn.collections[0].get_offsets(), to_plane(np.array([[0.7, 0.2, 0.1]])))
+    infinite = plot_ternary([0, 1], [[0.0, 0.5, 0.5], [0.2, 0.6, 0.2]], alpha=0, ax=axes())
+    assert np.isfinite(infinite.collections[0].get_array()).all()
+    with pytest.raises(InputError, match="y_proba has 2 classes: a triangle shows three"):
+        plot_ternary([0], [[0.5, 0.5]], ax=axes())
+
+
+def test_metrics_that_rank_the_wrong_way_round_have_hollow_gaps():
+    cells = (Cell(0.0), Cell(-0.1, -0.2, 0.0), Cell(-0.3, -0.4, -0.2, reversed=True))
+    grid = Grid("gap", ("Pandora's Regret", "Log loss", "Accuracy"), (("Clinical", "Derm", cells),), ())
+    axes = plot_tau_gaps(grid, "Clinical", Figure().subplots())
+    [hollow] = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert list(hollow.get_xdata()) == [-0.3]
+    assert axes.get_legend_handles_labels()[1] == ["Derm"]
+
+
+def test_names_of_models_stand_above_their_calibration():
+    y, p = [0, 1, 0, 1], [[0.8, 0.2], [0.3, 0.7], [0.4, 0.6], [0.1, 0.9]]
+    figure = Figure(layout="constrained")
+    axes = plot_cost_calibration(compare(y, {"one": p}), ax=figure.subplots())
+    figure.draw_without_rendering()
+    assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1 - 1

@@ -1,0 +1,188 @@
+"""What holds for every figure: imports, settings left alone, names as they are, the same bytes."""
+
+import json
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+import matplotlib
+from matplotlib.figure import Figure
+
+import pandora_regret.plots as plots
+from pandora_regret import InputError
+from pandora_regret.compare import compare
+from pandora_regret.plan import plan_search
+from pandora_regret.plots import paper
+from pandora_regret.plots.style import PRINT, axes_of, name_lines, sheet
+
+TRUTH = np.array([0, 1, 2, 0, 1, 2, 0, 0])
+FORECASTS = np.random.default_rng(1).dirichlet([1.0, 1.0, 1.0], 8)
+
+
+@pytest.fixture(scope="module")
+def found():
+    blunt = (FORECASTS + 1 / 3) / 2
+    return compare(TRUTH, {"_sharp": FORECASTS, "$a and $b": blunt}, typical_costs=[90, 60, 30], currency="US$")
+
+
+def every_plot(found):
+    plan = plan_search({"a": 0.6, "b": 0.4}, costs={"a": 2.0, "b": 1.0})
+    return {
+        "plot_alpha_curve": lambda ax: plots.plot_alpha_curve(found, ax=ax),
+        "plot_beta_simplex": lambda ax: plots.plot_beta_simplex(0.5, ax=ax),
+        "plot_bills": lambda ax: plots.plot_bills({"x": {"a": 0.6, "b": 0.4}}, "a", {"a": 2.0, "b": 1.0}, ax=ax),
+        "plot_cost_calibration": lambda ax: plots.plot_cost_calibration(found, ax=ax),
+        "plot_decision_plane": lambda ax: plots.plot_decision_plane(ax=ax),
+        "plot_decision_simplex": lambda ax: plots.plot_decision_simplex(ax=ax),
+        "plot_gradient_profile": lambda ax: plots.plot_gradient_profile(ax=ax),
+        "plot_pair_costs": lambda ax: plots.plot_pair_costs(found, ax=ax),
+        "plot_pair_loss": lambda ax: plots.plot_pair_loss(ax=ax),
+        "plot_ranks": lambda ax: plots.plot_ranks(found, ax=ax),
+        "plot_score_histograms": lambda ax: plots.plot_score_histograms(TRUTH, FORECASTS, ax=ax),
+        "plot_search_trace": lambda ax: plots.plot_search_trace(plan, ax=ax),
+        "plot_ternary": lambda ax: plots.plot_ternary(TRUTH, FORECASTS, ax=ax),
+    }
+
+
+def test_every_plot_draws_on_the_axes_it_is_given_and_changes_no_setting(found):
+    before = dict(matplotlib.rcParams)
+    drawn = every_plot(found)
+    assert {*drawn, "plot_tau_gaps", "plot_sensitivity"} == {
+        name for name in plots.__all__ if name.startswith("plot_")
+    }
+    for name, draw in drawn.items():
+        axes = Figure(layout="constrained").subplots()
+        assert draw(axes) is axes, name
+        axes.figure.draw_without_rendering()
+        assert axes.get_children(), name
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_every_public_name_resolves_and_is_listed():
+    assert dir(plots) == sorted(plots.__all__)
+    assert all(callable(getattr(plots, name)) for name in plots.__all__)
+    with pytest.raises(AttributeError, match="plot_nothing"):
+        plots.plot_nothing  # noqa: B018
+
+
+def test_importing_plots_needs_no_matplotlib_and_drawing_says_what_to_install(tmp_path):
+    program = """
+import sys
+sys.modules["matplotlib"] = None
+from pandora_regret.plots import *
+assert not any(name.startswith("matplotlib.") for name in sys.modules)
+for draw in (plot_pair_loss, plot_decision_simplex, lambda: draw_paper_figures("never")):
+    try:
+        draw()
+    except ImportError as error:
+        print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout.splitlines() == ["matplotlib is not installed: pip install 'pandora-regret[report]'."] * 3
+
+
+def test_without_axes_the_current_ones_are_drawn_on():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    assert not pyplot.get_fignums()
+    with matplotlib.rc_context({"backend": "agg"}):
+        try:
+            fresh = axes_of(None)
+            assert fresh.figure.get_layout_engine() is not None  # names beside the axes are not clipped
+            assert axes_of(None) is fresh is pyplot.gca()
+        finally:
+            pyplot.close("all")
+
+
+def test_names_are_shown_as_they_are():
+    axes = Figure().subplots()
+    lines = [axes.plot([0, 1])[0] for _ in range(2)]
+    name_lines(axes, lines, ["_hidden", "$5 to $10"])
+    texts = axes.get_legend().get_texts()
+    assert [text.get_text() for text in texts] == ["_hidden", "$5 to $10"]
+    assert not any(text.get_parse_math() for text in texts)
+
+
+def test_a_sheet_prints_small_and_leaves_no_trace(tmp_path):
+    before = matplotlib.rcParams["font.size"]
+    with sheet(tmp_path / "page.svg", 3.3, 2.0) as figure:
+        label = figure.subplots().set_xlabel("x")
+        assert label.get_fontsize() == PRINT["axes.labelsize"]
+    assert matplotlib.rcParams["font.size"] == before
+    with pytest.raises(RuntimeError), sheet(tmp_path / "torn.svg", 3.3, 2.0):
+        raise RuntimeError
+    assert [path.name for path in tmp_path.iterdir()] == ["page.svg"]
+
+
+def test_the_paper_s_figures_come_as_vector_graphics_and_the_same_every_time(tmp_path):
+    first = plots.draw_paper_figures(tmp_path / "first" / "of_all")
+    again = plots.draw_paper_figures(tmp_path / "again")
+    assert [path.stem for path in first] == list(paper.FIGURES)
+    for one, other in zip(first, again, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+        page = ElementTree.parse(one).getroot()
+        assert page.attrib["width"] == "237.6pt"  # 3.3 in
+        assert not list(page.iter("{http://www.w3.org/2000/svg}image"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"), [({"kind": "gif"}, "kind is 'gif'"), ({"width": "A0"}, "width is 'A0'")]
+)
+def test_what_cannot_be_drawn_is_said_before_anything_is_written(tmp_path, wrong, words):
+    with pytest.raises(InputError, match=words):
+        plots.draw_paper_figures(tmp_path / "out", **wrong)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def command(monkeypatch):
+    testing = pytest.importorskip("click.testing")
+    from pandora_regret.cli.commands import COMMANDS, pandora
+
+    monkeypatch.setitem(COMMANDS, "figures", "The paper's figures, drawn from its formulas.")
+    monkeypatch.setattr(paper, "FIGURES", {"pair_loss": paper.FIGURES["pair_loss"]})  # one is enough here
+    return lambda *given: testing.CliRunner().invoke(pandora, ["figures", *map(str, given)], prog_name="pandora")
+
+
+@pytest.fixture
+def study(tmp_path):
+    from pandora_regret.study.ranking.agreement import agreement
+
+    proba = np.random.default_rng(2).dirichlet([1.0, 1.0, 1.0], (4, 40))
+    truth = proba.mean(axis=0).argmax(axis=1)
+    found = agreement(truth, proba, costs=[1.0, 2.0, 9.0], conditions=["clinical"], replicates=5, seed=0)
+    data = [{"name": "Derm", "currency": "USD", "failures": {}, "agreement": found.to_dict()}]
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "results.json").write_text(json.dumps({"schema": "pandora-study/1", "title": "t", "data": data}))
+    return folder
+
+
+def test_the_command_draws_all_and_with_a_study_its_intervals_too(command, study, tmp_path):
+    out = tmp_path / "figures"
+    done = command("--out", out, "--format", "png", "--width", "page", "--study", study)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.split() == [str(out / "pair_loss.png"), str(out / "tau_gaps.png")]
+    assert {path.name for path in out.iterdir()} == {"pair_loss.png", "tau_gaps.png"}
+
+
+def test_the_command_replaces_nothing_unasked_and_says_what_is_missing(command, tmp_path):
+    (tmp_path / "pair_loss.svg").write_text("mine")
+    kept = command("--out", tmp_path)
+    assert kept.exit_code == 2
+    assert "pair_loss.svg exists" in kept.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["pair_loss.svg"]
+    done = command("--out", tmp_path, "--force")
+    assert done.exit_code == 0
+    assert (tmp_path / "pair_loss.svg").read_text().startswith("<?xml")
+    assert "--study" in done.stderr
+    no_folder = command("--out", tmp_path / "pair_loss.svg")
+    assert (no_folder.exit_code, "is a file" in no_folder.stderr) == (2, True)
+    no_study = command("--out", tmp_path / "new", "--study", tmp_path)
+    assert (no_study.exit_code, "has no results yet" in no_study.stderr) == (2, True)
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,338 @@
+"""Agreement of metrics with search costs: tau against scipy, the bootstrap against duplicated rows and models."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import kendalltau
+
+from pandora_regret import InputError, Uniform, search_cost
+from pandora_regret.kernels import engine
+from pandora_regret.metrics import METRICS, Metric
+from pandora_regret.study.conditions import CONDITIONS, Condition
+from pandora_regret.study.ranking import agreement as module
+from pandora_regret.study.ranking import contest as contest_module
+from pandora_regret.study.ranking.agreement import Agreement, agreement, percentiles
+from pandora_regret.study.ranking.replicates import instance_counts, model_counts
+
+COSTS = [100.0, 40.0, 10.0]
+KEYS = ["pandora_regret", "log_loss", "accuracy", "auroc", "macro_f1"]
+QUICK = {"costs": COSTS, "conditions": ["clinical"], "metrics": KEYS, "replicates": 0}
+
+
+def zoo(n_models=9, n_rows=60, seed=0):
+    """True classes, and models of rising skill and varying confidence."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, n_rows)
+    skill, heat = np.linspace(0, 2, n_models)[:, None, None], rng.lognormal(0, 0.5, (n_models, 1, 1))
+    odds = np.exp(heat * (skill * np.eye(3)[truth] + rng.normal(size=(n_models, n_rows, 3))))
+    return truth, odds / odds.sum(axis=2, keepdims=True)
+
+
+def cost_of(truth, proba, costs=COSTS, **given):
+    return [search_cost(truth, table, costs, **given) for table in proba]
+
+
+def tau_of(x, y):
+    """What scipy says, 0 where it cannot say anything."""
+    tau = kendalltau(x, y).statistic
+    return 0.0 if np.isnan(tau) else tau
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_point_is_tau_of_the_metric_with_the_mean_search_cost(key):
+    truth, proba = zoo()
+    found = agreement(truth, proba, **QUICK)
+    values = [METRICS[key](truth, table) for table in proba]
+    expected = abs(kendalltau(values, cost_of(truth, proba)).statistic)
+    assert_allclose(found.tau[0, KEYS.index(key)], expected, atol=1e-12)
+    baseline = kendalltau([METRICS["pandora_regret"](truth, table) for table in proba], cost_of(truth, proba))
+    assert_allclose(found.gap[0, KEYS.index(key)], expected - abs(baseline.statistic), atol=1e-12)
+
+
+def test_drawn_costs_are_a_loop_of_taus():
+    truth, proba = zoo()
+    condition = Condition("drawn", prior=Uniform(), typical="drawn", draws=12)
+    found = agreement(truth, proba, conditions=[condition], metrics=["accuracy"], replicates=0, seed=5)
+    draws = condition.cost_draws(None, (0, 1, 2), 5)
+    for at, key in enumerate(["pandora_regret", "accuracy"]):
+        values = [METRICS[key](truth, table) for table in proba]
+        taus = [kendalltau(values, cost_of(truth, proba, drawn)).statistic for drawn in draws]
+        assert_allclose(found.tau[0, at], abs(np.mean(taus)), atol=1e-12)
+
+
+def resampled_taus(truth, proba, number, resample, seed, keys):
+    """|tau| of one replicate, with its rows and models duplicated."""
+    rows = np.repeat(
+        np.arange(len(truth)),
+        instance_counts(range(number, number + 1), len(truth), resample, seed)[0].astype(int),
+    )
+    zoo_of = np.repeat(
+        np.arange(len(proba)), model_counts(range(number, number + 1), len(proba), resample, seed)[0].astype(int)
+    )
+    truth, proba = truth[rows], proba[zoo_of][:, rows]
+    costs = np.round(cost_of(truth, proba), 9)  # ties are ties, however sums were rounded
+    values = [np.round([METRICS[key](truth, table) for table in proba], 12) for key in keys]
+    return [abs(tau_of(value, costs)) for value in values]
+
+
+@pytest.mark.parametrize("resample", ["instances", "models", "both"])
+def test_intervals_are_percentiles_of_duplicated_rows_and_models(resample):
+    truth, proba = zoo()
+    found = agreement(truth, proba, **{**QUICK, "replicates": 19}, resample=resample, level=0.8, seed=3)
+    names = sorted(map(str, range(len(proba))))
+    taus = np.array(
+        [resampled_taus(truth, proba[[int(n) for n in names]], r, resample, 3, KEYS) for r in range(1, 20)]
+    )
+    for ends, values in [
+        ((found.tau_low, found.tau_high), taus),
+        ((found.gap_low, found.gap_high), taus - taus[:, :1]),
+    ]:
+        low, high = percentiles(values[None], 0.8)
+        assert_allclose(ends[0], low, atol=1e-12)
+        assert_allclose(ends[1], high, atol=1e-12)
+
+
+def test_replicates_are_classical_and_each_depends_on_its_number_alone():
+    counts = instance_counts(range(0, 50), 30, "both", 1)
+    assert_array_equal(counts.sum(axis=1), 30)
+    assert_array_equal(counts[0], 1)
+    assert len(np.unique(counts[1:], axis=0)) == 49
+    assert_array_equal(instance_counts(range(20, 30), 30, "both", 1), counts[20:30])
+    assert_array_equal(instance_counts(range(0, 50), 30, "models", 1), 1)
+    assert_array_equal(model_counts(range(0, 50), 30, "instances", 1), 1)
+    assert (model_counts(range(1, 50), 30, "models", 1) != counts[1:]).any()
+
+
+def arrays_of(found):
+    return {name: value for name, value in vars(found).items() if isinstance(value, np.ndarray)}
+
+
+def assert_same(found, other):
+    for name, value in arrays_of(found).items():
+        assert_allclose(value, getattr(other, name), rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_how_the_work_is_cut_changes_nothing(monkeypatch):
+    truth, proba = zoo(n_models=7, n_rows=40)
+    asked = {"costs": COSTS, "conditions": list(CONDITIONS), "replicates": 11, "resample": "both"}
+    whole = agreement(truth, proba, **asked)
+    monkeypatch.setattr(module, "TABLE_BYTES", 8 * 7 * 100 * 3)  # three replicates at a time
+    monkeypatch.setattr(contest_module, "BATCH_ELEMENTS", 40 * 3 * 2)  # two models at a time
+    monkeypatch.setattr(engine, "WORTH_COMPILING", 0)
+    assert_same(agreement(truth, proba, **asked), whole)
+
+
+@given(st.permutations(range(6)))
+def test_the_order_of_models_changes_nothing(order):
+    truth, proba = zoo(n_models=6, n_rows=30)
+    names = [f"model {number}" for number in range(6)]
+    asked = {
+        "costs": COSTS,
+        "conditions": ["random_temperature"],
+        "metrics": KEYS,
+        "replicates": 5,
+        "resample": "both",
+    }
+    found = agreement(truth, proba, models=names, **asked)
+    shuffled = agreement(truth, proba[order], models=[names[at] for at in order], **asked)
+    assert_same(shuffled, found)
+    assert shuffled.picked == found.picked
+
+
+def test_another_condition_or_metric_changes_nothing():
+    truth, proba = zoo()
+    alone = agreement(truth, proba, **{**QUICK, "conditions": ["random_temperature"], "metrics": ["accuracy"]})
+    asked = {**QUICK, "conditions": ["clinical", "equal_prevalence", "random_temperature"]}
+    among = agreement(truth, proba, **asked)
+    assert_allclose(among.tau[2, [0, 2]], alone.tau[0])
+
+
+def cost_itself(truth, proba):
+    return search_cost(truth, proba, COSTS, per_instance=True)
+
+
+ITSELF = Metric("cost", "The cost itself", "lower", rows=cost_itself)
+CONSTANT = Metric("constant", "Constant", "higher", rows=lambda truth, proba: np.ones(len(truth)))
+
+
+@pytest.mark.parametrize("resample", ["instances", "models", "both"])
+def test_the_cost_itself_agrees_perfectly_and_a_constant_not_at_all(resample):
+    truth, proba = zoo()
+    asked = {**QUICK, "metrics": [ITSELF, CONSTANT], "replicates": 40, "resample": resample}
+    found = agreement(truth, proba, **asked)
+    _, cost, constant = range(3)
+    assert_allclose([found.tau[0, cost], found.tau_low[0, cost], found.tau_high[0, cost]], 1, rtol=1e-12)
+    assert found.gap_low[0, cost] >= 0
+    assert found.regret[0, cost] == 0
+    assert [found.tau[0, constant], found.tau_high[0, constant]] == [0, 0]
+    assert_array_equal(found.constant, [[False, False, True]])
+    mean_excess = np.mean(cost_of(truth, proba)) - min(cost_of(truth, proba))
+    assert_allclose(found.regret[0, constant], mean_excess)  # every model ties for best
+    assert len(found.picked[0][constant]) == len(proba)
+
+
+def test_equal_costs_of_all_models_are_said_to_be_constant():
+    truth, proba = zoo()
+    found = agreement(truth, np.stack([proba[0], proba[0]]), **QUICK)
+    assert found.constant.all()
+    assert_array_equal(found.tau, 0)
+
+
+def test_models_of_equal_means_tie_however_their_sums_are_rounded():
+    truth, proba = zoo(n_models=4, n_rows=99)
+    rng = np.random.default_rng(0)
+    shuffled = np.stack([proba[2][rng.permutation(99)] for _ in range(4)])
+    mean = Metric("m", "M", "lower", rows=lambda truth, table: np.log(table).sum(axis=1))
+    found = agreement(truth, shuffled, **{**QUICK, "metrics": [mean]})
+    assert found.constant[0, 1]
+    assert not found.constant[0, 0]
+
+
+def test_infinite_log_losses_tie_for_the_last_place():
+    truth = np.array([0, 1, 0, 1])
+    good, fair = np.array([[0.8, 0.2], [0.2, 0.8]] * 2), np.array([[0.6, 0.4], [0.4, 0.6]] * 2)
+    wrong, worse = np.array([[1.0, 0.0], [1.0, 0.0]] * 2), np.array([[0.0, 1.0], [1.0, 0.0]] * 2)
+    table = np.stack([good, fair, wrong, worse])
+    found = agreement(truth, table, costs=[1.0, 1.0], conditions=["clinical"], metrics=["log_loss"], replicates=20)
+    costs = cost_of(truth, table, [1.0, 1.0])
+    losses = [METRICS["log_loss"](truth, model) for model in table]
+    assert losses[2] == losses[3] == np.inf
+    assert_allclose(found.tau[0, 1], kendalltau([0, 1, 2, 2], costs).statistic)
+    assert np.isfinite(found.tau_low).all()
+
+
+def test_the_regret_of_choosing_by_hand():
+    truth = np.array([0, 0, 1, 1])
+    costs = {"a": 10.0, "b": 1.0}
+    sure = np.array([[0.99, 0.01], [0.99, 0.01], [0.1, 0.9], [0.1, 0.9]])  # tests the truth first: 10, 10, 1, 1
+    late = np.array([[0.6, 0.4], [0.6, 0.4], [0.1, 0.9], [0.1, 0.9]])  # tests b first: 11, 11, 1, 1
+    table = np.stack([late, sure])
+    prefers_late = Metric("late", "Late", "lower", rows=lambda truth, proba: proba.max(axis=1))
+    found = agreement(
+        truth, table, models=["late", "sure"], classes=["a", "b"], costs=costs,
+        conditions=["clinical"], metrics=["pandora_regret", "accuracy", prefers_late], replicates=0,
+    )  # fmt: skip
+    assert found.picked[0] == (("sure",), ("late", "sure"), ("late",))
+    assert_allclose(found.regret, [[0, 0.25, 0.5]])
+    assert np.isnan([found.regret_mean, found.regret_low, found.tau_low]).all()
+
+
+def honest_regret(truth, proba, number, seed):
+    """Picked by accuracy on the resample, paid on the rows that it left out."""
+    counts = instance_counts(range(number, number + 1), len(truth), "instances", seed)[0]
+    accuracies = [METRICS["accuracy"](truth, table, sample_weight=counts) for table in proba]
+    paid = np.array(cost_of(truth[counts == 0], proba[:, counts == 0]))
+    best = np.argmin(cost_of(truth, proba))
+    return np.mean(paid[np.isclose(accuracies, max(accuracies), rtol=1e-12)]) - paid[best]
+
+
+def test_the_honest_regret_is_paid_on_what_the_resample_left_out():
+    truth, proba = zoo(n_models=5, n_rows=30)
+    found = agreement(truth, proba, **{**QUICK, "metrics": ["accuracy"], "replicates": 30}, seed=2)
+    regrets = [honest_regret(truth, proba, number, 2) for number in range(1, 31)]
+    assert_allclose(found.regret_mean[0, 1], np.mean(regrets), atol=1e-10)
+    low, high = percentiles(np.array(regrets)[None, :, None], 0.95)
+    assert_allclose([found.regret_low[0, 1], found.regret_high[0, 1]], [low[0, 0], high[0, 0]], atol=1e-10)
+
+
+def test_among_resampled_models_the_best_is_the_best_of_those_drawn():
+    truth, proba = zoo(n_models=5, n_rows=30)
+    found = agreement(
+        truth, proba, **{**QUICK, "metrics": ["accuracy"], "replicates": 25}, resample="models", seed=2
+    )
+    costs = np.array(cost_of(truth, proba))
+    accuracies = np.array([METRICS["accuracy"](truth, table) for table in proba])
+    regrets = []
+    for counts in model_counts(range(1, 26), 5, "models", 2):
+        drawn = np.repeat(np.arange(5), counts.astype(int))
+        picked = drawn[accuracies[drawn] == accuracies[drawn].max()]
+        regrets.append(costs[picked].mean() - costs[drawn].min())
+    assert_allclose(found.regret_mean[0, 1], np.mean(regrets), atol=1e-10)
+
+
+def test_prevalence_weights_metrics_and_costs_alike():
+    truth, proba = zoo()
+    truth = np.where(truth == 2, 1, truth)
+    prevalence = [np.mean(truth == 0) * 2, np.mean(truth == 1), 1.0]  # class 0 twice as often as it is
+    twice = np.repeat(np.arange(len(truth)), np.where(truth == 0, 2, 1))
+    shifted = agreement(truth, proba, **{**QUICK, "conditions": [Condition("shift", prevalence=prevalence)]})
+    duplicated = agreement(truth[twice], proba[:, twice], **QUICK)
+    assert_allclose(shifted.tau, duplicated.tau, atol=1e-12)
+    assert_allclose(shifted.regret, duplicated.regret, atol=1e-9)
+
+
+def test_single_precision_is_good_enough():
+    truth, proba = zoo()
+    found = agreement(truth, proba.astype(np.float32), **QUICK)
+    assert_allclose(found.tau, agreement(truth, proba, **QUICK).tau, atol=0.06)
+    assert found.picked == agreement(truth, proba, **QUICK).picked
+
+
+def test_progress_is_told_and_ends_at_the_end():
+    truth, proba = zoo()
+    told = []
+    asked = {**QUICK, "conditions": ["clinical", "random_temperature"]}
+    agreement(truth, proba, **asked, progress=lambda *said: told.append(said))
+    assert told[0][2] == "Clinical"
+    assert told[-1] == (18, 18, "Random Temperature")
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+
+
+def same(one, other):
+    """Plain values, or arrays whose undefined entries are in the same places."""
+    return np.array_equal(one, other, equal_nan=True) if isinstance(other, np.ndarray) else one == other
+
+
+def test_findings_survive_a_file():
+    truth, proba = zoo()
+    never = Metric("never", "Never", "lower", rows=lambda truth, proba: np.full(len(truth), np.inf))
+    found = agreement(truth, proba, **{**QUICK, "metrics": [*KEYS, never], "replicates": 7})
+    written = json.dumps(found.to_dict(), allow_nan=False)
+    read = Agreement.from_dict(json.loads(written))
+    for name, value in vars(found).items():
+        assert same(getattr(read, name), value), name
+    cell = found.to_dict()["conditions"][0]["metrics"][2]
+    assert cell["key"] == "accuracy"
+    assert cell["tau"]["value"] == found.tau[0, 2]
+    assert cell["regret"]["mean"] == found.regret_mean[0, 2]
+    pointless = agreement(truth, proba, **QUICK)
+    assert json.loads(json.dumps(pointless.to_dict()))["conditions"][0]["metrics"][0]["tau"]["low"] is None
+    assert np.isnan(Agreement.from_dict(pointless.to_dict()).tau_low).all()
+    with pytest.raises(InputError, match="this library reads 'pandora-agreement/1'"):
+        Agreement.from_dict({"schema": "pandora-agreement/9"})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"costs": None}, "condition 'clinical' needs the cost"),
+        ({"costs": [1.0, 2.0]}, "costs has shape"),
+        ({"costs": [1.0, 2.0, -1.0]}, "costs of class 2 is -1"),
+        ({"models": ["a", "b"]}, "models has 2 entries"),
+        ({"models": ["a"] * 9}, "'a' twice"),
+        ({"classes": ["a", "b"]}, "classes has 2 entries"),
+        ({"replicates": -1}, "replicates is -1"),
+        ({"resample": "rows"}, "resample is 'rows'"),
+        ({"level": 95}, "level is 95"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_what_makes_no_sense_is_explained(change, message):
+    truth, proba = zoo()
+    with pytest.raises(InputError, match=message):
+        agreement(truth, proba, **{**QUICK, **change})
+
+
+def test_forecasts_are_checked_at_the_door():
+    truth, proba = zoo()
+    broken = proba.copy()
+    broken[3, 5] = 0.5
+    with pytest.raises(InputError, match=r"forecasts of '3' row 5 sums to 1\.5"):
+        agreement(truth, broken, **QUICK)
+    for wrong in (proba[0], proba[:1], proba.astype(int)):
+        with pytest.raises(InputError, match="at least two models"):
+            agreement(truth, wrong, **QUICK)

@@ -1,0 +1,149 @@
+"""Predictions in the files that people have: every format makes the same store."""
+
+import numpy as np
+import pytest
+
+from pandora_regret.files import Layout
+from pandora_regret.inputs import InputError
+from pandora_regret.study.store.imports import import_predictions
+from pandora_regret.study.store.store import Store
+
+pytest.importorskip("safetensors")
+pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+
+CLASSES, N = ["cat", "dog", "cow"], 20
+TRUTH = np.arange(N) % 3
+MODELS = ["net/50", "forest", "naïve"]
+
+
+def forecasts(name, dtype=np.float64):
+    seed = MODELS.index(name)
+    return np.random.default_rng(seed).dirichlet(np.ones(3), size=N).astype(dtype)
+
+
+def frame(name, **extra):
+    columns = dict(zip(CLASSES, forecasts(name).T, strict=True))
+    return pd.DataFrame({"label": np.take(CLASSES, TRUTH), **extra, **columns})
+
+
+def long_table():
+    return pd.concat([frame(name, model=name) for name in MODELS])
+
+
+def write_csv_each(folder):
+    for name in MODELS[1:]:
+        frame(name).to_csv(folder / f"{name}.csv", index=False)
+    (folder / "notes.txt").write_text("not predictions")
+    (folder / ".hidden.csv").write_text("nor this")
+    return folder, MODELS[1:]
+
+
+def write_shuffled_parquet_each(folder):
+    """Rows and columns in another order, which ids and names put right."""
+    rng = np.random.default_rng(8)
+    frame("forest", id=np.arange(N)).to_parquet(folder / "forest.parquet")
+    shuffled = frame("naïve", id=np.arange(N)).iloc[rng.permutation(N)]
+    shuffled[["cow", "id", "dog", "label", "cat"]].to_parquet(folder / "naïve.parquet", index=False)
+    return [folder / "forest.parquet", folder / "naïve.parquet"], MODELS[1:]
+
+
+def write_npz(folder):
+    arrays = {name: forecasts(name) for name in MODELS[1:]}
+    np.savez(folder / "zoo.npz", y_true=TRUTH, classes=np.array(CLASSES), **arrays)
+    return folder / "zoo.npz", MODELS[1:]
+
+
+def write_long_csv(folder):
+    long_table().to_csv(folder / "zoo.csv", index=False)
+    return folder / "zoo.csv", MODELS
+
+
+def write_long_parquet(folder):
+    table = pd.concat([frame(name, model=name, id=np.arange(N)) for name in MODELS])
+    table.sort_values("id", kind="stable").to_parquet(folder / "zoo.parquet", index=False)
+    return folder / "zoo.parquet", MODELS
+
+
+WAYS = [write_csv_each, write_shuffled_parquet_each, write_npz, write_long_csv, write_long_parquet]
+
+
+@pytest.mark.parametrize("write", WAYS)
+def test_every_format_makes_the_same_store(tmp_path, write):
+    (tmp_path / "files").mkdir()
+    paths, names = write(tmp_path / "files")
+    import_predictions(paths, tmp_path / "store", about={"where": "here"})
+    store = Store.open(tmp_path / "store")
+    assert (store.classes, store.about) == (tuple(CLASSES), {"where": "here"})
+    np.testing.assert_array_equal(store.truth, TRUTH)
+    assert store.models == tuple(sorted(names))
+    np.testing.assert_allclose(store.probabilities(names), [forecasts(name) for name in names], rtol=1e-6)
+    assert store.unfinished(names) == []
+
+
+def test_logits_stay_logits_and_the_file_is_remembered(tmp_path):
+    path = tmp_path / "net.npz"
+    logits = np.log(forecasts("forest"))
+    np.savez(path, y_true=TRUTH, y_proba=logits)
+    store = import_predictions(path, tmp_path / "store", layout=Layout(logits=True))
+    loaded = store.load("net")
+    assert loaded.logits
+    assert loaded.metadata == {"file": str(path)}
+    np.testing.assert_array_equal(loaded.values, logits.astype(np.float32))
+
+
+def test_more_models_may_come_later_and_others_be_replaced(tmp_path):
+    frame("forest").to_csv(tmp_path / "a.csv", index=False)
+    import_predictions(tmp_path / "a.csv", tmp_path / "store")
+    frame("naïve").to_csv(tmp_path / "a.csv", index=False)
+    frame("forest").to_csv(tmp_path / "b.csv", index=False)
+    store = import_predictions([tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path / "store")
+    expected = [forecasts("naïve"), forecasts("forest")]
+    np.testing.assert_allclose(store.probabilities(["a", "b"]), expected, rtol=1e-6)
+
+
+def test_what_does_not_fit_together_is_said_with_its_file(tmp_path):
+    frame("forest").to_csv(tmp_path / "a.csv", index=False)
+    frame("forest").iloc[1:].to_csv(tmp_path / "short.csv", index=False)
+    frame("forest").assign(label="cat").to_csv(tmp_path / "other.csv", index=False)
+    frame("forest").assign(cat=2.0).to_csv(tmp_path / "wrong.csv", index=False)
+    frame("forest", weight=1.0).to_csv(tmp_path / "weighted.csv", index=False)
+    (tmp_path / "again").mkdir()
+    frame("naïve").to_csv(tmp_path / "again" / "a.csv", index=False)
+    (tmp_path / "empty").mkdir()
+    for paths, said in [
+        (["a.csv", "short.csv"], "short.csv has 19 rows but .*a.csv has 20"),
+        (["a.csv", "other.csv"], "other.csv"),
+        (["a.csv", "wrong.csv"], "wrong.csv line 2 contains 2, which is more than 1"),
+        (["weighted.csv"], "weighted.csv has sample weights, column 'weight'"),
+        (["a.csv", "again"], "a.csv and .*a.csv both hold a model called 'a': rename one"),
+        (["empty"], "empty holds no file of predictions"),
+        (["nowhere.csv"], "nowhere.csv cannot be read"),
+        ([], "no file of predictions"),
+    ]:
+        with pytest.raises(InputError, match=said):
+            import_predictions([tmp_path / path for path in paths], tmp_path / "store")
+    assert Store.open(tmp_path / "store").models == ("a",)
+
+
+def test_a_store_of_other_labels_is_left_alone(tmp_path):
+    Store.create(tmp_path / "store", TRUTH[::-1], CLASSES).close()
+    frame("forest").to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(InputError, match="is a store of other data: row 0 is dog, not cat"):
+        import_predictions(tmp_path / "a.csv", tmp_path / "store")
+    assert Store.open(tmp_path / "store").models == ()
+
+
+def test_errors_in_a_long_table_name_the_line(tmp_path):
+    table = long_table().reset_index(drop=True)
+    holed = table.assign(cat=table["cat"].where(table.index != 30, np.nan))
+    holed.to_csv(tmp_path / "nan.csv", index=False, na_rep="nan")
+    table.assign(label=table["label"].where(table.index != 30, "cow")).to_csv(tmp_path / "label.csv", index=False)
+    table.drop(index=30).to_csv(tmp_path / "short.csv", index=False)
+    for path, said in [
+        ("nan.csv", "nan.csv line 32"),
+        ("label.csv", "label.csv line 32 has the label 'cow' but .*label.csv line 12 has 'dog' for the same row"),
+        ("short.csv", "short.csv has 19 rows but .*short.csv has 20"),
+    ]:
+        with pytest.raises(InputError, match=said):
+            import_predictions(tmp_path / path, tmp_path / path.removesuffix(".csv"))

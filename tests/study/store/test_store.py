@@ -1,0 +1,230 @@
+"""The prediction store: what goes in comes out, and what cannot be scored does not go in."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pandora_regret import pandora_regret
+from pandora_regret.inputs import InputError, InputTypeError
+from pandora_regret.study.store.manifest import file_name
+from pandora_regret.study.store.store import Store
+
+pytest.importorskip("safetensors")
+
+TRUTH, CLASSES = np.array([0, 2, 1, 0]), ("a", "b", "c")
+ODD_NAMES = [
+    "a/b",
+    "A/B",
+    "a:b",
+    "..",
+    "../../etc",
+    "x" * 5000,
+    "übergroß",
+    "con",
+    "\ud800",
+    "nul\0",
+    " ",
+    "-",
+    "猫",
+]
+
+
+def probabilities(seed, dtype=np.float64):
+    return np.random.default_rng(seed).dirichlet(np.ones(3), size=4).astype(dtype)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Two models and a failure."""
+    with Store.create(tmp_path / "store", TRUTH, CLASSES, about={"zoo": "test"}) as store:
+        store.save("first", probabilities(1), metadata={"seed": 42, "versions": {"numpy": "2"}})
+        store.save("second", np.log(probabilities(2)), logits=True)
+        store.record_failure("third", "it gave NaN")
+        yield store
+
+
+def content_of(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_was_saved_is_loaded(store):
+    again = Store.open(store.folder)
+    assert again.models == ("first", "second")
+    assert again.failures == {"third": "it gave NaN"}
+    assert again.classes == CLASSES
+    assert again.about == {"zoo": "test"}
+    np.testing.assert_array_equal(again.truth, TRUTH)
+    first, second = again.load("first"), again.load("second")
+    np.testing.assert_array_equal(first.values, probabilities(1, np.float32))
+    assert first.metadata == {"seed": 42, "versions": {"numpy": "2"}}
+    assert (first.logits, second.logits) == (False, True)
+    assert first.values.dtype == second.values.dtype == np.float32
+
+
+def test_probabilities_of_probabilities_and_logits_pass_the_door(store):
+    table = Store.open(store.folder).probabilities(["second", "first"])
+    assert table.shape == (2, 4, 3)
+    np.testing.assert_allclose(table[0], probabilities(2), rtol=1e-6)
+    np.testing.assert_allclose(table[1], probabilities(1), rtol=1e-6)
+    np.testing.assert_allclose(table.sum(axis=2), 1, rtol=1e-15)
+    assert pandora_regret(TRUTH, table[0]) == pytest.approx(pandora_regret(TRUTH, probabilities(2)), rel=1e-5)
+
+
+def test_extreme_logits_give_the_probabilities_they_mean(store):
+    store.save(
+        "sure", [[3e38, -3e38, -np.inf], [0.0, 0.0, -np.inf], [-3e38, -3e38, -3e38], [-700, 0, 700]], logits=True
+    )
+    expected = [[1, 0, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3], [0, 0, 1]]
+    np.testing.assert_allclose(store.probabilities(["sure"])[0], expected, rtol=1e-6, atol=1e-300)
+
+
+def test_what_is_merely_improbable_does_not_become_impossible(store):
+    given = np.array([[1.0, 1e-60, 0.0], [1e-300, 1.0, 1e-39], [0.25, 0.25, 0.5], [1.0, 0.0, 0.0]])
+    store.save("sure", given)
+    np.testing.assert_allclose(Store.open(store.folder).probabilities(["sure"])[0], given, rtol=1e-4)
+    store.save("sure", np.log(np.where(given > 0, given, 1e-200)), logits=True)
+    assert store.probabilities(["sure"])[0].min() == pytest.approx(1e-300, rel=1e-4)
+
+
+def test_probabilities_that_float32_holds_are_stored_as_such(store):
+    store.save("plain", np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [1e-37, 0.0, 1.0], [0.25, 0.25, 0.5]]))
+    assert not store.load("plain").logits
+
+
+def test_saved_again_replaces_and_a_success_ends_a_failure(store):
+    store.save("first", probabilities(7))
+    store.save("third", probabilities(3))
+    store.record_failure("second", "out of memory")
+    again = Store.open(store.folder)
+    assert (again.models, again.failures) == (("first", "third"), {"second": "out of memory"})
+    np.testing.assert_array_equal(again.load("first").values, probabilities(7, np.float32))
+
+
+def test_unfinished_is_what_is_neither_done_nor_failed_in_the_order_asked(store):
+    assert store.unfinished(["z", "third", "second", "first", "b"]) == ["z", "b"]
+    store.forget_failures()
+    assert Store.open(store.folder).failures == {}
+    assert store.unfinished(["z", "third", "first"]) == ["z", "third"]
+
+
+def test_a_frame_is_matched_to_the_classes_by_name(store):
+    import pandas as pd
+
+    frame = pd.DataFrame(probabilities(5), columns=list(CLASSES))
+    store.save("frame", frame[["c", "a", "b"]])
+    np.testing.assert_array_equal(store.load("frame").values, probabilities(5, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "said"),
+    [
+        (np.full((4, 3), np.nan), {}, "'bad' row 0 contains nan"),
+        (np.full((4, 3), 0.5), {}, "sums to 1.5, not to 1"),
+        (np.full((3, 3), 1 / 3), {}, "has 3 rows but the store has 4 labels"),
+        (np.full((4, 2), 0.5), {}, "3 entries but the prediction of 'bad' has 2 columns"),
+        (np.full((4, 3), np.inf), {"logits": True}, "has inf as its largest logit"),
+        (np.full((4, 3), 1e300), {"logits": True}, "has inf as its largest logit"),  # in float32
+        (np.full((4, 3), 0.334, np.float16), {}, "not to 1 within 0.00035"),  # good for a half, not for a float
+    ],
+)
+def test_what_cannot_be_scored_is_not_stored(store, values, options, said):
+    before = content_of(store.folder)
+    with pytest.raises(InputError, match=said):
+        store.save("bad", values, **options)
+    assert content_of(store.folder) == before
+    assert store.unfinished(["bad"]) == ["bad"]
+
+
+@pytest.mark.parametrize("name", ["", None, 3])
+def test_a_name_is_text(store, name):
+    for use in (
+        store.load,
+        lambda name: store.save(name, probabilities(1)),
+        lambda n: store.record_failure(n, ""),
+    ):
+        with pytest.raises(InputTypeError, match="name must be text"):
+            use(name)
+
+
+def test_loading_what_is_not_there_says_why(store):
+    with pytest.raises(InputError, match=r"has no predictions of 'third': it failed \(it gave NaN\)"):
+        store.load("third")
+    with pytest.raises(InputError, match="has no predictions of 'other'; it has 'first', 'second'"):
+        store.load("other")
+
+
+def test_metadata_of_any_kind_is_kept_as_json_can(store):
+    metadata = {
+        "seed": np.int64(42),
+        "sizes": (1, 2),
+        "rate": np.float32(0.5),
+        "path": Path("x"),
+        "mean": np.ones(2),
+    }
+    store.save("first", probabilities(1), metadata=metadata)
+    kept = {"seed": 42, "sizes": [1, 2], "rate": 0.5, "path": "x", "mean": [1.0, 1.0]}
+    assert Store.open(store.folder).load("first").metadata == kept
+
+
+def test_an_existing_store_is_continued_only_with_the_same_labels(store):
+    again = Store.create(store.folder, TRUTH, CLASSES, about={"zoo": "another"})
+    assert (again.models, again.about) == (store.models, {"zoo": "test"})
+    for truth, classes, said in [
+        (TRUTH, ("a", "b", "d"), "its classes are a, b, c, not a, b, d"),
+        (TRUTH[:3], CLASSES, "it has 4 labels, not 3"),
+        ([0, 2, 2, 0], CLASSES, "row 2 is b, not c"),
+    ]:
+        with pytest.raises(InputError, match=f"is a store of other data: {said}"):
+            Store.create(store.folder, truth, classes)
+
+
+@pytest.mark.parametrize(
+    ("truth", "classes", "said"),
+    [
+        ([], CLASSES, "truth is empty"),
+        ([0], ["a"], "at least two classes"),
+        ([0, 3], CLASSES, "3"),
+        ([0], ["a", "a"], "twice"),
+        ([[0]], CLASSES, "1-D"),
+    ],
+)
+def test_labels_are_checked_before_anything_is_written(tmp_path, truth, classes, said):
+    with pytest.raises(InputError, match=said):
+        Store.create(tmp_path / "new", truth, classes)
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_is_no_store_is_not_opened(tmp_path):
+    (tmp_path / "file").touch()
+    assert not Store.exists(tmp_path)
+    with pytest.raises(InputError, match="is no prediction store"):
+        Store.open(tmp_path)
+    for use in (Store.open, lambda folder: Store.create(folder, TRUTH, CLASSES)):
+        with pytest.raises(InputError, match="cannot be read"):
+            use(tmp_path / "file")
+
+
+def test_models_with_odd_names_do_not_meet_each_other_or_leave_the_folder(tmp_path):
+    store = Store.create(tmp_path / "store", TRUTH, CLASSES)
+    for seed, name in enumerate(ODD_NAMES):
+        store.save(name, probabilities(seed))
+    (store.folder / "manifest.json").unlink()  # the names are in the files as well
+    again = Store.open(store.folder)
+    assert again.models == store.models == tuple(sorted(ODD_NAMES))
+    for seed, name in enumerate(ODD_NAMES):
+        np.testing.assert_array_equal(again.load(name).values, probabilities(seed, np.float32))
+    assert {path.name for path in tmp_path.iterdir()} == {"store"}
+
+
+@given(st.lists(st.text() | st.text("aA./\\:\0 ~"), unique=True, max_size=20))
+def test_file_names_are_safe_and_of_one_model_even_where_case_does_not_count(names):
+    files = [file_name(name) for name in names]
+    assert len({file.lower() for file in files}) == len(files)
+    for file in files:
+        assert len(file) <= 120
+        assert set(file) <= set("abcdefghijklmnopqrstuvwxyz0123456789._-")
+        assert file[0].isalnum()
+        assert file.endswith(".safetensors")

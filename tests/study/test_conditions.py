@@ -1,0 +1,225 @@
+"""The study's conditions: what temperatures, costs, tests and prevalence do, and what they leave alone."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from pandora_regret import Empirical, Gamma, InputError, InputTypeError, Tests, expected_expenditure, search_cost
+from pandora_regret.kernels import engine
+from pandora_regret.study.conditions import (
+    CONDITIONS,
+    PAPER,
+    Condition,
+    read_condition,
+    read_conditions,
+    temperature_of,
+    tempered,
+    tempered_distractors,
+)
+from pandora_regret.study.simulator import search_bills
+
+COSTS = np.array([383.77, 75.15, 240.82, 75.15])
+CLASSES = ("melanoma", "nevus", "carcinoma", "benign")
+
+temperatures = st.floats(-6, 6).map(np.exp)
+
+
+@st.composite
+def tables(draw, n_classes=None):
+    """True classes and forecasts with ties, zeros, certainties and extremes."""
+    n, k = draw(st.integers(1, 8)), n_classes or draw(st.integers(2, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    odds = draw(st.sampled_from([rng.integers(0, 3, (n, k)).astype(float), rng.exponential(size=(n, k)) ** 9]))
+    odds[np.arange(n), rng.integers(0, k, n)] += 1e-3
+    odds = np.where(rng.random((n, 1)) < 0.2, np.eye(k)[rng.integers(0, k, n)], odds)  # some are certain
+    return rng.integers(0, k, n), odds / odds.sum(axis=1, keepdims=True)
+
+
+@given(tables(), temperatures)
+def test_a_temperature_keeps_order_zeros_and_the_sum(table, temperature):
+    _, proba = table
+    warm = tempered(proba, temperature)
+    assert_allclose(warm.sum(axis=1), 1, rtol=1e-12)
+    assert_array_equal(warm[proba == 0], 0)
+    best = proba.argmax(axis=1)
+    assert_array_equal(warm[np.arange(len(warm)), best], warm.max(axis=1))
+    higher = proba[:, :, None] > proba[:, None, :]
+    assert (warm[:, :, None] >= warm[:, None, :])[higher].all()
+
+
+@given(tables(), temperatures, temperatures)
+def test_temperatures_of_one_change_nothing_and_two_multiply(table, one, other):
+    truth, proba = table
+    assert_allclose(tempered(proba, 1.0), proba, rtol=1e-12, atol=1e-15)
+    assert_allclose(tempered_distractors(truth, proba, 1.0), proba, rtol=1e-12, atol=1e-12)
+    mild = tempered(proba, 1 + one)
+    assert_allclose(tempered(mild, 1 + other), tempered(proba, (1 + one) * (1 + other)), rtol=1e-9, atol=1e-15)
+
+
+@given(tables(), temperatures)
+def test_distractors_share_what_the_truth_leaves_whatever_their_temperature(table, temperature):
+    truth, proba = table
+    rows = np.arange(len(truth))
+    warm = tempered_distractors(truth, proba, temperature)
+    assert_array_equal(warm[rows, truth], proba[rows, truth])
+    assert_allclose(warm.sum(axis=1), 1, rtol=1e-12)
+    assert warm.min() >= 0
+    if proba.shape[1] == 2:
+        assert_allclose(warm, proba, atol=1e-12)
+
+
+def test_temperatures_by_hand():
+    proba = np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.8, 0.2, 0.0]])
+    assert_allclose(tempered(proba, 0.5), [[4 / 6, 1 / 6, 1 / 6], [0, 1, 0], [16 / 17, 1 / 17, 0]])
+    truth = np.array([0, 1, 2])
+    kept = [[0.5, 0.25, 0.25], [0, 1, 0], [16 / 17, 1 / 17, 0]]
+    assert_allclose(tempered_distractors(truth, proba, 0.5), kept)
+    assert_allclose(tempered(np.array([[0.6, 0.4]]), 1e-300), [[1, 0]])
+    assert_allclose(tempered(np.array([[0.6, 0.4]]), 1e300), [[0.5, 0.5]])
+
+
+def test_a_truth_just_short_of_certain_leaves_the_rest_to_all_others_equally():
+    warm = tempered_distractors(np.array([1]), np.array([[0.0, 1 - 1e-9, 0.0]]), 3.0)
+    assert_allclose(warm, [[5e-10, 1 - 1e-9, 5e-10]], rtol=1e-6)
+
+
+def test_each_model_has_a_temperature_of_its_own_whoever_else_is_in_the_zoo():
+    names = [f"model {number}" for number in range(400)]
+    drawn = np.array([temperature_of(name, 1.0, seed=42) for name in names])
+    assert len(set(drawn)) == 400
+    assert abs(np.log(drawn).mean()) < 0.2
+    assert abs(np.log(drawn).std() - 1) < 0.12
+    assert temperature_of("model 7", 1.0, seed=42) == drawn[7]
+    assert temperature_of("model 7", 1.0, seed=43) != drawn[7]
+    assert_allclose(np.log(temperature_of("model 7", 0.5, seed=42)), np.log(drawn[7]) / 2)
+    assert temperature_of("model 7", 0.0, seed=42) == 1
+
+
+def test_each_model_is_changed_by_its_own_temperature():
+    rng = np.random.default_rng(0)
+    proba, truth = rng.dirichlet(np.ones(3), (2, 5)), rng.integers(0, 3, 5)
+    at = np.array([0.5, 2.0])
+    for condition, change in [
+        (Condition("a", temperature="all"), lambda table, t: tempered(table, t)),
+        (Condition("d", temperature="distractors"), lambda table, t: tempered_distractors(truth, table, t)),
+        (Condition("n"), lambda table, t: table),
+    ]:
+        expected = [change(table, t) for table, t in zip(proba, at, strict=True)]
+        assert_allclose(condition.changed(truth, proba, at), expected, rtol=1e-15)
+
+
+def test_the_papers_costs():
+    clinical, drawn = CONDITIONS["clinical"], CONDITIONS["well_specified"]
+    assert_array_equal(clinical.cost_draws(COSTS, CLASSES, 42), [COSTS])
+    costs = drawn.cost_draws(None, CLASSES, 42)
+    assert costs.shape == (100, 4)
+    assert 0 < costs.min() < 0.05
+    assert 0.95 < costs.max() <= 1
+    assert_array_equal(costs, drawn.cost_draws(COSTS, CLASSES, 42))
+    assert (costs != drawn.cost_draws(None, CLASSES, 43)).all()
+    assert_array_equal(drawn.typical_costs(None, CLASSES), [0.5] * 4)
+    assert {drawn.unit, clinical.unit} == {"draws", "money"}
+
+
+def test_drawn_costs_scatter_around_the_clinical_ones():
+    for prior in (Gamma(2.0), CONDITIONS["noisy_costs"].prior):
+        condition = Condition("noise", prior=prior, draws=20_000)
+        costs = condition.cost_draws(COSTS, CLASSES, 1)
+        assert_allclose(costs.mean(axis=0), COSTS, rtol=0.03)
+        assert_array_equal(condition.typical_costs(COSTS, CLASSES), COSTS)
+
+
+def test_a_prior_that_knows_its_classes_is_matched_by_name():
+    sample = Empirical([[1.0, 2.0, 3.0, 4.0]], labels=CLASSES[::-1])
+    costs = Condition("sample", prior=sample, typical="drawn", draws=2).cost_draws(None, CLASSES, 0)
+    assert_array_equal(costs, [[4, 3, 2, 1]] * 2)
+
+
+@given(tables(n_classes=4), st.integers(0, 99))
+def test_bills_are_search_costs(table, seed):
+    truth, proba = table
+    rng = np.random.default_rng(seed)
+    costs = np.concatenate([rng.integers(1, 4, (2, 4)).astype(float), rng.lognormal(0, 9, (2, 4))])
+    expected = [search_cost(truth, proba, drawn, ties="index", per_instance=True) for drawn in costs]
+    assert_allclose(search_bills(truth, proba, costs), expected, rtol=1e-12)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "WORTH_COMPILING", 0)
+        assert_allclose(search_bills(truth, proba, costs), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sensitivity", [0.9, [0.9, 0.8], np.array([0.9, 0.8]), {"a": 0.9, "b": 0.8}])
+def test_imperfect_tests_need_a_search(sensitivity):
+    with pytest.raises(InputError, match="say which search"):
+        Condition("missed", sensitivity=sensitivity)
+    assert Condition("missed", sensitivity=sensitivity, search="adaptive").search == "adaptive"
+
+
+def test_imperfect_tests_are_billed_by_their_search(monkeypatch):
+    rng = np.random.default_rng(0)
+    truth, proba = rng.integers(0, 4, 30), rng.dirichlet(np.ones(4), 30)
+    quality = {"sensitivity": dict(zip(CLASSES, [0.9, 0.7, 0.8, 1.0], strict=True)), "false_positive_rate": 0.1}
+    condition = Condition("tests", search="restarts", confirmatory_cost=50.0, **quality)
+    tests = Tests(COSTS, [0.9, 0.7, 0.8, 1.0], 0.1, 50.0)
+    expected = expected_expenditure(truth, proba, tests, search="restarts", per_instance=True)
+    assert_allclose(condition.bills(truth, proba, COSTS[None], CLASSES), expected[None])
+    monkeypatch.setattr(engine, "WORTH_COMPILING", 0)
+    assert_allclose(condition.bills(truth, proba, COSTS[None], CLASSES), expected[None])
+    assert_allclose(condition.typical_costs(COSTS, CLASSES), tests.effective_cost)
+
+
+def test_prevalence_weights_classes_as_asked():
+    truth = np.array([0, 0, 0, 1, 1, 3])
+    equal = CONDITIONS["equal_prevalence"].weights(truth, CLASSES)
+    assert_allclose(np.bincount(truth, equal), [2, 2, 0, 2])
+    asked = {"nevus": 1.0, "melanoma": 2.0, "benign": 3.0, "carcinoma": 9.0}
+    weights = Condition("shift", prevalence=asked).weights(truth, CLASSES)
+    assert_allclose(np.bincount(truth, weights), [2, 1, 0, 3])
+    assert_array_equal(Condition("none").weights(truth, CLASSES), np.ones(6))
+
+
+def test_conditions_are_read_from_names_and_tables():
+    assert [condition.name for condition in read_conditions(PAPER)] == list(PAPER)
+    cooler = read_condition({"name": "random_temperature", "sigma": 0.25})
+    assert (cooler.temperature, cooler.sigma, cooler.title) == ("all", 0.25, "Random Temperature")
+    new = read_condition({"name": "both", "temperature": "distractors", "prevalence": "equal"})
+    assert (new.title, new.temperature) == ("both", "distractors")
+    assert read_condition(new) is new
+
+
+def test_a_prior_can_be_named():
+    costs = [Condition("g", prior=prior).cost_draws(COSTS, CLASSES, 0) for prior in ("gamma:2", Gamma(2.0))]
+    assert_array_equal(*costs)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("clinicl", "known conditions are clinical"),
+        ({"name": "mine", "sigmma": 1}, "unknown entry 'sigmma'"),
+        ({"name": "mine", "sigma": -1.0}, "sigma is -1"),
+        ({"name": "mine", "temperature": "some"}, "temperature is 'some'"),
+        ({"name": "mine", "draws": 0}, "draws is 0"),
+        ({"name": "mine", "typical": "drawn"}, "give a prior"),
+        ({"name": "mine", "sensitivity": 0.9}, "say which search"),
+    ],
+)
+def test_a_condition_that_makes_no_sense_is_explained(wrong, message):
+    with pytest.raises(InputError, match=message):
+        read_condition(wrong)
+
+
+def test_what_is_no_condition_is_explained():
+    with pytest.raises(InputTypeError, match="must be a Condition"):
+        read_condition(7)
+    with pytest.raises(InputError, match="'clinical' twice"):
+        read_conditions(["clinical", "clinical"])
+    with pytest.raises(InputError, match="empty"):
+        read_conditions([])
+    with pytest.raises(InputError, match="needs the cost"):
+        CONDITIONS["clinical"].cost_draws(None, CLASSES, 0)
+    with pytest.raises(InputError, match="prevalence"):
+        Condition("p", prevalence=[1.0, 2.0]).weights(np.array([0]), CLASSES)
+    with pytest.raises(InputError, match="'nevus' is 0"):
+        Condition("p", prevalence=[1.0, 0.0, 1.0, 1.0]).weights(np.array([0]), CLASSES)

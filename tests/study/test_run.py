@@ -1,0 +1,239 @@
+"""A study from file to table, and what it survives."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import study_zoo
+
+from pandora_regret import InputError
+from pandora_regret.study.prediction import Target
+from pandora_regret.study.run import (
+    RESULTS,
+    Nobody,
+    begin,
+    forget_failures,
+    read_results,
+    reopen,
+    run_study,
+    standing,
+)
+from pandora_regret.study.store.store import Store
+
+pytest.importorskip("safetensors")
+HERE = Path(__file__).parents[1] / "helpers"
+DATA = "made up"
+
+
+@pytest.fixture(autouse=True)
+def _made_up_zoo(monkeypatch):
+    from pandora_regret.study import zoos
+
+    monkeypatch.setitem(zoos.ZOO_CLASSES, "made_up", ("made_up", "MadeUpZoo"))
+    monkeypatch.setitem(sys.modules, "pandora_regret.study.zoos.made_up", study_zoo)
+
+
+@pytest.fixture
+def study_file(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(study_zoo.STUDY, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def finished(study_file, tmp_path):
+    out = tmp_path / "finished"
+    run_study(begin(study_file, out), out)
+    return out
+
+
+def test_the_output_holds_the_study_its_predictions_and_results(finished, study_file):
+    assert (finished / "study.toml").read_bytes() == study_file.read_bytes()
+    assert len(Store.open(finished / DATA).models) == 12
+    results = read_results(finished)
+    assert results["title"] == "Made-up models"
+    assert [c["name"] for c in results["data"][0]["agreement"]["conditions"]] == ["clinical", "random_temperature"]
+
+
+def test_models_that_raise_or_give_nan_are_recorded_and_left_out(finished):
+    failures = read_results(finished)["data"][0]["failures"]
+    assert set(failures) == {"raises", "gives NaN"}
+    assert "out of luck" in failures["raises"]
+    assert "nan" in failures["gives NaN"].lower()
+
+
+def test_a_second_run_changes_nothing(finished, study_file):
+    before = (finished / RESULTS).read_bytes()
+    stamps = {p: p.stat().st_mtime_ns for p in (finished / DATA / "predictions").iterdir()}
+    run_study(begin(study_file, finished), finished)
+    assert (finished / RESULTS).read_bytes() == before
+    assert {p: p.stat().st_mtime_ns for p in (finished / DATA / "predictions").iterdir()} == stamps
+
+
+def test_another_study_is_not_mixed_with_it(finished, study_file):
+    study_file.write_text(study_zoo.STUDY.replace("seed = 1", "seed = 2"), encoding="utf-8")
+    with pytest.raises(InputError, match="holds another study"):
+        begin(study_file, finished)
+
+
+@pytest.mark.parametrize("damage", ["flip", "truncate", "remove"])
+def test_damaged_predictions_are_done_again(finished, damage):
+    before = (finished / RESULTS).read_bytes()
+    victim = sorted((finished / DATA / "predictions").iterdir())[3]
+    content = bytearray(victim.read_bytes())
+    content[-5] ^= 1
+    {"flip": lambda: victim.write_bytes(content), "truncate": lambda: victim.write_bytes(content[:-9])}.get(
+        damage, victim.unlink
+    )()
+    run_study(reopen(finished), finished)
+    assert (finished / RESULTS).read_bytes() == before
+
+
+class StopsAfterTwo(Nobody):
+    seen = 0
+
+    def advance(self, task, steps=1, note=""):
+        self.seen += 1
+        if self.seen == 2:
+            raise KeyboardInterrupt
+
+
+def interrupt(study, out):
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, out, watcher=StopsAfterTwo())
+
+
+def test_data_that_changed_meanwhile_are_not_mixed_with_what_is_stored(study_file, tmp_path, monkeypatch):
+    interrupt(begin(study_file, tmp_path / "out"), tmp_path / "out")
+    turned = Target(study_zoo.MadeUpZoo().target().truth[::-1], ("a", "b", "c"))
+    monkeypatch.setattr(study_zoo.MadeUpZoo, "target", lambda self: turned)
+    with pytest.raises(InputError, match="is a store of other data: row 0 is"):
+        run_study(reopen(tmp_path / "out"), tmp_path / "out")
+
+
+def test_features_that_changed_meanwhile_are_noticed_too(study_file, tmp_path, monkeypatch):
+    monkeypatch.setattr(study_zoo.MadeUpZoo, "about", lambda self: {"sha256": "1"})
+    interrupt(begin(study_file, tmp_path / "out"), tmp_path / "out")
+    monkeypatch.setattr(study_zoo.MadeUpZoo, "about", lambda self: {"sha256": "2"})
+    with pytest.raises(InputError, match="was begun with other data"):
+        run_study(reopen(tmp_path / "out"), tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("c = 70", "d = 70", "costs of data set 'made up' do not match"),
+        ('"random_temperature"', '{name = "x", prevalence = {a = 1}}', "names of prevalence do not match"),
+    ],
+)
+def test_costs_and_conditions_are_checked_before_anything_is_predicted(study_file, tmp_path, old, new, said):
+    study_file.write_text(study_zoo.STUDY.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        run_study(begin(study_file, tmp_path / "out"), tmp_path / "out")
+    assert Store.open(tmp_path / "out" / DATA).models == ()
+
+
+def test_processes_and_one_process_give_the_same_results(finished, study_file, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    run_study(begin(study_file, tmp_path / "two"), tmp_path / "two", jobs=2)
+    assert (tmp_path / "two" / RESULTS).read_bytes() == (finished / RESULTS).read_bytes()
+
+
+class KillsAfterTwo(Nobody):
+    def __init__(self, worker):
+        self.worker, self.seen = worker, 0
+
+    def advance(self, task, steps=1, note=""):
+        self.seen += 1
+        if self.seen == 2:
+            os.kill(self.worker.pid, signal.SIGKILL)
+
+
+def test_a_cluster_that_loses_a_worker_gives_the_same_results(finished, study_file, tmp_path):
+    pytest.importorskip("distributed")
+    from cluster import loopback_cluster
+
+    with loopback_cluster() as (address, workers):
+        out = tmp_path / "cluster"
+        run_study(begin(study_file, out), out, cluster=address, watcher=KillsAfterTwo(workers[0]))
+        assert workers[0].wait(timeout=30) != 0
+    assert (out / RESULTS).read_bytes() == (finished / RESULTS).read_bytes()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_twenty_kills_at_random_moments_then_resume(finished, study_file, tmp_path):
+    out, rng = tmp_path / "killed", np.random.default_rng(7)
+    command = [sys.executable, str(HERE / "study_zoo.py"), str(study_file), str(out)]
+    kills = 0
+    while kills < 20:
+        child = subprocess.Popen(command, stderr=subprocess.PIPE)
+        before, deadline = _written(out), time.monotonic() + 30
+        while _written(out) == before and child.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)  # from the first change on, it is at work
+        time.sleep(rng.uniform(0, 0.05))
+        child.kill()
+        kills += child.wait() == -signal.SIGKILL
+        child.stderr.close()
+        if (out / RESULTS).exists():  # finished before the kill: begin again with half of the predictions gone
+            (out / RESULTS).unlink()
+            for path in sorted((out / DATA / "predictions").iterdir())[::2]:
+                path.unlink()
+    subprocess.run(command, check=True)
+    assert (out / RESULTS).read_bytes() == (finished / RESULTS).read_bytes()
+
+
+def _written(folder):
+    return (
+        sorted((str(p), p.stat().st_mtime_ns) for p in folder.rglob("*") if p.is_file()) if folder.exists() else []
+    )
+
+
+def test_standing_tells_how_far_it_is(finished, study_file, tmp_path):
+    (part,), done = standing(finished)
+    assert (part.name, part.models, part.done, set(part.failures)) == (DATA, 14, 12, {"raises", "gives NaN"})
+    assert done
+    begin(study_file, tmp_path / "new")
+    assert standing(tmp_path / "new") == ([type(part)(DATA, None, 0, {})], False)
+
+
+def test_failures_are_tried_again_when_asked(finished):
+    study = reopen(finished)
+    forget_failures(study, finished)
+    assert standing(finished)[0][0].failures == {}
+    run_study(study, finished)
+    assert set(standing(finished)[0][0].failures) == {"raises", "gives NaN"}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(None, "has no results yet"), (b"{", "is corrupt"), (b'{"schema": "other/9"}', "pandora-study/1")],
+)
+def test_results_that_cannot_be_read(finished, content, words):
+    (finished / RESULTS).unlink()
+    if content is not None:
+        (finished / RESULTS).write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read_results(finished)
+
+
+def test_too_few_models_for_a_ranking(tmp_path, study_file):
+    study_file.write_text(study_zoo.STUDY + "models = 1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="1 models that predicted and 2 that failed"):
+        run_study(begin(study_file, tmp_path / "o"), tmp_path / "o")
+
+
+def test_results_are_strict_json(finished):
+    json.loads((finished / RESULTS).read_text(), parse_constant=lambda word: pytest.fail(word))
+
+
+def test_a_study_that_predicted_nothing_may_be_mended(study_file, tmp_path):
+    begin(study_file, tmp_path / "o")
+    study_file.write_text(study_zoo.STUDY.replace("seed = 1", "seed = 2"), encoding="utf-8")
+    assert begin(study_file, tmp_path / "o").seed == 2
+    assert reopen(tmp_path / "o").seed == 2

@@ -1,0 +1,149 @@
+"""What a study file may say, and what is said about one that says something else."""
+
+import pytest
+
+from pandora_regret import InputError
+from pandora_regret.costs import load_costs
+from pandora_regret.study.spec import read_study
+from pandora_regret.study.zoos.existing import StoreZoo
+
+MINIMAL = """
+title = "One store"
+[[data]]
+name = "Derm"
+costs = "dermamnist"
+[data.zoo]
+kind = "store"
+folder = "predictions/derm"
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_text(text):
+        path = tmp_path / "study.toml"
+        path.write_text(text, encoding="utf-8")
+        return read_study(path)
+
+    return read_text
+
+
+def test_what_is_not_said_is_as_in_the_paper(read):
+    study = read(MINIMAL)
+    assert [condition.title for condition in study.conditions][:2] == ["Clinical", "Well Specified"]
+    assert (len(study.conditions), study.seed, study.replicates, study.metrics) == (4, 42, 1000, None)
+
+
+def test_costs_are_those_the_paper_prints(read):
+    data = read(MINIMAL).data[0]
+    published = load_costs("dermamnist").published
+    assert data.costs_of(tuple(published)).tolist() == list(published.values())
+    assert data.costs_of(tuple(reversed(published)))[0] == list(published.values())[-1]
+    assert data.currency == "USD"
+
+
+def test_without_costs_every_test_costs_the_same(read):
+    data = read(MINIMAL.replace('costs = "dermamnist"\n', "")).data[0]
+    assert data.costs_of(("x", "y")).tolist() == [1.0, 1.0]
+
+
+def test_costs_written_down(read):
+    data = read(MINIMAL.replace('costs = "dermamnist"', "costs = { x = 2.5, y = 3 }")).data[0]
+    assert data.costs_of(("y", "x")).tolist() == [3.0, 2.5]
+    with pytest.raises(InputError, match="missing \\['z'\\]"):
+        data.costs_of(("x", "z"))
+
+
+def test_paths_are_relative_to_the_file(read, tmp_path):
+    assert read(MINIMAL).data[0].zoo == StoreZoo(str(tmp_path / "predictions" / "derm"))
+
+
+def test_conditions_and_metrics_by_name_and_by_table(read):
+    metrics = 'metrics = ["log_loss", "beta_0.5"]\n'
+    study = read(metrics + 'conditions = ["clinical", {name = "random_temperature", sigma = 0.5}]\n' + MINIMAL)
+    assert [metric.key for metric in study.metrics] == ["pandora_regret", "log_loss", "beta_0.5"]
+    assert study.conditions[1].sigma == 0.5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('title = "One store"', "", "title is missing"),
+        ('title = "One store"', 'title = "x"\nsed = 3', "sed is not a key of the format: did you mean 'seed'"),
+        ('title = "One store"', 'title = "x"\nseed = -1', "seed is -1: it must be a whole number"),
+        ('title = "One store"', 'title = "x"\nresample = "rows"', "resample is 'rows'"),
+        ('title = "One store"', 'title = "x"\nmetrics = []', "metrics is a list: it must be a list of names"),
+        ('title = "One store"', 'title = "x"\nmetrics = ["lucky"]', "metric is 'lucky'"),
+        ('title = "One store"', 'title = "x"\nconditions = ["hot"]', "condition 'hot' is not known"),
+        ('kind = "store"', 'kind = "shop"', "kind is 'shop', which is not among the kinds of zoo"),
+        (
+            'folder = "predictions/derm"',
+            "folders = 3",
+            "folders is not a key of the format: did you mean 'folder'",
+        ),
+        ('costs = "dermamnist"', 'costs = "nowhere"', "'nowhere' is not a file that can be read"),
+        ('costs = "dermamnist"', "costs = { x = 'a' }", "costs.x is 'a': it must be a number"),
+        ('name = "Derm"', 'name = "../x"', "cannot be the name of a folder"),
+        ('name = "Derm"', 'name = "Results.json"', "cannot be the name of a folder"),
+        ('name = "Derm"', 'name = "what?"', "cannot be the name of a folder"),
+        ('name = "Derm"', 'name = "NUL"', "cannot be the name of a folder"),
+        ('name = "Derm"', 'name = "ends."', "cannot be the name of a folder"),
+        ('title = "One store"', 'title = "x"\nlevel = 95', "level is 95: it must lie between 0 and 1"),
+        ("[data.zoo]", "[data.shop]", "shop is not a key of the format"),
+    ],
+)
+def test_each_mistake_has_its_own_sentence(read, old, new, words):
+    with pytest.raises(InputError) as error:
+        read(MINIMAL.replace(old, new))
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["Derm", "derm"])  # one folder to Windows and macOS
+def test_two_data_sets_of_one_name(read, name):
+    data = MINIMAL.split("\n", 2)[2].replace("Derm", name)
+    with pytest.raises(InputError, match="two data sets named 'Derm'"):
+        read(MINIMAL + data)
+
+
+def test_files_that_a_zoo_will_write_lie_beside_the_study_file_too(read, tmp_path):
+    options = 'kind = "timm"\nimages = "dermamnist"\nweights = "hub"\ncache = "features"\nmodel_list = "list.json"'
+    zoo = read(MINIMAL.replace('kind = "store"\nfolder = "predictions/derm"', options)).data[0].zoo
+    assert (zoo.images, zoo.weights) == ("dermamnist", "hub")
+    assert (zoo.cache, zoo.model_list) == (str(tmp_path / "features"), str(tmp_path / "list.json"))
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("data = 5", "data[0].zoo.data is 5: it must be text"),
+        ("models = 5", "data[0].zoo.models is 5: it must be text, a list of texts"),
+        ("models = [3]", "data[0].zoo.models is a list: it must be text, a list of texts"),
+        ('folds = "a"', "data[0].zoo.folds is 'a': it must be a whole number"),
+        ("folds = true", "data[0].zoo.folds is True: it must be a whole number"),
+        ('noise = "x"', "data[0].zoo.noise is 'x': it must be a number"),
+        ("in_one_process = true", "in_one_process is not a key of the format"),
+        ("header = 3", "data[0].zoo.header is 3: it must be true or false"),
+    ],
+)
+def test_an_option_of_the_wrong_kind_is_named(read, option, said):
+    with pytest.raises(InputError) as error:
+        read(MINIMAL.replace('kind = "store"\nfolder = "predictions/derm"', f'kind = "sklearn"\n{option}'))
+    assert said in str(error.value)
+
+
+def test_options_of_every_kind_are_taken(read):
+    options = 'kind = "sklearn"\nlabel = -1\nmodels = "tree*"\nwithout = ["a", 2]\nnoise = 1\nheader = true'
+    zoo = read(MINIMAL.replace('kind = "store"\nfolder = "predictions/derm"', options)).data[0].zoo
+    assert (zoo.label, zoo.models, zoo.without, zoo.noise) == (-1, ("tree*",), ("a", 2), 1)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="is not a file that can be read"):
+        read_study(tmp_path / "none.toml")
+
+
+def test_the_shipped_studies_can_be_read():
+    from pathlib import Path
+
+    for path in (Path(__file__).parents[2] / "examples" / "studies").glob("*.toml"):
+        assert read_study(path).title

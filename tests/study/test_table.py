@@ -1,0 +1,162 @@
+"""Tables and the figure of a study, and the commands that print them."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+pytest.importorskip("safetensors")
+pytest.importorskip("click")
+from click.testing import CliRunner
+
+from pandora_regret import InputError
+from pandora_regret.cli.commands import pandora
+from pandora_regret.study.ranking.agreement import agreement
+from pandora_regret.study.store.store import Store
+from pandora_regret.study.table import as_csv, as_latex, as_markdown, as_text, study_grid
+
+KEYS = ["pandora_regret", "log_loss", "accuracy", "macro_f1", "beta_0.5"]
+
+
+def forecasts(seed, models=6, rows=80):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, rows)
+    odds = np.exp(np.linspace(0, 3, models)[:, None, None] * np.eye(3)[truth] + rng.normal(size=(models, rows, 3)))
+    return truth, odds / odds.sum(axis=2, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def results():
+    data = []
+    for seed, name in enumerate(["Derm", "OCT & co_1"]):
+        truth, proba = forecasts(seed)
+        found = agreement(
+            truth, proba, costs=[1.0, 2.0, 9.0], conditions=["clinical"], metrics=KEYS, replicates=20, seed=seed
+        )
+        data.append({"name": name, "currency": "USD", "failures": {}, "agreement": found.to_dict()})
+    return {"schema": "pandora-study/1", "title": "t", "data": data}
+
+
+def test_the_paper_s_columns_unless_others_are_asked_for(results):
+    paper = ("Pandora's Regret", "Log loss", "Accuracy", "F1 (macro)")
+    assert study_grid(results).metrics == paper
+    assert study_grid(results, metrics=()).metrics == (*paper, "Beta score, α = 0.5")
+    assert study_grid(results, metrics=["beta_0.5"]).metrics == ("Beta score, α = 0.5",)
+    with pytest.raises(InputError, match="metric is 'unheard'"):
+        study_grid(results, metrics=["unheard"])
+
+
+def test_csv_keeps_every_digit(results):
+    rows = list(csv.DictReader(io.StringIO(as_csv(study_grid(results, metrics=())))))
+    cells = results["data"][1]["agreement"]["conditions"][0]["metrics"]
+    ours = [row for row in rows if row["data"] == "OCT & co_1"]
+    assert [float(row["tau"]) for row in ours] == [cell["tau"]["value"] for cell in cells]
+    assert [float(row["low"]) for row in ours] == [cell["tau"]["low"] for cell in cells]
+
+
+def test_a_table_of_regrets_says_what_they_are_counted_in():
+    truth, proba = forecasts(0)
+    conditions = ["clinical", "well_specified"]
+    found = agreement(truth, proba, costs=[1.0, 2.0, 9.0], conditions=conditions, metrics=KEYS, replicates=5)
+    results = {"data": [{"name": "x", "currency": "USD", "failures": {}, "agreement": found.to_dict()}]}
+    said = "In USD; Well Specified: in the unit of the costs drawn."
+    assert said in as_text(study_grid(results, "regret"))
+    assert said not in as_text(study_grid(results, "tau"))
+
+
+def test_the_best_of_each_row_is_bold(results):
+    grid = study_grid(results)
+    markdown = as_markdown(grid).splitlines()[2]
+    values = [cell.value for cell in grid.rows[0][2]]
+    bold = [cell.startswith("**") for cell in markdown.strip("| ").split(" | ")[2:]]
+    assert bold == [round(value, 2) == max(round(v, 2) for v in values) for value in values]
+
+
+def test_latex_escapes_names_and_names_a_condition_once(results):
+    latex = as_latex(study_grid(results))
+    assert r"OCT \& co\_1" in latex
+    assert latex.count("Clinical &") == 1
+    assert latex.count(r"\midrule") == 1
+
+
+def test_text_columns_line_up(results):
+    header, *rows = as_text(study_grid(results), intervals=True).split("\n\n")[0].splitlines()
+    assert len({len(line) for line in [header, *rows]}) == 1
+    assert "[" in rows[0]
+
+
+def test_a_constant_metric_is_starred_and_explained():
+    truth, proba = forecasts(0)
+    found = agreement(truth, np.repeat(proba[:1], 3, axis=0), costs=[1.0, 2.0, 3.0], conditions=["clinical"])
+    grid = study_grid({"data": [{"name": "same", "failures": {}, "agreement": found.to_dict()}]})
+    assert "0.00*" in as_text(grid)
+    assert "ranks none" in as_text(grid)
+
+
+def test_a_metric_that_ranks_the_wrong_way_round_is_marked_and_never_best():
+    from pandora_regret.metrics import Metric
+
+    truth, proba = forecasts(0)
+    contrary = Metric("contrary", "Contrary", "lower", lambda truth, proba: proba[np.arange(len(truth)), truth])
+    found = agreement(
+        truth, proba, costs=[1.0, 2.0, 3.0], conditions=["clinical"], metrics=["accuracy", contrary], replicates=5
+    )
+    assert found.reversed.tolist() == [[False, False, True]]
+    assert type(found).from_dict(found.to_dict()).reversed.tolist() == found.reversed.tolist()
+    grid = study_grid({"data": [{"name": "d", "failures": {}, "agreement": found.to_dict()}]}, metrics=())
+    assert [cell.best for cell in grid.rows[0][2]][2] is False
+    assert "†" in as_text(grid)
+    assert "the wrong way round" in as_text(grid)
+
+
+def test_every_panel_of_the_figure_has_the_same_metrics(results, tmp_path):
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from pandora_regret.plots.tau_gaps import draw_tau_gaps, plot_tau_gaps
+
+    grid = study_grid(results, "gap", ())
+    axes = plot_tau_gaps(grid, "Clinical", Figure().subplots())
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == list(grid.metrics[1:])
+    gaps = next(line for line in axes.lines if line.get_label() == "Derm")
+    np.testing.assert_allclose(gaps.get_xdata(), [cell.value for cell in grid.rows[0][2][1:]])
+    first, second = (draw_tau_gaps(grid, tmp_path / f"{name}.svg").read_bytes() for name in ("gaps", "again"))
+    assert first == second
+    with pytest.raises(InputError, match=r"the ending of .*gaps.docx"):
+        draw_tau_gaps(grid, tmp_path / "gaps.docx")
+
+
+@pytest.fixture
+def study_folder(tmp_path):
+    truth, proba = forecasts(0)
+    with Store.create(tmp_path / "store", truth, ["a", "b", "c"]) as store:
+        for number, values in enumerate(proba):
+            store.save(f"m{number}", values)
+    (tmp_path / "study.toml").write_text(
+        'title = "t"\nreplicates = 10\nconditions = ["clinical"]\n[[data]]\nname = "d"\n'
+        '[data.zoo]\nkind = "store"\nfolder = "store"\n'
+    )
+    return tmp_path
+
+
+def test_the_commands_from_run_to_figure(study_folder):
+    def pandora_study(*words):
+        done = CliRunner().invoke(pandora, ["study", *map(str, words)], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    out = study_folder / "out"
+    printed = pandora_study("run", study_folder / "study.toml", "--out", out)
+    assert "Pandora's Regret" in printed
+    assert pandora_study("resume", out) == printed == pandora_study("table", out)
+    assert "6 of 6 models done, 0 failed" in pandora_study("status", out)
+    assert pandora_study("table", out, "--format", "latex").startswith(r"\begin{tabular}")
+    assert "Top-2" in pandora_study("table", out, "--all", "--format", "markdown", "--what", "regret")
+    assert pandora_study("figure", out, study_folder / "f.svg").strip() == str(study_folder / "f.svg")
+
+
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path):
+    done = CliRunner().invoke(pandora, ["study", "table", str(tmp_path)])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1

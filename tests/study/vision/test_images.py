@@ -1,0 +1,341 @@
+"""Image data, and frozen encoders at work on them; no pretrained network is needed to see that right."""
+
+import errno
+import sys
+import threading
+import types
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pandora_regret.costs import load_costs
+from pandora_regret.inputs import InputError
+from pandora_regret.optional import MissingLibraryError
+from pandora_regret.study.vision import feature_cache
+from pandora_regret.study.vision.feature_cache import FeatureCache
+from pandora_regret.study.vision.features import Encoder, Machine, extract
+from pandora_regret.study.vision.images import load_images
+
+pytest.importorskip("safetensors")
+torch = pytest.importorskip("torch")
+
+CPU = Machine("cpu")
+RNG = np.random.default_rng(7)
+
+
+@pytest.fixture(autouse=True)
+def _no_images_remembered():
+    load_images.cache_clear()
+
+
+def write_npz(path, *, colour=True, column=True, sizes=(12, 3, 5), side=8, n_classes=3, **replaced):
+    arrays = {}
+    for split, n in zip(("train", "val", "test"), sizes, strict=True):
+        arrays[f"{split}_images"] = RNG.integers(
+            0, 256, (n, side, side, 3) if colour else (n, side, side), np.uint8
+        )
+        labels = (np.arange(n) % n_classes).astype(np.uint8)
+        arrays[f"{split}_labels"] = labels[:, None] if column else labels
+    np.savez(path, **arrays | replaced)
+    return arrays
+
+
+class TestData:
+    @pytest.mark.parametrize("colour", [True, False])
+    @pytest.mark.parametrize("column", [True, False])
+    def test_reads_both_layouts_of_images_and_labels(self, tmp_path, colour, column):
+        arrays = write_npz(tmp_path / "a.npz", colour=colour, column=column)
+        data = load_images(str(tmp_path / "a.npz"))
+        assert data.pixels.shape == (17, 8, 8, 3 if colour else 1)
+        assert data.n_train == 12
+        assert np.array_equal(data.pixels[:12].squeeze(), arrays["train_images"])
+        assert np.array_equal(data.pixels[12:].squeeze(), arrays["test_images"])
+        assert data.truth.tolist() == [0, 1, 2, 0, 1]
+
+    def test_caps_the_training_split_by_the_seed_alone(self, tmp_path):
+        arrays = write_npz(tmp_path / "a.npz", sizes=(60, 1, 5))
+        kept = {seed: self._kept(tmp_path / "a.npz", arrays, seed) for seed in (42, 43)}
+        assert kept[42] == self._kept(tmp_path / "a.npz", arrays, 42)
+        assert kept[42] != kept[43]
+        assert kept[42] == sorted(set(kept[42]))
+        assert len(kept[42]) == 20
+
+    @staticmethod
+    def _kept(path, arrays, seed):
+        load_images.cache_clear()
+        data = load_images(str(path), train_cap=20, seed=seed)
+        assert data.n_train == 20
+        assert np.array_equal(data.pixels[20:], arrays["test_images"])
+        same = (data.pixels[:20, None] == arrays["train_images"][None]).all((2, 3, 4))
+        assert np.array_equal(data.labels[:20], arrays["train_labels"].ravel()[same.argmax(1)])
+        return same.argmax(1).tolist()
+
+    def test_names_classes_as_the_pathways_do(self, tmp_path):
+        write_npz(tmp_path / "octmnist_64.npz", n_classes=4)
+        assert load_images(str(tmp_path / "octmnist_64.npz")).classes == load_costs("octmnist").classes
+
+    def test_names_classes_as_asked_or_by_number(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "medmnist", None)
+        write_npz(tmp_path / "mine.npz")
+        assert load_images(str(tmp_path / "mine.npz")).classes == ("0", "1", "2")
+        assert load_images(str(tmp_path / "mine.npz"), classes=("x", "y", "z")).classes == ("x", "y", "z")
+        with pytest.raises(InputError, match="only 2 classes are named"):
+            load_images(str(tmp_path / "mine.npz"), classes=("x", "y"))
+
+    def test_the_digest_is_that_of_the_images(self, tmp_path):
+        arrays = write_npz(tmp_path / "a.npz")
+        np.savez(tmp_path / "b.npz", **arrays)
+        changed = arrays["test_images"].copy()
+        changed[0, 0, 0, 0] ^= 1
+        np.savez(tmp_path / "c.npz", **arrays | {"test_images": changed})
+        first, same, other = (load_images(str(tmp_path / f"{name}.npz")).digest for name in "abc")
+        assert first == same != other
+
+    @pytest.mark.parametrize(
+        ("replaced", "message"),
+        [
+            ({"train_images": np.zeros((12, 8, 8, 3))}, "must be bytes"),
+            ({"train_images": np.zeros((12, 8, 8, 2), np.uint8)}, "must be bytes"),
+            ({"test_labels": np.zeros((5, 14), np.uint8)}, "several labels per image"),
+            ({"test_labels": np.zeros(4, np.uint8)}, "one for each of 5 images"),
+            ({"test_labels": np.full(5, -1)}, "whole numbers from 0"),
+            ({"test_images": np.array([object()])}, "not MedMNIST's layout"),
+        ],
+    )
+    def test_says_what_is_wrong_with_a_file(self, tmp_path, replaced, message):
+        write_npz(tmp_path / "a.npz", **replaced)
+        with pytest.raises(InputError, match=message):
+            load_images(str(tmp_path / "a.npz"))
+
+    def test_says_that_a_file_is_missing_or_cut_off(self, tmp_path):
+        with pytest.raises(InputError, match="no such file"):
+            load_images(str(tmp_path / "a.npz"))
+        write_npz(tmp_path / "a.npz")
+        (tmp_path / "a.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:700])
+        with pytest.raises(InputError, match="not MedMNIST's layout"):
+            load_images(str(tmp_path / "a.npz"))
+
+
+class TestDownload:
+    @pytest.fixture
+    def medmnist(self, monkeypatch):
+        """A stand-in with the package's interface, whose download is a file that it writes."""
+
+        class BloodMNIST:
+            def __init__(self, split, download=False, root="default", size=None):
+                assert download
+                assert split in ("train", "val", "test")
+                self.root = root
+                write_npz(f"{root}/bloodmnist{'' if size in (None, 28) else f'_{size}'}.npz", side=size)
+
+        module = types.ModuleType("medmnist")
+        module.BloodMNIST = BloodMNIST
+        labels = {"0": "basophil", "1": "eosinophil", "2": "erythroblast"}
+        module.INFO = {"bloodmnist": {"python_class": "BloodMNIST", "label": labels}}
+        monkeypatch.setitem(sys.modules, "medmnist", module)
+
+    @pytest.mark.usefixtures("medmnist")
+    @pytest.mark.parametrize("size", [28, 64])
+    def test_goes_through_the_package(self, tmp_path, size):
+        data = load_images("bloodmnist", size=size, folder=str(tmp_path / "new"))
+        assert data.pixels.shape == (17, size, size, 3)
+        assert data.classes == ("basophil", "eosinophil", "erythroblast")
+
+    @pytest.mark.usefixtures("medmnist")
+    def test_names_the_data_sets_there_are(self):
+        with pytest.raises(InputError, match="bloodmnist"):
+            load_images("bloodminst")
+
+    def test_without_the_package_says_what_to_install(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "medmnist", None)
+        with pytest.raises(MissingLibraryError, match=r"pandora-regret\[images\]"):
+            load_images("dermamnist")
+
+
+def encoder(name="fake", read=None, build=None, resolution=8, mean=(0.5, 0.4, 0.3), std=(0.2, 0.3, 0.4)):
+    """By default the features are the images themselves, as the network sees them."""
+    return Encoder(
+        name,
+        build or torch.nn.Identity,
+        read or (lambda network, images: {"features": network(images)}),
+        ("features",),
+        resolution,
+        mean,
+        std,
+        lambda: "none",
+    )
+
+
+def pixels(n=10, side=8, channels=3):
+    return np.random.default_rng(n).integers(0, 256, (n, side, side, channels), np.uint8)
+
+
+def only(found):
+    (features,) = found
+    assert features.failure is None, features.failure
+    return features.values["features"]
+
+
+class TestExtraction:
+    def test_shows_normalised_images(self):
+        shown = pixels()
+        seen = only(extract([encoder()], shown, CPU)).reshape(10, 3, 8, 8)
+        expected = (shown.transpose(0, 3, 1, 2) / 255 - np.reshape([0.5, 0.4, 0.3], (3, 1, 1))) / np.reshape(
+            [0.2, 0.3, 0.4], (3, 1, 1)
+        )
+        np.testing.assert_allclose(seen.numpy(), expected, atol=1e-5)
+
+    def test_shows_one_channel_as_three_equal_ones(self):
+        grey = pixels(channels=1)
+        seen = only(extract([encoder()], grey, CPU))
+        assert torch.equal(seen, only(extract([encoder()], grey.repeat(3, axis=3), CPU)))
+
+    @pytest.mark.parametrize("interpolation", ["bilinear", "bicubic"])
+    @pytest.mark.parametrize("resolution", [4, 12])
+    def test_resizes_to_the_encoders_resolution_within_the_range_of_bytes(self, interpolation, resolution):
+        machine = Machine("cpu", interpolation=interpolation)
+        whole = encoder(resolution=resolution, mean=(0, 0, 0), std=(1, 1, 1))
+        seen = only(extract([whole], pixels(), machine)).reshape(10, 3, resolution, resolution)
+        assert seen.min() >= 0
+        assert seen.max() <= 1
+        constant = only(extract([whole], np.full((1, 8, 8, 3), 51, np.uint8), machine))
+        torch.testing.assert_close(constant, torch.full_like(constant, 0.2))
+
+    @given(n=st.integers(1, 60), fits=st.integers(1, 60))
+    def test_out_of_memory_halves_the_batch_and_changes_no_feature(self, n, fits):
+        def read(network, images):
+            if len(images) > fits:
+                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate more than there is.")
+            return {"features": images}
+
+        found = list(extract([encoder(read=read)], pixels(n), CPU))
+        assert torch.equal(only(found), only(extract([encoder()], pixels(n), CPU)))
+        assert min(n, fits) / 3 <= found[0].batch <= min(n, fits)
+
+    def test_the_batch_grows_again_for_the_next_encoder(self):
+        def read(network, images):
+            if len(images) > 3:
+                raise torch.OutOfMemoryError("CUDA out of memory.")
+            return {"features": images}
+
+        sizes = [encoder(read=read), *[encoder()] * 3]
+        largest = Machine("cpu", largest_batch=1)  # 784 images of 8 x 8
+        batches = [features.batch for features in extract(sizes, pixels(64), largest)]
+        assert batches[0] == 2
+        assert sorted(batches[1:]) in ([4, 8, 16], [4, 8, 64], [4, 64, 64], [64, 64, 64])  # whoever came before it
+
+    def test_an_encoder_that_fails_is_reported_and_the_others_go_on(self):
+        def broken_build():
+            raise OSError("no such weights")
+
+        def broken_read(network, images):
+            raise ValueError("wrong shape")
+
+        def never_fits(network, images):
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+
+        bad = [encoder(build=broken_build), encoder(read=broken_read), encoder(read=never_fits)]
+        found = list(extract([*bad, encoder("good")], pixels(), CPU))
+        assert [features.failure for features in found] == [
+            "OSError: no such weights",
+            "ValueError: wrong shape",
+            "OutOfMemoryError: CUDA out of memory.",
+            None,
+        ]
+
+    def test_the_next_network_is_built_while_this_one_runs(self):
+        second_is_built = threading.Event()
+
+        def read(network, images):
+            assert second_is_built.wait(20), "the second network waits for the first"
+            return {"features": images}
+
+        def build():
+            second_is_built.set()
+            return torch.nn.Identity()
+
+        found = list(extract([encoder("first", read=read), encoder("second", build=build)], pixels(), CPU))
+        assert [(features.encoder.name, features.failure) for features in found] == [
+            ("first", None),
+            ("second", None),
+        ]
+
+    def test_bfloat16_is_near_float32(self):
+        torch.manual_seed(1)
+        layer = torch.nn.Conv2d(3, 4, 3)
+        exact = only(extract([encoder(build=lambda: layer)], pixels(), CPU))
+        rounded = only(extract([encoder(build=lambda: layer)], pixels(), Machine("cpu", "bfloat16")))
+        assert rounded.dtype == torch.bfloat16
+        torch.testing.assert_close(rounded.float(), exact, atol=0.05, rtol=0.05)
+
+    @pytest.mark.parametrize("choice", [{"precision": "float8"}, {"interpolation": "cubic"}])
+    def test_unknown_choices_are_named(self, choice):
+        with pytest.raises(InputError, match=next(iter(choice))):
+            Machine("cpu", **choice).found()
+
+
+class TestCache:
+    @pytest.fixture
+    def cache(self, tmp_path):
+        return FeatureCache(tmp_path / "features", data="images", seen="float32")
+
+    @staticmethod
+    def fill(cache, shown):
+        return only(extract([encoder()], shown, CPU, cache))
+
+    @staticmethod
+    def never_built():
+        raise AssertionError("built again")
+
+    def test_features_found_there_are_not_computed_again(self, cache):
+        values = self.fill(cache, pixels())
+        again = list(extract([encoder(build=self.never_built)], pixels(), CPU, cache))
+        assert torch.equal(only(again), values)
+        assert again[0].about == {"weights": "none"}
+
+    def test_a_file_that_is_cut_off_or_changed_is_done_again(self, cache):
+        values = self.fill(cache, pixels())
+        path = cache.path(encoder())
+        whole = path.read_bytes()
+        flipped = bytearray(whole)
+        flipped[-100] ^= 4
+        for damaged in (b"", whole[:50], whole[:-1], bytes(flipped)):
+            path.write_bytes(damaged)
+            assert cache.read(encoder()) is None
+            assert torch.equal(self.fill(cache, pixels()), values)
+            assert np.array_equal(cache.read(encoder())[0]["features"], values)
+
+    @given(data=st.data())
+    def test_no_flipped_bit_gives_other_features(self, tmp_path_factory, data):
+        cache = FeatureCache(tmp_path_factory.mktemp("features"), "images", "float32")
+        values = {"features": np.arange(6, dtype=np.float32).reshape(2, 3)}
+        cache.write(encoder(), values, {"width": 3})
+        path = cache.path(encoder())
+        content = bytearray(path.read_bytes())
+        content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+        path.write_bytes(bytes(content))
+        found = cache.read(encoder())
+        if found is not None:  # a flip in the header's white space changes nothing
+            assert np.array_equal(found[0]["features"], values["features"])
+            assert found[1] == {"width": 3}
+
+    def test_everything_that_features_depend_on_is_in_the_files_name(self, cache, tmp_path):
+        others = [
+            cache.path(encoder("other")),
+            cache.path(encoder(resolution=9)),
+            cache.path(encoder(mean=(0, 0, 0))),
+            cache.path(encoder(std=(1, 1, 1))),
+            FeatureCache(cache.folder, "other images", "float32").path(encoder()),
+            FeatureCache(cache.folder, "images", "float16").path(encoder()),
+        ]
+        assert len({cache.path(encoder()), *others}) == 7
+
+    def test_a_full_disk_stops_with_a_clear_error(self, cache, monkeypatch):
+        def full(path, write):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(feature_cache, "write_atomically", full)
+        with pytest.raises(OSError, match="No space left"):
+            list(extract([encoder()], pixels(), CPU, cache))

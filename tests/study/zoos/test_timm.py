@@ -1,0 +1,333 @@
+"""Zoos of timm encoders: which there are, how they are loaded, what their probes predict."""
+
+import json
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from pandora_regret.inputs import InputError
+from pandora_regret.study.vision import encoders
+from pandora_regret.study.vision.encoders import (
+    Weights,
+    build,
+    build_with_average,
+    candidate_models,
+    count_parameters,
+    read_candidates,
+)
+from pandora_regret.study.vision.features import Machine, extract
+from pandora_regret.study.vision.images import load_images
+from pandora_regret.study.zoos.timm_models import TimmZoo
+from pandora_regret.study.zoos.variants import VariantsZoo
+
+safetensors_torch = pytest.importorskip("safetensors.torch")
+torch = pytest.importorskip("torch")
+timm = pytest.importorskip("timm")
+
+LOCAL = ("test_efficientnet.mine", "test_resnet.r160_in1k", "test_vit.r160_in1k")
+SHARED = (  # the documented grid: five convolutional networks and one transformer
+    "mobilenetv2_100.deepsort",
+    "mobilenetv2_100.tv_in1k",
+    "tf_efficientnet_lite0.in1k",
+    "tf_efficientnet_lite1.in1k",
+    "tf_efficientnet_lite2.in1k",
+    "vit_small_patch14_reg4_dinov2.lvd142m",
+)
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    """Bright images are of class 1, dark ones of class 0; a third class is rare."""
+    rng = np.random.default_rng(5)
+    arrays = {}
+    for split, n in (("train", 40), ("val", 2), ("test", 12)):
+        labels = np.arange(n) % 2
+        labels[-1] = 2
+        noise = rng.integers(0, 100, (n, 20, 20))
+        arrays[f"{split}_images"] = (noise + 120 * labels[:, None, None] % 255).astype(np.uint8)
+        arrays[f"{split}_labels"] = labels[:, None].astype(np.uint8)
+    path = tmp_path_factory.mktemp("images") / "small.npz"
+    np.savez(path, **arrays)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    """Local checkpoints, as whole networks are published: with a classifier."""
+    folder = tmp_path_factory.mktemp("weights")
+    for seed, name in enumerate(LOCAL):
+        torch.manual_seed(seed)
+        network = timm.create_model(name.split(".")[0], pretrained=False)
+        safetensors_torch.save_file(network.state_dict(), folder / f"{name}.safetensors")
+    return str(folder)
+
+
+def predictions(zoo, names=None):
+    return {outcome.name: outcome for outcome in zoo.predict(names or zoo.names())}
+
+
+class TestCandidates:
+    SOME = ("resnet18.a1_in1k", "resnet101.a1_in1k", "efficientnet_b0.ra_in1k", "efficientnet_b3.ra2_in1k")
+
+    @pytest.fixture(autouse=True)
+    def _few(self, monkeypatch):
+        monkeypatch.setattr(timm, "list_models", lambda pretrained: list(self.SOME))
+
+    def test_are_those_of_the_right_size_sorted(self):
+        found = candidate_models()
+        assert found == ["efficientnet_b0.ra_in1k", "resnet101.a1_in1k", "resnet18.a1_in1k"]  # b3 was made for 288
+        assert candidate_models(max_parameters=20_000_000) == ["efficientnet_b0.ra_in1k", "resnet18.a1_in1k"]
+        assert candidate_models(["resnet*"], max_parameters=20_000_000) == ["resnet18.a1_in1k"]
+
+    def test_parameters_are_those_of_the_published_network(self):
+        network = timm.create_model("test_resnet", pretrained=False)
+        assert count_parameters("test_resnet.r160_in1k") == sum(p.numel() for p in network.parameters())
+
+    def test_the_list_is_kept_with_timms_version_and_used_again(self, tmp_path, images, monkeypatch):
+        kept = tmp_path / "models.json"
+        options = {"images": images, "model_list": str(kept), "max_parameters": 20_000_000}
+        first = TimmZoo(**options).names()
+        assert json.loads(kept.read_text()) == {"timm": timm.__version__, "models": first}
+        monkeypatch.setattr(encoders, "candidate_models", None)  # not asked again
+        assert TimmZoo(**options, models=["resnet*"]).names() == ["resnet18.a1_in1k"]
+        assert TimmZoo(**options).about()["models"] == first
+
+    def test_a_list_that_this_timm_cannot_build_is_refused(self, tmp_path):
+        (tmp_path / "models.json").write_text(json.dumps({"timm": "9.9", "models": ["resnet_of_2030.tag"]}))
+        with pytest.raises(InputError, match=r"timm 9\.9 and names .*resnet_of_2030"):
+            read_candidates(tmp_path / "models.json")
+        (tmp_path / "models.json").write_text("[]")
+        with pytest.raises(InputError, match="not a saved list"):
+            read_candidates(tmp_path / "models.json")
+
+    def test_no_match_is_an_error(self, images):
+        with pytest.raises(InputError, match=r"models is \['resnte\*'\]"):
+            TimmZoo(images, models=["resnte*"]).names()
+
+
+class TestLoading:
+    @pytest.mark.parametrize("name", LOCAL)
+    def test_local_weights_give_the_networks_own_features(self, weights, name):
+        torch.manual_seed(LOCAL.index(name))
+        original = timm.create_model(name.split(".")[0], pretrained=False).eval()
+        loaded = build(name, Weights(weights), 160).eval()
+        shown = torch.rand(2, 3, 160, 160)
+        with torch.no_grad():
+            expected = original.forward_head(original.forward_features(shown), pre_logits=True)
+            torch.testing.assert_close(loaded(shown), expected)
+
+    def test_average_pooling_is_asked_for(self, weights):
+        network = build_with_average("test_vit.r160_in1k", Weights(weights), 160)
+        assert network.global_pool == "avg"
+        assert network.pooled_by == "avg"
+
+    def test_an_architecture_that_rejects_it_keeps_its_own(self):
+        network = build_with_average("deit_tiny_distilled_patch16_224", Weights("random"), 32)
+        assert network.pooled_by == "own"
+        assert network.global_pool == "token"
+        assert network(torch.rand(1, 3, 32, 32)).shape == (1, 192)
+
+    @pytest.mark.parametrize("message", ["Error(s) in loading state_dict for VisionTransformer"])
+    def test_weights_that_do_not_fit_average_pooling_are_a_rejection(self, monkeypatch, message):
+        monkeypatch.setattr(encoders, "build", self._builder(RuntimeError(message)))
+        assert build_with_average("any", Weights("hub"), 32).pooled_by == "own"
+
+    def test_no_memory_is_not_a_rejection(self, monkeypatch):
+        monkeypatch.setattr(encoders, "build", self._builder(torch.OutOfMemoryError("CUDA out of memory")))
+        with pytest.raises(torch.OutOfMemoryError):
+            build_with_average("any", Weights("hub"), 32)
+
+    @staticmethod
+    def _builder(error):
+        def build(name, weights, resolution, global_pool=None):
+            if global_pool:
+                raise error
+            return SimpleNamespace()
+
+        return build
+
+    def test_an_unknown_tag_never_means_other_weights_of_the_hub(self):
+        with pytest.raises(RuntimeError, match="Invalid pretrained tag"):
+            build("resnet18.no_such_tag", Weights("hub"), 224)
+
+    def test_random_weights_come_from_the_seed(self):
+        first, again, other = (build("test_resnet", Weights("random", seed), 32) for seed in (1, 1, 2))
+        assert torch.equal(first.conv1[0].weight, again.conv1[0].weight)
+        assert not torch.equal(first.conv1[0].weight, other.conv1[0].weight)
+
+    def test_a_folder_that_is_not_there_is_named(self, images):
+        with pytest.raises(InputError, match="weights is 'nowhere'"):
+            TimmZoo(images, weights="nowhere").names()
+
+
+class TestTimmZoo:
+    def test_predicts_with_every_local_encoder(self, images, weights):
+        zoo = TimmZoo(images, weights=weights, resolution=32, device="cpu")
+        assert zoo.names() == sorted(LOCAL)
+        assert zoo.batches(zoo.names()) == [[name] for name in sorted(LOCAL)]
+        found = predictions(zoo)
+        for name, outcome in found.items():
+            assert outcome.failure is None
+            assert outcome.prediction.logits
+            assert outcome.prediction.values.shape == (12, 3)
+            assert outcome.prediction.metadata["pooling"] == "avg"
+            assert outcome.prediction.metadata["width"] > 0
+            assert outcome.prediction.metadata["images_per_second"] > 0  # what the progress bar shows
+            assert json.dumps(outcome.prediction.metadata)
+            assert len(outcome.prediction.metadata["weights"]) == 64, name
+        assert zoo.target().truth.tolist() == [0, 1] * 5 + [0, 2]
+
+    def test_gives_the_same_predictions_again_from_the_cache_and_in_a_copy(
+        self, images, weights, tmp_path, monkeypatch
+    ):
+        options = {"weights": weights, "resolution": 32, "device": "cpu", "cache": str(tmp_path / "features")}
+        first = predictions(TimmZoo(images, **options))
+        without = TimmZoo(images, **options | {"cache": ""})
+        copy = pickle.loads(pickle.dumps(TimmZoo(images, **options)))
+        for other in (predictions(without), self._from_cache(copy, monkeypatch)):
+            for name, outcome in first.items():
+                assert np.array_equal(other[name].prediction.values, outcome.prediction.values)
+                assert other[name].prediction.metadata["parameters"] == outcome.prediction.metadata["parameters"]
+
+    @staticmethod
+    def _from_cache(zoo, monkeypatch):
+        with monkeypatch.context() as patched:
+            patched.setattr(timm, "create_model", None)
+            return predictions(zoo)
+
+    def test_weights_that_are_not_finite_are_a_failure_of_that_model_alone(self, images, tmp_path):
+        for name, value in (("test_resnet.good", None), ("test_resnet.ill", float("nan"))):
+            state = timm.create_model("test_resnet", pretrained=False).state_dict()
+            if value is not None:
+                state["layer4.0.conv1.weight"].fill_(value)
+            safetensors_torch.save_file(state, tmp_path / f"{name}.safetensors")
+        (tmp_path / "test_resnet.torn.safetensors").write_bytes(b"not weights at all")
+        found = predictions(TimmZoo(images, weights=str(tmp_path), resolution=32, device="cpu"))
+        assert found["test_resnet.good"].failure is None
+        assert (
+            found["test_resnet.ill"].failure == "ArithmeticError: the encoder gives features that are not finite"
+        )
+        assert "test_resnet.torn" in found
+        assert found["test_resnet.torn"].failure
+        assert found["test_resnet.torn"].prediction is None
+
+    def test_predictions_that_are_not_finite_are_a_failure(self, images, weights):
+        zoo = VariantsZoo(
+            images, weights=weights, models=["test_vit*"], depths=["block1"], resolutions=[32], device="cpu",
+            probes=[{}, {"learning_rate": 1e38, "epochs": 3}],
+        )  # fmt: skip
+        found = predictions(zoo)
+        assert [outcome.failure for outcome in found.values()] == [
+            failure
+            for _ in range(4)
+            for failure in (None, "ArithmeticError: the probe gives predictions that are not finite")
+        ]
+
+    def test_normalises_as_asked(self, images, weights):
+        common = {"weights": weights, "models": ["test_vit*"], "resolution": 32, "device": "cpu"}
+        own, imagenet = (TimmZoo(images, mean_std=choice, **common) for choice in ("own", "imagenet"))
+        assert own.encoder("test_vit.r160_in1k").mean == timm.get_pretrained_cfg("test_vit").mean
+        assert imagenet.encoder("test_vit.r160_in1k").mean == (0.485, 0.456, 0.406)
+        with pytest.raises(InputError, match="mean_std"):
+            list(TimmZoo(images, mean_std="mine", **common).predict(["test_vit.r160_in1k"]))
+
+    def test_a_name_that_is_none_of_its_models_is_refused(self, images, weights):
+        with pytest.raises(InputError, match="'resnet50' is not a model of this zoo"):
+            list(TimmZoo(images, weights=weights).predict(["resnet50"]))
+
+    def test_says_what_it_is_in_plain_values(self, images, weights):
+        about = TimmZoo(images, weights=weights, device="cpu").about()
+        assert json.loads(json.dumps(about)) == about
+        assert about["timm"] == timm.__version__
+        assert about["precision"] == "float32"
+
+
+class TestVariants:
+    def test_a_handful_of_checkpoints_is_a_zoo_of_a_hundred(self, images, tmp_path):
+        for name in SHARED:
+            (tmp_path / f"{name}.safetensors").touch()
+        zoo = VariantsZoo(images, weights=str(tmp_path), resolutions=[112])
+        names = zoo.names()
+        assert len(names) == len(set(names)) == 5 * 6 * 3 + 12 * 4
+        assert "vit_small_patch14_reg4_dinov2.lvd142m@112/block6/avg" in names
+        assert "tf_efficientnet_lite1.in1k@112/end/avg+max" in names
+        assert sorted(name for batch in zoo.batches(names) for name in batch) == sorted(names)
+        assert [len(batch) for batch in zoo.batches(names)] == [18] * 5 + [48]
+
+    @pytest.mark.parametrize(
+        ("name", "last"),
+        [
+            ("test_resnet.r160_in1k", "stage5/avg"),
+            ("test_efficientnet.mine", "end/avg"),
+            ("test_vit.r160_in1k", "block6/token"),
+        ],
+    )
+    def test_the_last_depth_is_what_the_encoder_itself_would_give(self, images, weights, name, last):
+        zoo = VariantsZoo(images, weights=weights, models=[name], resolutions=[32], device="cpu")
+        encoder = zoo.encoder(f"{name}@32")
+        assert last.split("/")[0] == encoder.outputs[-1].split("/")[0]
+        network = build(name, Weights(weights), 32).eval()
+        shown = torch.rand(3, 3, 32, 32)
+        with torch.no_grad():
+            torch.testing.assert_close(encoder.read(network, shown)[last], network(shown))
+
+    def test_the_first_depths_are_those_of_the_network(self, images, weights):
+        zoo = VariantsZoo(images, weights=weights, resolutions=[32], device="cpu")
+        network = build("test_resnet.r160_in1k", Weights(weights), 32).eval()
+        shown = torch.rand(2, 3, 32, 32)
+        with torch.no_grad():
+            read = zoo.encoder("test_resnet.r160_in1k@32").read(network, shown)
+            stem = network.act1(network.bn1(network.conv1(shown)))
+            first = network.layer1(network.maxpool(stem))
+        torch.testing.assert_close(read["stage1/max"], stem.amax((2, 3)))
+        torch.testing.assert_close(read["stage2/avg"], first.mean((2, 3)))
+
+    def test_predicts_every_combination_once(self, images, weights):
+        zoo = VariantsZoo(
+            images,
+            weights=weights,
+            resolutions=[16, 32],
+            depths=["stage2", "block[25]", "end"],
+            poolings=["avg", "avg+max", "token"],
+            probes=[{}, {"epochs": 2, "label_smoothing": 0.1}],
+            device="cpu",
+        )
+        names = zoo.names()
+        per_resolution = 2 * 2 * 2 + 1 * 2 * 2 + 2 * 3 * 2  # efficientnet, resnet, vit: depths x poolings x probes
+        assert len(names) == 2 * per_resolution
+        outcomes = list(zoo.predict(names))
+        assert sorted(outcome.name for outcome in outcomes) == sorted(names)
+        assert all(outcome.failure is None for outcome in outcomes)
+        found = {outcome.name: outcome.prediction for outcome in outcomes}
+        widths = {name: prediction.metadata["width"] for name, prediction in found.items()}
+        assert widths["test_vit.r160_in1k@32/block2/avg+max"] == 2 * widths["test_vit.r160_in1k@32/block2/avg"]
+        changed = "test_vit.r160_in1k@32/block2/avg/epochs=2,label_smoothing=0.1"
+        assert found[changed].metadata["probe"]["epochs"] == 2
+        assert len({prediction.values.tobytes() for prediction in found.values()}) == len(names)
+
+    def test_a_part_of_the_names_is_predicted_as_in_the_whole(self, images, weights):
+        zoo = VariantsZoo(images, weights=weights, models=["test_vit*"], resolutions=[32], device="cpu")
+        some = zoo.names()[3:5]
+        whole, part = predictions(zoo), predictions(zoo, some)
+        assert list(part) == some
+        assert all(np.array_equal(whole[name].prediction.values, part[name].prediction.values) for name in some)
+
+    def test_says_what_cannot_be_read(self, images, weights):
+        with pytest.raises(InputError, match="resolution 30"):
+            VariantsZoo(images, weights=weights, models=["test_vit*"], resolutions=[30]).names()
+        with pytest.raises(InputError, match=r"poolings has \['median'\]"):
+            VariantsZoo(images, weights=weights, poolings=["avg+median"]).names()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_features_on_the_gpu_are_those_of_the_cpu(images, weights):
+    zoo = TimmZoo(images, weights=weights, resolution=32)
+    pixels = load_images(images).pixels
+    names = [zoo.encoder(name) for name in zoo.names()]
+    for ours, exact in zip(
+        extract(names, pixels, Machine("cuda")), extract(names, pixels, Machine("cpu")), strict=True
+    ):
+        near, right = ours.values["features"].float().cpu(), exact.values["features"]
+        assert (near - right).norm() < 0.02 * right.norm()
