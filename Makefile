@@ -18,6 +18,7 @@ test: $(VENV)/dev.stamp  ## Check style and types, run every test and every docu
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/pytest
 	@$(MAKE) --no-print-directory dist
 
@@ -38,7 +39,7 @@ format: $(VENV)/dev.stamp  ## Format the code and apply the linter's safe fixes
 	$(BIN)/ruff format .
 
 clean:  ## Remove the environment, caches and build outputs
-	rm -rf $(VENV) $(VENV)-wheel demo-output site .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(VENV)-wheel demo-output site .mypy_cache .import_linter_cache .pytest_cache .ruff_cache .hypothesis build dist
 	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # sound.stamp is moved away while an installation is under way, so an interrupted one leaves an environment
