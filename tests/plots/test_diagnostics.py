@@ -58,7 +58,7 @@ def test_the_heat_map_holds_the_pair_costs_and_writes_them(found):
     for (i, j), cost in written.items():
         assert cost == pytest.approx(costs[int(i), int(j)], abs=0.05)
     assert drawn.get_ylim() == (3, 0)  # as a matrix is read
-    assert drawn.get_title() == "model 3\ncost a case (USD)"
+    assert drawn.get_title() == "model 3\ncost per case (USD)"
     assert [label.get_text() for label in drawn.get_yticklabels()] == ["melanoma", "nevus", "actinic …rcinoma"]
 
 

@@ -19,7 +19,6 @@ from pandora_regret.compare.result import Estimate
 from pandora_regret.optional import MissingLibraryError
 from pandora_regret.report import render_report, write_report
 from pandora_regret.report.charts import Axis, bump_chart, round_ticks
-from pandora_regret.report.formats import Formats
 from pandora_regret.report.tables import MOST_CLASSES, MOST_CLASSES_LISTED, rounded_shares, what_if
 
 pytest.importorskip("jinja2")
@@ -266,20 +265,6 @@ def test_names_of_tied_models_do_not_lie_on_each_other():
     assert len({line["left"] for line in chart["lines"]}) == 3
     assert chart["lines"][0]["points"] == chart["lines"][1]["points"]
     assert chart["lines"][2]["path"] == ""
-
-
-@pytest.mark.parametrize(
-    ("currency", "largest", "text"),
-    [
-        ("USD", 180.0, "$1,234.50"),
-        ("usd", 2e6, "$1,234"),
-        ("CHF", 180.0, "1,234.50 CHF"),
-        (None, 180.0, "1,234.5"),
-        (None, 0.05, "1,234.50000"),
-    ],
-)
-def test_money_has_its_currency_and_enough_digits(currency, largest, text):
-    assert Formats(currency, largest).money(1234.5) == text
 
 
 def test_a_report_that_cannot_be_written_leaves_the_old_one(comparison, tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from pandora_regret._version import __version__
+from pandora_regret.text import SYMBOLS
 
 COMMANDS = {  # name: what the list of commands says of it
     "compare": "Which of several models to deploy, how sure that is, and what it saves.",
@@ -32,8 +33,8 @@ Exit codes:
   130  interrupted
 """
 PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {
-    "€": "EUR ", "£": "GBP ", "¥": "JPY ", "₹": "INR ", "₩": "KRW ", "₪": "ILS "
-}  # fmt: skip
+    symbol: f"{code} " for code, symbol in SYMBOLS.items() if len(symbol) == 1 and not symbol.isascii()
+}
 
 
 class Commands(click.Group):

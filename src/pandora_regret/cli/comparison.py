@@ -10,8 +10,7 @@ from pandora_regret.cli.console import output
 from pandora_regret.cli.printing import Column, bullets, heading, print_columns
 from pandora_regret.compare.prices import ALIKE, STATED
 from pandora_regret.compare.result import Comparison, Difference, Estimate, Metric, ModelResult
-from pandora_regret.compare.words import percent
-from pandora_regret.report.formats import UNDEFINED, Formats, count
+from pandora_regret.text import UNDEFINED, Formats, count, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,7 +27,7 @@ def print_comparison(comparison: Comparison, *, pairs: bool = False, by_class: b
 class _Page:
     def __init__(self, comparison: Comparison, console: Console) -> None:
         self.found, self.console = comparison, console
-        self.formats = formats_of(comparison)
+        self.formats = Formats.for_costs((model.cost for model in comparison.models), comparison.costs.currency)
         self.names = [model.name for model in comparison.models]
 
     def show(self, *, pairs: bool, by_class: bool) -> None:
@@ -185,11 +184,6 @@ class _Page:
             self.console.print()
 
 
-def formats_of(comparison: Comparison) -> Formats:
-    """The digits that suit its costs."""
-    return Formats(comparison.costs.currency, max(model.cost for model in comparison.models))
-
-
 def setting(comparison: Comparison) -> str:
     """What was compared, under which costs."""
     data, costs = comparison.data, comparison.costs
@@ -202,7 +196,7 @@ def setting(comparison: Comparison) -> str:
 
 def _interval(comparison: Comparison) -> str:
     how = comparison.interval
-    by = f"{how.replicates:,} bootstrap replicates" if how.method == "bootstrap" else "linearisation"
+    by = f"{count(how.replicates)} bootstrap replicates" if how.method == "bootstrap" else "linearisation"
     return f"{100 * how.level:g} % intervals by {by}"
 
 

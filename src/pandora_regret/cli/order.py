@@ -217,12 +217,11 @@ def _draw(plan: Plan, path: Path, currency: str | None) -> None:
 def _print(plan: Plan, currency: str | None, source: str | None) -> None:
     from pandora_regret.cli.console import output
     from pandora_regret.cli.printing import Column, print_columns
-    from pandora_regret.compare.words import money
-    from pandora_regret.report.formats import Formats
+    from pandora_regret.text import Formats, money, significant
 
     console, steps = output(), plan.steps
     formats = Formats(currency, max(step.cost for step in steps))
-    price = formats.money if currency else "{:,.6g}".format
+    price = formats.money if currency else significant
     columns = [
         Column("Test for", [str(step.test) for step in steps], "left"),
         Column("Probability now", [formats.share(step.probability) for step in steps]),

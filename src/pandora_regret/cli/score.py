@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from pandora_regret.compare.result import Costs, Estimate, LargestPair
     from pandora_regret.files import Predictions, Prices
-    from pandora_regret.report.formats import Formats
     from pandora_regret.stream import StreamScore
+    from pandora_regret.text import Formats
 
 
 @click.command()
@@ -198,23 +198,11 @@ def _estimate(value: float | None, low: float | None, high: float | None) -> Est
 
 
 def _largest_pairs(score: StreamScore, currency: str | None) -> list[LargestPair]:
-    """The dearest wrong tests, as a comparison lists them."""
-    import numpy as np
-
-    from pandora_regret.compare.assemble import PAIRS_NAMED
-    from pandora_regret.compare.result import LargestPair
-    from pandora_regret.compare.words import pair_sentence
+    from pandora_regret.compare.words import largest_pairs
 
     if (pairs := score.pair_costs) is None:
         return []
-    total, found = score.value("expected_cost"), []
-    for place in np.argsort(-pairs, axis=None, kind="stable")[:PAIRS_NAMED]:
-        i, j = divmod(int(place), len(score.classes))
-        truth, tested, cost = score.classes[i], score.classes[j], float(pairs[i, j])
-        if cost > 0:
-            sentence = pair_sentence(truth, tested, cost, total, currency)
-            found.append(LargestPair(score.name, truth, tested, cost, cost / total, sentence))
-    return found
+    return largest_pairs(score.name, score.classes, pairs, score.value("expected_cost"), currency)
 
 
 def _rows(score: StreamScore, level: float) -> list[dict[str, Any]]:
@@ -231,7 +219,7 @@ def _print(
 ) -> None:
     from pandora_regret.cli.console import output
     from pandora_regret.cli.printing import bullets, heading
-    from pandora_regret.report.formats import Formats, count
+    from pandora_regret.text import Formats, count
 
     console, costs = output(), _costs(opened[0], scores[0], prices)
     for score in scores:

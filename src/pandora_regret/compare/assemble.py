@@ -30,8 +30,6 @@ from pandora_regret.compare.sample import Sample
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics.batches import within_bounds
 
-PAIRS_NAMED = 3  # a model
-
 
 class Study(NamedTuple):
     """All models on one sample, the cheapest first."""
@@ -61,7 +59,7 @@ def comparison(
     without = (_model(study, at, chance) for at, chance in enumerate(chances))
     models = tuple(replace(model, decomposition=parts[model.name]) for model in without)
     differences, ranks = _differences(study), _ranks(study)
-    pairs = tuple(pair for model in models for pair in _largest_pairs(model, study))
+    pairs = tuple(pair for model in models for pair in _largest_pairs(study, model))
     clusters = len(study.sample.keys) if study.sample.clustered else None
     return Comparison(
         library=f"pandora-regret {__version__}",
@@ -180,17 +178,9 @@ def _ranks(study: Study) -> dict[str, tuple[float, ...]]:
     return ranks
 
 
-def _largest_pairs(model: ModelResult, study: Study) -> list[LargestPair]:
+def _largest_pairs(study: Study, model: ModelResult) -> list[LargestPair]:
     costs = np.array(model.pair_costs)
-    largest = np.argsort(-costs, axis=None, kind="stable")[:PAIRS_NAMED]
-    at = (divmod(int(place), study.n_classes) for place in largest)
-    return [_pair(model, study, i, j) for i, j in at if costs[i, j] > 0]
-
-
-def _pair(model: ModelResult, study: Study, i: int, j: int) -> LargestPair:
-    truth, tested, cost = study.classes[i], study.classes[j], model.pair_costs[i][j]
-    sentence = words.pair_sentence(truth, tested, cost, model.cost, study.currency)
-    return LargestPair(model.name, truth, tested, cost, cost / model.cost, sentence)
+    return words.largest_pairs(model.name, study.classes, costs, model.cost, study.currency)
 
 
 def _floats(values: FloatArray) -> tuple[float, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import floor, log10
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from pandora_regret.compare.result import Difference, LargestPair, ModelResult
+from pandora_regret.inputs import FloatArray
+from pandora_regret.text import capitalised, listed, money, pair_sentence, percent, ruling_out
 
-SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "CN¥", "INR": "₹", "KRW": "₩", "ILS": "₪"} | {
-    "AUD": "A$", "CAD": "C$", "NZD": "NZ$", "BRL": "R$"
-}  # fmt: skip
 IN_A_SENTENCE = {  # excess burden is left out: it ranks as Pandora's Regret does
     "pandora_regret": "Pandora's Regret",
     "realised_cost": "realised cost",
@@ -20,67 +20,21 @@ IN_A_SENTENCE = {  # excess burden is left out: it ranks as Pandora's Regret doe
     "macro_f1": "macro-F1",
 }
 FEW_CLUSTERS = 30
+PAIRS_NAMED = 3  # per model
 A_LEAP = 2  # places
 
 
-def money(amount: float, currency: str | None = None) -> str:
-    """An amount in words, to three digits at most.
-
-    Examples
-    --------
-    >>> money(180.2, "USD"), money(4.1, "EUR"), money(-41234.0, "$"), money(2.5e6, "CHF"), money(0.5833)
-    ('$180', '€4.10', '-$41,200', '2.5 million CHF', '0.583 units')
-    """
-    number = _digits(float(f"{abs(amount):.3g}"), in_cents=currency is not None)
-    sign = "-" if amount < 0 and number != "0" else ""
-    if currency is None:
-        return f"{sign}{number} units"
-    symbol = SYMBOLS.get(currency.upper(), currency)
-    return f"{sign}{number} {symbol}" if symbol.isalpha() else f"{sign}{symbol}{number}"
-
-
-def _digits(size: float, in_cents: bool) -> str:
-    for unit, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
-        if size >= unit:
-            return f"{size / unit:,.15g} {word}"
-    if in_cents and 0.1 <= size < 100 and not size.is_integer():
-        return f"{size:.2f}"
-    places = 0 if size == 0 else max(0, 2 - floor(log10(size)))
-    return f"{size:,.{min(places, 12)}f}".rstrip("0").rstrip(".") if places else f"{size:,.0f}"
-
-
-def percent(share: float) -> str:
-    """A probability, of which draws can never show that it is 0 or 1.
-
-    Examples
-    --------
-    >>> percent(0.973), percent(0.9996), percent(0.0)
-    ('97 %', 'more than 99 %', 'less than 1 %')
-    """
-    if share < 0.01:
-        return "less than 1 %"
-    return "more than 99 %" if share > 0.99 else f"{100 * share:.0f} %"
-
-
-def listed(words: Iterable[str]) -> str:
-    """One, two and three."""
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def class_name(label: str) -> str:
-    """A class in a sentence, where a mere number would be read as a number."""
-    return f"class {label}" if label.lstrip("-").replace(".", "", 1).isdigit() else label
-
-
-def ruling_out(truth: str, tested: str) -> str:
-    """A wrong test."""
-    return f"ruling out {class_name(tested)} when it is {class_name(truth)}"
-
-
-def pair_sentence(truth: str, tested: str, cost: float, total: float, currency: str | None) -> str:
-    """What one wrong test costs, of everything."""
-    return f"{ruling_out(truth, tested)}: {money(cost, currency)} of every {money(total, currency)}"
+def largest_pairs(
+    model: str, classes: Sequence[str], pair_costs: FloatArray, total: float, currency: str | None
+) -> list[LargestPair]:
+    """The dearest wrong tests of a (K, K) matrix of spending, each as a sentence; at most three."""
+    largest = np.argsort(-pair_costs, axis=None, kind="stable")[:PAIRS_NAMED]
+    pairs = (divmod(int(place), len(classes)) for place in largest)
+    return [
+        LargestPair(model, truth, tested, cost, cost / total, pair_sentence(truth, tested, cost, total, currency))
+        for truth, tested, cost in ((classes[i], classes[j], float(pair_costs[i, j])) for i, j in pairs)
+        if cost > 0
+    ]
 
 
 def headline(
@@ -144,7 +98,7 @@ def _savings(
             by = f", which {listed(chosen[name])} would choose" if name in chosen else ""
             said.append(f"Against {name}{by}, {best} saves {_per_1000(gaps[name], level, currency)}.")
     if list(chosen) == [best]:
-        said.append(f"{_capital(listed(chosen[best]))} would choose {best} too.")
+        said.append(f"{capitalised(listed(chosen[best]))} would choose {best} too.")
     return said
 
 
@@ -170,7 +124,7 @@ def disagreements(
     cost = {model.name: model.cost for model in models}
     place = {model.name: model.rank for model in models}
     said = [
-        f"{_capital(listed(keys))} would choose {name}, number {place[name]} by expected search cost: "
+        f"{capitalised(listed(keys))} would choose {name}, number {place[name]} by expected search cost: "
         f"{money(cost[name] - best.cost, currency)} per case more than {best.name}."
         for name, keys in choices.items()
         if place[name] > 1
@@ -217,7 +171,3 @@ def notes(models: Sequence[ModelResult], clusters: int | None) -> tuple[str, ...
             f"with fewer than {FEW_CLUSTERS}, intervals tend to be too narrow."
         )
     return tuple(said)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

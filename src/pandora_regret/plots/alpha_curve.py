@@ -8,7 +8,7 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray
 from pandora_regret.plots.style import COLOURS, MARKERS, QUIET, axes_of, name_lines, open_frame
-from pandora_regret.report.formats import shortened
+from pandora_regret.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,9 @@ from pandora_regret.inputs import FloatArray, read_alpha
 from pandora_regret.optional import import_optional
 from pandora_regret.plots.decision_rules import read_case
 from pandora_regret.plots.simplex import area_and_centre, frame, lattice, to_plane
-from pandora_regret.plots.style import COLUMN, MIDDLE, SHADES, alpha_name, axes_of, sheet
+from pandora_regret.plots.style import COLUMN, MIDDLE, SHADES, axes_of, sheet
 from pandora_regret.scores import pandora_regret
+from pandora_regret.text import alpha_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

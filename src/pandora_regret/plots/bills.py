@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pandora_regret.compare.words import money
 from pandora_regret.inputs import InputError
 from pandora_regret.plan import Step, plan_search
 from pandora_regret.plots.style import COLOURS, axes_of, open_frame
-from pandora_regret.report.formats import shortened
+from pandora_regret.text import money, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

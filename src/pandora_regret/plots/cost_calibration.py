@@ -17,7 +17,7 @@ from pandora_regret.plots.style import (
     open_frame,
     with_unit,
 )
-from pandora_regret.report.formats import shortened
+from pandora_regret.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

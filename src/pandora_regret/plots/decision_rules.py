@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pandora_regret.inputs import FloatArray, read_choice, read_costs, read_probabilities
 from pandora_regret.inputs.labels import read_truth
 from pandora_regret.plots.simplex import LONGEST_NAME, WHOLE, area_and_centre, clipped, three_classes
-from pandora_regret.report.formats import shortened
+from pandora_regret.text import shortened
 
 RULES = {
     "simultaneous": "tests every class with p > c",

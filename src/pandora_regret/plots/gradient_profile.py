@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pandora_regret.inputs import read_alpha
-from pandora_regret.plots.style import alpha_name, axes_of, curve, name_lines, open_frame
+from pandora_regret.plots.style import axes_of, curve, name_lines, open_frame
 from pandora_regret.priors.beta import beta_loss_slope
+from pandora_regret.text import alpha_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray
 from pandora_regret.plots.style import SHADES, axes_of, model_of, with_unit
-from pandora_regret.report.formats import shortened
+from pandora_regret.text import decimals_for, fixed, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,10 +71,10 @@ def _name_classes(axes: Axes, names: Sequence[str]) -> None:
 def _write(axes: Axes, costs: FloatArray) -> None:
     """Three digits of the largest, as many decimals for all; what rounds to nothing stays blank."""
     largest = costs.max()
-    decimals = max(0, 2 - int(np.floor(np.log10(largest)))) if largest > 0 else 0
+    decimals = decimals_for(largest)
     size = "small" if len(costs) <= 4 else "x-small" if len(costs) <= 7 else "xx-small"
     for (i, j), cost in np.ndenumerate(costs):
         if round(cost, decimals) > 0:
             colour = "white" if cost > DARK * largest else "black"
             style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "color": colour}
-            axes.text(j + 0.5, i + 0.5, f"{cost:,.{decimals}f}", **style)
+            axes.text(j + 0.5, i + 0.5, fixed(cost, decimals), **style)

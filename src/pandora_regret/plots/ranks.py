@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pandora_regret.inputs import read_choice
 from pandora_regret.plots.style import COLOURS, MARKERS, QUIET, axes_of
-from pandora_regret.report.formats import shortened
+from pandora_regret.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import FloatArray, Labels, Table, read_forecast
 from pandora_regret.plots.style import COLOURS, QUIET, axes_of, open_frame, score_name, tint
-from pandora_regret.report.formats import shortened
 from pandora_regret.scores import pandora_regret
+from pandora_regret.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pandora_regret.compare.words import money
 from pandora_regret.optional import import_optional
 from pandora_regret.plan import Plan
 from pandora_regret.plots.saving import save_figure
 from pandora_regret.plots.style import COLOURS, axes_of, open_frame, with_unit
+from pandora_regret.text import money
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

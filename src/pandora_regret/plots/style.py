@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pandora_regret.inputs import read_choice
 from pandora_regret.optional import import_optional
 from pandora_regret.plots.saving import save_figure
+from pandora_regret.text import alpha_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,15 +73,9 @@ def curve(number: int, alpha: float) -> dict[str, Any]:
     return {"color": COLOURS[number % 6], "linestyle": "-" if alpha == 1 else DASHES[number % 6], "linewidth": 1.4}
 
 
-def alpha_name(alpha: float) -> str:
-    """An alpha, or the limit that it stands for."""
-    limit = {0.0: "α → 0", float("inf"): "α → ∞"}
-    return limit.get(alpha, f"α = {alpha:g}")
-
-
 def score_name(alpha: float) -> str:
     """What `pandora_regret` is called at this alpha."""
-    return "Pandora’s Regret" if alpha == 1 else f"score $S_α$, {alpha_name(float(alpha))}"
+    return "Pandora’s Regret" if alpha == 1 else f"score $S_α$, {alpha_name(alpha)}"
 
 
 def tint(colour: str, strength: float = 0.55) -> tuple[float, ...]:

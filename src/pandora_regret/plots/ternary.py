@@ -11,8 +11,8 @@ from pandora_regret.inputs import FloatArray, IntArray, Labels, Table, read_fore
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.plots.simplex import LONGEST_NAME, frame, three_classes, to_plane
 from pandora_regret.plots.style import MARKERS, SHADES_OF_POINTS, axes_of, score_name
-from pandora_regret.report.formats import shortened
 from pandora_regret.scores import pandora_regret
+from pandora_regret.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

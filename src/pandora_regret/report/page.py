@@ -16,7 +16,6 @@ from pandora_regret.compare import Comparison
 from pandora_regret.inputs import InputTypeError
 from pandora_regret.optional import import_optional
 from pandora_regret.report.charts import HUES, bump_chart, calibration_plot, interval_plot
-from pandora_regret.report.formats import Formats, alpha_name, count, one_way, shortened, typed
 from pandora_regret.report.tables import (
     MOST_CLASSES,
     MOST_CLASSES_LISTED,
@@ -27,6 +26,7 @@ from pandora_regret.report.tables import (
     what_if,
     wrong_tests,
 )
+from pandora_regret.text import Formats, alpha_name, count, shortened, typed, without_direction_marks
 
 TITLE = "Models compared by search cost"
 STYLES = ("page.css", "tables.css", "charts.css", "print.css")
@@ -74,7 +74,8 @@ def render_report(comparison: Any, *, title: str | None = None) -> str:
     True
     """
     facts = _read_comparison(comparison)
-    formats = Formats.of(facts)
+    spent = (model["scores"]["expected_cost"]["value"] for model in facts["models"])
+    formats = Formats.for_costs(spent, facts["costs"]["currency"])
     style, script = _joined(STYLES), _joined(SCRIPTS)
     page: str = (
         _environment(import_optional("jinja2", extra="report"))
@@ -152,7 +153,8 @@ def _environment(jinja2: Any) -> Any:
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    environment.filters |= {each.__name__: each for each in (alpha_name, count, one_way, shortened, typed)}
+    filters = (alpha_name, count, shortened, typed, without_direction_marks)
+    environment.filters |= {each.__name__: each for each in filters}
     environment.globals["hue"] = lambda index: index if index < HUES else "rest"
     return environment
 

@@ -1,0 +1,53 @@
+"""Names in sentences and drawings, and the sentences that every part of the package says alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from pandora_regret.text.numbers import money
+
+DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
+
+def listed(words: Iterable[str]) -> str:
+    """One, two and three."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital first letter and the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def class_name(label: str) -> str:
+    """A class in a sentence, where a mere number would be read as a number."""
+    return f"class {label}" if label.lstrip("-").replace(".", "", 1).isdigit() else label
+
+
+def ruling_out(truth: str, tested: str) -> str:
+    """A wrong test."""
+    return f"ruling out {class_name(tested)} when it is {class_name(truth)}"
+
+
+def pair_sentence(truth: str, tested: str, cost: float, total: float, currency: str | None) -> str:
+    """What one wrong test costs, of everything."""
+    return f"{ruling_out(truth, tested)}: {money(cost, currency)} of every {money(total, currency)}"
+
+
+def shortened(name: str, length: int) -> str:
+    """A name that fits a drawing: its ends, which tell variants apart. The table beside it holds all of it.
+
+    Examples
+    --------
+    >>> shortened("random forest (seed 17)", 15)
+    'random …eed 17)'
+    """
+    head = length // 2
+    return name if len(name) <= length else f"{name[:head]}…{name[len(name) - length + head + 1 :]}"
+
+
+def without_direction_marks(sentence: str) -> str:
+    """The sentence without marks that turn its direction, which a name may bring along but never close."""
+    return DIRECTION_MARKS.sub("", sentence)
