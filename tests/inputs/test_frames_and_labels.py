@@ -62,7 +62,7 @@ def columns_of(table, names, order=(0, 1, 2)):
         ([[0], [1, 2], [1]], "y_true cannot be read as an array"),
         (
             np.eye(3)[Y],
-            r"y_true must be 1-D.* shape \(3, 3\); if it is one-hot, pass np\.argmax\(y_true, axis=1\)\.$",
+            r"y_true must be 1-D.* shape \(3, 3\): if it is one-hot, pass np\.argmax\(y_true, axis=1\)\.$",
         ),
         (Y[:, None], r"y_true must be 1-D.* shape \(3, 1\): pass np\.ravel\(y_true\)"),
         (pd.DataFrame({"y": Y}), r"y_true must be 1-D.* shape \(3, 1\): pass np\.ravel\(y_true\)"),

@@ -105,8 +105,10 @@ class Case(NamedTuple):
         try:
             yield
         except InputError as error:
+            if error.argument != "y_proba" or error.row is None:
+                raise
             taken = f"{self.place} ({', '.join(self.classes[:8])}{', ...' * (len(self.classes) > 8)})"
-            raise InputError(str(error).replace("y_proba row 0", taken)) from None
+            raise error.replace(place=taken) from None
 
 
 def _read_case(forecast: str, given: dict[str, Any]) -> Case:

@@ -61,7 +61,7 @@ def _saved_comparison(path: str) -> Comparison:
     try:
         found = Comparison.from_dict(json.loads(Path(path).read_bytes()))
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise error.within(str(path)) from None
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a comparison: write it with pandora compare --json.") from None
     return found

@@ -67,7 +67,7 @@ def read_models(
             forecast = read_forecast(y_true, table, labels=labels, sample_weight=sample_weight, logits=logits)
             forecasts[str(name)] = forecast.check()
         except (InputError, InputTypeError) as error:
-            raise type(error)(f"model {str(name)!r}: {error}") from None
+            raise error.within(f"model {str(name)!r}") from None
         if labels is None and is_frame(table):
             labels = forecast.labels  # the first frame's columns; those that follow are matched by name
     _check_same_classes(forecasts)

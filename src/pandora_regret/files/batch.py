@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -110,16 +109,16 @@ class Batch:
         try:
             yield
         except InputError as error:
-            row = re.match(r"y_proba row (\d+)", str(error))
-            if row is None:
+            if error.argument != "y_proba" or error.row is None:
                 raise
-            raise InputError(self._sentence(int(row[1]), str(error).removeprefix(row[0]))) from None
+            raise self._in_file(error, error.row) from None
 
-    def _sentence(self, at: int, complaint: str) -> str:
-        bad = [name for name, column in zip(self.classes, self.columns, strict=True) if np.isnan(column[at])]
-        if not bad:
-            return f"{self.place(at)}{complaint}"
-        return f"{self.place(at)}, class {bad[0]!r} is nan: drop or repair the row before scoring."
+    def _in_file(self, error: InputError, row: int) -> InputError:
+        missing = [name for name, column in zip(self.classes, self.columns, strict=True) if np.isnan(column[row])]
+        if not missing:
+            return error.replace(place=self.place(row))
+        place = f"{self.place(row)}, class {missing[0]!r}"
+        return error.replace(place=place, column=missing[0], problem="is nan")
 
 
 def _tolerance(dtype: Any) -> float:

@@ -1,12 +1,11 @@
-"""The door: what a user hands in becomes plain, checked arrays here, once, and every error message lives here."""
+"""The door: what a user hands in becomes plain, checked arrays here, once."""
 
 from pandora_regret.inputs.costs import read_costs, read_raw_prior, read_typical_costs
+from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.forecast import Forecast, read_forecast, read_probabilities, read_two_forecasts
 from pandora_regret.inputs.labels import Labels
 from pandora_regret.inputs.numbers import (
     FloatArray,
-    InputError,
-    InputTypeError,
     IntArray,
     read_alpha,
     read_choice,

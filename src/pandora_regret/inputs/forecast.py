@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.labels import Labels, read_labels, read_truth
-from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError, IntArray, read_weights
+from pandora_regret.inputs.numbers import FloatArray, IntArray, read_weights
 from pandora_regret.inputs.tables import Table, check_logits, check_probabilities, is_frame, read_table, row_slices
 
 
@@ -96,7 +97,7 @@ def read_probabilities(
 ) -> Forecast:
     """Forecasts whose labels are not known, checked."""
     if not isinstance(logits, (bool, np.bool_)):
-        raise InputTypeError(f"logits must be True or False, got {logits!r}.")
+        raise InputTypeError(f"must be True or False, got {logits!r:.200}", argument="logits", value=logits)
     values, columns, tolerance = read_table(y_proba, None if labels is None else read_labels(labels), name)
     weights = None if sample_weight is None else read_weights(sample_weight, len(values))
     nobody = np.empty(0, np.intp)
@@ -116,8 +117,7 @@ def read_two_forecasts(
     names = forecast.labels if is_frame(true_proba) else labels
     truth = read_probabilities(true_proba, labels=names, name="true_proba")
     if truth.values.shape != forecast.values.shape:
-        raise InputError(
-            f"true_proba has shape {truth.values.shape} but y_proba has shape {forecast.values.shape}: "
-            "pass one row of each for every instance."
-        )
+        problem = f"has shape {truth.values.shape} but y_proba has shape {forecast.values.shape}"
+        fix = "pass one row of each for every instance"
+        raise InputError(problem, argument="true_proba", value=truth.values.shape, fix=fix)
     return truth, forecast

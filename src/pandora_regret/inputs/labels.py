@@ -8,24 +8,26 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs.numbers import InputError, IntArray, read_array
+from pandora_regret.inputs.errors import InputError
+from pandora_regret.inputs.numbers import IntArray, read_array
 
 Labels: TypeAlias = Any  # array-like (N,), or a pandas / polars series
 
 
-def read_labels(labels: Any, name: str = "labels") -> Sequence[Any]:
-    """The columns' labels, in column order, each once."""
-    listed = np.asarray(labels, dtype=object)
+def read_labels(labels: Any, argument: str = "labels", place: str | None = None) -> Sequence[Any]:
+    """The columns' labels, in column order, each once; `place` says in words where the argument has them."""
+    listed, place = np.asarray(labels, dtype=object), place or argument
     if listed.ndim != 1:
-        raise InputError(
-            f"{name} must be a flat list with one label per column, got {labels!r:.200}; join tuples into text."
-        )
+        problem = f"must be a flat list with one label per column, got {labels!r:.200}; join tuples into text"
+        raise InputError(problem, argument=argument, value=labels, place=place)
     seen: set[Any] = set()
-    for at, label in enumerate(listed):
+    for index, label in enumerate(listed):
         if not _is_label(label):
-            raise InputError(f"{name} entry {at} is {label!r}, which is no label: name every column.")
+            problem, entry = f"is {label!r}, which is no label", f"{place} entry {index}"
+            raise InputError(problem, argument=argument, row=index, place=entry, fix="name every column")
         if label in seen or str(label) in seen:  # 1 and '1' are the same name
-            raise InputError(f"{name} contain {label!r} twice: each column needs its own label.")
+            fix = "each column needs its own label"
+            raise InputError(f"contain {label!r} twice", argument=argument, value=label, place=place, fix=fix)
         seen |= {label, str(label)}
     return list(listed)
 
@@ -40,87 +42,86 @@ def _is_label(value: Any) -> bool:
 
 def read_truth(y_true: Labels, labels: Sequence[Any], n_rows: int) -> IntArray:
     """The column of each instance's true class."""
-    given = read_array(y_true, "y_true")
-    if given.dtype.kind in "US" and not isinstance(y_true, np.ndarray):
-        given = np.asarray(y_true, dtype=object)  # in a list, NumPy turns what stands beside text into text
-    _check_one_label_a_row(given, labels, n_rows)
-    _check_nothing_missing(given)
-    return _numbers(given, labels) if isinstance(labels, range) else _positions(given, labels)
+    truth = read_array(y_true, "y_true")
+    if truth.dtype.kind in "US" and not isinstance(y_true, np.ndarray):
+        truth = np.asarray(y_true, dtype=object)  # in a list, NumPy turns what stands beside text into text
+    _check_one_label_per_row(truth, labels, n_rows)
+    _check_nothing_missing(truth)
+    return _column_numbers(truth, labels) if isinstance(labels, range) else _positions(truth, labels)
 
 
-def _check_one_label_a_row(given: NDArray[Any], labels: Sequence[Any], n_rows: int) -> None:
-    if given.ndim != 1:
-        what = f"{given.item()!r:.80}" if given.ndim == 0 else f"shape {given.shape}"
-        raise InputError(f"y_true must be 1-D, one label per instance, got {what}{_hint(given.shape, labels)}.")
-    if len(given) != n_rows:
-        raise InputError(f"y_true has {len(given)} entries but y_proba has {n_rows} rows: pass one label per row.")
+def _check_one_label_per_row(truth: NDArray[Any], labels: Sequence[Any], n_rows: int) -> None:
+    if truth.ndim != 1:
+        shape = f"{truth.item()!r:.80}" if truth.ndim == 0 else f"shape {truth.shape}"
+        problem = f"must be 1-D, one label per instance, got {shape}"
+        raise InputError(problem, argument="y_true", value=truth.shape, fix=_one_dimensional(truth.shape, labels))
+    if len(truth) != n_rows:
+        problem = f"has {len(truth)} entries but y_proba has {n_rows} rows"
+        raise InputError(problem, argument="y_true", value=len(truth), fix="pass one label per row")
 
 
-def _hint(shape: tuple[int, ...], labels: Sequence[Any]) -> str:
+def _one_dimensional(shape: tuple[int, ...], labels: Sequence[Any]) -> str | None:
     """How to get one label per row out of a column, or out of a one-hot table."""
     if shape[1:] == (1,):
-        return ": pass np.ravel(y_true)"
+        return "pass np.ravel(y_true)"
     if shape[1:] == (len(labels),):
         columns = "np.argmax(y_true, axis=1)"
-        return (
-            f"; if it is one-hot, pass {columns if isinstance(labels, range) else f'np.take(labels, {columns})'}"
-        )
-    return ""
+        return f"if it is one-hot, pass {columns if isinstance(labels, range) else f'np.take(labels, {columns})'}"
+    return None
 
 
-def _check_nothing_missing(given: NDArray[Any]) -> None:
-    if given.dtype.kind not in "biuUS":
-        listed = given.tolist()
+def _check_nothing_missing(truth: NDArray[Any]) -> None:
+    if truth.dtype.kind not in "biuUS":
+        listed = truth.tolist()
         row = next((row for row, label in enumerate(listed) if not _is_label(label)), None)
         if row is not None:
-            raise InputError(
-                f"y_true row {row} is {listed[row]!r}, which is no label: drop the row, or give it one label."
-            )
+            problem, fix = f"is {listed[row]!r}, which is no label", "drop the row, or give it one label"
+            raise InputError(problem, argument="y_true", row=row, value=listed[row], fix=fix)
 
 
-def _numbers(given: NDArray[Any], columns: range) -> IntArray:
+def _column_numbers(truth: NDArray[Any], columns: range) -> IntArray:
     """Without names, labels are column numbers."""
-    if given.dtype.kind not in "biu":
-        listed = given.tolist()
+    if truth.dtype.kind not in "biu":
+        listed = truth.tolist()
         row = next((row for row, label in enumerate(listed) if not isinstance(label, (int, np.integer))), None)
         if row is not None:
-            raise InputError(
-                f"y_true row {row} is {listed[row]!r}, which is not a column number: "
+            fix = (
                 f"say the column order with labels=[...], or pass integers from 0 to {len(columns) - 1}, "
-                "y_true.astype(int) if that is what they are."
+                "y_true.astype(int) if that is what they are"
             )
-    if given.min() < 0 or given.max() >= len(columns):
-        unknown = (given < 0) | (given >= len(columns))
-        _fail_unknown(given, unknown, f"the column numbers 0 to {len(columns) - 1}")
-    return given.astype(np.intp, copy=False)
+            problem = f"is {listed[row]!r}, which is not a column number"
+            raise InputError(problem, argument="y_true", row=row, value=listed[row], fix=fix)
+    if truth.min() < 0 or truth.max() >= len(columns):
+        unknown = (truth < 0) | (truth >= len(columns))
+        _fail_unknown(truth, unknown, f"the column numbers 0 to {len(columns) - 1}")
+    return truth.astype(np.intp, copy=False)
 
 
-def _positions(given: NDArray[Any], labels: Sequence[Any]) -> IntArray:
+def _positions(truth: NDArray[Any], labels: Sequence[Any]) -> IntArray:
     """With names, labels are looked up; 1 and '1' are the same name only where no label matches as it is."""
-    column = {label: at for at, label in enumerate(labels)}
-    distinct, inverse = _distinct(given)
+    column = {label: index for index, label in enumerate(labels)}
+    distinct, inverse = _distinct(truth)
     if not any(label in column for label in distinct):
-        column = {str(label): at for label, at in column.items()}
+        column = {str(label): index for label, index in column.items()}
         distinct = [str(label) for label in distinct]
-    found = np.array([column.get(label, -1) for label in distinct], dtype=np.intp)[inverse]
-    if (found < 0).any():
-        _fail_unknown(given, found < 0, f"the labels {list(labels)[:8]}{'...' if len(labels) > 8 else ''}")
-    return found
+    positions = np.array([column.get(label, -1) for label in distinct], dtype=np.intp)[inverse]
+    if (positions < 0).any():
+        _fail_unknown(truth, positions < 0, f"the labels {list(labels)[:8]}{'...' if len(labels) > 8 else ''}")
+    return positions
 
 
-def _distinct(given: NDArray[Any]) -> tuple[list[Any], IntArray]:
+def _distinct(truth: NDArray[Any]) -> tuple[list[Any], IntArray]:
     """Each label once, and which of them every row has; objects need not be sortable."""
-    if given.dtype.kind != "O":
-        distinct, inverse = np.unique(given, return_inverse=True)
+    if truth.dtype.kind != "O":
+        distinct, inverse = np.unique(truth, return_inverse=True)
         return distinct.tolist(), inverse
     number: dict[Any, int] = {}
-    rows = [number.setdefault(label, len(number)) for label in given]
+    rows = [number.setdefault(label, len(number)) for label in truth]
     return list(number), np.array(rows, dtype=np.intp)
 
 
-def _fail_unknown(given: NDArray[Any], unknown: NDArray[np.bool_], among: str) -> NoReturn:
+def _fail_unknown(truth: NDArray[Any], unknown: NDArray[np.bool_], known: str) -> NoReturn:
     row = int(np.argmax(unknown))
-    raise InputError(
-        f"y_true row {row} is {given.tolist()[row]!r}, which is not among {among}: "
-        "correct it, or pass labels=[...] with every class in column order."
-    )
+    label = truth.tolist()[row]
+    fix = "correct it, or pass labels=[...] with every class in column order"
+    raise InputError(f"is {label!r}, which is not among {known}", argument="y_true", row=row, value=label, fix=fix)

@@ -1,4 +1,4 @@
-"""Single numbers and plain vectors: alpha, parameters of priors, weights; and the two kinds of error."""
+"""Single numbers and plain vectors: alpha, parameters of priors, weights."""
 
 from __future__ import annotations
 
@@ -8,18 +8,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pandora_regret.inputs.errors import InputError, InputTypeError
+
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
 
 SMALLEST, LARGEST = 1e-50, 1e50  # of costs and weights, so that their ratios, squares and sums stay in float64
-
-
-class InputError(ValueError):
-    """A value that cannot be scored; the message names the argument, the value and the fix."""
-
-
-class InputTypeError(TypeError):
-    """An argument of the wrong kind; the message names the argument, the kind and the fix."""
 
 
 def read_number(value: Any, name: str) -> float:
@@ -29,9 +23,10 @@ def read_number(value: Any, name: str) -> float:
             raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InputTypeError(f"{name} must be a single number, got {value!r:.200}.") from None
+        problem = f"must be a single number, got {value!r:.200}"
+        raise InputTypeError(problem, argument=name, value=value) from None
     if np.isnan(number):
-        raise InputError(f"{name} is NaN: pass a number.")
+        raise InputError("is NaN", argument=name, value=number, fix="pass a number")
     return number
 
 
@@ -39,10 +34,11 @@ def read_alpha(alpha: Any) -> float:
     """The Beta family's parameter, from 0 to infinity, both limits included."""
     number = read_number(alpha, "alpha")
     if number < 0:
-        raise InputError(
-            f"alpha is {number:g}: it must lie in [0, inf], where 0 is the logarithmic limit, "
-            "1 is Pandora's Regret and inf looks at ranks alone."
+        fix = (
+            "it must lie in [0, inf], where 0 is the logarithmic limit, "
+            "1 is Pandora's Regret and inf looks at ranks alone"
         )
+        raise InputError(argument="alpha", value=number, fix=fix)
     return number if number >= np.finfo(np.float64).tiny else 0.0  # below this 1/alpha overflows: the limit
 
 
@@ -50,7 +46,7 @@ def read_positive(value: Any, name: str) -> float:
     """A positive finite number."""
     number = read_number(value, name)
     if not 0 < number < np.inf:
-        raise InputError(f"{name} is {number:g}: it must be a positive finite number.")
+        raise InputError(argument=name, value=number, fix="it must be a positive finite number")
     return number
 
 
@@ -58,16 +54,16 @@ def read_level(level: Any) -> float:
     """How often an interval is to hold the truth, between 0 and 1."""
     number = read_number(level, "level")
     if not 0 < number < 1:
-        raise InputError(f"level is {number:g}: it must lie between 0 and 1; 0.95 means 95 %.")
+        raise InputError(argument="level", value=number, fix="it must lie between 0 and 1; 0.95 means 95 %")
     return number
 
 
 def read_count(value: Any, name: str, least: int = 1) -> int:
     """A whole number, at least `least`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise InputTypeError(f"{name} must be a whole number, got {value!r}.")
+        raise InputTypeError(f"must be a whole number, got {value!r:.200}", argument=name, value=value)
     if value < least:
-        raise InputError(f"{name} is {value}: it must be at least {least}.")
+        raise InputError(f"is {value}", argument=name, value=value, fix=f"it must be at least {least}")
     return int(value)
 
 
@@ -75,7 +71,7 @@ def read_choice(value: Any, name: str, choices: Mapping[str, str]) -> str:
     """One of some words, each with what it means."""
     if not isinstance(value, str) or value not in choices:
         said = ", ".join(f"{choice!r} ({meaning})" for choice, meaning in choices.items())
-        raise InputError(f"{name} is {value!r}: pass one of {said}.")
+        raise InputError(argument=name, value=value, fix=f"pass one of {said}")
     return value
 
 
@@ -84,34 +80,33 @@ def read_seed(seed: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
-        raise InputError(f"seed is {seed!r}: pass a whole number from 0, a NumPy generator, or None.") from None
+        fix = "pass a whole number from 0, a NumPy generator, or None"
+        raise InputError(argument="seed", value=seed, fix=fix) from None
 
 
 def read_array(values: Any, name: str) -> NDArray[Any]:
     """What NumPy makes of it, where that is unambiguous."""
     if isinstance(values, np.ma.MaskedArray):
-        raise InputTypeError(
-            f"{name} is a masked array: drop or fill the masked entries, then pass np.asarray({name})."
-        )
+        fix = f"drop or fill the masked entries, then pass np.asarray({name})"
+        raise InputTypeError("is a masked array", argument=name, fix=fix)
     if hasattr(values, "toarray"):
-        raise InputTypeError(f"{name} is a sparse array: pass {name}.toarray().")
+        raise InputTypeError("is a sparse array", argument=name, fix=f"pass {name}.toarray()")
     try:
         return np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:  # ragged lists, tensors that live elsewhere
-        fix = (
-            f"pass {name}.detach().float().cpu(), or use pandora_regret.array_api"
-            if hasattr(values, "detach")
-            else "pass a rectangular one"
-        )
-        raise InputError(f"{name} cannot be read as an array, {fix}: {error}") from error
+        fix = "pass a rectangular one"
+        if hasattr(values, "detach"):
+            fix = f"pass {name}.detach().float().cpu(), or use pandora_regret.array_api"
+        raise InputError(f"cannot be read as an array ({error})", argument=name, fix=fix) from error
 
 
 def read_floats(values: ArrayLike, name: str, *, copy: bool = True) -> FloatArray:
     """An array of real numbers in float64, of any shape; a copy, unless it is read once and not kept."""
     array = read_array(values, name)
     if array.dtype.kind not in "fiu":
-        fix = " Pass it as numbers, with astype(float)." if array.dtype.kind == "b" else ""
-        raise InputTypeError(f"{name} must be an array of real numbers, got {values!r:.200}.{fix}")
+        fix = "pass it as numbers, with astype(float)" if array.dtype.kind == "b" else None
+        problem = f"must be an array of real numbers, got {values!r:.200}"
+        raise InputTypeError(problem, argument=name, value=values, fix=fix)
     return array.astype(np.float64, copy=copy)
 
 
@@ -124,17 +119,15 @@ def read_weights(sample_weight: ArrayLike, n_rows: int) -> FloatArray:
     """One weight per instance, none of them negative, not all of them zero."""
     weights = read_floats(sample_weight, "sample_weight", copy=False)
     if weights.shape != (n_rows,):
-        raise InputError(
-            f"sample_weight has shape {weights.shape}, but there are {n_rows} instances: "
-            f"pass one weight per instance, shape ({n_rows},)."
-        )
+        problem = f"has shape {weights.shape}, but there are {n_rows} instances"
+        fix = f"pass one weight per instance, shape ({n_rows},)"
+        raise InputError(problem, argument="sample_weight", value=weights.shape, fix=fix)
     bad = out_of_range(weights) & (weights != 0)
     if bad.any():
         row = int(np.argmax(bad))
-        raise InputError(
-            f"sample_weight row {row} is {weights[row]:g}: "
-            f"it must be 0, or a positive number from {SMALLEST:g} to {LARGEST:g}."
-        )
+        fix = f"it must be 0, or a positive number from {SMALLEST:g} to {LARGEST:g}"
+        raise InputError(argument="sample_weight", row=row, value=weights[row], fix=fix)
     if not weights.any():
-        raise InputError("sample_weight is zero everywhere: give at least one instance a positive weight.")
+        fix = "give at least one instance a positive weight"
+        raise InputError("is zero everywhere", argument="sample_weight", fix=fix)
     return weights

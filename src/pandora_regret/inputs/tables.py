@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.labels import read_labels
-from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError, IntArray, read_array
+from pandora_regret.inputs.numbers import FloatArray, IntArray, read_array
 
 Table: TypeAlias = Any  # array-like (N, K), or a pandas / polars / pyarrow frame
 
@@ -41,15 +42,14 @@ def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> ReadTab
     """A (N, K) float array with its columns in the order of the labels."""
     if is_frame(table):
         return _read_frame(table, labels, name)
-    given = read_array(table, name)
-    _check_shape(given.shape, name)
-    if labels is not None and len(labels) != given.shape[1]:
-        raise InputError(
-            f"labels has {len(labels)} entries but {name} has {given.shape[1]} columns: "
-            "labels must name every column, in column order."
-        )
-    names = range(given.shape[1]) if labels is None else labels
-    return ReadTable(_as_floats(given, name), names, _row_sum_tolerance(given.dtype))
+    array = read_array(table, name)
+    _check_shape(array.shape, name)
+    if labels is not None and len(labels) != array.shape[1]:
+        problem = f"has {len(labels)} entries but {name} has {array.shape[1]} columns"
+        fix = "labels must name every column, in column order"
+        raise InputError(problem, argument="labels", value=len(labels), fix=fix)
+    names = range(array.shape[1]) if labels is None else labels
+    return ReadTable(_as_floats(array, name), names, _row_sum_tolerance(array.dtype))
 
 
 def read_one_or_many(table: Table, labels: Any) -> tuple[Table, bool]:
@@ -65,7 +65,7 @@ def _read_frame(frame: Any, labels: Sequence[Any] | None, name: str) -> ReadTabl
     columns, labels = read_columns(frame, labels, name)
     _check_shape((len(columns[0]) if columns else 0, len(columns)), name)
     named = zip(columns, labels, strict=True)
-    values = np.stack([_as_floats(column, f"{name}'s column {label!r}") for column, label in named], axis=1)
+    values = np.stack([_as_floats(column, name, label) for column, label in named], axis=1)
     return ReadTable(values, labels, max(_row_sum_tolerance(column.dtype) for column in columns))
 
 
@@ -76,48 +76,47 @@ def read_columns(frame: Any, labels: Sequence[Any] | None, name: str) -> tuple[l
     try:
         table = nw.from_native(frame, eager_only=True)
     except TypeError:
-        raise InputTypeError(
-            f"{name} is a {type(frame).__name__}, whose rows are not at hand: "
-            "collect it into a pandas, polars or pyarrow frame first."
-        ) from None
+        problem = f"is a {type(frame).__name__}, whose rows are not at hand"
+        fix = "collect it into a pandas, polars or pyarrow frame first"
+        raise InputTypeError(problem, argument=name, fix=fix) from None
     except ValueError as error:  # names that occur twice
-        raise InputError(f"{name}'s columns need a name each: {' '.join(str(error).split())}.") from None
-    names, columns = table.columns, [column.to_numpy() for column in table.iter_columns()]
+        problem = f"need a name each: {' '.join(str(error).split())}"
+        raise InputError(problem, argument=name, place=f"{name}'s columns") from None
+    columns, place = [column.to_numpy() for column in table.iter_columns()], f"{name}'s columns"
     if labels is None:
-        return columns, read_labels(names, f"{name}'s columns")
-    return [columns[at] for at in match_names(names, labels, f"{name}'s columns")], labels
+        return columns, read_labels(table.columns, name, place)
+    return [columns[index] for index in match_names(table.columns, labels, name, place)], labels
 
 
-def match_names(given: Sequence[Any], labels: Sequence[Any], what: str) -> list[int]:
-    """Where each label stands among the given names; 1 and '1' are the same name."""
-    position = {str(name): at for at, name in enumerate(read_labels(given, what))}
-    wanted = [str(label) for label in labels]
+def match_names(names: Sequence[Any], labels: Sequence[Any], argument: str, place: str | None = None) -> list[int]:
+    """Where each label stands among the names of an argument's parts; 1 and '1' are the same name."""
+    position = {str(name): index for index, name in enumerate(read_labels(names, argument, place))}
+    wanted = {str(label): None for label in labels}
     missing = [name for name in wanted if name not in position]
-    unexpected = [name for name in position if name not in set(wanted)]
+    unexpected = [name for name in position if name not in wanted]
     if missing or unexpected:
-        found = [
-            f"{kind} {names[:8]}" for kind, names in (("missing", missing), ("unexpected", unexpected)) if names
-        ]
-        raise InputError(f"{what} do not match the labels: {', '.join(found)}; there must be one for each label.")
-    return [position[name] for name in wanted]
+        kinds = (("missing", missing), ("unexpected", unexpected))
+        listed = ", ".join(f"{kind} {some[:8]}" for kind, some in kinds if some)
+        problem = f"do not match the labels: {listed}; there must be one for each label"
+        raise InputError(problem, argument=argument, value=missing or unexpected, place=place)
+    return [position[str(label)] for label in labels]
 
 
-def by_name(values: Any, names: Sequence[Any] | None, what: str) -> Any:
-    """Values that carry names (a mapping, a pandas series), in the order of the names; others as they are."""
-    if names is None or not hasattr(values, "keys"):
+def by_name(values: Any, labels: Sequence[Any] | None, argument: str) -> Any:
+    """Values that carry names (a mapping, a pandas series), in the order of the labels; others as they are."""
+    if labels is None or not hasattr(values, "keys"):
         return values
-    given, listed = zip(*values.items(), strict=True) if len(values) else ((), ())
-    return [listed[at] for at in match_names(given, names, f"the names of {what}")]
+    names, listed = zip(*values.items(), strict=True) if len(values) else ((), ())
+    return [listed[index] for index in match_names(names, labels, argument, f"the names of {argument}")]
 
 
-def _as_floats(values: NDArray[Any], name: str) -> NDArray[Any]:
+def _as_floats(values: NDArray[Any], name: str, column: Any = None) -> NDArray[Any]:
     if values.dtype.name == "bfloat16":
         return values.astype(np.float32)
     if values.dtype.kind != "f":
-        raise InputTypeError(
-            f"{name} has dtype {values.dtype}: forecasts must be floating point; "
-            "if the numbers are right, say so with astype(float)."
-        )
+        place = name if column is None else f"{name}'s column {column!r}"
+        fix = "forecasts must be floating point; if the numbers are right, say so with astype(float)"
+        raise InputTypeError(f"has dtype {values.dtype}", argument=name, column=column, place=place, fix=fix)
     native = np.float64 if values.dtype.itemsize > 8 else values.dtype.newbyteorder("=")
     return values.astype(native, copy=False)
 
@@ -130,15 +129,15 @@ def _row_sum_tolerance(dtype: np.dtype[Any]) -> float:
 
 def _check_shape(shape: tuple[int, ...], name: str) -> None:
     if 0 in shape:
-        raise InputError(f"{name} is empty (shape {shape}): pass at least one row and two columns.")
-    hint = f"; for two classes pass np.column_stack([1 - {name}, {name}]), for a single forecast [{name}]"
+        problem = f"is empty (shape {shape})"
+        raise InputError(problem, argument=name, value=shape, fix="pass at least one row and two columns")
+    hint = f"for two classes pass np.column_stack([1 - {name}, {name}]), for a single forecast [{name}]"
     if len(shape) != 2:
-        raise InputError(
-            f"{name} must be 2-D (instances, classes), got {len(shape)}-D with shape {shape}"
-            f"{hint if len(shape) == 1 else ''}."
-        )
+        problem = f"must be 2-D (instances, classes), got {len(shape)}-D with shape {shape}"
+        raise InputError(problem, argument=name, value=shape, fix=hint if len(shape) == 1 else None)
     if shape[1] < 2:
-        raise InputError(f"{name} has 1 column, but a search needs at least two classes{hint}.")
+        problem = "has 1 column, but a search needs at least two classes"
+        raise InputError(problem, argument=name, value=shape, fix=hint)
 
 
 def check_probabilities(
@@ -150,23 +149,32 @@ def check_probabilities(
     good = (off_by <= tolerance) & (values.min(axis=1) >= 0)  # NaN compares false
     if not good.all():
         row = int(np.argmin(good))
-        _fail_probabilities(values[row], f"{name} row {numbers[row]}", tolerance)
+        raise _no_probabilities(values[row], tolerance).replace(argument=name, row=int(numbers[row]))
 
 
-def _fail_probabilities(row: FloatArray, where: str, tolerance: float) -> NoReturn:
+def _no_probabilities(row: FloatArray, tolerance: float) -> InputError:
+    """What keeps a row from being a probability vector."""
+    lowest, highest, total = float(row.min()), float(row.max()), sum(row.tolist())
     if not np.isfinite(row).all():
-        raise InputError(f"{where} contains {row[~np.isfinite(row)][0]}: drop or repair the row before scoring.")
-    lowest, highest, total = row.min(), row.max(), sum(row.tolist())
+        value = float(row[~np.isfinite(row)][0])
+        return InputError(f"contains {value}", value=value, fix="drop or repair the row before scoring")
     if lowest >= 0 and highest > 1 and abs(total - 100) < 1:
-        raise InputError(f"{where} sums to {total:.10g}: these look like percentages, divide by 100.")
+        fix = "these look like percentages, divide by 100"
+        return InputError(f"sums to {total:.10g}", value=total, fix=fix)
     if lowest < 0 or highest > 1 + tolerance:
-        problem = f"the negative value {lowest:g}" if lowest < 0 else f"{highest:g}, which is more than 1"
-        raise InputError(
-            f"{where} contains {problem}: probabilities lie in [0, 1]; pass logits=True if these are logits."
+        value = lowest if lowest < 0 else highest
+        return InputError(
+            f"contains the negative value {value:g}" if value < 0 else f"contains {value:g}, which is more than 1",
+            value=value,
+            fix="probabilities lie in [0, 1]; pass logits=True if these are logits",
+            command_fix="probabilities lie in [0, 1]; add --logits if these are logits",
         )
-    raise InputError(
-        f"{where} sums to {total:.10g}, not to 1 within {tolerance:.2g}: normalise each row, "
-        "p / p.sum(axis=1, keepdims=True), if that is what the numbers mean; nothing is renormalised here."
+    return InputError(
+        f"sums to {total:.10g}, not to 1 within {tolerance:.2g}",
+        value=total,
+        fix="normalise each row, p / p.sum(axis=1, keepdims=True), if that is what the numbers mean; "
+        "nothing is renormalised here",
+        command_fix="divide each row by its sum if that is what the numbers mean; nothing is renormalised here",
     )
 
 
@@ -176,7 +184,7 @@ def check_logits(values: FloatArray, name: str, numbers: Sequence[int] | IntArra
     good = np.isfinite(largest)
     if not good.all():
         row = int(np.argmin(good))
-        raise InputError(
-            f"{name} row {numbers[row]} has {largest[row]} as its largest logit: logits must be finite "
-            "(-inf is allowed for impossible classes, but not for all of them)."
-        )
+        value = float(largest[row])
+        fix = "logits must be finite (-inf is allowed for impossible classes, but not for all of them)"
+        problem = f"has {value} as its largest logit"
+        raise InputError(problem, argument=name, row=int(numbers[row]), value=value, fix=fix)

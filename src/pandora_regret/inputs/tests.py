@@ -10,16 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs.costs import check_costs
+from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.forecast import Forecast
 from pandora_regret.inputs.labels import read_labels, read_truth
-from pandora_regret.inputs.numbers import (
-    LARGEST,
-    FloatArray,
-    InputError,
-    InputTypeError,
-    read_choice,
-    read_floats,
-)
+from pandora_regret.inputs.numbers import LARGEST, FloatArray, read_choice, read_floats
 from pandora_regret.inputs.tables import by_name, match_names
 
 SearchName: TypeAlias = Literal["single_pass", "restarts", "adaptive"]
@@ -70,10 +64,14 @@ class Tests:
 
     def __post_init__(self) -> None:
         if not isinstance(self.confirm_truth, (bool, np.bool_)):
-            raise InputTypeError(f"confirm_truth must be True or False, got {self.confirm_truth!r}.")
-        given = {field.name: getattr(self, field.name) for field in fields(self)[:4]}
-        labels = _labels_of(given, self.labels)
-        for name, values in _per_class(given, labels).items():
+            raise InputTypeError(
+                f"must be True or False, got {self.confirm_truth!r:.200}",
+                argument="confirm_truth",
+                value=self.confirm_truth,
+            )
+        described = {field.name: getattr(self, field.name) for field in fields(self)[:4]}
+        labels = _labels_of(described, self.labels)
+        for name, values in _per_class(described, labels).items():
             object.__setattr__(self, name, values)
         object.__setattr__(self, "labels", labels)
         _check_tests(self)
@@ -118,32 +116,31 @@ class Groups:
 
 def read_tests(tests: Any, forecast: Forecast) -> Tests:
     """The tests of a forecast's classes, in the order of its columns."""
-    given = check_is_tests(tests)
-    if given.labels is not None:
-        order = match_names(given.labels, forecast.labels, "tests' labels")
-        ordered = {field.name: getattr(given, field.name)[order] for field in fields(given)[:4]}
-        return replace(given, labels=forecast.labels, **ordered)
-    if given.n_classes != forecast.n_classes:
-        raise InputError(
-            f"tests describe {given.n_classes} classes but y_proba has {forecast.n_classes} columns: "
-            "describe one test per column."
-        )
-    return given
+    known = check_is_tests(tests)
+    if known.labels is not None:
+        order = match_names(known.labels, forecast.labels, "tests", "tests' labels")
+        ordered = {field.name: getattr(known, field.name)[order] for field in fields(known)[:4]}
+        return replace(known, labels=forecast.labels, **ordered)
+    if known.n_classes != forecast.n_classes:
+        problem = f"describe {known.n_classes} classes but y_proba has {forecast.n_classes} columns"
+        raise InputError(problem, argument="tests", value=known.n_classes, fix="describe one test per column")
+    return known
 
 
 def check_is_tests(tests: Any) -> Tests:
     """A Tests value and nothing else."""
     if not isinstance(tests, Tests):
-        raise InputTypeError(
-            f"tests must be a Tests value, such as Tests(cost=[...], sensitivity=0.9), got {tests!r}."
-        )
+        problem = f"must be a Tests value, such as Tests(cost=[...], sensitivity=0.9), got {tests!r:.200}"
+        raise InputTypeError(problem, argument="tests", value=tests)
     return tests
 
 
 def check_repeatable(tests: Tests) -> None:
     """Adaptive repeats need sensitivities that are not all but zero."""
-    rule = f"adaptive repeats need at least {LEAST_SENSITIVITY:g}; drop the class, or use search='restarts'"
-    _check_all(tests.sensitivity >= LEAST_SENSITIVITY, tests.sensitivity, "sensitivity", tests.labels, rule)
+    fix = f"adaptive repeats need at least {LEAST_SENSITIVITY:g}; drop the class, or use search='restarts'"
+    command_fix = fix.replace("search='restarts'", "--search restarts")
+    good = tests.sensitivity >= LEAST_SENSITIVITY
+    _check_all(good, tests.sensitivity, "sensitivity", tests.labels, fix, command_fix)
 
 
 def read_per_class(values: Any, tests: Tests, name: str) -> FloatArray:
@@ -152,9 +149,8 @@ def read_per_class(values: Any, tests: Tests, name: str) -> FloatArray:
         values = by_name(values, tests.labels or range(tests.n_classes), name)
     array = read_floats(values, name)
     if array.shape not in ((), (tests.n_classes,)):
-        raise InputError(
-            f"{name} has shape {array.shape}: pass one number, or one for each of {tests.n_classes} classes."
-        )
+        fix = f"pass one number, or one for each of {tests.n_classes} classes"
+        raise InputError(f"has shape {array.shape}", argument=name, value=array.shape, fix=fix)
     array = np.broadcast_to(array, tests.n_classes)
     _check_all(np.isfinite(array), array, name, tests.labels, "it must be finite")
     return array
@@ -164,13 +160,13 @@ def read_unit_costs(unit_costs: Any, tests: Tests) -> FloatArray:
     """Drawn unit costs, one per class in each draw."""
     array = read_floats(unit_costs, "unit_costs")
     if array.ndim not in (1, 2) or array.shape[-1] != tests.n_classes or not array.size:
-        raise InputError(
-            f"unit_costs has shape {array.shape}: pass one per class, shape ({tests.n_classes},), "
-            f"or draws of them, shape (draws, {tests.n_classes})."
-        )
+        k = tests.n_classes
+        fix = f"pass one per class, shape ({k},), or draws of them, shape (draws, {k})"
+        raise InputError(f"has shape {array.shape}", argument="unit_costs", value=array.shape, fix=fix)
     bad = ~((array >= 0) & (array < np.inf))
     if bad.any():
-        raise InputError(f"unit_costs contain {array[bad][0]:g}: pass what a prior's sample gives, 0 or more.")
+        value, fix = array[bad][0], "pass what a prior's sample gives, 0 or more"
+        raise InputError(f"contain {value:g}", argument="unit_costs", value=value, fix=fix)
     return array
 
 
@@ -179,39 +175,38 @@ def read_groups(groups: Any, costs: Any, forecast: Forecast, method: Method) -> 
     read_choice(method, "method", METHODS)
     names, listed = _listed_groups(groups)
     if method == "exact" and len(names) > MOST_GROUPS:
-        raise InputError(
-            f"groups has {len(names)} entries: method='exact' takes at most {MOST_GROUPS}; use method='greedy'."
-        )
+        fix = f"method='exact' takes at most {MOST_GROUPS}; use method='greedy'"
+        raise InputError(f"has {len(names)} entries", argument="groups", value=len(names), fix=fix)
     members = np.stack(
         [_members(group, f"groups[{name!r}]", forecast) for name, group in zip(names, listed, strict=True)]
     )
     uncovered = ~members.any(axis=0)
     if uncovered.any():
         label = forecast.labels[int(np.argmax(uncovered))]
-        raise InputError(f"groups leave out class {label!r}: put every class into at least one group.")
+        fix = "put every class into at least one group"
+        raise InputError(f"leave out class {label!r}", argument="groups", value=label, fix=fix)
     return Groups(members, _group_costs(costs, names))
 
 
-def _labels_of(given: dict[str, Any], labels: Any) -> list[Any] | None:
+def _labels_of(described: dict[str, Any], labels: Any) -> list[Any] | None:
     """The labels as they were said, or as the first argument that carries names says them."""
-    named = [values for values in given.values() if hasattr(values, "keys")]
+    named = [values for values in described.values() if hasattr(values, "keys")]
     if labels is None and named:
         labels = list(named[0].keys())
     return None if labels is None else list(read_labels(labels))
 
 
-def _per_class(given: dict[str, Any], labels: list[Any] | None) -> dict[str, FloatArray]:
+def _per_class(described: dict[str, Any], labels: list[Any] | None) -> dict[str, FloatArray]:
     """All arguments in one shape, (K,)."""
-    arrays = {name: read_floats(by_name(values, labels, name), name) for name, values in given.items()}
+    arrays = {name: read_floats(by_name(values, labels, name), name) for name, values in described.items()}
     shapes = {array.shape for array in arrays.values()} - {()}
     if labels is not None:
         shapes.add((len(labels),))
     if len(shapes) != 1 or len(shape := shapes.pop()) != 1 or shape[0] < 2:
         said = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise InputError(
-            f"tests have the shapes {said}{'' if labels is None else f' and {len(labels)} labels'}: "
-            "give one number, or one for each class, and say how many classes (two at least) there are."
-        )
+        problem = f"have the shapes {said}{'' if labels is None else f' and {len(labels)} labels'}"
+        fix = "give one number, or one for each class, and say how many classes (two at least) there are"
+        raise InputError(problem, argument="tests", fix=fix)
     return {name: np.broadcast_to(array, shape) for name, array in arrays.items()}
 
 
@@ -228,40 +223,50 @@ def _check_tests(tests: Tests) -> None:
     check_costs(tests.effective_cost, "effective cost (c + f C) / s", labels)
 
 
-def _check_all(good: Any, values: FloatArray, name: str, labels: Sequence[Any] | None, rule: str) -> None:
-    """Every class's value, or an error that names the first that is not."""
+def _check_all(
+    good: Any,
+    values: FloatArray,
+    name: str,
+    labels: Sequence[Any] | None,
+    fix: str,
+    command_fix: str | None = None,
+) -> None:
+    """Every class's value is good, or an error names the first that is not."""
     if not good.all():
-        at = int(np.argmin(good))
-        raise InputError(f"{name} of class {at if labels is None else labels[at]!r} is {values[at]:g}: {rule}.")
+        index = int(np.argmin(good))
+        label = index if labels is None else labels[index]
+        raise InputError(argument=name, column=label, value=values[index], fix=fix, command_fix=command_fix)
 
 
 def _listed_groups(groups: Any) -> tuple[Sequence[Any], list[Any]]:
     if isinstance(groups, str) or not (hasattr(groups, "keys") or isinstance(groups, Sequence)) or not len(groups):
-        raise InputTypeError(
-            f"groups must list the classes of each group, [['a', 'b'], ['c']], or name them, "
-            f"{{'biopsy': ['a', 'b'], 'blood': ['c']}}, got {groups!r}."
+        problem = (
+            "must list the classes of each group, [['a', 'b'], ['c']], or name them, "
+            f"{{'biopsy': ['a', 'b'], 'blood': ['c']}}, got {groups!r:.200}"
         )
+        raise InputTypeError(problem, argument="groups", value=groups)
     return (list(groups), list(groups.values())) if hasattr(groups, "keys") else (range(len(groups)), list(groups))
 
 
 def _members(group: Any, name: str, forecast: Forecast) -> NDArray[np.bool_]:
     """Which classes a group holds, (K,)."""
     if isinstance(group, str) or not isinstance(group, (Collection, np.ndarray)) or not len(group):
-        raise InputTypeError(f"{name} must list at least one class label, got {group!r}.")
+        problem = f"must list at least one class label, got {group!r:.200}"
+        raise InputTypeError(problem, argument="groups", value=group, place=name)
     listed = list(group)
     labels = np.empty(len(listed), dtype=object)
     labels[:] = listed
     try:
         classes = read_truth(labels, forecast.labels, len(listed))
     except InputError:
-        raise InputError(f"{name} is {listed}: every entry must be one of {list(forecast.labels)[:8]}.") from None
+        fix = f"every entry must be one of {list(forecast.labels)[:8]}"
+        raise InputError(argument="groups", value=listed, place=name, fix=fix) from None
     return np.isin(np.arange(forecast.n_classes), classes)
 
 
 def _group_costs(costs: Any, names: Sequence[Any]) -> FloatArray:
     array = read_floats(by_name(costs, names, "costs"), "costs")
     if array.shape != (len(names),):
-        raise InputError(
-            f"costs has shape {array.shape} but there are {len(names)} groups: pass one cost per group."
-        )
+        problem = f"has shape {array.shape} but there are {len(names)} groups"
+        raise InputError(problem, argument="costs", value=array.shape, fix="pass one cost per group")
     return check_costs(array, "costs", names, "group")

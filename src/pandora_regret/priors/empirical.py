@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.inputs.costs import check_costs
+from pandora_regret.inputs.errors import InputError
 from pandora_regret.inputs.labels import read_labels
-from pandora_regret.inputs.numbers import FloatArray, InputError, read_floats
+from pandora_regret.inputs.numbers import FloatArray, read_floats
 from pandora_regret.inputs.tables import is_frame, match_names, read_columns
 from pandora_regret.priors.base import Class, Prior, log_quotient
 
@@ -60,7 +61,7 @@ class Empirical(Prior):
         """The same samples with their columns in the order of a forecast's."""
         if self.labels is None or isinstance(labels, range):
             return self
-        order = match_names(self.labels, labels, "the labels of prior")
+        order = match_names(self.labels, labels, "prior", "the labels of prior")
         return self if order == sorted(order) else Empirical(self.samples[:, order], labels)
 
     def __repr__(self) -> str:

@@ -8,14 +8,8 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.numbers import (
-    FloatArray,
-    InputError,
-    InputTypeError,
-    read_floats,
-    read_number,
-    read_positive,
-)
+from pandora_regret.inputs.errors import InputError, InputTypeError
+from pandora_regret.inputs.numbers import FloatArray, read_floats, read_number, read_positive
 from pandora_regret.priors.base import Class, Prior
 
 FAR_BEHIND = -40.0  # ln r below which 1 + r is 1

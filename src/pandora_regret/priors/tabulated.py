@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs.numbers import FloatArray, InputError, InputTypeError
+from pandora_regret.inputs.errors import InputError, InputTypeError
+from pandora_regret.inputs.numbers import FloatArray
 from pandora_regret.priors.base import Class, Prior
 
 CELL_TOLERANCE = 1e-9  # of a cell of the table against its two halves, which are what is used and are far better

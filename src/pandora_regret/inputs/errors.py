@@ -1,0 +1,98 @@
+"""Errors about what was handed in: values with attributes, whose sentence is made when somebody reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+
+
+class _Explained(Exception):
+    """What is wrong, where, and what to do about it.
+
+    Parameters
+    ----------
+    problem
+        What is wrong: a whole sentence, or what follows the place in one, "sums to 1.2"; if left out, "is 1.2".
+    argument, row, column
+        Where: an argument's name, a row or entry of it counted from 0, the label of a class or column.
+    value
+        The value that is wrong.
+    fix
+        What to do about it.
+    command_fix
+        The same for a person who typed a command and knows no arguments of functions.
+    place
+        Argument, row and column in words, where the usual ones do not fit.
+
+    Examples
+    --------
+    >>> error = InputError(argument="sample_weight", row=3, value=-1.0, fix="it must not be negative")
+    >>> str(error)
+    'sample_weight row 3 is -1: it must not be negative.'
+    >>> str(error.replace(place="cases.csv line 5"))
+    'cases.csv line 5 is -1: it must not be negative.'
+    >>> error.within("model 'forest'").sentence({"sample_weight": "--weight"})
+    "model 'forest': --weight row 3 is -1: it must not be negative."
+    """
+
+    def __init__(
+        self,
+        problem: str | None = None,
+        *,
+        argument: str | None = None,
+        row: int | None = None,
+        column: Any = None,
+        value: Any = None,
+        fix: str | None = None,
+        command_fix: str | None = None,
+        place: str | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem = _is(value) if problem is None else problem
+        self.argument, self.row, self.column, self.value = argument, row, column, value
+        self.fix, self.command_fix, self.place = fix, command_fix, place
+        self.contexts: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+    def replace(self, **changes: Any) -> Self:
+        """The same error with some attributes changed: a place in a file instead of a row, another fix."""
+        error = copy(self)
+        error.__dict__.update(changes)
+        return error
+
+    def within(self, context: str) -> Self:
+        """The same error, said of a part of something larger: a model's name or a file in front of it."""
+        return self.replace(contexts=(context, *self.contexts))
+
+    def sentence(self, options: Mapping[str, str] | None = None) -> str:
+        """The error in words; for a user of the command, `options` says what arguments are called there."""
+        fix = self.fix if options is None or self.command_fix is None else self.command_fix
+        said = " ".join(filter(None, (self._place({} if options is None else options), self.problem)))
+        said = ": ".join(filter(None, (*self.contexts, said, fix)))
+        return said if said.endswith(".") else f"{said}."
+
+    def _place(self, options: Mapping[str, str]) -> str | None:
+        if self.place is not None or self.argument is None:
+            return self.place
+        name = options.get(self.argument, self.argument)
+        row = "" if self.row is None else f" row {self.row}"
+        if self.column is None:
+            return f"{name}{row}"
+        return f"{name}{row}, class {self.column!r}," if row else f"{name} of class {self.column!r}"
+
+
+class InputError(_Explained, ValueError):
+    """A value that cannot be scored; carries argument, row, column, value and fix."""
+
+
+class InputTypeError(_Explained, TypeError):
+    """An argument of the wrong kind; carries argument, row, column, value and fix."""
+
+
+def _is(value: Any) -> str:
+    return f"is {value:g}" if isinstance(value, (float, np.floating)) else f"is {value!r:.200}"
