@@ -3,29 +3,83 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
+from stat import S_IMODE, S_ISREG
 from typing import BinaryIO
+
+from pandora_regret.inputs import InputError
+
+HAS_LOCKS = os.name == "posix"  # elsewhere, files that a killed process left behind stay there
+if HAS_LOCKS:
+    import fcntl
+
+SUFFIX = ".part"
+LEFT_BEHIND_SECONDS = 10.0  # a younger file may be one that its writer has not locked yet
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> Path:
-    """Replace a file by what `write` writes; if that fails, the old file stays and nothing is left behind."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{token_hex(8)}.part")
+    """Replace a file by what `write` writes; if that fails, the old file stays and nothing is left behind.
+
+    A link stays a link to the file that is replaced, and a file that is replaced keeps its mode.
+    """
+    target = Path(os.path.realpath(path))
+    mode = _mode_of(target)
+    _remove_left_behind(target)
+    temporary = target.with_name(f".{target.name}.{token_hex(8)}{SUFFIX}")
     try:
         with temporary.open("xb") as file:  # as readable to others as any new file; mkstemp's are not
+            _lock(file)
+            if mode is not None:
+                os.chmod(temporary, mode)
             write(file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is not None:
-            error.filename = str(target)  # nobody knows the temporary name
+        if isinstance(error, OSError):
+            error.filename = os.fspath(path)  # nobody knows the temporary name; a full disk names none
         raise
     _sync_folder(target.parent)
-    return target
+    return Path(path)
+
+
+def _mode_of(target: Path) -> int | None:
+    """The permissions of the file that is to be replaced; None where there is none."""
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if not S_ISREG(mode):
+        raise InputError(f"{target} is not a regular file: name one, or a new one.")
+    return S_IMODE(mode)
+
+
+def _lock(file: BinaryIO) -> None:
+    """Held as long as its writer lives, which is how others know that it does."""
+    if HAS_LOCKS:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _remove_left_behind(target: Path) -> None:
+    """Temporary files of this target whose writers were killed."""
+    if not HAS_LOCKS:
+        return
+    for path in target.parent.glob(f".{_escaped(target.name)}.{'[0-9a-f]' * 16}{SUFFIX}"):
+        with suppress(OSError), path.open("rb") as file:
+            if time.time() - os.fstat(file.fileno()).st_mtime > LEFT_BEHIND_SECONDS:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+
+
+def _escaped(name: str) -> str:
+    """A name as a pattern that matches nothing else."""
+    return "".join(f"[{each}]" if each in "*?[" else each for each in name)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -13,18 +13,32 @@ Nothing heavy is imported before a command needs it, so that ``pandora --help`` 
 
 from __future__ import annotations
 
+import signal
 import sys
+from typing import NoReturn
 
 from pandora_regret.optional import MissingLibraryError, import_optional
 
 
 def main() -> None:
     """Run the command, or say in one line what it lacks."""
+    signal.signal(signal.SIGTERM, _terminate)
     try:
-        import_optional("click", extra="cli")
+        for library in ("click", "rich"):
+            import_optional(library, extra="cli")
+        from pandora_regret.cli.commands import pandora, register_ascii_fallback
+
+        register_ascii_fallback()
+        pandora(prog_name="pandora")
     except MissingLibraryError as error:
         sys.exit(f"pandora: {error}")
-    from pandora_regret.cli.commands import pandora, register_ascii_fallback
+    except KeyboardInterrupt:  # before the command began, or after it ended
+        print("pandora: interrupted.", file=sys.stderr)
+        sys.exit(130)
 
-    register_ascii_fallback()
-    pandora(prog_name="pandora")
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    """End as by any other error, so that nothing half-written stays behind."""
+    signal.signal(number, signal.SIG_IGN)
+    print("pandora: terminated.", file=sys.stderr)
+    sys.exit(128 + number)

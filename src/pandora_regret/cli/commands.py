@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from pandora_regret._version import __version__
+from pandora_regret.cli.printing import echo
 from pandora_regret.text import SYMBOLS
 
 COMMANDS = {  # name: what the list of commands says of it
@@ -118,19 +119,14 @@ def _fail_usage(error: click.UsageError) -> NoReturn:
     """What is wrong, and where the help is; without any argument, the help itself."""
     message = error.format_message()
     if message.startswith("Usage:"):
-        click.echo(message, err=True)
+        echo(message, err=True)
         sys.exit(2)
     _fail(f"{message} See {error.ctx.command_path if error.ctx else 'pandora'} --help.", 2)
 
 
 def _fail(reason: str, code: int) -> NoReturn:
-    click.echo(f"pandora: {without_controls(' '.join(reason.split()))}", err=True)
+    echo(f"pandora: {' '.join(reason.split())}", err=True)
     sys.exit(code)
-
-
-def without_controls(text: str) -> str:
-    """The text without characters that command a terminal, which a file's names may hold; ends of lines stay."""
-    return "".join(each if each.isprintable() or each in "\n\u00a0" else f"\\x{ord(each):02x}" for each in text)
 
 
 def register_ascii_fallback() -> None:

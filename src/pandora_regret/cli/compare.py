@@ -3,46 +3,60 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from pandora_regret.cli.options import (
-    COSTS,
-    CSV,
-    DECOMPOSE,
     FILES,
-    FORCE,
-    INTERVALS,
-    JSON,
-    LAYOUT,
-    SCENARIO,
-    TITLE,
-    add_options,
-    check_one_of,
+    ComparisonOptions,
+    CostOptions,
+    FormatOptions,
+    IntervalOptions,
+    LayoutOptions,
+    PageOptions,
     check_output,
-    read_layout,
-    read_prior,
+    takes,
 )
+from pandora_regret.cli.printing import echo
 
 if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
     from pandora_regret.files import Batch, Predictions, Prices
 
 
+class Question(NamedTuple):
+    """What is asked of the files: the options that `compare` and `report` share."""
+
+    costs: CostOptions
+    comparison: ComparisonOptions
+    intervals: IntervalOptions
+    layout: LayoutOptions
+
+
 @click.command()
 @FILES
-@add_options(*COSTS, SCENARIO, *INTERVALS, DECOMPOSE, *LAYOUT)
+@takes(CostOptions, ComparisonOptions, IntervalOptions, LayoutOptions, FormatOptions, PageOptions)
 @click.option("--pairs", is_flag=True, help="Differences between all pairs of models, not only to the best.")
 @click.option("--by-class", is_flag=True, help="Every model class by class, too.")
-@add_options(JSON, CSV)
 @click.option(
     "--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to this file, too."
 )
-@add_options(TITLE, FORCE)
-def compare(files: Sequence[str], **given: Any) -> None:
+def compare(
+    costs: CostOptions,
+    comparison: ComparisonOptions,
+    intervals: IntervalOptions,
+    layout: LayoutOptions,
+    output: FormatOptions,
+    page: PageOptions,
+    *,
+    files: Sequence[str],
+    pairs: bool,
+    by_class: bool,
+    html: Path | None,
+) -> None:
     r"""Which of several models to deploy, how sure that is, and what it saves.
 
     FILES hold the predictions of one model each, or of several with a column that names them: a column of true
@@ -60,34 +74,33 @@ def compare(files: Sequence[str], **given: Any) -> None:
     """
     from pandora_regret.cli.printing import print_csv, print_json
 
-    check_one_of(given["as_json"], given["as_csv"])
-    check_output(given["html"], given["force"])
-    comparison = compare_files(files, given)
-    if given["as_json"]:
-        print_json(comparison.to_dict())
-    elif given["as_csv"]:
-        print_csv(comparison.table())
+    check_output(html, page.force)
+    result = compare_files(files, Question(costs, comparison, intervals, layout))
+    if output.as_json:
+        print_json(result.to_dict())
+    elif output.as_csv:
+        print_csv(result.table(), keep_formulas=output.keep_formulas)
     else:
         from pandora_regret.cli.comparison import print_comparison
 
-        print_comparison(comparison, pairs=given["pairs"], by_class=given["by_class"])
-    if given["html"] is not None:
-        write_page(comparison, given["html"], given["title"])
+        print_comparison(result, pairs=pairs, by_class=by_class)
+    if html is not None:
+        write_page(result, html, page.title)
 
 
 def write_page(comparison: Comparison, path: Path, title: str | None) -> None:
     """Write the report, and say where it is, beside whatever standard output holds."""
     from pandora_regret.report import write_report
 
-    click.echo(f"Report: {write_report(comparison, path, title=title)}", err=True)
+    echo(f"Report: {write_report(comparison, path, title=title)}", err=True)
 
 
-def compare_files(files: Sequence[str], given: Mapping[str, Any]) -> Comparison:
+def compare_files(files: Sequence[str], question: Question) -> Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
     from pandora_regret.cli.console import bars
     from pandora_regret.files import align, open_predictions, read_models
 
-    layout = read_layout(given)
+    layout = question.layout.read()
     with bars(passing=True) as progress:
         opened = [one for file in files for one in open_predictions(file, layout)]
         names = _names(opened)
@@ -97,7 +110,7 @@ def compare_files(files: Sequence[str], given: Mapping[str, Any]) -> Comparison:
             batches.append(batch)
             progress.advance("reading")
         progress.start("comparing", total=None)
-        return _compared(names, align(batches, names), given)
+        return _compared(names, align(batches, names), question)
 
 
 def _names(opened: Sequence[Predictions]) -> list[str]:
@@ -116,30 +129,30 @@ def _with_path(one: Predictions) -> str:
     return one.path if one.only is None else f"{one.name} ({one.path})"
 
 
-def _compared(names: Sequence[str], batches: Sequence[Batch], given: Mapping[str, Any]) -> Comparison:
+def _compared(names: Sequence[str], batches: Sequence[Batch], question: Question) -> Comparison:
     import numpy as np
 
     from pandora_regret.compare import compare as compare_models
 
     classes = batches[0].classes
-    prices = _prices(given["costs"], batches)
+    prices = _prices(question.costs.costs, batches)
     return compare_models(
         np.array(classes)[batches[0].truth],
         {name: batch.values for name, batch in zip(names, batches, strict=True)},
         labels=list(classes),
-        prior=read_prior(given),
+        prior=question.costs.read_prior(),
         typical_costs=_first(batches, "costs") if prices is None else prices.costs,
         currency=None if prices is None else prices.currency,
         source=_source(batches) if prices is None else prices.source,
         sample_weight=_first(batches, "weights"),
         groups=_first(batches, "groups"),
         ids=_first(batches, "ids"),
-        logits=given["logits"],
-        bootstrap=given["bootstrap"],
-        level=given["level"],
-        seed=given["seed"],
-        scenarios=_scenarios(given["scenario"], classes),
-        decompose=given["decompose"],
+        logits=question.layout.logits,
+        bootstrap=question.intervals.bootstrap,
+        level=question.intervals.level,
+        seed=question.intervals.seed,
+        scenarios=_scenarios(question.comparison.scenario, classes),
+        decompose=question.comparison.decompose,
     )
 
 
@@ -163,16 +176,16 @@ def _prices(costs: str | None, batches: Sequence[Batch]) -> Prices | None:
     return read_costs_argument(costs, batches[0].classes)
 
 
-def _scenarios(given: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:
+def _scenarios(scenarios: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:
     from pandora_regret.files import read_costs_argument
     from pandora_regret.inputs import InputError
 
-    found: dict[str, Any] = {}
-    for scenario in given:
+    costs_of: dict[str, Any] = {}
+    for scenario in scenarios:
         name, equals, costs = scenario.partition("=")
         if not (name.strip() and equals and costs.strip()):
             raise InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as cheap=flu=5,cold=1.")
-        if name in found:
+        if name in costs_of:
             raise InputError(f"--scenario gives {name!r} twice: name each once.")
-        found[name] = read_costs_argument(costs, classes).costs
-    return found
+        costs_of[name] = read_costs_argument(costs, classes).costs
+    return costs_of

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from pandora_regret.cli.commands import without_controls
+from pandora_regret.cli.printing import without_controls
 
 WIDEST = 200  # columns of a table that goes to a file or a pipe, which have no width of their own
 SILENT_SECONDS = 1.0  # of work without progress bars
@@ -53,11 +53,11 @@ class Bars:
 
     def start(self, task: str, total: int | None, done: int = 0) -> None:
         """A new bar; one without a total only shows that there is progress."""
-        self._tasks[task] = self._progress.add_task(task, total=total, completed=done, note="")
+        self._tasks[task] = self._progress.add_task(without_controls(task), total=total, completed=done, note="")
 
     def advance(self, task: str, steps: int = 1, note: str = "") -> None:
         """Some steps further."""
-        self._progress.update(self._tasks[task], advance=steps, note=note)
+        self._progress.update(self._tasks[task], advance=steps, note=without_controls(note))
 
     def say(self, message: str) -> None:
         """A line above the bars."""

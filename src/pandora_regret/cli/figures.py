@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pandora_regret.cli.options import FORCE, check_output
+from pandora_regret.cli.printing import echo
 
 
 @click.command()
@@ -56,6 +57,6 @@ def figures(folder: Path, kind: str, width: str, study: Path | None, force: bool
         if path.exists():
             check_output(path, force)
     for path in draw_paper_figures(folder, kind=kind, width=width, study=study):
-        click.echo(path)
+        echo(str(path))
     if study is None:
-        click.echo("The intervals of the gaps to Pandora's Regret need a study: --study DIR.", err=True)
+        echo("The intervals of the gaps to Pandora's Regret need a study: --study DIR.", err=True)

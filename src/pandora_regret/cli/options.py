@@ -1,12 +1,14 @@
-"""Options that several commands share, and what they say once they are read."""
+"""Options that several commands share: dataclasses whose fields are options."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from stat import S_ISREG
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,98 +16,174 @@ if TYPE_CHECKING:
     from pandora_regret.files import Layout
     from pandora_regret.priors import Prior
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-Option: TypeAlias = Callable[[Any], Any]
-
+MOST_JOBS = 1024
 
 INPUT_PATH = click.Path(readable=False)  # whether it can be read is found out by reading it
 FILES = click.argument("files", nargs=-1, required=True, type=INPUT_PATH)
 
-LAYOUT: tuple[Option, ...] = (
-    click.option("--label", metavar="COLUMN", help="True classes.  [default: y_true, label or target]"),
-    click.option("--proba-prefix", metavar="TEXT", help="What the names of forecast columns begin with."),
-    click.option("--classes", metavar="NAME,...", help="The classes, where columns of numbers do not tell."),
-    click.option("--id", metavar="COLUMN", help="Row ids, which match the rows of files.  [default: id]"),
-    click.option("--weight", metavar="COLUMN", help="Weights of rows.  [default: weight or sample_weight]"),
-    click.option("--group", metavar="COLUMN", help="Rows that belong together, such as patient_id."),
-    click.option("--model", metavar="COLUMN", help="Names of models that share a file.  [default: model]"),
-    click.option("--cost-prefix", metavar="TEXT", help="What the columns of each row's own costs begin with."),
-    click.option("--logits", is_flag=True, help="The forecasts are logits."),
-)
-COSTS: tuple[Option, ...] = (
-    click.option(
-        "--costs",
-        metavar="COSTS",
-        help="Typical costs of tests: NAME=VALUE,..., a CSV file (class, cost), a pathway file (TOML), or the "
-        "name of a shipped one: dermamnist, octmnist, pump_fault.  [default: all tests cost the same]",
-    ),
-    click.option(
-        "--prior",
-        metavar="PRIOR",
-        help="How costs vary: uniform, exponential, fixed, beta:ALPHA, gamma:SHAPE, lognormal:SIGMA or "
-        "empirical:FILE.  [default: uniform]",
-    ),
-)
-INTERVALS: tuple[Option, ...] = (
-    click.option("--bootstrap", type=click.IntRange(0), default=0, metavar="N", help="Intervals by N replicates."),
-    click.option(
-        "--level",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.95,
-        show_default=True,
-        help="Of the intervals.",
-    ),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap."),
-)
-SCENARIO = click.option(
-    "--scenario", multiple=True, metavar="NAME=COSTS", help="Other costs to compare under; may be repeated."
-)
-DECOMPOSE = click.option(
-    "--decompose/--no-decompose",
-    default=True,
-    show_default=True,
-    help="Whether to find out what recalibrating would save; takes about a second for 10,000 rows and a model.",
-)
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-CSV = click.option("--csv", "as_csv", is_flag=True, help="Print a flat table as CSV.")
-TITLE = click.option("--title", help="The page's heading.")
-FORCE = click.option("--force", is_flag=True, help="Replace output files that exist.")
-CLUSTER = click.option("--cluster", metavar="tcp://HOST:PORT", help="Scheduler of a Dask cluster to work on.")
-JOBS = click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes at a time.")
+
+def option(*names: str, **settings: Any) -> Any:
+    """A field of a dataclass of options; it takes click's arguments, but for the name, which is the field's."""
+    return field(metadata={"names": names, "settings": settings})
 
 
-def add_options(*options: Option) -> Callable[[Command], Command]:
-    """A command with these options, in this order."""
+def takes(*groups: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A command with the options of these dataclasses, which it gets as instances of them, in this order."""
 
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def call(**values: Any) -> Any:
+            instances = [group(**{each.name: values.pop(each.name) for each in fields(group)}) for group in groups]
+            return command(*instances, **values)
+
+        for name, names, settings in reversed(list(_options(groups))):
+            call = click.option(*names, name, **settings)(call)
+        return call
 
     return decorate
 
 
-def read_layout(given: Mapping[str, Any]) -> Layout:
-    """Which column is what, from the options of `LAYOUT`."""
-    from pandora_regret.files import Layout
-    from pandora_regret.files.pairs import listed
-
-    said = {each.name: given[each.name] for each in fields(Layout)}
-    names = said.pop("classes")
-    return Layout(**said, classes=None if names is None else tuple(listed(names)))
+def _options(groups: tuple[type[Any], ...]) -> Iterator[tuple[str, tuple[str, ...], dict[str, Any]]]:
+    for group in groups:
+        for each in fields(group):
+            yield each.name, each.metadata["names"], each.metadata["settings"]
 
 
-def read_prior(given: Mapping[str, Any]) -> Prior | None:
-    """The prior that was asked for."""
-    from pandora_regret.files import read_prior_argument
+@dataclass(frozen=True)
+class LayoutOptions:
+    """Which column of a file is what."""
 
-    return None if given["prior"] is None else read_prior_argument(given["prior"])
+    label: str | None = option(
+        "--label", metavar="COLUMN", help="True classes.  [default: y_true, label or target]"
+    )
+    proba_prefix: str | None = option(
+        "--proba-prefix", metavar="TEXT", help="What the names of forecast columns begin with."
+    )
+    classes: str | None = option(
+        "--classes", metavar="NAME,...", help="The classes, where columns of numbers do not tell."
+    )
+    id: str | None = option(
+        "--id", metavar="COLUMN", help="Row ids, which match the rows of files.  [default: id]"
+    )
+    weight: str | None = option(
+        "--weight", metavar="COLUMN", help="Weights of rows.  [default: weight or sample_weight]"
+    )
+    group: str | None = option("--group", metavar="COLUMN", help="Rows that belong together, such as patient_id.")
+    model: str | None = option(
+        "--model", metavar="COLUMN", help="Names of models that share a file.  [default: model]"
+    )
+    cost_prefix: str | None = option(
+        "--cost-prefix", metavar="TEXT", help="What the columns of each row's own costs begin with."
+    )
+    logits: bool = option("--logits", is_flag=True, help="The forecasts are logits.")
+
+    def read(self) -> Layout:
+        """The same as the library says it."""
+        from pandora_regret.files import Layout
+        from pandora_regret.files.pairs import listed
+
+        classes = None if self.classes is None else tuple(listed(self.classes))
+        return Layout(**asdict(self) | {"classes": classes})
 
 
-def check_one_of(as_json: bool, as_csv: bool) -> None:
-    """Standard output holds one thing."""
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv were both given: choose one.")
+@dataclass(frozen=True)
+class CostOptions:
+    """What tests cost."""
+
+    costs: str | None = option(
+        "--costs",
+        metavar="COSTS",
+        help="Typical costs of tests: NAME=VALUE,..., a CSV file (class, cost), a pathway file (TOML), or the "
+        "name of a shipped one: dermamnist, octmnist, pump_fault.  [default: all tests cost the same]",
+    )
+    prior: str | None = option(
+        "--prior",
+        metavar="PRIOR",
+        help="How costs vary: uniform, exponential, fixed, beta:ALPHA, gamma:SHAPE, lognormal:SIGMA or "
+        "empirical:FILE.  [default: uniform]",
+    )
+
+    def read_prior(self) -> Prior | None:
+        """The prior that was asked for."""
+        from pandora_regret.files import read_prior_argument
+
+        return None if self.prior is None else read_prior_argument(self.prior)
+
+
+def _read_level(context: click.Context, parameter: click.Parameter, level: float) -> float:
+    """Between 0 and 1; click's own range lets NaN pass."""
+    if not 0 < level < 1:
+        raise click.BadParameter(f"{level:g} is not between 0 and 1.")
+    return level
+
+
+@dataclass(frozen=True)
+class IntervalOptions:
+    """How intervals are found."""
+
+    bootstrap: int = option(
+        "--bootstrap", type=click.IntRange(0), default=0, metavar="N", help="Intervals by N replicates."
+    )
+    level: float = option(
+        "--level", type=float, default=0.95, show_default=True, callback=_read_level, help="Of the intervals."
+    )
+    seed: int = option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """What else a comparison looks into."""
+
+    scenario: tuple[str, ...] = option(
+        "--scenario", multiple=True, metavar="NAME=COSTS", help="Other costs to compare under; may be repeated."
+    )
+    decompose: bool = option(
+        "--decompose/--no-decompose",
+        default=True,
+        show_default=True,
+        help="Whether to find out what recalibrating would save; takes a second for 10,000 rows and a model.",
+    )
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """Who does the work."""
+
+    jobs: int = option(
+        "--jobs", type=click.IntRange(1, MOST_JOBS), default=1, show_default=True, help="Processes at a time."
+    )
+    cluster: str | None = option(
+        "--cluster", metavar="tcp://HOST:PORT", help="Scheduler of a Dask cluster to work on."
+    )
+
+
+@dataclass(frozen=True)
+class FormatOptions:
+    """What standard output holds, if not tables for people."""
+
+    as_json: bool = option("--json", is_flag=True, help="Print JSON.")
+    as_csv: bool = option("--csv", is_flag=True, help="Print a flat table as CSV.")
+    keep_formulas: bool = option(
+        "--keep-formulas",
+        is_flag=True,
+        help="Leave names in CSV that a spreadsheet would run (=, +, -, @) as they are, without a ' in front.",
+    )
+
+    def __post_init__(self) -> None:
+        if self.as_json and self.as_csv:
+            raise click.UsageError("--json and --csv were both given: choose one.")
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """How the page is written."""
+
+    title: str | None = option("--title", help="The page's heading.")
+    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
+
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+FORCE = click.option("--force", is_flag=True, help="Replace output files that exist.")
 
 
 def check_output(path: Path | None, force: bool) -> None:
@@ -116,9 +194,12 @@ def check_output(path: Path | None, force: bool) -> None:
 
     if path.is_dir():
         raise InputError(f"{path} is a directory: name the file to write.")
+    if path.exists() and not S_ISREG(path.stat().st_mode):
+        raise InputError(f"{path} is not a regular file: name one, or a new one.")
     if path.exists() and not force:
         raise InputError(f"{path} exists: name another file, or replace it with --force.")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no directory {str(path.parent)!r}: create it first.")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path}: the directory {str(path.parent)!r} may not be written to: name another file.")
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: there is no directory {str(folder)!r}: create it first.")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{path}: the directory {str(folder)!r} may not be written to: name another file.")

@@ -16,16 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from pandora_regret.cli.options import (
-    FORCE,
-    INPUT_PATH,
-    JSON,
-    LAYOUT,
-    add_options,
-    check_output,
-    read_layout,
-)
-from pandora_regret.cli.printing import print_json
+from pandora_regret.cli.options import FORCE, INPUT_PATH, JSON, LayoutOptions, check_output, takes
+from pandora_regret.cli.printing import echo, print_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,8 +51,22 @@ DIGITS_OF_DOUBLES = 1e-8  # numbers in text that add up to 1 less exactly were w
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Draw the plan into this file (SVG, PDF or PNG), too."
 )
-@add_options(FORCE, JSON, *LAYOUT)
-def order(forecast: str, **given: Any) -> None:
+@FORCE
+@JSON
+@takes(LayoutOptions)
+def order(
+    layout: LayoutOptions,
+    *,
+    forecast: str,
+    costs: str | None,
+    row: int | None,
+    sensitivity: str | None,
+    search: str,
+    steps: int | None,
+    plot: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
     r"""In which order to test, for one FORECAST: NAME=PROBABILITY,... or a row of a file.
 
     \b
@@ -74,16 +80,16 @@ def order(forecast: str, **given: Any) -> None:
     from pandora_regret.inputs.tests import Tests
     from pandora_regret.plan import plan_search
 
-    check_output(given["plot"], given["force"])
-    case = _read_case(forecast, given)
-    costs, currency, source = _read_costs(case, given["costs"])
-    tests = Tests(cost=costs, sensitivity=_sensitivity(given["sensitivity"]), labels=case.classes)
-    how = {name: given[name] for name in ("search", "steps", "logits")}
+    check_output(plot, force)
+    case = _read_case(forecast, row, layout)
+    prices, currency, source = _read_costs(case, costs)
+    tests = Tests(cost=prices, sensitivity=_sensitivity(sensitivity), labels=case.classes)
+    how: dict[str, Any] = {"search": search, "steps": steps, "logits": layout.logits}
     with case.blamed():
         plan = plan_search(case.forecast, tests=tests, labels=case.classes, **how)
-    if given["plot"] is not None:
-        _draw(plan, given["plot"], currency)
-    if given["as_json"]:
+    if plot is not None:
+        _draw(plan, plot, currency)
+    if as_json:
         print_json(_as_dict(plan, currency, source))
     else:
         _print(plan, currency, source)
@@ -111,15 +117,15 @@ class Case(NamedTuple):
             raise error.replace(place=taken) from None
 
 
-def _read_case(forecast: str, given: dict[str, Any]) -> Case:
+def _read_case(forecast: str, row: int | None, layout: LayoutOptions) -> Case:
     """Written out, or a row of a file."""
     import numpy as np
 
     from pandora_regret.files.pairs import read_pairs
     from pandora_regret.inputs import InputError
 
-    if os.path.exists(forecast) or given["row"] is not None:
-        return _read_row(forecast, given["row"], read_layout(given))
+    if os.path.exists(forecast) or row is not None:
+        return _read_row(forecast, row, layout.read())
     if "=" not in forecast:
         raise InputError(f"FORECAST {forecast!r} is neither a file nor NAME=PROBABILITY,...: write one of them.")
     pairs = read_pairs(forecast, "FORECAST")
@@ -213,7 +219,7 @@ def _as_dict(plan: Plan, currency: str | None, source: str | None) -> dict[str, 
 def _draw(plan: Plan, path: Path, currency: str | None) -> None:
     from pandora_regret.plots.search_trace import draw_search_trace
 
-    click.echo(f"Plot: {draw_search_trace(plan, path, currency=currency)}", err=True)
+    echo(f"Plot: {draw_search_trace(plan, path, currency=currency)}", err=True)
 
 
 def _print(plan: Plan, currency: str | None, source: str | None) -> None:

@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 NARROWEST_NAMES = 16
 UNLIMITED = 10_000
+FORMULA_SIGNS = ("=", "+", "-", "@")
+
+
+def echo(text: str, *, nl: bool = True, err: bool = False) -> None:
+    """Print text for people; what files and models are called cannot command their terminal."""
+    click.echo(without_controls(text), nl=nl, err=err)
+
+
+def without_controls(text: str) -> str:
+    """The text without characters that command a terminal, which a file's names may hold; ends of lines stay."""
+    return "".join(each if each.isprintable() or each in "\n\u00a0" else f"\\x{ord(each):02x}" for each in text)
 
 
 def print_json(value: Mapping[str, Any]) -> None:
@@ -26,13 +37,23 @@ def print_json(value: Mapping[str, Any]) -> None:
     click.echo(json.dumps(value, indent=1, allow_nan=False))
 
 
-def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows of a flat table, in UTF-8 whatever the terminal's encoding; what is undefined is left empty."""
+def print_csv(rows: Sequence[Mapping[str, Any]], *, keep_formulas: bool = False) -> None:
+    """Rows of a flat table, in UTF-8 whatever the terminal's encoding; what is undefined is left empty.
+
+    A spreadsheet runs text that begins with =, +, - or @: such text gets an apostrophe in front unless kept.
+    """
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({key: _cell(value, keep_formulas) for key, value in row.items()} for row in rows)
     click.echo(text.getvalue().encode("utf-8", "surrogateescape"), nl=False)
+
+
+def _cell(value: Any, keep_formulas: bool) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = without_controls(value)
+    return f"'{text}" if text.startswith(FORMULA_SIGNS) and not keep_formulas else text
 
 
 def finite(value: float | None) -> float | None:

@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from pandora_regret.cli.compare import compare_files
+from pandora_regret.cli.compare import Question, compare_files
 from pandora_regret.cli.options import (
-    COSTS,
-    DECOMPOSE,
     FILES,
-    FORCE,
-    INTERVALS,
-    LAYOUT,
-    SCENARIO,
-    TITLE,
-    add_options,
+    ComparisonOptions,
+    CostOptions,
+    IntervalOptions,
+    LayoutOptions,
+    PageOptions,
     check_output,
+    takes,
 )
+from pandora_regret.cli.printing import echo
 
 if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
@@ -32,8 +31,17 @@ if TYPE_CHECKING:
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The HTML file to write."
 )
-@add_options(TITLE, FORCE, *COSTS, SCENARIO, *INTERVALS, DECOMPOSE, *LAYOUT)
-def report(files: Sequence[str], out: Path, title: str | None, force: bool, **given: Any) -> None:
+@takes(PageOptions, CostOptions, ComparisonOptions, IntervalOptions, LayoutOptions)
+def report(
+    page: PageOptions,
+    costs: CostOptions,
+    comparison: ComparisonOptions,
+    intervals: IntervalOptions,
+    layout: LayoutOptions,
+    *,
+    files: Sequence[str],
+    out: Path,
+) -> None:
     r"""A page to look at and pass on, from predictions or from a saved comparison.
 
     FILES are as in `pandora compare`, or one JSON file that `pandora compare --json` wrote. The page is one HTML
@@ -46,10 +54,11 @@ def report(files: Sequence[str], out: Path, title: str | None, force: bool, **gi
     """
     from pandora_regret.report import write_report
 
-    check_output(out, force)
+    check_output(out, page.force)
     saved = len(files) == 1 and files[0].endswith(".json")
-    comparison = _saved_comparison(files[0]) if saved else compare_files(files, given)
-    click.echo(str(write_report(comparison, out, title=title)))
+    question = Question(costs, comparison, intervals, layout)
+    result = _saved_comparison(files[0]) if saved else compare_files(files, question)
+    echo(str(write_report(result, out, title=page.title)))
 
 
 def _saved_comparison(path: str) -> Comparison:
@@ -59,9 +68,8 @@ def _saved_comparison(path: str) -> Comparison:
 
     check_readable(path)
     try:
-        found = Comparison.from_dict(json.loads(Path(path).read_bytes()))
+        return Comparison.from_dict(json.loads(Path(path).read_bytes()))
     except InputError as error:
         raise error.within(str(path)) from None
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a comparison: write it with pandora compare --json.") from None
-    return found

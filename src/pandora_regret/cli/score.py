@@ -20,18 +20,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pandora_regret.cli.options import (
-    CLUSTER,
-    COSTS,
-    CSV,
     FILES,
-    INTERVALS,
-    JOBS,
-    JSON,
-    LAYOUT,
-    add_options,
-    check_one_of,
-    read_layout,
-    read_prior,
+    CostOptions,
+    FormatOptions,
+    IntervalOptions,
+    LayoutOptions,
+    WorkOptions,
+    takes,
 )
 from pandora_regret.cli.printing import finite, print_csv, print_json
 
@@ -46,10 +41,18 @@ if TYPE_CHECKING:
 
 @click.command()
 @FILES
-@add_options(*COSTS, *INTERVALS, *LAYOUT)
+@takes(CostOptions, IntervalOptions, LayoutOptions, WorkOptions, FormatOptions)
 @click.option("--wrong-tests", is_flag=True, help="Also which wrong tests the money goes to; takes longer.")
-@add_options(JOBS, CLUSTER, JSON, CSV)
-def score(files: Sequence[str], **given: Any) -> None:
+def score(
+    costs: CostOptions,
+    intervals: IntervalOptions,
+    layout: LayoutOptions,
+    work: WorkOptions,
+    output: FormatOptions,
+    *,
+    files: Sequence[str],
+    wrong_tests: bool,
+) -> None:
     r"""What one model's forecasts cost, from a file of any size.
 
     Several FILES are parts of one table, read one after the other. Rows are streamed: memory does not grow with
@@ -66,18 +69,19 @@ def score(files: Sequence[str], **given: Any) -> None:
     from pandora_regret.files import open_predictions
     from pandora_regret.inference.resampling import check_enough
 
-    check_one_of(given["as_json"], given["as_csv"])
-    check_enough(given["bootstrap"], given["level"])
+    check_enough(intervals.bootstrap, intervals.level)
     _check_each_file_once(files)
-    opened = open_predictions(list(files), read_layout(given))
-    prices = _prices(given["costs"], opened)
-    scores = _score_all(opened, prices, given)
-    if given["as_json"]:
-        print_json(_as_dict(opened, scores, prices, given))
-    elif given["as_csv"]:
-        print_csv([row for score in scores for row in _rows(score, given["level"])])
+    opened = open_predictions(list(files), layout.read())
+    prices = _prices(costs.costs, opened)
+    how: dict[str, Any] = {"prior": costs.read_prior(), "pairs": wrong_tests} | asdict(work)
+    scores = _score_all(opened, prices, how | {"bootstrap": intervals.bootstrap, "seed": intervals.seed})
+    if output.as_json:
+        print_json(_as_dict(opened, scores, prices, intervals))
+    elif output.as_csv:
+        rows = [row for score in scores for row in _rows(score, intervals.level)]
+        print_csv(rows, keep_formulas=output.keep_formulas)
     else:
-        _print(opened, scores, prices, given["level"])
+        _print(opened, scores, prices, intervals.level)
 
 
 def _check_each_file_once(files: Sequence[str]) -> None:
@@ -95,29 +99,16 @@ def _prices(costs: str | None, opened: Sequence[Predictions]) -> Prices | None:
     return None if costs is None else read_costs_argument(costs, opened[0].classes)
 
 
-def _score_all(
-    opened: Sequence[Predictions], prices: Prices | None, given: Mapping[str, Any]
-) -> list[StreamScore]:
+def _score_all(opened: Sequence[Predictions], prices: Prices | None, how: Mapping[str, Any]) -> list[StreamScore]:
     from pandora_regret.cli.console import bars
     from pandora_regret.stream import score_stream
 
-    prior, scores = read_prior(given), []
+    typical_costs, scores = None if prices is None else prices.costs, []
     with bars(passing=True) as progress:
         for one in opened:
             progress.start(one.name, _total(one))
-            scores.append(
-                score_stream(
-                    one,
-                    prior=prior,
-                    typical_costs=None if prices is None else prices.costs,
-                    bootstrap=given["bootstrap"],
-                    seed=given["seed"],
-                    pairs=given["wrong_tests"],
-                    jobs=given["jobs"],
-                    cluster=given["cluster"],
-                    progress=partial(progress.advance, one.name),
-                )
-            )
+            advance = partial(progress.advance, one.name)
+            scores.append(score_stream(one, typical_costs=typical_costs, progress=advance, **how))
     return scores
 
 
@@ -127,23 +118,21 @@ def _total(one: Predictions) -> int | None:
 
 
 def _as_dict(
-    opened: Sequence[Predictions], scores: Sequence[StreamScore], prices: Prices | None, given: Mapping[str, Any]
+    opened: Sequence[Predictions], scores: Sequence[StreamScore], prices: Prices | None, intervals: IntervalOptions
 ) -> dict[str, Any]:
     from pandora_regret._version import __version__
     from pandora_regret.compare.measure import METRICS
     from pandora_regret.compare.result import IntervalMethod
 
-    replicates = given["bootstrap"]
+    level, replicates = intervals.level, intervals.bootstrap
     method = "bootstrap" if replicates else "analytic"
     return {
         "schema": "pandora-score/1",
         "library": f"pandora-regret {__version__}",
         "costs": asdict(_costs(opened[0], scores[0], prices)),
-        "interval": asdict(IntervalMethod(given["level"], method, replicates, given["seed"])),
+        "interval": asdict(IntervalMethod(level, method, replicates, intervals.seed)),
         "metrics": [asdict(metric) for metric in METRICS],
-        "models": [
-            _model_as_dict(one, score, prices, given["level"]) for one, score in zip(opened, scores, strict=True)
-        ],
+        "models": [_model_as_dict(one, score, prices, level) for one, score in zip(opened, scores, strict=True)],
     }
 
 

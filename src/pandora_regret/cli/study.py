@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pandora_regret.cli.options import WorkOptions, takes
+from pandora_regret.cli.printing import echo
+
 if TYPE_CHECKING:
     from pandora_regret.study.spec import Study
 
 FOLDER = click.argument("folder", type=click.Path(path_type=Path))
-JOBS = click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes at a time.")
 METRICS = click.option("--metric", "metrics", multiple=True, help="A metric's key; may be repeated.")
 ALL = click.option("--all", "every", is_flag=True, help="All metrics instead of those of the paper's table.")
-CLUSTER = click.option("--cluster", metavar="tcp://HOST:PORT", help="Scheduler of a Dask cluster to work on.")
 
 
 @click.group()
@@ -37,28 +38,26 @@ def study() -> None:
 @study.command()
 @click.argument("study_file", type=click.Path(path_type=Path))
 @click.option("--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder for the output.")
-@JOBS
-@CLUSTER
-def run(study_file: Path, folder: Path, jobs: int, cluster: str | None) -> None:
+@takes(WorkOptions)
+def run(work: WorkOptions, *, study_file: Path, folder: Path) -> None:
     """Run the study that a TOML file describes; what is already in the output folder is kept."""
     from pandora_regret.study.run import begin
 
-    _finish(begin(study_file, folder), folder, jobs, cluster)
+    _finish(begin(study_file, folder), folder, work)
 
 
 @study.command()
 @FOLDER
-@JOBS
-@CLUSTER
+@takes(WorkOptions)
 @click.option("--retry-failed", is_flag=True, help="Try models again that failed before.")
-def resume(folder: Path, jobs: int, cluster: str | None, retry_failed: bool) -> None:
+def resume(work: WorkOptions, *, folder: Path, retry_failed: bool) -> None:
     """Go on with a study where it was interrupted."""
     from pandora_regret.study.run import forget_failures, reopen
 
     described = reopen(folder)
     if retry_failed:
         forget_failures(described, folder)
-    _finish(described, folder, jobs, cluster)
+    _finish(described, folder, work)
 
 
 @study.command()
@@ -87,7 +86,7 @@ def table(
     from pandora_regret.study.table import FORMATS, PAPER_METRICS, study_grid
 
     grid = study_grid(read_results(folder), what, () if every else metrics or PAPER_METRICS)
-    click.echo(FORMATS[form](grid, form == "csv" if intervals is None else intervals), nl=False)
+    echo(FORMATS[form](grid, form == "csv" if intervals is None else intervals), nl=False)
 
 
 @study.command()
@@ -102,7 +101,7 @@ def figure(folder: Path, file: Path, metrics: tuple[str, ...], every: bool) -> N
     from pandora_regret.study.table import PAPER_METRICS, study_grid
 
     grid = study_grid(read_results(folder), "gap", () if every else metrics or PAPER_METRICS)
-    click.echo(draw_tau_gaps(grid, file))
+    echo(str(draw_tau_gaps(grid, file)))
 
 
 @study.command()
@@ -114,22 +113,22 @@ def status(folder: Path) -> None:
     parts, finished = standing(folder)
     for part in parts:
         of_all = "not listed yet" if part.models is None else f"{part.done} of {part.models} models done"
-        click.echo(f"{part.name}: {of_all}, {len(part.failures)} failed")
+        echo(f"{part.name}: {of_all}, {len(part.failures)} failed")
         for name, reason in part.failures.items():
-            click.echo(f"  {name}: {reason}")
-    click.echo(
+            echo(f"  {name}: {reason}")
+    echo(
         f"Results are there: pandora study table {folder}"
         if finished
         else f"No results yet: pandora study resume {folder}"
     )
 
 
-def _finish(described: Study, folder: Path, jobs: int, cluster: str | None) -> None:
+def _finish(described: Study, folder: Path, work: WorkOptions) -> None:
     """Do what is left to do, with bars, and print the table."""
     from pandora_regret.cli.console import bars
     from pandora_regret.study.run import run_study
     from pandora_regret.study.table import as_text, study_grid
 
     with bars() as watcher:
-        results = run_study(described, folder, jobs=jobs, cluster=cluster, watcher=watcher)
-    click.echo(as_text(study_grid(results)), nl=False)
+        results = run_study(described, folder, jobs=work.jobs, cluster=work.cluster, watcher=watcher)
+    echo(as_text(study_grid(results)), nl=False)

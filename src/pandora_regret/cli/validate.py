@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pandora_regret.cli.options import FILES, JSON, LAYOUT, add_options, read_layout
+from pandora_regret.cli.options import FILES, JSON, LayoutOptions, takes
 from pandora_regret.cli.printing import print_json
 
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @FILES
-@add_options(*LAYOUT, JSON)
-def validate(files: Sequence[str], as_json: bool, **given: Any) -> None:
+@takes(LayoutOptions)
+@JSON
+def validate(options: LayoutOptions, *, files: Sequence[str], as_json: bool) -> None:
     r"""What is wrong with a file, if anything: all of it, not just the first thing.
 
     Says what was understood of each file (columns, classes, rows, labels), and every kind of problem with the
@@ -47,7 +48,7 @@ def validate(files: Sequence[str], as_json: bool, **given: Any) -> None:
     from pandora_regret.cli.console import bars
     from pandora_regret.cli.inspection import inspect_file
 
-    layout, found = read_layout(given), []
+    layout, found = options.read(), []
     with bars(passing=True) as progress:
         progress.start("reading", total=len(files))
         for path in files:
