@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -26,5 +27,15 @@ def import_optional(module: str, *, extra: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
             raise  # the library is here, something it needs is not
-        library = module.split(".")[0]
-        raise MissingLibraryError(f"{library} is not installed: pip install 'pandora-regret[{extra}]'.") from None
+        raise _missing(module, extra) from None
+
+
+def check_installed(module: str, *, extra: str) -> None:
+    """The same without importing it."""
+    if find_spec(module) is None:
+        raise _missing(module, extra)
+
+
+def _missing(module: str, extra: str) -> MissingLibraryError:
+    library = module.split(".")[0]
+    return MissingLibraryError(f"{library} is not installed: pip install 'pandora-regret[{extra}]'.")

@@ -17,15 +17,17 @@ import signal
 import sys
 from typing import NoReturn
 
-from pandora_regret.optional import MissingLibraryError, import_optional
+from pandora_regret.optional import MissingLibraryError, check_installed
 
 
 def main() -> None:
     """Run the command, or say in one line what it lacks."""
+    if sys.stdout is None:
+        sys.exit("pandora: standard output is closed: send it to a file, or to /dev/null.")
     signal.signal(signal.SIGTERM, _terminate)
     try:
         for library in ("click", "rich"):
-            import_optional(library, extra="cli")
+            check_installed(library, extra="cli")
         from pandora_regret.cli.commands import pandora, register_ascii_fallback
 
         register_ascii_fallback()

@@ -1,0 +1,138 @@
+"""What the command writes: nothing that commands a terminal or a spreadsheet, nothing half, nothing in silence."""
+
+import csv
+import io
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rich")
+pytest.importorskip("pyarrow")
+pytest.importorskip("jinja2")
+pytest.importorskip("sklearn")
+
+from cli_files import PROGRAM, run, wine_rows, write_csv
+
+import pandora_regret.cli
+
+ESCAPE = "\x1b[31mred"
+
+
+@pytest.fixture
+def predictions(tmp_path):
+    return Path(write_csv(tmp_path / "a.csv", wine_rows("tree")))
+
+
+def test_csv_neutralises_what_a_spreadsheet_would_run(tmp_path, predictions):
+    formula = predictions.rename(tmp_path / "=1+1.csv")
+    [row, *_] = csv.DictReader(io.StringIO(run("compare", formula, "--csv").stdout))
+    assert row["model"] == "'=1+1"
+    [row, *_] = csv.DictReader(io.StringIO(run("compare", formula, "--csv", "--keep-formulas").stdout))
+    assert row["model"] == "=1+1"
+
+
+def test_numbers_in_csv_stay_numbers(predictions, tmp_path):
+    other = write_csv(tmp_path / "b.csv", wine_rows("bayes"))
+    rows = list(csv.DictReader(io.StringIO(run("compare", predictions, other, "--csv").stdout)))
+    assert all(float(row["expected_cost"]) > 0 for row in rows)
+
+
+@pytest.mark.parametrize("words", [("score",), ("score", "--csv"), ("compare", "--csv"), ("validate",)])
+def test_names_of_files_cannot_command_a_terminal(tmp_path, predictions, words):
+    command, *options = words
+    result = run(command, predictions.rename(tmp_path / f"{ESCAPE}.csv"), *options)
+    assert result.exit_code == 0
+    assert "\x1b" not in result.stdout + result.stderr
+    assert "\\x1b[31mred" in result.stdout
+
+
+def test_every_line_goes_through_the_one_door():
+    for path in Path(pandora_regret.cli.__file__).parent.glob("*.py"):
+        if path.name != "printing.py":
+            assert "click.echo" not in path.read_text(encoding="utf-8"), path.name
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--level", "nan"),
+        ("--level", "1"),
+        ("--jobs", "1000000"),
+        ("--jobs", "0"),
+        ("--cluster", "nowhere at all"),
+    ],
+)
+def test_an_option_out_of_range_is_one_line(predictions, words):
+    result = run("score", predictions, *words)
+    assert result.exit_code in (1, 2)
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
+
+
+def test_force_refuses_what_is_not_a_regular_file(tmp_path, predictions):
+    os.mkfifo(tmp_path / "pipe")
+    result = run("report", predictions, "--out", tmp_path / "pipe", "--force")
+    assert result.exit_code == 2
+    assert "not a regular file" in result.stderr
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_force_follows_a_link_and_keeps_the_mode(tmp_path, predictions):
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    page.chmod(0o600)
+    (tmp_path / "link.html").symlink_to(page)
+    assert run("report", predictions, "--out", tmp_path / "link.html", "--force").exit_code == 0
+    assert (tmp_path / "link.html").is_symlink()
+    assert "<html" in page.read_text(encoding="utf-8")
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+
+
+def start(*words, **settings):
+    return subprocess.Popen(
+        [*PROGRAM, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings
+    )
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_it_in_one_line_and_leaves_nothing(tmp_path, predictions, number, code):
+    for delay in (0.3, 1.0, 1.6):
+        process = start("report", predictions, "--out", tmp_path / "page.html", "--force")
+        time.sleep(delay)
+        process.send_signal(number)
+        _, complaint = process.communicate(timeout=60)
+        assert process.returncode in (code, 0, -number)  # -number: before Python could be asked
+        assert "Traceback" not in complaint or process.returncode == -number
+        assert not list(tmp_path.glob(".*.part"))
+
+
+def test_a_closed_standard_output_is_one_line(predictions):
+    process = start("score", predictions, preexec_fn=lambda: os.close(1))
+    _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert complaint == "pandora: standard output is closed: send it to a file, or to /dev/null.\n"
+
+
+def test_without_rich_the_command_says_what_to_install(tmp_path, predictions):
+    blocked = "import sys; sys.modules['rich'] = None; from pandora_regret.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", blocked, "score", predictions], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "pandora: rich is not installed: pip install 'pandora-regret[cli]'.\n"
+
+
+def test_numba_switched_off_changes_no_result(predictions):
+    results = []
+    for environment in ({}, {"NUMBA_DISABLE_JIT": "1"}):
+        process = start("score", predictions, "--json", env=os.environ | environment)
+        said, complaint = process.communicate(timeout=120)
+        assert complaint == ""
+        results.append(json.loads(said)["models"][0]["scores"])
+    assert results[0] == results[1]
