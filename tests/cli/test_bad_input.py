@@ -173,3 +173,18 @@ def test_the_files_own_line_is_named_in_a_stream_too(tmp_path):
     result = run("score", write_csv(tmp_path / "bad.csv", rows))
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "bad.csv line 42" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["order", "a=0.5,b=0.5", "--sensitivity", "1.5"], "--sensitivity of class"),
+        (["order", "a=2,b=3"], "--logits"),
+        (["order", "a=0.5,b=0.6"], "divide each row by its sum"),
+    ],
+)
+def test_the_command_speaks_of_options_not_of_arguments(words, option):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert option in result.stderr
+    assert not any(code in result.stderr for code in ("axis=", "logits=", "labels=", "typical_costs", "y_proba"))

@@ -33,6 +33,26 @@ Exit codes:
   2    a file, value or option is wrong: the message says which, and what to do
   130  interrupted
 """
+OPTION_OF = {  # what people who type commands call the library's arguments
+    "y_proba": "forecast",
+    "y_true": "label",
+    "labels": "--classes",
+    "sample_weight": "--weight",
+    "ids": "--id",
+    "groups": "--group",
+    "costs": "--costs",
+    "typical_costs": "--costs",
+    "cost": "--costs",
+    "sensitivity": "--sensitivity",
+    "prior": "--prior",
+    "bootstrap": "--bootstrap",
+    "level": "--level",
+    "seed": "--seed",
+    "jobs": "--jobs",
+    "cluster": "--cluster",
+    "steps": "--steps",
+    "logits": "--logits",
+}
 PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {
     symbol: f"{code} " for code, symbol in SYMBOLS.items() if len(symbol) == 1 and not symbol.isascii()
 }
@@ -105,7 +125,7 @@ def errors_as_one_line() -> Iterator[None]:
 
         if not isinstance(error, (InputError, InputTypeError)):
             raise
-        _fail(str(error), 2)
+        _fail(error.sentence(OPTION_OF), 2)
 
 
 def _reason(error: BaseException) -> str:
