@@ -17,7 +17,7 @@ import scipy
 from scipy.stats import kendalltau
 from yardstick import best, claim, finish, record
 
-from pandora_regret.metrics import METRICS
+from pandora_regret.metrics import default_metrics
 from pandora_regret.study.conditions import CONDITIONS
 from pandora_regret.study.ranking.agreement import agreement
 from pandora_regret.study.ranking.tau import replicate_taus
@@ -40,7 +40,7 @@ def zoo(n_models: int) -> tuple[np.ndarray, np.ndarray]:
 
 def study() -> None:
     """The whole of it, in one run: wall time, time of all cores, peak memory."""
-    metrics = [key for key in METRICS if key not in LEFT_OUT]
+    metrics = [m.key for m in default_metrics(CLASSES, priced=True) if m.key not in LEFT_OUT]
     asked = {"costs": COSTS, "conditions": list(CONDITIONS), "metrics": metrics}
     agreement(*zoo(60), **asked, replicates=20)  # loops compiled
     truth, forecasts = zoo(MODELS)

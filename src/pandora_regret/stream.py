@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from pandora_regret.files.batch import Batch
 from pandora_regret.files.predictions import Predictions, no_rows
 from pandora_regret.inputs import FloatArray, Forecast, InputError, read_count
 from pandora_regret.kernels.engine import wasted_pairs
+from pandora_regret.metrics import Metric, comparison_metrics
 from pandora_regret.metrics.batches import MEANS, RowMetrics, macro_f1, or_one, row_metrics, within_bounds
 from pandora_regret.priors import Prior
 from pandora_regret.scores import priced
@@ -48,6 +49,7 @@ class Settings:
     bootstrap: int = 0
     seed: int = 0
     with_pairs: bool = False
+    metrics: tuple[Metric, ...] = field(default_factory=comparison_metrics)
 
 
 class StreamScore:

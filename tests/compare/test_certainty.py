@@ -1,5 +1,7 @@
 """How sure comparisons are: intervals that hold what they promise, pairs, clusters, and rows in any order."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,11 +12,19 @@ from simulated_models import simulated, softmax
 
 from pandora_regret import Uniform, expected_search_cost
 from pandora_regret.compare import compare
-from pandora_regret.compare.estimates import analytic, bootstrapped, f1_counts, influence_of_macro_f1, macro_f1
+from pandora_regret.compare.estimates import (
+    analytic,
+    bootstrapped,
+    class_counts,
+    columns,
+    influence_of_counts,
+    values,
+)
 from pandora_regret.compare.inference import holm
-from pandora_regret.compare.measure import COLUMN, measure
+from pandora_regret.compare.measure import measure
 from pandora_regret.compare.sample import Sample, read_models, read_sample
 from pandora_regret.inference.resampling import keys_of
+from pandora_regret.metrics import METRICS, comparison_metrics
 
 ROWS = 150
 
@@ -103,7 +113,9 @@ def test_copies_of_a_row_in_its_cluster_add_no_certainty(data, bootstrap):
 def measured(truth, models):
     """One large sample, measured once."""
     forecasts = read_models(truth, models, None, None, False)
-    return next(iter(forecasts.values())), [measure(name, f, Uniform(), []) for name, f in forecasts.items()]
+    return next(iter(forecasts.values())), [
+        measure(name, f, Uniform(), [], comparison_metrics()) for name, f in forecasts.items()
+    ]
 
 
 def in_sets(whole, models, size, groups=None):
@@ -111,26 +123,30 @@ def in_sets(whole, models, size, groups=None):
     for start in range(0, len(whole), size):
         rows = slice(start, start + size)
         part = read_sample(whole.rows(rows), None, None if groups is None else groups[rows])
-        yield part, [type(m)(m.name, m.rows[rows], m.predicted[rows], 0.0, m.pairs, (), ()) for m in models]
+        yield part, [replace(m, rows=cut(m.rows, rows), predicted=m.predicted[rows]) for m in models]
+
+
+def cut(by_key, rows):
+    return {key: values[rows] for key, values in by_key.items()}
 
 
 def means_and_gap(models, sample):
     """All estimates of the first model, and its expected cost less that of the second."""
-    first, second = models
-    f1 = float(macro_f1(*f1_counts(first.predicted, sample, 3)))
-    return [*first.rows.mean(axis=0), f1, first.of("expected_cost").mean() - second.of("expected_cost").mean()]
+    first, second = values(models, sample, comparison_metrics(), 3)
+    return [*first, first[0] - second[0]]
 
 
 def gap_in_cost(table):
-    return table[:, 0, COLUMN["expected_cost"]] - table[:, 1, COLUMN["expected_cost"]]
+    return table[:, 0, 0] - table[:, 1, 0]
 
 
 def covered(whole, models, size, method, groups=None):
     """How often each estimate's interval holds what all sets together say."""
     [(everyone, _)] = in_sets(whole, models, len(whole))
+    assert columns(models, comparison_metrics())["expected_cost"] == 0
     target, hits = means_and_gap(models, everyone), []
     for sample, cut in in_sets(whole, models, size, groups):
-        found, picks = method(cut, sample), [lambda t, at=at: t[:, 0, at] for at in range(len(COLUMN))]
+        found, picks = method(cut, sample), [lambda t, at=at: t[:, 0, at] for at in range(len(target) - 1)]
         estimates = zip(means_and_gap(cut, sample), [*picks, gap_in_cost], target, strict=True)
         limits = [(*found.interval(value, pick), wanted) for value, pick, wanted in estimates]
         hits.append([low <= wanted <= high for low, high, wanted in limits])
@@ -138,8 +154,8 @@ def covered(whole, models, size, method, groups=None):
 
 
 METHODS = {
-    "analytic": lambda cut, sample: analytic(cut, sample, 3, 0.95, 0),
-    "bootstrap": lambda cut, sample: bootstrapped(cut, sample, 3, 0.95, 200, 0),
+    "analytic": lambda cut, sample: analytic(cut, sample, comparison_metrics(), 3, 0.95, 0),
+    "bootstrap": lambda cut, sample: bootstrapped(cut, sample, comparison_metrics(), 3, 0.95, 200, 0),
 }
 
 
@@ -171,11 +187,12 @@ def test_p_values_of_equal_models_are_uniform_and_of_unequal_ones_are_not():
 
 def test_the_influence_on_macro_f1_is_its_derivative(data):
     truth, models, weights = data
-    predicted = models["noise 0.8"].argmax(axis=1)
+    predicted, macro_f1 = models["noise 0.8"].argmax(axis=1), METRICS["macro_f1"]
 
     def value(w):
         sample = Sample(slice(None), truth, w, np.arange(ROWS), keys_of(range(ROWS)), False)
-        return float(macro_f1(*f1_counts(predicted, sample, 3))), influence_of_macro_f1(predicted, sample, 3)
+        counts = class_counts(predicted, sample, 3)
+        return float(macro_f1.counts(*counts)), influence_of_counts(macro_f1, predicted, sample, 3)
 
     influence = value(weights)[1]
     assert influence.sum() == pytest.approx(0, abs=1e-14)

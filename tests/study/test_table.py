@@ -39,7 +39,7 @@ def results():
 
 
 def test_the_paper_s_columns_unless_others_are_asked_for(results):
-    paper = ("Pandora's Regret", "Log loss", "Accuracy", "F1 (macro)")
+    paper = ("Pandora's Regret", "Log loss", "Accuracy", "Macro-F1")
     assert study_grid(results).metrics == paper
     assert study_grid(results, metrics=()).metrics == (*paper, "Beta score, α = 0.5")
     assert study_grid(results, metrics=["beta_0.5"]).metrics == ("Beta score, α = 0.5",)

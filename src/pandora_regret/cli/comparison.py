@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from pandora_regret.cli.console import output
 from pandora_regret.cli.printing import Column, bullets, heading, print_columns
 from pandora_regret.compare.prices import ALIKE, STATED
-from pandora_regret.compare.result import Comparison, Difference, Estimate, Metric, ModelResult
+from pandora_regret.compare.result import Comparison, Difference, Estimate, MetricInfo, ModelResult
+from pandora_regret.metrics import ranks_as_another
 from pandora_regret.text import UNDEFINED, Formats, count, percent
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class _Page:
         columns = [Column(metric.title, self._scores(metric)) for metric in self.found.metrics]
         self._print(Column("Model", self.names, "left"), columns)
 
-    def _scores(self, metric: Metric) -> list[str]:
+    def _scores(self, metric: MetricInfo) -> list[str]:
         ranks = self.found.ranks[metric.key]
         best = min(ranks) if len(ranks) > 1 else 0.0
         return [
@@ -106,9 +107,7 @@ class _Page:
 
     def _ranks(self) -> None:
         heading(self.console, "Ranks by each metric")
-        shown = [
-            metric for metric in self.found.metrics if metric.key != "excess_burden"
-        ]  # ranks as the regret does
+        shown = [metric for metric in self.found.metrics if not ranks_as_another(metric.key)]
         columns = [Column(each.title, [f"{rank:g}" for rank in self.found.ranks[each.key]]) for each in shown]
         self._print(Column("Model", self.names, "left"), columns, space=not self.found.disagreements)
         if self.found.disagreements:

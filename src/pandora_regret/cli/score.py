@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from pandora_regret.compare.result import Costs, Estimate, LargestPair
     from pandora_regret.files import Predictions, Prices
+    from pandora_regret.metrics import Metric
     from pandora_regret.stream import StreamScore
     from pandora_regret.text import Formats
 
@@ -121,7 +122,6 @@ def _as_dict(
     opened: Sequence[Predictions], scores: Sequence[StreamScore], prices: Prices | None, intervals: IntervalOptions
 ) -> dict[str, Any]:
     from pandora_regret._version import __version__
-    from pandora_regret.compare.measure import METRICS
     from pandora_regret.compare.result import IntervalMethod
 
     level, replicates = intervals.level, intervals.bootstrap
@@ -131,7 +131,7 @@ def _as_dict(
         "library": f"pandora-regret {__version__}",
         "costs": asdict(_costs(opened[0], scores[0], prices)),
         "interval": asdict(IntervalMethod(level, method, replicates, intervals.seed)),
-        "metrics": [asdict(metric) for metric in METRICS],
+        "metrics": [metric.info for metric in scores[0].settings.metrics],
         "models": [_model_as_dict(one, score, prices, level) for one, score in zip(opened, scores, strict=True)],
     }
 
@@ -218,7 +218,7 @@ def _print(
             f"{count(score.rows)} cases, {len(score.classes)} classes, {100 * level:g} % intervals",
         )
         formats = Formats(costs.currency, score.value("expected_cost"))
-        _print_metrics(console, formats, _estimates(score, level))
+        _print_metrics(console, formats, score.settings.metrics, _estimates(score, level))
         if pairs := _largest_pairs(score, costs.currency):
             console.print()
             heading(console, "Where the money goes", "the dearest wrong tests, a case")
@@ -227,15 +227,16 @@ def _print(
     console.print(f"Costs: {costs.source or 'all tests cost the same'}; prior {costs.prior}.", style="dim")
 
 
-def _print_metrics(console: Console, formats: Formats, found: Mapping[str, Estimate]) -> None:
+def _print_metrics(
+    console: Console, formats: Formats, metrics: Sequence[Metric], estimates: Mapping[str, Estimate]
+) -> None:
     from pandora_regret.cli.printing import Column, print_columns
-    from pandora_regret.compare.measure import METRICS
 
     values, limits = [], []
-    for metric in METRICS:
-        of = found[metric.key]
-        values.append("infinite" if of.note else formats.write(metric.unit, of.value))
-        known = of.low is not None and of.high is not None
-        limits.append(" to ".join(formats.bare(metric.unit, end) for end in (of.low, of.high)) if known else "")
-    names = Column("Metric", [metric.title for metric in METRICS], "left")
+    for metric in metrics:
+        estimate = estimates[metric.key]
+        ends = (estimate.low, estimate.high)
+        values.append("infinite" if estimate.note else formats.write(metric.unit, estimate.value))
+        limits.append("" if None in ends else " to ".join(formats.bare(metric.unit, end) for end in ends))
+    names = Column("Metric", [metric.title for metric in metrics], "left")
     print_columns(console, names, [Column("Value", values), Column("Interval", limits)])

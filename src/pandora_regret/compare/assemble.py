@@ -12,8 +12,9 @@ import numpy as np
 from pandora_regret._version import __version__
 from pandora_regret.compare import words
 from pandora_regret.compare.calibration import calibration_bins
+from pandora_regret.compare.estimates import columns
 from pandora_regret.compare.inference import ROUNDING, Inference, holm, probability_best
-from pandora_regret.compare.measure import ALPHAS, COLUMN, METRICS, Measured
+from pandora_regret.compare.measure import ALPHAS, Measured
 from pandora_regret.compare.result import (
     ClassResult,
     Comparison,
@@ -23,12 +24,13 @@ from pandora_regret.compare.result import (
     Estimate,
     IntervalMethod,
     LargestPair,
+    MetricInfo,
     ModelResult,
     Scenario,
 )
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inputs import FloatArray
-from pandora_regret.metrics.batches import within_bounds
+from pandora_regret.metrics import METRICS, Metric
 
 
 class Study(NamedTuple):
@@ -37,6 +39,7 @@ class Study(NamedTuple):
     models: list[Measured]
     sample: Sample
     certainty: Inference
+    metrics: tuple[Metric, ...]
     values: FloatArray  # (models, columns)
     classes: tuple[str, ...]
     interval: IntervalMethod
@@ -46,6 +49,10 @@ class Study(NamedTuple):
     def n_classes(self) -> int:
         """K."""
         return len(self.classes)
+
+    def column(self, key: str) -> int:
+        """Where an estimate stands in the tables."""
+        return columns(self.models, self.metrics)[key]
 
 
 def comparison(
@@ -66,7 +73,7 @@ def comparison(
         data=_data(study, clusters),
         costs=costs,
         interval=study.interval,
-        metrics=METRICS,
+        metrics=tuple(MetricInfo(**metric.info) for metric in study.metrics),
         models=models,
         differences=differences,
         ranks=ranks,
@@ -80,7 +87,7 @@ def comparison(
 
 
 def _drawn_costs(study: Study) -> tuple[FloatArray | None, int]:
-    column = COLUMN["expected_cost"]
+    column = study.column("expected_cost")
     return study.certainty.draws(study.values[:, column], lambda table: table[:, :, column]), len(study.models)
 
 
@@ -93,11 +100,11 @@ def _data(study: Study, clusters: int | None) -> Data:
 
 def _model(study: Study, at: int, chance: float | None) -> ModelResult:
     model, sample = study.models[at], study.sample
-    observed, predicted = model.of("expected_cost"), model.of("predicted_cost")
-    costs = study.values[:, COLUMN["expected_cost"]]
+    observed, predicted = model.rows["expected_cost"], model.rows["predicted_cost"]
+    costs = study.values[:, study.column("expected_cost")]
     return ModelResult(
         name=model.name,
-        scores={metric.key: _score(study, at, metric.key) for metric in METRICS},
+        scores={metric.key: _score(study, at, metric.key) for metric in study.metrics},
         unavoidable=model.unavoidable,
         predicted_cost=_score(study, at, "predicted_cost"),
         calibration=calibration_bins(predicted, observed, sample, study.interval.level),
@@ -112,14 +119,15 @@ def _model(study: Study, at: int, chance: float | None) -> ModelResult:
 
 def _score(study: Study, at: int, key: str) -> Estimate:
     """A metric with its interval, which ends where the metric does."""
-    if key == "excess_burden":
-        return _score(study, at, "pandora_regret").mapped(lambda regret: (study.n_classes - 1) * regret)
-    column = COLUMN[key]
+    column = study.column(key)
     value = float(study.values[at, column])
     if not np.isfinite(value):
-        return Estimate(None, None, None, _why_infinite(study.models[at].of(key)))
+        return Estimate(None, None, None, _why_infinite(study.models[at].rows[key]))
     low, high = study.certainty.interval(value, lambda table: table[:, at, column])
-    return Estimate(value, *((low, high) if low is None or high is None else within_bounds(key, value, low, high)))
+    if low is None or high is None:
+        return Estimate(value, low, high)
+    metric = METRICS["expected_cost" if key == "predicted_cost" else key]
+    return Estimate(value, *metric.within_bounds(value, low, high))
 
 
 def _why_infinite(values: FloatArray) -> str:
@@ -129,7 +137,7 @@ def _why_infinite(values: FloatArray) -> str:
 def _by_class(model: Measured, study: Study) -> tuple[ClassResult, ...]:
     sample, keys = study.sample, ("pandora_regret", "expected_cost", "realised_cost", "tests", "accuracy")
     weight = sample.by_class(sample.truth, 1.0, study.n_classes)
-    totals = [sample.by_class(sample.truth, model.of(key), study.n_classes) for key in keys]
+    totals = [sample.by_class(sample.truth, model.rows[key], study.n_classes) for key in keys]
     return tuple(
         ClassResult(
             label, float(weight[k]), *(float(total[k] / weight[k]) if weight[k] else None for total in totals)
@@ -146,7 +154,7 @@ def _differences(study: Study) -> tuple[Difference, ...]:
 
 
 def _difference(study: Study, a: int, b: int) -> Difference:
-    column = COLUMN["expected_cost"]
+    column = study.column("expected_cost")
     scale = float(study.values[[a, b], column].max())
     gap, realised = (_gap(study, a, b, key) for key in ("expected_cost", "realised_cost"))
     difference = gap.value or 0.0
@@ -158,10 +166,9 @@ def _difference(study: Study, a: int, b: int) -> Difference:
 
 def _gap(study: Study, a: int, b: int, key: str) -> Estimate:
     """What the first model costs more than the second on the same instances; rounding is no difference."""
-    ours, theirs = study.values[[a, b], COLUMN[key]].tolist()
-    limits = study.certainty.interval(
-        ours - theirs, lambda table: table[:, a, COLUMN[key]] - table[:, b, COLUMN[key]]
-    )
+    column = study.column(key)
+    ours, theirs = study.values[[a, b], column].tolist()
+    limits = study.certainty.interval(ours - theirs, lambda table: table[:, a, column] - table[:, b, column])
     rounding = ROUNDING * max(ours, theirs)
     return Estimate(ours - theirs, *limits).mapped(lambda part: part if abs(part) > rounding else 0.0)
 
@@ -169,9 +176,8 @@ def _gap(study: Study, a: int, b: int, key: str) -> Estimate:
 def _ranks(study: Study) -> dict[str, tuple[float, ...]]:
     """Each model's place by each metric; equal models share the mean of their places, infinite ones the last."""
     ranks = {}
-    for metric in METRICS:
-        key = "pandora_regret" if metric.key == "excess_burden" else metric.key
-        values = study.values[:, COLUMN[key]] * (1 if metric.better == "lower" else -1)
+    for metric in study.metrics:
+        values = study.values[:, study.column(metric.key)] * (1 if metric.better == "lower" else -1)
         same = np.isclose(values[:, None], values, rtol=ROUNDING, atol=0)
         ahead = (values < values[:, None]) & ~same
         ranks[metric.key] = _floats(1 + ahead.sum(axis=1) + (same.sum(axis=1) - 1) / 2)

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.calibrate.decomposition import decompose_forecast
 from pandora_regret.compare.assemble import Study, comparison
-from pandora_regret.compare.estimates import analytic, bootstrapped, f1_counts
+from pandora_regret.compare.estimates import analytic, bootstrapped, values
 from pandora_regret.compare.inference import Inference
-from pandora_regret.compare.measure import MEANS, Measured, measure
+from pandora_regret.compare.measure import Measured, measure
 from pandora_regret.compare.prices import as_tuple, read_scenarios, read_typical
 from pandora_regret.compare.result import Comparison, Costs, Estimate, IntervalMethod
 from pandora_regret.compare.sample import Sample, read_models, read_sample
 from pandora_regret.inference.resampling import check_enough
 from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_count
 from pandora_regret.inputs.numbers import read_level
-from pandora_regret.metrics.batches import macro_f1
+from pandora_regret.metrics import Metric, comparison_metrics
 from pandora_regret.priors import Prior
 from pandora_regret.scores import priced
 
@@ -101,14 +100,14 @@ def compare(
     typical = read_typical(one, prior, typical_costs)
     other_costs = read_scenarios(scenarios, typical, prior, one)
     sample = read_sample(one, ids, groups)
-    measured, parts = [], {}
+    metrics, measured, parts = comparison_metrics(), [], {}
     for name, forecast in forecasts.items():
         under = [forecast.with_costs(base).rows(sample.which) for _, base in other_costs]
         rows = forecast.with_costs(one.costs).rows(sample.which)
-        measured.append(measure(name, rows, prior, under))
+        measured.append(measure(name, rows, prior, under, metrics))
         parts[name] = _parts(rows, prior, interval) if decompose else None
     classes = tuple(str(label) for label in one.labels)
-    study = _study(measured, sample, classes, interval, _read_text(currency, "currency"))
+    study = _study(measured, sample, metrics, classes, interval, _read_text(currency, "currency"))
     money = Costs(study.currency, repr(prior), as_tuple(typical), _read_text(source, "source"))
     return comparison(study, money, tuple(scenario for scenario, _ in other_costs), parts)
 
@@ -138,17 +137,17 @@ def _read_text(value: Any, name: str) -> str | None:
 def _study(
     measured: list[Measured],
     sample: Sample,
+    metrics: tuple[Metric, ...],
     classes: tuple[str, ...],
     interval: IntervalMethod,
     currency: str | None,
 ) -> Study:
-    order = sorted(measured, key=lambda model: sample.mean(model.of("expected_cost")))
-    values = np.array([[*(sample.mean(model.of(key)) for key in MEANS), np.nan] for model in order])
+    order = sorted(measured, key=lambda model: sample.mean(model.rows["expected_cost"]))
     k = len(classes)
-    values[:, -1] = [macro_f1(*f1_counts(model.predicted, sample, k)) for model in order]
     certainty: Inference
     if interval.replicates:
-        certainty = bootstrapped(order, sample, k, interval.level, interval.replicates, interval.seed)
+        certainty = bootstrapped(order, sample, metrics, k, interval.level, interval.replicates, interval.seed)
     else:
-        certainty = analytic(order, sample, k, interval.level, interval.seed)
-    return Study(order, sample, certainty, values, classes, interval, currency)
+        certainty = analytic(order, sample, metrics, k, interval.level, interval.seed)
+    table = values(order, sample, metrics, k)
+    return Study(order, sample, certainty, metrics, table, classes, interval, currency)

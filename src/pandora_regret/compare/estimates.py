@@ -8,23 +8,48 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.compare.inference import Analytic, Bootstrapped
-from pandora_regret.compare.measure import COLUMN, MEANS, Measured
+from pandora_regret.compare.measure import Measured
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.metrics.batches import macro_f1, or_one
+from pandora_regret.metrics import Metric
 from pandora_regret.tally import Mean
 
 
-def analytic(models: Sequence[Measured], sample: Sample, n_classes: int, level: float, seed: int) -> Analytic:
-    """Influences of every model's means and macro-F1, summed within clusters."""
-    table = np.empty((len(sample.keys), len(models), len(COLUMN)))
-    for m, model in enumerate(models):
-        for key in MEANS:
-            table[:, m, COLUMN[key]] = sample.within_clusters(influence_of_mean(model.of(key), sample.weights))
-        of_f1 = influence_of_macro_f1(model.predicted, sample, n_classes)
-        table[:, m, COLUMN["macro_f1"]] = sample.within_clusters(of_f1)
-    return Analytic(table, level, seed)
+def columns(models: Sequence[Measured], metrics: Sequence[Metric]) -> dict[str, int]:
+    """Where each estimate stands in the tables below: means over instances first, then functions of counts."""
+    keys = [*models[0].rows, *(metric.key for metric in metrics if not metric.is_mean)]
+    return {key: column for column, key in enumerate(keys)}
+
+
+def values(models: Sequence[Measured], sample: Sample, metrics: Sequence[Metric], n_classes: int) -> FloatArray:
+    """Every estimate of every model, (models, columns)."""
+    table = []
+    for model in models:
+        counts = class_counts(model.predicted, sample, n_classes)
+        of_counts = [float(metric.counts(*counts)) for metric in metrics if metric.counts is not None]
+        table.append([*(sample.mean(rows) for rows in model.rows.values()), *of_counts])
+    return np.array(table)
+
+
+def analytic(
+    models: Sequence[Measured],
+    sample: Sample,
+    metrics: Sequence[Metric],
+    n_classes: int,
+    level: float,
+    seed: int,
+) -> Analytic:
+    """Influences of every model's estimates, summed within clusters."""
+    table = [sample.within_clusters(_influences(model, sample, metrics, n_classes)) for model in models]
+    return Analytic(np.stack(table, axis=1), level, seed)
+
+
+def _influences(model: Measured, sample: Sample, metrics: Sequence[Metric], n_classes: int) -> FloatArray:
+    """One row per instance, one column per estimate."""
+    of_means = [influence_of_mean(rows, sample.weights) for rows in model.rows.values()]
+    of_counts = [influence_of_counts(m, model.predicted, sample, n_classes) for m in metrics if not m.is_mean]
+    return np.stack([*of_means, *of_counts], axis=1)
 
 
 def influence_of_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -34,43 +59,53 @@ def influence_of_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
         return np.asarray(weights * (values - mean.mean) / mean.weight.value)
 
 
-def influence_of_macro_f1(predicted: IntArray, sample: Sample, n_classes: int) -> FloatArray:
-    """The derivative of ``mean_k 2 TP_k / D_k`` in each instance's weight, times that weight; sums to zero."""
-    truth, weights = sample.truth, sample.weights
-    found, size = f1_counts(predicted, sample, n_classes)
-    gain, loss = 2 / or_one(size), 2 * found / or_one(size) ** 2
-    return np.asarray(weights * (gain[truth] * (predicted == truth) - loss[truth] - loss[predicted]) / n_classes)
+def influence_of_counts(metric: Metric, predicted: IntArray, sample: Sample, n_classes: int) -> FloatArray:
+    """The derivative of the metric in each instance's weight, times that weight; sums to zero."""
+    assert metric.gradient is not None
+    occurs, named, right = metric.gradient(*class_counts(predicted, sample, n_classes))
+    truth = sample.truth
+    return np.asarray(sample.weights * (occurs[truth] + named[predicted] + right[truth] * (predicted == truth)))
 
 
-def f1_counts(predicted: IntArray, sample: Sample, n_classes: int) -> tuple[FloatArray, FloatArray]:
-    """True positives TP and ``D = 2 TP + FP + FN`` of each class, by weight."""
-    right = predicted == sample.truth
+def class_counts(predicted: IntArray, sample: Sample, n_classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The weight of the instances of each class, of those taken for it, and of those rightly so, (K,) each."""
+    right = (predicted == sample.truth).astype(np.float64)
     occurs, named = (sample.by_class(classes, 1.0, n_classes) for classes in (sample.truth, predicted))
-    return sample.by_class(predicted, right.astype(np.float64), n_classes), occurs + named
+    return occurs, named, sample.by_class(predicted, right, n_classes)
 
 
 def bootstrapped(
-    models: Sequence[Measured], sample: Sample, n_classes: int, level: float, n_replicates: int, seed: int
+    models: Sequence[Measured],
+    sample: Sample,
+    metrics: Sequence[Metric],
+    n_classes: int,
+    level: float,
+    n_replicates: int,
+    seed: int,
 ) -> Bootstrapped:
     """Every estimate again, in every replicate."""
-    rows = np.concatenate([np.ones((len(sample.truth), 1)), *(model.rows for model in models)], axis=1)
+    of_means = [rows for model in models for rows in model.rows.values()]
+    rows = np.stack([np.ones(len(sample.truth)), *of_means], axis=1)
     rows[:, ~np.isfinite(rows).all(axis=0)] = 0.0  # an infinite mean has no interval
     sums = sample.within_clusters(np.ascontiguousarray(sample.weights[:, None] * rows))
     counts = _class_indicators(models, sample, n_classes)
     parts = [
-        _estimates(weighted_sums(drawn, sums), drawn @ counts, len(models), n_classes)
+        _estimates(weighted_sums(drawn, sums), drawn @ counts, len(models), metrics, n_classes)
         for _, drawn in weights_in_parts(sample.keys, n_replicates, seed)
     ]
     return Bootstrapped(np.concatenate(parts), level, len(sample.keys))
 
 
-def _estimates(sums: FloatArray, counts: FloatArray, n_models: int, n_classes: int) -> FloatArray:
-    """All models' means and macro-F1 in some replicates; one in which nothing was drawn is left out."""
+def _estimates(
+    sums: FloatArray, counts: FloatArray, n_models: int, metrics: Sequence[Metric], n_classes: int
+) -> FloatArray:
+    """All estimates in some replicates; one in which nothing was drawn is left out."""
     something = sums[:, 0] > 0
     sums, by_class = sums[something], counts[something].reshape(-1, 1 + 2 * n_models, n_classes)
-    occurs, named, found = by_class[:, :1], by_class[:, 1::2], by_class[:, 2::2]
-    means = (sums[:, 1:] / sums[:, :1]).reshape(-1, n_models, len(MEANS))
-    return np.concatenate([means, macro_f1(found, occurs + named)[:, :, None]], axis=2)
+    means = (sums[:, 1:] / sums[:, :1]).reshape(len(sums), n_models, -1)
+    occurs, named, right = by_class[:, :1], by_class[:, 1::2], by_class[:, 2::2]
+    of_counts = [metric.counts(occurs, named, right) for metric in metrics if metric.counts is not None]
+    return np.concatenate([means, *(estimates[:, :, None] for estimates in of_counts)], axis=2)
 
 
 def _class_indicators(models: Sequence[Measured], sample: Sample, n_classes: int) -> Any:

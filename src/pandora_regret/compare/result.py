@@ -28,7 +28,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Metric:
+class MetricInfo:
     """A column of the table of models."""
 
     key: str
@@ -158,7 +158,7 @@ class Comparison:
     data: Data
     costs: Costs
     interval: IntervalMethod
-    metrics: tuple[Metric, ...]
+    metrics: tuple[MetricInfo, ...]
     models: tuple[ModelResult, ...]
     differences: tuple[Difference, ...]
     ranks: dict[str, tuple[float, ...]]

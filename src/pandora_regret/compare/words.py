@@ -8,17 +8,9 @@ import numpy as np
 
 from pandora_regret.compare.result import Difference, LargestPair, ModelResult
 from pandora_regret.inputs import FloatArray
+from pandora_regret.metrics import BASELINE, METRICS
 from pandora_regret.text import capitalised, listed, money, pair_sentence, percent, ruling_out
 
-IN_A_SENTENCE = {  # excess burden is left out: it ranks as Pandora's Regret does
-    "pandora_regret": "Pandora's Regret",
-    "realised_cost": "realised cost",
-    "tests": "the number of tests",
-    "log_loss": "log loss",
-    "brier": "the Brier score",
-    "accuracy": "accuracy",
-    "macro_f1": "macro-F1",
-}
 FEW_CLUSTERS = 30
 PAIRS_NAMED = 3  # per model
 A_LEAP = 2  # places
@@ -120,7 +112,8 @@ def disagreements(
     models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]], currency: str | None
 ) -> tuple[str, ...]:
     """Where another metric would choose another model, or ranks one of the models very differently."""
-    best, choices = models[0], _choices(models, {key: ranks[key] for key in IN_A_SENTENCE})
+    best, apart = models[0], {key: ranks[key] for key in ranks if METRICS[key].ranks_as is None}
+    choices = _choices(models, apart)
     cost = {model.name: model.cost for model in models}
     place = {model.name: model.rank for model in models}
     said = [
@@ -138,18 +131,19 @@ def _choices(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]
     for key, places in ranks.items():
         if any(model.scores[key].value is not None for model in models):
             first = models[min(range(len(models)), key=lambda at: places[at])].name
-            chosen.setdefault(first, []).append(IN_A_SENTENCE[key])
+            chosen.setdefault(first, []).append(METRICS[key].wording)
     return chosen
 
 
 def _leaps(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]) -> list[str]:
-    """The models that move furthest between expected cost and each common metric, if they move far."""
+    """The models that move furthest between expected cost and a metric that knows no costs, if they move far."""
     by_cost, leaps = ranks["expected_cost"], dict[tuple[int, float], list[str]]()
-    for key in ("log_loss", "brier", "accuracy", "macro_f1"):
-        by_key = ranks[key]
+    for key, by_key in ranks.items():
+        if METRICS[key].priced or METRICS[key].ranks_as is not None or key == BASELINE:
+            continue
         furthest = max(range(len(models)), key=lambda m: abs(by_cost[m] - by_key[m]))
         if abs(by_cost[furthest] - by_key[furthest]) >= A_LEAP:
-            leaps.setdefault((furthest, by_key[furthest]), []).append(IN_A_SENTENCE[key])
+            leaps.setdefault((furthest, by_key[furthest]), []).append(METRICS[key].wording)
     return [
         f"{models[at].name} is number {place:g} of {len(models)} by {listed(keys)}, "
         f"but number {by_cost[at]:g} by expected search cost."

@@ -1,6 +1,31 @@
-"""What models are ranked by: proper scores, decisions, ranks, calibration; and any metric of your own."""
+"""Everything that is reported of a model, or ranks models: one `Metric`, one registry.
+
+base.py       Metric: names, unit and bounds, the formula, and its values for many models and resamples at once
+formulas.py   the formulas, one value per row
+registry.py   METRICS, and metrics by key, by name or from a study's file
+auroc.py, auroc_loops.py   the one metric that is no function of means
+fused.py      many metrics of many rows in one compiled pass, where there is enough of them
+"""
 
 from pandora_regret.metrics.base import Metric, weighted_means
-from pandora_regret.metrics.registry import BASELINE, METRICS, default_metrics, read_metric, read_metrics
+from pandora_regret.metrics.registry import (
+    BASELINE,
+    METRICS,
+    comparison_metrics,
+    default_metrics,
+    ranks_as_another,
+    read_metric,
+    read_metrics,
+)
 
-__all__ = ["BASELINE", "METRICS", "Metric", "default_metrics", "read_metric", "read_metrics", "weighted_means"]
+__all__ = [
+    "BASELINE",
+    "METRICS",
+    "Metric",
+    "comparison_metrics",
+    "default_metrics",
+    "ranks_as_another",
+    "read_metric",
+    "read_metrics",
+    "weighted_means",
+]

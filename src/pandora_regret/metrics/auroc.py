@@ -26,15 +26,15 @@ def _compiled_sums(
     order: IntArray, scores: FloatArray, truth: IntArray, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     from pandora_regret.kernels.compiled import in_threads
-    from pandora_regret.study.ranking import lanes
+    from pandora_regret.metrics import auroc_loops
 
     areas, defined = np.zeros((2, weights.shape[1]))
 
     def add(blocks: slice) -> None:
-        first, last = blocks.start * lanes.LANES, min(blocks.stop * lanes.LANES, len(areas))
-        lanes.add_aurocs(order, scores, truth, weights, first, last, areas, defined)
+        first, last = blocks.start * auroc_loops.LANES, min(blocks.stop * auroc_loops.LANES, len(areas))
+        auroc_loops.add_aurocs(order, scores, truth, weights, first, last, areas, defined)
 
-    in_threads(add, -(-len(areas) // lanes.LANES), order.size * len(areas))
+    in_threads(add, -(-len(areas) // auroc_loops.LANES), order.size * len(areas))
     return areas, defined
 
 

@@ -13,20 +13,44 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray, read_choice, read_forecast
+from pandora_regret.inputs import (
+    FloatArray,
+    Forecast,
+    InputError,
+    InputTypeError,
+    IntArray,
+    read_choice,
+    read_forecast,
+)
 from pandora_regret.inputs.costs import read_costs
+from pandora_regret.inputs.tables import _row_sum_tolerance
+from pandora_regret.kernels.reference import probabilities
+from pandora_regret.metrics.formulas import one_hot
+from pandora_regret.priors import Prior, Uniform
 
 LARGEST_SLIM = 2.0**12  # a sum of weights; a quarter of its square, and halves of that, are exact in float32
 
 BETTER = {"lower": "the smaller, the better the model", "higher": "the larger, the better the model"}
+UNITS = {
+    "score": "a number without a unit",
+    "share": "a fraction, shown in percent",
+    "money": "an amount in the currency of the costs",
+    "tests": "a number of tests",
+}
+PLACES = {
+    "comparison": "compare, score and the report",
+    "study": "the metrics that a study ranks models by unless it names others",
+}
+FORMS = ("rows", "of_forecast", "counts", "values")
 
 Rows: TypeAlias = Callable[..., FloatArray]
 Values: TypeAlias = Callable[[IntArray, FloatArray, FloatArray], FloatArray]
+Counts: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """Something to rank models by: `rows` or `values` says how.
+    """Something to report of models, and to rank them by: `rows`, `of_forecast`, `counts` or `values` says how.
 
     Parameters
     ----------
@@ -45,7 +69,27 @@ class Metric:
         ``values(truth, proba, weights)``: for a metric that is no function of means, its values under each row of
         weights, from (R, N) to (R,).
     priced
-        Whether `rows` takes a third argument: the typical cost of testing each class, (K,).
+        Whether costs matter; `rows` then takes a third argument: the typical cost of testing each class, (K,), or
+        (n, K) where each row has its own.
+    of_forecast
+        ``of_forecast(forecast, prior)``: like `rows`, for a metric that asks for more than probabilities: a
+        `Forecast`, which may hold logits and base costs, and a prior; from N rows to (N,).
+    counts
+        ``counts(occurs, named, right)``: for a metric that knows only how often each class occurs, is predicted,
+        and is rightly predicted, three (..., K), its value, (...). The scale of the counts must not matter.
+    gradient
+        ``gradient(occurs, named, right)``: the derivatives of `counts`, (3, K), for standard errors.
+    wording
+        How the metric reads within a sentence; the title unless given.
+    unit
+        "score", "share", "money" or "tests".
+    bounds
+        Between which numbers its values lie.
+    ranks_as
+        The key of a metric that ranks all models alike, where repeating the ranks would say nothing new.
+    shown_in
+        Where it is shown unless other metrics are asked for: "comparison", "study" or both. A comparison shows
+        means of rows and functions of counts, which come with standard errors.
 
     Examples
     --------
@@ -63,16 +107,48 @@ class Metric:
     combine: Callable[[FloatArray], FloatArray] | None = None
     values: Values | None = None
     priced: bool = False
+    of_forecast: Callable[[Forecast, Prior], FloatArray] | None = None
+    counts: Counts | None = None
+    gradient: Counts | None = None
+    wording: str = ""
+    unit: Literal["score", "share", "money", "tests"] = "score"
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    ranks_as: str | None = None
+    shown_in: tuple[str, ...] = ("study",)
 
     def __post_init__(self) -> None:
         read_choice(self.better, "better", BETTER)
-        if (self.rows is None) == (self.values is None):
-            raise InputError(f"metric {self.key!r} needs rows=... or values=..., one of the two.")
-        for name in ("rows", "combine", "values"):
+        read_choice(self.unit, "unit", UNITS)
+        object.__setattr__(self, "wording", self.wording or self.title)
+        for place in self.shown_in:
+            read_choice(place, "shown_in", PLACES)
+        if sum(getattr(self, form) is not None for form in FORMS) != 1:
+            raise InputError(f"metric {self.key!r} needs one of {'=..., '.join(FORMS)}=...")
+        for name in (*FORMS, "combine", "gradient"):
             if not (getattr(self, name) is None or callable(getattr(self, name))):
                 raise InputTypeError(
                     f"{name} of metric {self.key!r} must be a function, got {getattr(self, name)!r}."
                 )
+        if "comparison" in self.shown_in and not (self.is_mean or (self.counts and self.gradient)):
+            raise InputError(
+                f"metric {self.key!r} has no standard error: a comparison shows means of rows, or counts=... with "
+                "gradient=...; leave 'comparison' out of shown_in."
+            )
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the metric is the weighted mean of one value per row."""
+        return self.of_forecast is not None or (self.rows is not None and self.combine is None)
+
+    @property
+    def info(self) -> dict[str, str]:
+        """What a reader of a table has to know of it, as in JSON."""
+        return {"key": self.key, "title": self.title, "better": self.better, "unit": self.unit}
+
+    def within_bounds(self, value: float, low: float, high: float) -> tuple[float, float]:
+        """An interval that ends where the metric does, and still holds the value."""
+        least, most = min(self.bounds[0], value), max(self.bounds[1], value)
+        return float(min(max(low, least), most)), float(min(max(high, least), most))
 
     def __call__(
         self, y_true: Any, y_proba: Any, *, costs: Any = None, sample_weight: ArrayLike | None = None
@@ -80,9 +156,9 @@ class Metric:
         """The metric of one model."""
         forecast = read_forecast(y_true, y_proba, sample_weight=sample_weight).check()
         weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
-        priced = None if costs is None else read_costs(costs, forecast)
+        typical = None if costs is None else read_costs(costs, forecast)
         table = forecast.values.astype(np.float64)[None]
-        return float(self.of_models(forecast.truth, table, weights[None], priced)[0, 0])
+        return float(self.of_models(forecast.truth, table, weights[None], typical)[0, 0])
 
     def of_models(
         self, truth: IntArray, proba: FloatArray, weights: FloatArray, costs: FloatArray | None = None
@@ -91,25 +167,65 @@ class Metric:
         if self.values is not None:
             slim = _slim(weights)
             of_each = [np.asarray(self.values(truth, table, slim), dtype=np.float64) for table in proba]
-            return np.stack([self._shaped(values, (len(weights),), "values") for values in of_each])
-        means = weighted_means(self._rows(truth, proba, costs), weights)
+            return np.stack([self._checked_values(values, (len(weights),)) for values in of_each])
+        if self.counts is not None:
+            return self._of_counts(truth, proba, weights)
+        rows = self.of_rows(_forecast_of(truth, proba, costs), Uniform())
+        means = weighted_means(rows.reshape(*proba.shape[:2], -1), weights)
         return means[..., 0] if self.combine is None else np.asarray(self.combine(means))
 
-    def _rows(self, truth: IntArray, proba: FloatArray, costs: FloatArray | None) -> FloatArray:
-        """One row per instance and model, (B, N, J)."""
-        assert self.rows is not None
-        n_models, n_rows, n_classes = proba.shape
-        given = (np.tile(truth, n_models), proba.reshape(-1, n_classes))
-        rows = np.asarray(self.rows(*given, costs) if self.priced else self.rows(*given), dtype=np.float64)
-        columns = rows.shape[1:] if self.combine is not None else ()
-        return self._shaped(rows, (n_models * n_rows, *columns), "rows").reshape(n_models, n_rows, -1)
+    def of_rows(self, forecast: Forecast, prior: Prior) -> FloatArray:
+        """Each row's value, (N,), or where there is `combine` its values, (N, J); NaN is an error."""
+        if self.of_forecast is not None:
+            return self.checked_rows(np.asarray(self.of_forecast(forecast, prior)), forecast)
+        return np.concatenate([self.checked_rows(self._of_block(b, prior), b) for b in forecast.blocks()])
 
-    def _shaped(self, array: FloatArray, shape: tuple[int, ...], what: str) -> FloatArray:
+    def _of_block(self, block: Forecast, prior: Prior) -> FloatArray:
+        assert self.rows is not None
+        proba = probabilities(block)
+        if not self.priced:
+            return np.asarray(self.rows(block.truth, proba), dtype=np.float64)
+        base = np.ones(block.n_classes) if block.costs is None else block.costs
+        return np.asarray(self.rows(block.truth, proba, base * prior.mean), dtype=np.float64)
+
+    def checked_rows(self, rows: FloatArray, forecast: Forecast) -> FloatArray:
+        """The same rows, if they are as many as the forecast has and none is NaN."""
+        columns = rows.shape[1:] if self.combine is not None else ()
+        self._check_shape(rows, (len(forecast), *columns), "rows")
+        if np.isnan(rows).any():
+            row = forecast.numbers[int(np.argwhere(np.isnan(rows))[0, 0])]
+            raise InputError(
+                f"{forecast.name} row {row} makes metric {self.key!r} NaN: define it there; inf is allowed."
+            )
+        return rows
+
+    def _checked_values(self, values: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+        self._check_shape(values, shape, "values")
+        if np.isnan(values).any():
+            raise InputError(f"values of metric {self.key!r} gave NaN: define the metric there; inf is allowed.")
+        return values
+
+    def _check_shape(self, array: FloatArray, shape: tuple[int, ...], what: str) -> None:
         if array.shape != shape:
             raise InputError(f"{what} of metric {self.key!r} gave shape {array.shape}: it must be {shape}.")
-        if np.isnan(array).any():
-            raise InputError(f"{what} of metric {self.key!r} gave NaN: define the metric there; inf is allowed.")
-        return array
+
+    def _of_counts(self, truth: IntArray, proba: FloatArray, weights: FloatArray) -> FloatArray:
+        assert self.counts is not None
+        true, predicted = (one_hot(classes, proba.shape[2]) for classes in (truth, proba.argmax(axis=2)))
+        occurs, named = weighted_means(true[None], weights), weighted_means(predicted, weights)
+        return np.asarray(self.counts(occurs, named, weighted_means(true * predicted, weights)))
+
+
+def _forecast_of(truth: IntArray, proba: FloatArray, costs: FloatArray | None) -> Forecast:
+    """The rows of many models, (B, N, K), one after the other, under typical costs; they have been checked."""
+    n_models, n_rows, n_classes = proba.shape
+    values, numbers = proba.reshape(-1, n_classes), np.tile(np.arange(n_rows), n_models)
+    base = None if costs is None else costs / Uniform().mean
+    if base is not None and base.ndim == 2:
+        base = np.tile(base, (n_models, 1))
+    tolerance, labels = _row_sum_tolerance(values.dtype), range(n_classes)
+    every = np.tile(truth, n_models)
+    return Forecast(values, False, labels, every, numbers, tolerance, costs=base, checked=True)
 
 
 def _slim(weights: FloatArray) -> NDArray[Any]:

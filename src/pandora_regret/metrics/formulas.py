@@ -6,11 +6,88 @@ argmax and the paper's simulator do. So accuracy is top-1, and top-k and MRR see
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses
+from pandora_regret.kernels.reference import BROKEN_BY_INDEX, log_odds, of_class
+from pandora_regret.priors import Exponential, Prior
 
 BINS = 15  # of the calibration error
+
+
+def beta_score(alpha: float, forecast: Forecast, prior: Prior) -> FloatArray:
+    """``S_alpha``, the mean loss per wrong class under uniform costs; Pandora's Regret at alpha 1."""
+    return _joined(total_losses(forecast.with_costs(None), alpha)) / (3 * (forecast.n_classes - 1))
+
+
+def excess_burden(forecast: Forecast, prior: Prior) -> FloatArray:
+    """``(K - 1) S_1``: what is expected to be spent on wrong tests, where the dearest test costs 1."""
+    return _joined(total_losses(forecast.with_costs(None), 1.0)) / 3
+
+
+def expected_cost(forecast: Forecast, prior: Prior) -> FloatArray:
+    """What the search is expected to cost."""
+    return _joined(search_costs(forecast, prior))
+
+
+def pairwise_brier(forecast: Forecast, prior: Prior) -> FloatArray:
+    """The expected cost of a search under exponential costs."""
+    return expected_cost(forecast.with_costs(None), Exponential())
+
+
+def realised_cost(forecast: Forecast, prior: Prior) -> FloatArray:
+    """What the search at the mean costs pays."""
+    forecast, unit = _at_mean_costs(forecast, prior)
+    return unit * _joined(realised_costs(forecast, BROKEN_BY_INDEX))
+
+
+def number_of_tests(forecast: Forecast, prior: Prior) -> FloatArray:
+    """How many tests the search at the mean costs makes: the truth's place in its order."""
+    return _by_block(_place_of_truth, _at_mean_costs(forecast, prior)[0])
+
+
+def _at_mean_costs(forecast: Forecast, prior: Prior) -> tuple[Forecast, float]:
+    """The forecast at mean costs, and their unit: one mean for all classes changes no order, several do."""
+    mean = prior.mean
+    if not isinstance(mean, np.ndarray):
+        return forecast, float(mean)
+    return forecast.with_costs(mean if forecast.costs is None else forecast.costs * mean), 1.0
+
+
+def _place_of_truth(block: Forecast) -> FloatArray:
+    odds, lower_number = log_odds(block), np.arange(block.n_classes) < block.truth[:, None]
+    return np.asarray(1.0 + np.where(odds == 0, lower_number, odds < 0).sum(axis=1))
+
+
+def log_loss(forecast: Forecast, prior: Prior) -> FloatArray:
+    """``-ln p_i``; infinite where the truth was held to be impossible: nothing is clipped."""
+    return _by_block(_log_losses, forecast)
+
+
+def _log_losses(block: Forecast) -> FloatArray:
+    """From logits without their softmax, which may underflow."""
+    ours = of_class(block.values, block.truth)[:, 0]
+    if block.logits:
+        largest = block.values.max(axis=1)
+        return np.asarray(np.log(np.exp(block.values - largest[:, None]).sum(axis=1)) + (largest - ours))
+    with np.errstate(divide="ignore"):
+        return np.asarray(0.0 - np.log(ours))
+
+
+def accuracy(forecast: Forecast, prior: Prior) -> FloatArray:
+    """Whether the likeliest class is the truth."""
+    return np.asarray(forecast.values.argmax(axis=1) == forecast.truth, dtype=np.float64)
+
+
+def _joined(scored: Iterable[tuple[Forecast, FloatArray]]) -> FloatArray:
+    return np.concatenate([values for _, values in scored])
+
+
+def _by_block(formula: Callable[[Forecast], FloatArray], forecast: Forecast) -> FloatArray:
+    return np.concatenate([formula(block) for block in forecast.blocks()])
 
 
 def of_truth(truth: IntArray, proba: FloatArray) -> FloatArray:
@@ -19,14 +96,8 @@ def of_truth(truth: IntArray, proba: FloatArray) -> FloatArray:
 
 
 def one_hot(classes: IntArray, n_classes: int) -> FloatArray:
-    """1 in each row's class, 0 elsewhere."""
-    return np.asarray(classes[:, None] == np.arange(n_classes), dtype=np.float64)
-
-
-def log_loss(truth: IntArray, proba: FloatArray) -> FloatArray:
-    """``-ln p_i``; infinite where the truth was held to be impossible: nothing is clipped."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(-np.log(of_truth(truth, proba)))
+    """1 in each row's class, 0 elsewhere: from (...) to (..., K)."""
+    return np.asarray(classes[..., None] == np.arange(n_classes), dtype=np.float64)
 
 
 def brier(truth: IntArray, proba: FloatArray) -> FloatArray:
@@ -63,24 +134,28 @@ def found_in_top(k: int, truth: IntArray, proba: FloatArray) -> FloatArray:
     return np.asarray(rank_of_truth(truth, proba) <= k, dtype=np.float64)
 
 
-def confusion(truth: IntArray, proba: FloatArray) -> FloatArray:
-    """Of each class: whether it was rightly predicted, and how often it is truth or prediction, (n, 2K)."""
-    true, predicted = one_hot(truth, proba.shape[1]), one_hot(proba.argmax(axis=1), proba.shape[1])
-    return np.concatenate([true * predicted, true + predicted], axis=1)
+def macro_f1(occurs: FloatArray, named: FloatArray, right: FloatArray) -> FloatArray:
+    """scikit-learn's ``f1_score(average="macro")``: ``2 right / (occurs + named)``, averaged over classes.
+
+    A class that neither occurs nor is predicted does not count.
+    """
+    size = occurs + named
+    f1 = np.divide(2 * right, size, out=np.zeros(size.shape), where=size > 0)
+    return np.asarray(f1.sum(axis=-1) / (size > 0).sum(axis=-1))
 
 
-def macro_f1(means: FloatArray) -> FloatArray:
-    """``2 TP / (true + predicted)``, averaged over the classes that are truth or prediction somewhere."""
-    right, named = np.split(means, 2, axis=-1)
-    f1 = np.divide(2 * right, named, out=np.zeros_like(right), where=named > 0)
-    return np.asarray(f1.sum(axis=-1) / (named > 0).sum(axis=-1))
+def macro_f1_gradient(occurs: FloatArray, named: FloatArray, right: FloatArray) -> FloatArray:
+    """Derivatives by `occurs`, `named` and `right`, (3, K), while the classes that count stay the same."""
+    size, counted = np.where(occurs + named > 0, occurs + named, np.inf), (occurs + named > 0).sum()
+    loss = -2 * right / size**2
+    return np.asarray(np.stack([loss, loss, 2 / size]) / counted)
 
 
 def top_label_errors(truth: IntArray, proba: FloatArray) -> FloatArray:
     """Right or not minus confidence, in the column of the confidence's bin: [0, 1/15), ..., [14/15, 1]."""
     confidence, predicted = proba.max(axis=1), proba.argmax(axis=1)
-    which = np.minimum((confidence * BINS).astype(np.intp), BINS - 1)
-    return np.asarray(one_hot(which, BINS) * ((predicted == truth) - confidence)[:, None])
+    bins = np.minimum((confidence * BINS).astype(np.intp), BINS - 1)
+    return np.asarray(one_hot(bins, BINS) * ((predicted == truth) - confidence)[:, None])
 
 
 def calibration_error(means: FloatArray) -> FloatArray:

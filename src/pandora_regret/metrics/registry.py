@@ -1,72 +1,106 @@
-"""The metrics by key, and how a study's file names them."""
+"""The metrics by key: all that any part of the package reports of a model, or ranks models by.
+
+To add one, put it into `METRICS`; ``shown_in`` says whether comparisons, studies or both show it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray, read_alpha
-from pandora_regret.metrics import formulas as rows
+from pandora_regret.inputs import InputError, InputTypeError, read_alpha
+from pandora_regret.metrics import formulas
 from pandora_regret.metrics.auroc import macro_auroc
-from pandora_regret.metrics.base import Metric
-from pandora_regret.priors import Exponential
-from pandora_regret.scores import expected_search_cost, pandora_regret
+from pandora_regret.metrics.base import FORMS, Metric
 
 BASELINE = "pandora_regret"  # what every other metric is compared with
 ALPHAS = (0.0, 0.3, 3.0, np.inf)
 
-
-def _beta_rows(alpha: float, truth: IntArray, proba: FloatArray) -> FloatArray:
-    return pandora_regret(truth, proba, alpha=alpha, per_instance=True)
-
-
-def _pairwise_brier(truth: IntArray, proba: FloatArray) -> FloatArray:
-    return expected_search_cost(truth, proba, prior=Exponential(), per_instance=True)
-
-
-def _cost_weighted(truth: IntArray, proba: FloatArray, costs: FloatArray) -> FloatArray:
-    return expected_search_cost(truth, proba, typical_costs=costs, per_instance=True)
+_score = partial(Metric, bounds=(0.0, np.inf))
+_share = partial(Metric, unit="share", bounds=(0.0, 1.0))
+_cost = partial(Metric, unit="money", bounds=(0.0, np.inf), priced=True)
+EVERYWHERE, COMPARISON = ("comparison", "study"), ("comparison",)
 
 
 def _beta(alpha: float) -> Metric:
-    return Metric(f"beta_{alpha:g}", f"Beta score, α = {alpha:g}", "lower", partial(_beta_rows, alpha))
+    rows = partial(formulas.beta_score, alpha)
+    return _score(f"beta_{alpha:g}", f"Beta score, α = {alpha:g}", "lower", of_forecast=rows)
 
 
 def _top(k: int) -> Metric:
-    return Metric(f"top_{k}", f"Top-{k} accuracy", "higher", partial(rows.found_in_top, k))
+    return _share(f"top_{k}", f"Top-{k} accuracy", "higher", partial(formulas.found_in_top, k))
 
 
 METRICS: dict[str, Metric] = {
     metric.key: metric
     for metric in (
-        Metric(BASELINE, "Pandora's Regret", "lower", partial(_beta_rows, 1.0)),
+        replace(_beta(1.0), key=BASELINE, title="Pandora's Regret", wording="", shown_in=EVERYWHERE),
+        _score(
+            "excess_burden", "Excess search burden", "lower", of_forecast=formulas.excess_burden, unit="share",
+            wording="the excess search burden", ranks_as=BASELINE, shown_in=COMPARISON,
+        ),
+        _cost(
+            "expected_cost", "Expected search cost", "lower", of_forecast=formulas.expected_cost,
+            wording="expected search cost", shown_in=COMPARISON,
+        ),
+        _cost(
+            "realised_cost", "Realised cost", "lower", of_forecast=formulas.realised_cost,
+            wording="realised cost", shown_in=COMPARISON,
+        ),
+        _cost(
+            "tests", "Number of tests", "lower", of_forecast=formulas.number_of_tests, unit="tests",
+            bounds=(1.0, np.inf), wording="the number of tests", shown_in=COMPARISON,
+        ),
         *map(_beta, ALPHAS),
-        Metric("cost_weighted", "Cost-weighted regret", "lower", _cost_weighted, priced=True),
-        Metric("pairwise_brier", "Pairwise Brier", "lower", _pairwise_brier),
-        Metric("log_loss", "Log loss", "lower", rows.log_loss),
-        Metric("brier", "Brier score", "lower", rows.brier),
-        Metric("spherical", "Spherical score", "higher", rows.spherical),
-        Metric("ranked_probability", "Ranked probability", "lower", rows.ranked_probability),
-        Metric("accuracy", "Accuracy", "higher", partial(rows.found_in_top, 1)),
+        _cost("cost_weighted", "Cost-weighted regret", "lower", of_forecast=formulas.expected_cost),
+        _score("pairwise_brier", "Pairwise Brier", "lower", of_forecast=formulas.pairwise_brier),
+        _score(
+            "log_loss", "Log loss", "lower", of_forecast=formulas.log_loss,
+            wording="log loss", shown_in=EVERYWHERE,
+        ),
+        _score("brier", "Brier score", "lower", formulas.brier, wording="the Brier score", shown_in=EVERYWHERE),
+        _score("spherical", "Spherical score", "higher", formulas.spherical),
+        _score("ranked_probability", "Ranked probability", "lower", formulas.ranked_probability),
+        _share(
+            "accuracy", "Accuracy", "higher", of_forecast=formulas.accuracy,
+            wording="accuracy", shown_in=EVERYWHERE,
+        ),
         _top(2),
         _top(3),
-        Metric("macro_f1", "F1 (macro)", "higher", rows.confusion, rows.macro_f1),
-        Metric("mrr", "Mean reciprocal rank", "higher", rows.reciprocal_rank),
-        Metric("auroc", "AUROC (macro, one-vs-rest)", "higher", values=macro_auroc),
-        Metric("ece", "Calibration error (ECE)", "lower", rows.top_label_errors, rows.calibration_error),
+        _share(
+            "macro_f1", "Macro-F1", "higher", counts=formulas.macro_f1, gradient=formulas.macro_f1_gradient,
+            wording="macro-F1", shown_in=EVERYWHERE,
+        ),
+        _score("mrr", "Mean reciprocal rank", "higher", formulas.reciprocal_rank),
+        _share("auroc", "AUROC (macro, one-vs-rest)", "higher", values=macro_auroc),
+        _share(
+            "ece", "Calibration error (ECE)", "lower", formulas.top_label_errors,
+            combine=formulas.calibration_error,
+        ),
     )
-}
+}  # fmt: skip
+
+
+def comparison_metrics() -> tuple[Metric, ...]:
+    """What compare, score and the report show of every model."""
+    return tuple(metric for metric in METRICS.values() if "comparison" in metric.shown_in)
 
 
 def default_metrics(n_classes: int, *, priced: bool) -> tuple[Metric, ...]:
-    """Every metric that says something of so many classes; those that need costs only if there are any."""
+    """What a study ranks models by: what says something of so many classes; priced metrics if there are costs."""
     trivial = {f"top_{k}" for k in (2, 3) if k >= n_classes}
-    return tuple(m for m in METRICS.values() if m.key not in trivial and (priced or not m.priced))
+    of_studies = (metric for metric in METRICS.values() if "study" in metric.shown_in)
+    return tuple(m for m in of_studies if m.key not in trivial and (priced or not m.priced))
+
+
+def ranks_as_another(key: str) -> bool:
+    """Whether another metric ranks all models alike; not of a metric that is unknown here, as in an old file."""
+    return key in METRICS and METRICS[key].ranks_as is not None
 
 
 def read_metrics(metrics: Iterable[Any]) -> tuple[Metric, ...]:
@@ -110,7 +144,7 @@ def _from_table(table: dict[str, Any]) -> Metric:
     known = {field.name for field in fields(Metric)}
     if not {"key", "title", "better"} <= set(table) <= known:
         raise InputError(f"metric table has {sorted(table)}: give key, title, better and rows or values.")
-    for name in ("rows", "combine", "values"):
+    for name in (*FORMS, "combine", "gradient"):
         if isinstance(table.get(name), str):
             table[name] = _named(table[name], name)
     return Metric(**table)
