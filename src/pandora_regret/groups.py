@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.inputs.tables import row_slices
 from pandora_regret.inputs.tests import Groups, Method, read_groups
-from pandora_regret.kernels.reference import probabilities, unit_near
+from pandora_regret.kernels.reference import probabilities, relative_tie, unit_near
 
 PLAN_SHARE = 16  # plans are made for this many times as many numbers at once as other temporaries hold
 
@@ -46,11 +46,11 @@ def _realised(block: Forecast, groups: Groups, method: Method) -> FloatArray:
 
 
 def _orders(block: Forecast, groups: Groups, method: Method) -> IntArray:
-    p = probabilities(block)
+    p, tie = probabilities(block), relative_tie(block)
     if method == "greedy":
-        return _follow(lambda made: _greedy(p, groups, made), len(p), len(groups))
+        return _follow(lambda made: _greedy(p, groups, made, tie), len(p), len(groups))
     parts = [p[rows] for rows in row_slices(len(p), 2 ** len(groups) // PLAN_SHARE + 1)]
-    return np.concatenate([_exact_orders(part, groups) for part in parts])
+    return np.concatenate([_exact_orders(part, groups, tie) for part in parts])
 
 
 def _follow(choose: Choice, n_rows: int, n_groups: int) -> IntArray:
@@ -62,24 +62,28 @@ def _follow(choose: Choice, n_rows: int, n_groups: int) -> IntArray:
     return order
 
 
-def _greedy(p: FloatArray, groups: Groups, made: NDArray[np.bool_]) -> IntArray:
-    """The group of most open probability per cost; among impossible ones the cheapest, then by number."""
+def _greedy(p: FloatArray, groups: Groups, made: NDArray[np.bool_], tie: float) -> IntArray:
+    """The group of most open probability per cost; among impossible ones the cheapest; ties by number."""
     still_open = ~(made @ groups.members)
     mass = (p * still_open) @ groups.members.T
-    useless = ~(still_open @ groups.members.T)
-    dear, merit = np.where(mass > 0, 0.0, groups.costs), mass / (groups.costs / unit_near(groups.costs.max()))
-    return np.asarray(np.lexsort((dear, -merit, useless, made), axis=1)[:, 0])
+    useful = ~made & (still_open @ groups.members.T)
+    options = np.where(useful.any(axis=1, keepdims=True), useful, ~made)
+    price = groups.costs / unit_near(groups.costs.max())
+    merit = np.where(options, np.where(mass > 0, mass / price, -price), -np.inf)
+    best = merit.max(axis=1, keepdims=True)
+    return np.asarray(np.argmax(merit >= best - tie * np.abs(best), axis=1))
 
 
-def _exact_orders(p: FloatArray, groups: Groups) -> IntArray:
+def _exact_orders(p: FloatArray, groups: Groups, tie: float) -> IntArray:
     """By the plan while any probability is left to find; then as the greedy search goes on."""
     sets = _subsets(len(groups))
     left = ~(sets @ groups.members) @ p.T  # (2^G, n): probability still open after each set of groups
     plan, rows = _plan(left, groups.costs), np.arange(len(p))
 
     def choose(made: NDArray[np.bool_]) -> IntArray:
-        at = made @ (1 << np.arange(len(groups)))
-        return np.asarray(np.where(left[at, rows] > 0, plan[at, rows], _greedy(p, groups, made)), dtype=np.intp)
+        number = made @ (1 << np.arange(len(groups)))
+        greedy = _greedy(p, groups, made, tie)
+        return np.asarray(np.where(left[number, rows] > 0, plan[number, rows], greedy), dtype=np.intp)
 
     return _follow(choose, len(p), len(groups))
 

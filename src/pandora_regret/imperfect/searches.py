@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.tables import BLOCK_ELEMENTS
 from pandora_regret.inputs.tests import SearchName, Tests, check_repeatable
-from pandora_regret.kernels.reference import log_odds, log_ratio
+from pandora_regret.kernels.reference import log_ratio, rank_odds
 from pandora_regret.kernels.reference import search_order as order_of
 
 TIE = 1e-10  # two tests whose indices agree to this are equally good: rounding must not make both the first
@@ -71,7 +71,7 @@ class Search(ABC):
 
     def race(self, block: Forecast, tests: Tests) -> Race:
         """Every class against the truth of its row."""
-        lead = -log_odds(block.with_costs(self.index_costs(tests)))
+        lead = -rank_odds(block.with_costs(self.index_costs(tests)))
         before = (lead > 0) | ((lead == 0) & (np.arange(block.n_classes) < block.truth[:, None]))
         return Race(lead, before, block.truth, tests)
 

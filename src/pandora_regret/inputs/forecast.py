@@ -33,6 +33,7 @@ class Forecast:
     weights: FloatArray | None = None  # (N,)
     costs: FloatArray | None = None  # (K,) or (N, K); None means that every test costs 1
     checked: bool = False
+    read_as: np.dtype[Any] | None = None  # the type in which the values came, where they were converted
 
     def __len__(self) -> int:
         return len(self.values)
@@ -41,6 +42,11 @@ class Forecast:
     def n_classes(self) -> int:
         """K."""
         return int(self.values.shape[1])
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the forecasts came in single precision, or in less."""
+        return (self.read_as or self.values.dtype).itemsize <= 4
 
     def with_costs(self, costs: FloatArray | None) -> Forecast:
         """The same forecasts under other costs."""
@@ -58,7 +64,8 @@ class Forecast:
         """Consecutive rows in float64, checked, few enough at a time that temporaries stay small."""
         for which in row_slices(*self.values.shape):
             rows = self.rows(which)
-            yield replace(rows, values=rows.values.astype(np.float64, copy=False))._checked()
+            read_as = self.read_as or self.values.dtype
+            yield replace(rows, values=rows.values.astype(np.float64, copy=False), read_as=read_as)._checked()
 
     def check(self) -> Forecast:
         """The same forecasts, all numbers checked, for whoever reads them more than once."""

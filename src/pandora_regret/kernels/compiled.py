@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, Forecast
 from pandora_regret.kernels import cpu, reference
-from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties
+from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
 
 ROWS_AT_ONCE = 1 << 18  # so that one number per row stays small beside the rows themselves
 COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
@@ -53,18 +53,20 @@ def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
     """The weighted total cost of all searches under each drawn cost vector."""
     totals = np.zeros(len(unit_costs))
     for part in _parts(forecast):
-        given = (part.values, part.logits, part.truth, part.weights, _two_dimensional(part.costs))
-        totals += _simulated(given, unit_costs)
+        totals += _simulated(part, unit_costs)
     return totals
 
 
-def _simulated(given: tuple[Any, ...], unit_costs: FloatArray) -> FloatArray:
+def _simulated(part: Forecast, unit_costs: FloatArray) -> FloatArray:
     spent = np.empty(len(unit_costs))
+    costs, tie = _two_dimensional(part.costs), relative_tie(part)
 
     def search(draws: slice) -> None:
-        cpu.simulate(*given, unit_costs[draws], spent[draws])
+        cpu.simulate(
+            part.values, part.logits, part.truth, part.weights, costs, tie, unit_costs[draws], spent[draws]
+        )
 
-    in_threads(search, len(unit_costs), given[0].size * len(unit_costs))
+    in_threads(search, len(unit_costs), part.values.size * len(unit_costs))
     return spent
 
 
@@ -81,20 +83,20 @@ def _compiled_totals(part: Forecast, alpha: float, ties: Ties) -> FloatArray:
     """Total losses, NaN where the compiled loop has a doubt."""
     totals = np.empty(len(part))
 
-    def score(which: slice) -> None:
-        rows = part.rows(which)
-        given = (rows.values, rows.logits, rows.truth, _two_dimensional(rows.costs))
-        cpu.total_losses(*given, alpha, ties, rows.tolerance, totals[which])
+    def score(chunk: slice) -> None:
+        rows = part.rows(chunk)
+        forecasts = (rows.values, rows.logits, rows.truth, _two_dimensional(rows.costs))
+        cpu.total_losses(*forecasts, alpha, relative_tie(rows), ties, rows.tolerance, totals[chunk])
 
     in_threads(score, len(part), part.values.size)
     return totals
 
 
 def _pair_sums(part: Forecast, alpha: float, totals: FloatArray) -> FloatArray:
-    def sums(which: slice) -> FloatArray:
-        rows, pairs = part.rows(which), np.zeros((part.n_classes, part.n_classes))
-        given = (rows.values, rows.logits, rows.truth, _two_dimensional(rows.costs))
-        cpu.pair_sums(*given, alpha, rows.weights, totals[which], pairs)
+    def sums(chunk: slice) -> FloatArray:
+        rows, pairs = part.rows(chunk), np.zeros((part.n_classes, part.n_classes))
+        forecasts = (rows.values, rows.logits, rows.truth, _two_dimensional(rows.costs))
+        cpu.pair_sums(*forecasts, alpha, relative_tie(rows), rows.weights, totals[chunk], pairs)
         return pairs
 
     fits = part.n_classes**2 * 8 * _n_threads() * CHUNKS_A_THREAD <= MOST_PAIR_BYTES

@@ -17,7 +17,7 @@ from pandora_regret.kernels.vector import FAST, INLINE, SMALLEST, exp_parts, log
 
 LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
 LANES = 512  # rows at a time of a simulation, so that what is turned stays in the cache
-NEAR_TIE = 1e-13  # relative to the logits
+EDGE_OF_TIE = 1e-13  # relative to the logits: this near to where a tie ends, rounding would decide
 LEAST_RATIO = 1e-300  # a rival this far behind costs nothing
 UNIFORM, RANKS, POWER = 1, 2, 3  # alpha = 1, alpha = inf, and any other
 
@@ -64,29 +64,39 @@ def loss_of_uniform_odds(theirs, ours):
 
 
 @njit(**INLINE)
-def loss_of_ranks(theirs, ours, tie):
-    """L_inf: 2 behind, 0 ahead, and in a tie what the tie is worth (1 if broken at random)."""
-    return 2 * types.float64(theirs > ours) + tie * types.float64(theirs == ours)
+def loss_of_ranks(lead, width, worth):
+    """L_inf: 2 where the rival leads, 0 where the truth does, and what a tie is worth (1 if broken at random).
+
+    The truth and its rival tie if they are at most `width` apart; see `reference.tie_widths`.
+    """
+    return 2 * types.float64(lead > width) + worth * types.float64(abs(lead) <= width)
 
 
 @njit(**INLINE)
-def _pair_of_probabilities(theirs, ours, alpha, kind, tie):
+def pair_of_probabilities(theirs, ours, alpha, kind, tie, worth):
+    """L_alpha of a pair of quotients ``p / C``; a tie at alpha = inf reaches as far as `tie`, relatively."""
     if kind == UNIFORM:
         pair = loss_of_uniform_odds(theirs, ours)
     elif kind == RANKS:
-        pair = loss_of_ranks(theirs, ours, tie)
+        pair = loss_of_ranks(theirs - ours, tie * ours, worth)
     else:
         pair = loss_of_odds(theirs, ours, alpha)
     return pair
 
 
 @njit(**INLINE)
-def _pair_of_logits(gap, alpha, kind, tie):
-    return loss_of_ranks(0.0, gap, tie) if kind == RANKS else loss_of_log_odds(gap, alpha)
+def _pair_of_logits(gap, alpha, kind, width, worth):
+    return loss_of_ranks(-gap, width, worth) if kind == RANKS else loss_of_log_odds(gap, alpha)
+
+
+@njit(**INLINE)
+def _size(logit):
+    """What a logit adds to the width of a tie: an impossible class's, nothing."""
+    return abs(logit) if logit > -np.inf else 0.0
 
 
 @njit(**FAST)
-def _row_of_probabilities(row, costs, i, alpha, ties, tolerance):
+def _row_of_probabilities(row, costs, i, alpha, tie, worth, tolerance):
     """``sum_j C_j L(r_ij)``, or NaN if the row is no distribution or its truth is nearly impossible."""
     p, kind = types.float64(row[i]), kind_of(alpha)
     ours = p if costs is None else p / costs[i]
@@ -96,14 +106,14 @@ def _row_of_probabilities(row, costs, i, alpha, ties, tolerance):
         total += theirs
         bad += not theirs >= 0
         cost = 1.0 if costs is None else costs[j]
-        pair = _pair_of_probabilities(theirs / cost, ours, alpha, kind, ties[0] if j < i else ties[1])
+        pair = pair_of_probabilities(theirs / cost, ours, alpha, kind, tie, worth[0] if j < i else worth[1])
         loss += cost * pair if j != i else 0.0
     valid = bad == 0 and abs(total - 1) <= tolerance
     return loss if valid and ours > LEAST_TRUTH else np.nan
 
 
 @njit(**FAST)
-def _row_of_logits(row, costs, i, alpha, ties):
+def _row_of_logits(row, costs, i, alpha, tie, worth):
     """``sum_j C_j L(r_ij)``, or NaN if a logit is NaN or +inf, or the truth is impossible."""
     ours, kind = types.float64(row[i]), kind_of(alpha)
     loss, bad = 0.0, 0
@@ -111,53 +121,56 @@ def _row_of_logits(row, costs, i, alpha, ties):
         theirs = types.float64(row[j])
         bad += not theirs < np.inf
         gap = ours - theirs if costs is None else (ours - theirs) + log_normal(costs[j] / costs[i])
-        if kind == RANKS and costs is not None:  # a tie within rounding is for the reference to break
-            bad += j != i and abs(gap) <= NEAR_TIE * (1 + abs(ours) + abs(theirs))
-        pair = _pair_of_logits(gap, alpha, kind, ties[0] if j < i else ties[1])
+        size = 1 + _size(ours) + _size(theirs)
+        if kind == RANKS and costs is not None:  # the logarithm above is not the reference's to the last digit
+            bad += j != i and abs(abs(gap) - tie * size) <= EDGE_OF_TIE * size
+        pair = _pair_of_logits(gap, alpha, kind, tie * size, worth[0] if j < i else worth[1])
         loss += (pair if costs is None else costs[j] * pair) if j != i else 0.0
     return loss if bad == 0 and np.isfinite(ours) else np.nan
 
 
 @njit(**FAST)
-def total_losses(values, logits, truth, costs, alpha, ties, tolerance, out):
+def total_losses(values, logits, truth, costs, alpha, tie, worth, tolerance, out):
     """``sum_j C_j L_alpha(q_i / q_j)`` of every row whose validity and score are beyond doubt, else NaN.
 
-    `ties` is what a tie is worth at alpha = inf, with a class of lower and of higher number.
+    `tie` is how far apart, relatively, quotients may be in a tie at alpha = inf, and `worth` what a tie is worth
+    with a class of lower and of higher number.
     """
     for n in range(len(values)):
         of_row = None if costs is None else costs[n if len(costs) > 1 else 0]
         if logits:
-            out[n] = _row_of_logits(values[n], of_row, truth[n], alpha, ties)
+            out[n] = _row_of_logits(values[n], of_row, truth[n], alpha, tie, worth)
         else:
-            out[n] = _row_of_probabilities(values[n], of_row, truth[n], alpha, ties, tolerance)
+            out[n] = _row_of_probabilities(values[n], of_row, truth[n], alpha, tie, worth, tolerance)
 
 
 @njit(**FAST)
-def pair_sums(values, logits, truth, costs, alpha, weights, totals, pairs):
+def pair_sums(values, logits, truth, costs, alpha, tie, weights, totals, pairs):
     """Add ``w C_j L_alpha(q_i / q_j)`` to ``pairs[i, j]`` for every row that `total_losses` vouched for."""
     kind = kind_of(alpha)
     for n in range(len(values)):
         if np.isnan(totals[n]):
             continue
         of_row = None if costs is None else costs[n if len(costs) > 1 else 0]
-        _add_pairs(values[n], logits, truth[n], of_row, alpha, kind, 1.0 if weights is None else weights[n], pairs)
+        weight = 1.0 if weights is None else weights[n]
+        _add_pairs(values[n], logits, truth[n], of_row, alpha, kind, tie, weight, pairs)
 
 
 @njit(**FAST)
-def _add_pairs(row, logits, i, costs, alpha, kind, weight, pairs):
+def _add_pairs(row, logits, i, costs, alpha, kind, tie, weight, pairs):
     value, our_cost = types.float64(row[i]), 1.0 if costs is None else costs[i]
     for j in range(row.size):
         theirs, cost = types.float64(row[j]), 1.0 if costs is None else costs[j]
         if logits:
             gap = value - theirs if costs is None else (value - theirs) + log_normal(cost / our_cost)
-            loss = _pair_of_logits(gap, alpha, kind, 1.0)
+            loss = _pair_of_logits(gap, alpha, kind, tie * (1 + _size(value) + _size(theirs)), 1.0)
         else:
-            loss = _pair_of_probabilities(theirs / cost, value / our_cost, alpha, kind, 1.0)
+            loss = pair_of_probabilities(theirs / cost, value / our_cost, alpha, kind, tie, 1.0)
         pairs[i, j] += weight * cost * loss if j != i else 0.0
 
 
 @njit(**FAST)
-def simulate(values, logits, truth, weights, costs, unit_costs, totals):
+def simulate(values, logits, truth, weights, costs, tie, unit_costs, totals):
     """The weighted total cost of all rows' searches under each drawn cost vector; random ties in the mean.
 
     Rows are turned into columns, some at a time, so that the innermost loop runs over rows and becomes vector
@@ -167,39 +180,47 @@ def simulate(values, logits, truth, weights, costs, unit_costs, totals):
     for start in range(0, len(values), LANES):
         stop = min(start + LANES, len(values))
         rows, truths = values[start:stop], truth[start:stop]
-        turned = classes_by_rows(rows, truths, logits)
+        turned, widths = classes_by_rows(rows, truths, logits, tie)
         base = None if costs is None else (costs if len(costs) == 1 else costs[start:stop]).T
         of_rows = None if weights is None else weights[start:stop]
         for d in range(len(unit_costs)):
-            spent = _searches(turned, truths, logits, base, unit_costs[d])
+            spent = _searches(turned, widths, truths, logits, base, unit_costs[d])
             totals[d] += spent.sum() if weights is None else (of_rows * spent).sum()
 
 
 @njit(**FAST)
-def classes_by_rows(rows, truth, logits):
-    """Classes by rows: probabilities, or by how much a logit exceeds the truth's; two impossible ones tie."""
+def classes_by_rows(rows, truth, logits, tie):
+    """Classes by rows: probabilities, or by how much a logit exceeds the truth's; two impossible ones tie.
+
+    With them the width of a tie with the truth: of logits that of each, of ``p / c`` relative and one for all.
+    """
     turned = np.empty((rows.shape[1], len(rows)))
+    widths = np.full((rows.shape[1] if logits else 1, len(rows)), tie)
     for n in range(len(rows)):
         ours = types.float64(rows[n, truth[n]])
         for j in range(rows.shape[1]):
             value = types.float64(rows[n, j])
             turned[j, n] = (0.0 if value == ours else value - ours) if logits else value
-    return turned
+            if logits:
+                widths[j, n] = tie * (1 + _size(ours) + _size(value))
+    return turned, widths
 
 
 @njit(**FAST)
-def _searches(turned, truth, logits, base, unit_costs):
+def _searches(turned, widths, truth, logits, base, unit_costs):
     """``c_i`` and ``c_j`` of every class j that is tested before i, found by comparison; a tie pays half."""
-    spent, ours = np.empty(len(truth)), np.empty(len(truth))
+    spent, ours, unit = np.empty(len(truth)), np.empty(len(truth)), np.empty(len(truth))
     for n in range(len(truth)):
         cost = _cost(unit_costs[truth[n]], base, truth[n], n)
         spent[n] = 0.5 * cost  # the truth ties with itself below, which pays the other half
         ours[n] = merit_of(turned[truth[n], n], cost, logits)
+        unit[n] = 1.0 if logits else abs(ours[n])
     for j in range(len(turned)):
-        unit_cost, values = unit_costs[j], turned[j]
+        unit_cost, values, width = unit_costs[j], turned[j], widths[j if logits else 0]
         for n in range(len(truth)):
             cost = _cost(unit_cost, base, j, n)
-            spent[n] += 0.5 * cost * loss_of_ranks(merit_of(values[n], cost, logits), ours[n], 1.0)
+            lead = merit_of(values[n], cost, logits) - ours[n]
+            spent[n] += 0.5 * cost * loss_of_ranks(lead, width[n] * unit[n], 1.0)
     return spent
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast
-from pandora_regret.kernels.reference import costs_of, log_ratio, mean_waste, search_order
+from pandora_regret.kernels.reference import mean_waste, rank
 from pandora_regret.priors import Beta, Prior
 from pandora_regret.priors.beta import decay, power, rise
 
@@ -26,12 +26,10 @@ def _if_true(block: Forecast, i: int, prior: Prior) -> FloatArray:
 
 def _by_sorting(block: Forecast, alpha: float) -> FloatArray:
     """In search order, one sweep down sums the classes tested before each, one sweep up those after it."""
-    order = search_order(block)
-    values, costs = (np.take_along_axis(table, order, axis=1) for table in (block.values, costs_of(block)))
-    step = log_ratio(values[:, 1:], values[:, :-1], costs[:, 1:], costs[:, :-1], logits=block.logits)
-    step = np.minimum(step, 0.0)
+    order, costs, step, tied = rank(block)
+    step = np.where(tied, 0.0, step) if alpha == np.inf else step
     waste = _tested_before(step.T, costs.T, alpha) + _tested_after(step.T, costs.T, alpha)
-    unsorted = np.empty_like(values)
+    unsorted = np.empty_like(costs)
     np.put_along_axis(unsorted, order, waste.T, axis=1)
     return unsorted
 

@@ -1,16 +1,25 @@
-"""The paper's formulas in plain NumPy, one block of rows at a time: the specification of every faster kernel."""
+"""The paper's formulas in plain NumPy, one block of rows at a time: the specification of every faster kernel.
+
+Two classes tie if their quotients ``p / c`` agree to a few units in the last place; `tie_widths` says how many.
+To ask for equal floats would be too strict: 0.3 / 3 is not 0.1 / 1. The rule matters only where a loss jumps, that
+is for known costs and for samples of costs; a continuous loss is computed from the odds as they are.
+
+Such ties are not transitive: a may tie with b, and b with c, but not a with c. What is summed over pairs (scores,
+realised and simulated costs) therefore decides each pair alone. An order (`search_order`, entropies) goes by
+falling quotient, and a run of ties reaches as far as classes tie with its first one. The two agree unless
+quotients differ by one to two widths, which rounding alone cannot make them do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.priors import Prior
-from pandora_regret.priors.base import log_quotient
+from pandora_regret.priors.base import TIE, TIE_IN_SINGLE, log_quotient, settle_ties
 from pandora_regret.priors.beta import beta_loss
 
 SMALLEST_COST = float(np.finfo(np.float64).tiny)  # where a product underflows: p / c stays finite
@@ -18,8 +27,6 @@ SMALLEST_COST = float(np.finfo(np.float64).tiny)  # where a product underflows: 
 Ties: TypeAlias = tuple[float, float]  # L_inf of a tie with a class of lower, and of higher number
 BROKEN_AT_RANDOM: Ties = (1.0, 1.0)
 BROKEN_BY_INDEX: Ties = (2.0, 0.0)  # the lower class number is tested first
-
-PairLoss: TypeAlias = Callable[[FloatArray, Any, Any], FloatArray]  # of (ln r, i, j)
 
 
 def costs_of(block: Forecast) -> FloatArray:
@@ -40,13 +47,41 @@ def log_odds(block: Forecast) -> FloatArray:
     return log_ratio(ours, block.values, our_cost, costs, logits=block.logits)
 
 
+def tie_widths(block: Forecast) -> FloatArray | float:
+    """How far from 0 ``ln r_ij`` may be if the truth i and class j tie: one number, or (n, K) for logits."""
+    return _tie_widths(of_class(block.values, block.truth), block.values, block)
+
+
+def _tie_widths(ours: FloatArray, theirs: FloatArray, block: Forecast) -> FloatArray | float:
+    """A few units in the last place of the quotients; more of logits, whose rounding grows with their size."""
+    tie = relative_tie(block)
+    return tie * (1 + _finite_size(ours) + _finite_size(theirs)) if block.logits else tie
+
+
+def relative_tie(block: Forecast) -> float:
+    """How far apart quotients may be in a tie, relatively, in the precision in which their forecasts came.
+
+    Half precision is compared as single: its own units are so coarse that forecasts which differ would tie.
+    """
+    return TIE_IN_SINGLE if block.is_single else TIE
+
+
+def _finite_size(logits: FloatArray) -> FloatArray:
+    return np.where(np.isfinite(logits), np.abs(logits), 0.0)
+
+
+def rank_odds(block: Forecast) -> FloatArray:
+    """``ln r_ij`` as `log_odds`, but exactly 0 where the truth i ties with j."""
+    return settle_ties(log_odds(block), tie_widths(block))
+
+
 def log_ratio(
     ours: FloatArray, theirs: FloatArray, our_cost: FloatArray, their_cost: FloatArray, *, logits: bool
 ) -> FloatArray:
     """``ln((p_a / C_a) / (p_b / C_b))`` from probabilities or from logits.
 
-    Two classes of probability zero count as equally likely, so their costs alone decide.
-    The sign is exact: it is zero if, and only if, the two quotients are the same float.
+    Two classes of probability zero count as equally likely, so their costs alone decide. Its sign is that of the
+    difference of two floats: whether they tie is for `tie_widths` to say.
     """
     if logits:
         with np.errstate(invalid="ignore", over="ignore"):
@@ -63,21 +98,23 @@ def unit_near(largest_cost: float) -> float:
     return float(np.exp2(np.frexp(largest_cost)[1] - 1.0))
 
 
-def wasted_costs(block: Forecast, loss: PairLoss) -> FloatArray:
+def _wasted(block: Forecast, losses: FloatArray) -> FloatArray:
     """``C_j L(r_ij)``: what each row spends on testing the wrong class j before its truth i; zero at j = i."""
-    spent = costs_of(block) * loss(log_odds(block), block.truth[:, None], np.arange(block.n_classes))
+    spent = costs_of(block) * losses
     np.put_along_axis(spent, block.truth[:, None], 0.0, axis=1)
     return spent
 
 
 def mean_waste(block: Forecast, prior: Prior) -> FloatArray:
     """``C_j E[u_j 1(j before i)]``: the mean spend on each wrong test under a prior."""
-    return wasted_costs(block, prior.share) * prior.mean
+    i, j = block.truth[:, None], np.arange(block.n_classes)
+    return _wasted(block, prior.share_with_ties(log_odds(block), i, j, tie_widths(block))) * prior.mean
 
 
 def pair_losses(block: Forecast, alpha: float) -> FloatArray:
     """``C_j L_alpha(q_i / q_j)``, zero at j = i."""
-    return wasted_costs(block, lambda odds, i, j: beta_loss(odds, alpha))
+    odds = rank_odds(block) if alpha == np.inf else log_odds(block)
+    return _wasted(block, beta_loss(odds, alpha))
 
 
 def total_losses(block: Forecast, alpha: float) -> FloatArray:
@@ -106,7 +143,7 @@ def sums_by_truth(block: Forecast, table: FloatArray) -> tuple[IntArray, FloatAr
 def realised_costs(block: Forecast, ties: Ties) -> FloatArray:
     """``c_i`` plus ``c_j`` of every class j with ``p_j / c_j > p_i / c_i``; of a tied j, half its tie's worth."""
     costs, truth, other = costs_of(block), block.truth[:, None], np.arange(block.n_classes)
-    odds, tie = log_odds(block), np.where(other < truth, *ties) / 2
+    odds, tie = rank_odds(block), np.where(other < truth, *ties) / 2
     before = np.where(odds == 0, tie, odds < 0)
     np.put_along_axis(before, truth, 1.0, axis=1)
     return np.asarray((costs * before).sum(axis=1))
@@ -117,21 +154,78 @@ def simulated_costs(block: Forecast, unit_costs: FloatArray) -> FloatArray:
     costs = np.maximum(costs_of(block) * unit_costs[:, None, :], SMALLEST_COST)  # (draws, rows, K)
     truth = np.broadcast_to(block.truth[None, :, None], (*costs.shape[:2], 1))
     our_cost = np.take_along_axis(costs, truth, axis=2)
-    merit = _merit(block, costs, our_cost)
-    ours = np.take_along_axis(merit, truth, axis=2)
-    before = (merit > ours) + 0.5 * (merit == ours)  # the truth ties with itself: half of its cost
+    lead, width = _leads(block, costs, truth, our_cost)
+    before = (lead > width) + 0.5 * (np.abs(lead) <= width)  # the truth ties with itself: half of its cost
     return np.asarray((costs * before).sum(axis=2) + our_cost[:, :, 0] / 2)
 
 
-def _merit(block: Forecast, costs: FloatArray, our_cost: FloatArray) -> FloatArray:
-    """What the search sorts by: ``p / c`` or its logarithm; below all that, impossible classes, cheapest first."""
+def _leads(
+    block: Forecast, costs: FloatArray, truth: IntArray, our_cost: FloatArray
+) -> tuple[FloatArray, FloatArray | float]:
+    """How far each class is ahead of the truth under each cost vector, (draws, rows, K), and the width of a tie.
+
+    Probabilities are compared as ``p / c``; below all that come impossible classes, the cheapest first.
+    """
+    widths = tie_widths(block)
     if block.logits:
-        return -log_ratio(of_class(block.values, block.truth), block.values, our_cost, costs, logits=True)
-    return np.where(block.values > 0, block.values / costs, -costs)
+        ours = of_class(block.values, block.truth)
+        return -log_ratio(ours, block.values, our_cost, costs, logits=True), widths
+    merit = np.where(block.values > 0, block.values / costs, -costs)
+    ours = np.take_along_axis(merit, truth, axis=2)
+    return merit - ours, widths * np.abs(ours)
+
+
+class Ranking(NamedTuple):
+    """The classes of every row by falling ``p_k / C_k``; among the impossible ones the cheapest first."""
+
+    order: IntArray  # (n, K) class numbers
+    costs: FloatArray  # (n, K) in that order
+    step: FloatArray  # (n, K - 1) down to the next class: ``ln`` of its quotient over that of the class before it
+    tied: NDArray[np.bool_]  # (n, K - 1) whether the next one belongs to the same run of ties
 
 
 def search_order(block: Forecast) -> IntArray:
-    """Classes by falling ``p_k / C_k``; among the impossible ones the cheapest first; then by index."""
+    """Classes by falling ``p_k / C_k``; among the impossible ones the cheapest first; ties by index: (n, K)."""
+    order, _, _, tied = rank(block)
+    runs = np.cumsum(np.pad(~tied, ((0, 0), (1, 0))), axis=1)
+    return np.take_along_axis(order, np.lexsort((order, runs), axis=1), axis=1)
+
+
+def rank(block: Forecast) -> Ranking:
+    """Sort by quotient and find the runs of ties.
+
+    A class belongs to a run if it ties with the run's first class. Where neighbours tie only as equal floats, as
+    nearly everywhere, comparing them is enough.
+    """
+    order = _by_quotient(block)
+    values, costs = (np.take_along_axis(table, order, axis=1) for table in (block.values, costs_of(block)))
+    before, after = (values[:, :-1], costs[:, :-1]), (values[:, 1:], costs[:, 1:])
+    step, tied = _compare(after, before, block)
+    rows = np.flatnonzero((tied & (step != 0)).any(axis=1))
+    tied[rows] = _tied_with_first(values[rows], costs[rows], block)
+    return Ranking(order, costs, np.minimum(step, 0.0), tied)
+
+
+def _compare(
+    ours: tuple[FloatArray, FloatArray], theirs: tuple[FloatArray, FloatArray], block: Forecast
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """``ln`` of the quotient of values and costs over another, and whether they tie."""
+    odds = log_ratio(ours[0], theirs[0], ours[1], theirs[1], logits=block.logits)
+    return odds, np.abs(odds) <= _tie_widths(ours[0], theirs[0], block)
+
+
+def _tied_with_first(values: FloatArray, costs: FloatArray, block: Forecast) -> NDArray[np.bool_]:
+    """Whether each class but the first of a sorted row belongs to the run of the class before it, (n, K - 1)."""
+    tied = np.empty((len(values), values.shape[1] - 1), dtype=bool)
+    first = values[:, 0], costs[:, 0]
+    for b in range(len(values) and tied.shape[1]):
+        this = values[:, b + 1], costs[:, b + 1]
+        tied[:, b] = _compare(this, first, block)[1]
+        first = np.where(tied[:, b], first[0], this[0]), np.where(tied[:, b], first[1], this[1])
+    return tied
+
+
+def _by_quotient(block: Forecast) -> IntArray:
     costs = costs_of(block)
     impossible = block.values == (-np.inf if block.logits else 0.0)
     merit = _log_merit(block.values, costs) if block.logits else block.values / (costs / unit_near(costs.max()))

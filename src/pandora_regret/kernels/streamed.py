@@ -2,8 +2,7 @@
 
 Like the loops of `cpu`, this one scores only rows that are beyond doubt, and marks the others for the reference.
 Rows come in short lanes, whose intermediate results stay in the cache while the classes pass by; so the innermost
-loops run over rows, and become vector code however few the classes are. Where ``p / C`` is compared, division must
-be division: a product with ``1 / C`` would part what ties.
+loops run over rows, and become vector code however few the classes are.
 """
 
 from __future__ import annotations
@@ -12,8 +11,9 @@ import numpy as np
 from numba import carray, njit, types
 from numba.extending import intrinsic
 
-from pandora_regret.kernels.cpu import LEAST_TRUTH, UNIFORM, _pair_of_probabilities, kind_of, loss_of_uniform_odds
+from pandora_regret.kernels.cpu import LEAST_TRUTH, UNIFORM, kind_of, loss_of_uniform_odds, pair_of_probabilities
 from pandora_regret.kernels.vector import EXACT, FAST, log_normal
+from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
 
 LANES = 256
 N_METRICS = 7
@@ -62,7 +62,7 @@ def score(
     ours, best = np.empty(LANES, like.dtype), np.empty(LANES, like.dtype)
     label, likeliest, before = np.empty(LANES, np.int32), np.empty(LANES, np.int32), np.empty(LANES, np.int32)
     free = len(costs) == 0
-    simple = free and kind_of(alpha) == UNIFORM
+    simple, tie = free and kind_of(alpha) == UNIFORM, TIE_IN_SINGLE if like.itemsize <= 4 else TIE
     for low in range(start, stop, LANES):
         n, bad = min(LANES, stop - low), 0
         _look_up(addresses, like, truth[low : low + n], costs, low, label, ours, p, own, merit)
@@ -74,11 +74,11 @@ def score(
             _add_losses(column, number, label, p, total, squares, loss)
             bad += _add_likeliest(column, number, best, likeliest)
             if free:
-                _add_before(column, number, label, ours, before)
+                _add_before(column, number, label, ours, ours.dtype.type(tie), before)
             else:
-                _add_spent(column, number, costs[j], label, merit, before, spent)
+                _add_spent(column, number, costs[j], label, merit, tie, before, spent)
             if not simple:
-                _add_priced(column, number, 1.0 if free else costs[j], alpha, label, merit, priced)
+                _add_priced(column, number, 1.0 if free else costs[j], alpha, label, merit, tie, priced)
         _weigh(total, p, merit, tolerance if bad == 0 else -1.0, heft, doubtful[low : low + n])
         if len(weights):
             heft[:n] *= weights[low : low + n]
@@ -116,11 +116,11 @@ def _add_losses(column, number, label, p, total, squares, loss):
 
 
 @njit(**EXACT)
-def _add_priced(column, number, cost, alpha, label, merit, priced):
+def _add_priced(column, number, cost, alpha, label, merit, tie, priced):
     """The loss of any alpha under base costs."""
     kind = kind_of(alpha)
     for r in range(len(column)):
-        pair = _pair_of_probabilities(types.float64(column[r]) / cost, merit[r], alpha, kind, 1.0)
+        pair = pair_of_probabilities(types.float64(column[r]) / cost, merit[r], alpha, kind, tie, 1.0)
         priced[r] += cost * pair if label[r] != number else 0.0
 
 
@@ -137,19 +137,20 @@ def _add_likeliest(column, number, best, likeliest):
 
 
 @njit(**FAST)
-def _add_before(column, number, label, ours, before):
+def _add_before(column, number, label, ours, tie, before):
     """Classes tested before the truth; ties go to the lower number."""
     for r in range(len(column)):
-        ahead = column[r] > ours[r] or (column[r] == ours[r] and number < label[r])
+        lead, width = column[r] - ours[r], tie * ours[r]
+        ahead = lead > width or (lead >= -width and number < label[r])
         before[r] += np.int32(1) if ahead else np.int32(0)
 
 
 @njit(**EXACT)
-def _add_spent(column, number, cost, label, merit, before, spent):
+def _add_spent(column, number, cost, label, merit, tie, before, spent):
     """What is spent before the truth is found, and on how many tests."""
     for r in range(len(column)):
-        theirs = types.float64(column[r]) / cost
-        ahead = theirs > merit[r] or (theirs == merit[r] and number < label[r])
+        lead, width = types.float64(column[r]) / cost - merit[r], tie * merit[r]
+        ahead = lead > width or (lead >= -width and number < label[r])
         before[r] += np.int32(1) if ahead else np.int32(0)
         spent[r] += cost if ahead else 0.0
 

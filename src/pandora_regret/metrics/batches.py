@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pandora_regret.files.batch import Batch
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses, worth_compiling
-from pandora_regret.kernels.reference import BROKEN_BY_INDEX, log_odds, of_class, probabilities
+from pandora_regret.kernels.reference import BROKEN_BY_INDEX, of_class, probabilities, rank_odds
 from pandora_regret.priors import Beta, Prior
 from pandora_regret.scores import mean_or_rows
 from pandora_regret.tally import Means
@@ -150,7 +150,7 @@ def with_known_costs(forecast: Forecast, prior: Prior) -> tuple[FloatArray, Floa
 
 
 def _place_of_truth(block: Forecast) -> FloatArray:
-    odds, lower_number = log_odds(block), np.arange(block.n_classes) < block.truth[:, None]
+    odds, lower_number = rank_odds(block), np.arange(block.n_classes) < block.truth[:, None]
     return np.asarray(1.0 + np.where(odds == 0, lower_number, odds < 0).sum(axis=1))
 
 

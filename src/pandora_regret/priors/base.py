@@ -14,6 +14,8 @@ from pandora_regret.inputs.numbers import FloatArray
 Class = Any  # a class number, or an integer array of them that broadcasts with the odds
 
 LARGEST_EXCESS = 1e300  # beyond it a quotient may have overflowed
+UNITS_OF_A_TIE = 4.5  # rounding of probabilities, costs and quotients explains 3; no whole number is on the edge
+TIE, TIE_IN_SINGLE = (UNITS_OF_A_TIE * float(np.finfo(dtype).eps) for dtype in (np.float64, np.float32))
 
 
 class Prior(ABC):
@@ -53,6 +55,13 @@ class Prior(ABC):
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """The share of j's mean cost that is spent before i is found, L(r) / E[u_j], at ``ln r``."""
 
+    def share_with_ties(self, log_odds: FloatArray, i: Class, j: Class, width: FloatArray | float) -> FloatArray:
+        """The share, where odds within `width` of a jump, in ``ln r``, count as being at it.
+
+        A continuous share needs no such care; a prior whose share jumps says here what a tie is worth.
+        """
+        return self.share(log_odds, i, j)
+
     @abstractmethod
     def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """The derivative of the share in ``ln r``; where the share jumps, zero."""
@@ -88,6 +97,11 @@ def log_quotient(a: FloatArray, b: FloatArray) -> FloatArray:
         excess = np.abs(gap) / np.minimum(a, b)
         logs = np.copysign(np.log1p(excess), gap)
         return np.asarray(np.where(excess < LARGEST_EXCESS, logs, np.log(a) - np.log(b)))
+
+
+def settle_ties(log_odds: FloatArray, width: FloatArray | float = TIE) -> FloatArray:
+    """``ln r``, exactly 0 where it is within `width` of 0."""
+    return np.where(np.abs(log_odds) <= width, 0.0, log_odds)
 
 
 def _log_of(odds: ArrayLike) -> FloatArray:

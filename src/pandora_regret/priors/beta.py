@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pandora_regret.inputs.numbers import FloatArray, read_alpha
-from pandora_regret.priors.base import Class, Prior
+from pandora_regret.priors.base import TIE, Class, Prior, settle_ties
 
 
 def rise(behind: FloatArray, alpha: float) -> FloatArray:
@@ -84,7 +84,12 @@ class Beta(Prior):
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``b_alpha L_alpha(r) / E[u]``."""
-        return self.loss_to_share * beta_loss(log_odds, self.alpha)
+        return self.share_with_ties(log_odds, i, j, TIE)
+
+    def share_with_ties(self, log_odds: FloatArray, i: Class, j: Class, width: FloatArray | float) -> FloatArray:
+        """The same; at alpha = inf, where the share jumps, odds within `width` of 1 are a tie."""
+        odds = settle_ties(log_odds, width) if self.alpha == np.inf else log_odds
+        return self.loss_to_share * beta_loss(odds, self.alpha)
 
     def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """The derivative of the share in ``ln r``."""

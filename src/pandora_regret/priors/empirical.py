@@ -13,7 +13,7 @@ from pandora_regret.inputs.errors import InputError
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.inputs.numbers import FloatArray, read_floats
 from pandora_regret.inputs.tables import is_frame, match_names, read_columns
-from pandora_regret.priors.base import Class, Prior, log_quotient
+from pandora_regret.priors.base import TIE, Class, Prior, log_quotient
 
 TABLE_BYTES = 1 << 28  # sorted tables of this much are kept at most; older ones are made anew when asked for
 
@@ -79,11 +79,15 @@ class Empirical(Prior):
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """The share of j's total cost in samples whose ratio ``c_i / c_j`` exceeds r, ties counted half."""
-        odds, truth, distractor = np.broadcast_arrays(log_odds, i, j)
+        return self.share_with_ties(log_odds, i, j, TIE)
+
+    def share_with_ties(self, log_odds: FloatArray, i: Class, j: Class, width: FloatArray | float) -> FloatArray:
+        """The same, where a ratio within `width` of r, in logarithms, ties with it."""
+        odds, truth, distractor, reach = np.broadcast_arrays(log_odds, i, j, width)
         shares = np.empty(odds.shape)
         for pair in np.unique(np.stack([truth.ravel(), distractor.ravel()]), axis=1).T:
             chosen = (truth == pair[0]) & (distractor == pair[1])
-            shares[chosen] = self._share_of_pair(odds[chosen], int(pair[0]), int(pair[1]))
+            shares[chosen] = self._share_of_pair(odds[chosen], reach[chosen], int(pair[0]), int(pair[1]))
         return shares
 
     def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
@@ -94,10 +98,12 @@ class Empirical(Prior):
         """Whole cost vectors, drawn with replacement."""
         return self.samples[rng.integers(len(self.samples), size=n_draws)]
 
-    def _share_of_pair(self, log_odds: FloatArray, i: int, j: int) -> FloatArray:
+    def _share_of_pair(self, log_odds: FloatArray, width: FloatArray, i: int, j: int) -> FloatArray:
+        """Two binary searches: where ties begin, and where they end."""
         ratios, spent = self._table_of(i)
-        at_least = spent[j][np.searchsorted(ratios[j], log_odds, side="left")]
-        above = spent[j][np.searchsorted(ratios[j], log_odds, side="right")]
+        width = width + TIE * np.where(np.isfinite(log_odds), np.abs(log_odds), 0.0)  # logarithms are rounded, too
+        at_least = spent[j][np.searchsorted(ratios[j], log_odds - width, side="left")]
+        above = spent[j][np.searchsorted(ratios[j], log_odds + width, side="right")]
         return np.asarray((at_least + above) / (2 * spent[j][0]))
 
     def _sorted_ratios(self, i: int) -> tuple[FloatArray, FloatArray]:

@@ -9,6 +9,7 @@ from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.tests import SearchName
 from pandora_regret.kernels.engine import worth_compiling
 from pandora_regret.kernels.reference import unit_near
+from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
 from pandora_regret.search import search_cost
 
 
@@ -28,10 +29,10 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     from pandora_regret.study.ranking import lanes
 
     bills = np.empty((len(costs), len(truth)))
-    merit_costs = costs / unit_near(float(costs.max()))
+    merit_costs, tie = costs / unit_near(float(costs.max())), TIE_IN_SINGLE if proba.itemsize <= 4 else TIE
 
     def search(rows: slice) -> None:
-        lanes.search_bills(proba[rows], truth[rows], costs, merit_costs, bills[:, rows])
+        lanes.search_bills(proba[rows], truth[rows], costs, merit_costs, tie, bills[:, rows])
 
     in_threads(search, len(truth), proba.size * len(costs))
     return bills

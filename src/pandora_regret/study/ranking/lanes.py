@@ -16,20 +16,21 @@ ROWS = 512  # rows of a search at a time, so that what is turned stays in the ca
 
 
 @njit(**FAST)
-def search_bills(values, truth, costs, merit_costs, out):
+def search_bills(values, truth, costs, merit_costs, tie, out):
     """What the search of every row costs under every cost vector, (D, n); ties go by class number.
 
-    `merit_costs` are the costs counted in a power of two: the same order, and no quotient underflows.
+    `merit_costs` are the costs counted in a power of two: the same order, and no quotient underflows. `tie` is how
+    far apart, relatively, quotients may be in a tie.
     """
     for start in range(0, len(values), ROWS):
         stop = min(start + ROWS, len(values))
-        turned = classes_by_rows(values[start:stop], truth[start:stop], False)
+        turned, _ = classes_by_rows(values[start:stop], truth[start:stop], False, tie)
         for d in range(len(costs)):
-            out[d, start:stop] = _bills_of_rows(turned, truth[start:stop], costs[d], merit_costs[d])
+            out[d, start:stop] = _bills_of_rows(turned, truth[start:stop], costs[d], merit_costs[d], tie)
 
 
 @njit(**FAST)
-def _bills_of_rows(turned, truth, costs, merit_costs):
+def _bills_of_rows(turned, truth, costs, merit_costs, tie):
     ours, spent = np.empty(len(truth)), np.empty(len(truth))
     for n in range(len(truth)):
         ours[n] = merit_of(turned[truth[n], n], merit_costs[truth[n]], False)
@@ -37,8 +38,8 @@ def _bills_of_rows(turned, truth, costs, merit_costs):
     for j in range(len(turned)):
         cost, merit_cost, values = costs[j], merit_costs[j], turned[j]
         for n in range(len(truth)):
-            merit = merit_of(values[n], merit_cost, False)
-            first = (merit > ours[n]) | ((merit == ours[n]) & (j < truth[n]))
+            lead, width = merit_of(values[n], merit_cost, False) - ours[n], tie * abs(ours[n])
+            first = (lead > width) | ((lead >= -width) & (j < truth[n]))
             spent[n] += cost * types.float64(first)
     return spent
 
