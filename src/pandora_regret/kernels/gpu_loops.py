@@ -10,17 +10,20 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from pandora_regret.priors.base import TIE_IN_SINGLE
+
 ZERO, SMALL, POWER, RANKS = (tl.constexpr(kind) for kind in range(4))  # alpha = 0, below 0.1, above, inf
 LEAST_LOGIT = tl.constexpr(-3.0e38)  # stands for -inf, so that two impossible classes tie instead of giving NaN
 LOG2_E = tl.constexpr(1.4426950408889634)
+TIE = tl.constexpr(TIE_IN_SINGLE)
 
 
 @triton.jit
-def _pair(gap, alpha, kind: tl.constexpr):
+def _pair(gap, width, alpha, kind: tl.constexpr):
     """L_alpha at ``ln r = gap``, and its slope ``-dL / d ln r`` without the factor ``alpha + 1``."""
     ahead = gap > 0
     if kind == RANKS:
-        loss = tl.where(ahead, 0.0, tl.where(gap < 0, 2.0, 1.0))
+        loss = tl.where(gap > width, 0.0, tl.where(gap < -width, 2.0, 1.0))
         power = tl.zeros_like(gap)
     else:
         power = tl.exp2(tl.where(ahead, -(alpha + 1) * LOG2_E, alpha * LOG2_E) * gap)
@@ -44,15 +47,22 @@ def _possible(x):
 
 
 @triton.jit
+def _size(possible):
+    """What a logit adds to the width of a tie: an impossible class's, nothing."""
+    return tl.where(possible > LEAST_LOGIT, tl.abs(possible), 0.0)
+
+
+@triton.jit
 def _priced_pair(x, ours, rival, columns, costs, our_cost, alpha, kind: tl.constexpr, priced: tl.constexpr):
     """``C_j L(r_ij)`` and its slope; what is no rival is infinitely far behind, and counts for nothing."""
     gap = ours - tl.where(rival, _possible(x), -float("inf"))
+    width = TIE * (1 + _size(ours) + _size(_possible(x))) if kind == RANKS else 0.0
     if priced:
         cost = tl.load(costs + columns, mask=rival, other=1.0)
-        loss, power = _pair(gap + tl.log(cost / our_cost), alpha, kind)
+        loss, power = _pair(gap + tl.log(cost / our_cost), width, alpha, kind)
         loss, power = loss * cost, power * cost
     else:
-        loss, power = _pair(gap, alpha, kind)
+        loss, power = _pair(gap, width, alpha, kind)
     if kind == ZERO:
         power = tl.where(x == -float("inf"), 0.0, power)  # an impossible class has no gradient
     return loss, power
@@ -166,9 +176,9 @@ def slice_loop(
         if wanted:
             value = (power * of_rivals).to(grad.dtype.element_ty)
             tl.store(grad + row * n_classes + columns, value, mask=inside)
-    at = row * tl.num_programs(1) + part
-    tl.store(partial + at, tl.sum(losses))
-    tl.store(partial + n_rows * tl.num_programs(1) + at, tl.sum(powers) * of_truth)
+    index = row * tl.num_programs(1) + part
+    tl.store(partial + index, tl.sum(losses))
+    tl.store(partial + n_rows * tl.num_programs(1) + index, tl.sum(powers) * of_truth)
 
 
 @triton.jit
@@ -192,11 +202,11 @@ def finish_loop(
     truth = tl.load(target + row, mask=present, other=-1)
     part = tl.arange(0, slices)[None, :]
     inside = (part < n_slices) & present[:, None]
-    at = row[:, None] * n_slices + part
-    loss = tl.sum(tl.load(partial + at, mask=inside, other=0.0), axis=1)
+    index = row[:, None] * n_slices + part
+    loss = tl.sum(tl.load(partial + index, mask=inside, other=0.0), axis=1)
     _store_losses(losses, loss, truth, row, present, n_classes, ignore_index, summed)
     if wanted:
-        push = tl.sum(tl.load(partial + n_rows * n_slices + at, mask=inside, other=0.0), axis=1)
+        push = tl.sum(tl.load(partial + n_rows * n_slices + index, mask=inside, other=0.0), axis=1)
         at_truth = present & (truth >= 0) & (truth < n_classes)
         tl.store(grad + row * n_classes + truth, (-push).to(grad.dtype.element_ty), mask=at_truth)
 
@@ -216,6 +226,6 @@ def scale_loop(grad, factor, n_elements, block: tl.constexpr):
     if by != 1.0:
         step = tl.num_programs(0).to(tl.int64) * block
         for start in range(tl.program_id(0).to(tl.int64) * block, n_elements, step):
-            at = start + tl.arange(0, block)
-            value = tl.load(grad + at, mask=at < n_elements).to(tl.float32)
-            tl.store(grad + at, (value * by).to(grad.dtype.element_ty), mask=at < n_elements)
+            index = start + tl.arange(0, block)
+            value = tl.load(grad + index, mask=index < n_elements).to(tl.float32)
+            tl.store(grad + index, (value * by).to(grad.dtype.element_ty), mask=index < n_elements)

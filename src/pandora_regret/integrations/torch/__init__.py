@@ -11,8 +11,7 @@ except ModuleNotFoundError:
         "pandora_regret.integrations.torch needs PyTorch: pip install 'pandora-regret[torch]'"
     ) from None
 
-from pandora_regret.integrations.torch.functional import pandora_loss
-from pandora_regret.integrations.torch.loss import PandoraLoss
+from pandora_regret.integrations.torch.loss import PandoraLoss, pandora_loss
 from pandora_regret.integrations.torch.schedule import AlphaSchedule
 from pandora_regret.lazy import lazy_exports
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import torch
 
-from pandora_regret.integrations.torch.pairs import loss_of_one_truth
 from pandora_regret.integrations.torch.reading import Reduction, blocks_of
-from pandora_regret.integrations.torch.spread import loss_of_spread_truth
+from pandora_regret.integrations.torch.soft_targets import loss_of_soft_targets
+from pandora_regret.kernels.portable import finite_size, settle_ties, tie_of
+
+SMALL_ALPHA = 0.1  # below this, 1 - r^alpha loses digits that 1/alpha magnifies
 
 
 @dataclass(frozen=True)
@@ -163,18 +165,63 @@ def _block(
     """Losses and gradients of a few rows; those of ignored rows are zero, whatever their logits are."""
     if target.ndim == 2:
         truth = target.to(logits.dtype).lerp(_evenly(logits), rule.label_smoothing)
-        return loss_of_spread_truth(logits, truth, rule.alpha, costs, want_grad=want_grad)
+        return loss_of_soft_targets(logits, truth, rule.alpha, costs, want_grad=want_grad)
     kept = target != rule.ignore_index
     target = target.where(kept, 0)
     if rule.label_smoothing:
         sure = torch.zeros_like(logits).scatter_(1, target[:, None], 1.0)
         truth = sure.lerp_(_evenly(logits), rule.label_smoothing)
-        losses, grad = loss_of_spread_truth(logits, truth, rule.alpha, costs, want_grad=want_grad)
+        losses, grad = loss_of_soft_targets(logits, truth, rule.alpha, costs, want_grad=want_grad)
     else:
         losses, grad = loss_of_one_truth(logits, target, rule.alpha, costs, want_grad=want_grad)
     if losses.is_cpu and kept.all():  # spares a pass; elsewhere asking would mean waiting
         return losses, grad
     return losses.where(kept, 0.0), None if grad is None else grad.where(kept[:, None], 0.0)
+
+
+def loss_of_one_truth(
+    logits: torch.Tensor, truth: torch.Tensor, alpha: float, costs: torch.Tensor | None, *, want_grad: bool
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """``sum_j C_j L_alpha(q_i / q_j)`` of every row, (n,), and its gradient in the logits, (n, K).
+
+    An impossible class, of logit -inf, has gradient 0.
+    """
+    truth = truth[:, None]
+    ours = logits.gather(1, truth)
+    odds = ours - logits
+    impossible = (logits == -torch.inf) if (ours == -torch.inf).any() else None  # elsewhere formulas see to it
+    if impossible is not None:
+        odds.masked_fill_(impossible & impossible.gather(1, truth), 0.0)
+    if costs is not None:
+        odds += costs.log() - costs.log()[truth]
+    if alpha == torch.inf:
+        size = finite_size(logits, torch)
+        odds = settle_ties(odds, tie_of(logits.dtype, torch) * (1 + size + size.gather(1, truth)), torch)
+    losses, slopes = (_of_rivals(terms, truth, costs) for terms in _pair_loss(odds, alpha))
+    if not want_grad:
+        return losses.sum(dim=1), None
+    slopes.scatter_(1, truth, -slopes.sum(dim=1, keepdim=True))
+    return losses.sum(dim=1), slopes if impossible is None else slopes.masked_fill_(impossible, 0.0)
+
+
+def _of_rivals(terms: torch.Tensor, truth: torch.Tensor, costs: torch.Tensor | None) -> torch.Tensor:
+    """What each wrong class adds, in place."""
+    if costs is not None:
+        terms *= costs
+    return terms.scatter_(1, truth, 0.0)
+
+
+def _pair_loss(odds: torch.Tensor, alpha: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """L_alpha and ``-dL_alpha / d ln r`` at ``ln r``, which is overwritten; see `pandora_regret.priors.beta`."""
+    if alpha == torch.inf:
+        return 1 - odds.sign(), torch.zeros_like(odds)
+    behind = odds.clamp(max=0.0)
+    left = odds.clamp_(min=0.0).mul_(-(alpha + 1)).exp_()
+    if alpha == 0:
+        return left - behind, left
+    kept = behind.mul_(alpha).exp()
+    risen = 1 - kept if alpha > SMALL_ALPHA else behind.expm1_().neg_()
+    return risen.mul_(1 + 1 / alpha).add_(left), kept.mul_(left).mul_(alpha + 1)
 
 
 def _evenly(logits: torch.Tensor) -> torch.Tensor:

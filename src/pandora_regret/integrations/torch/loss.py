@@ -1,4 +1,4 @@
-"""The loss as a module."""
+"""The training loss, as a module and as a function."""
 
 from __future__ import annotations
 
@@ -7,9 +7,21 @@ from typing import Any
 import torch
 
 from pandora_regret.inputs import read_alpha
-from pandora_regret.integrations.torch.functional import pandora_loss
-from pandora_regret.integrations.torch.reading import Costs, Reduction, read_reduction, read_smoothing
+from pandora_regret.integrations.torch.fused import Rule, fused_loss, precision_of
+from pandora_regret.integrations.torch.reading import (
+    ClassCosts,
+    Reduction,
+    check_classes,
+    costs_beside,
+    read_reduction,
+    read_rows,
+    read_smoothing,
+    refuse_gradient,
+)
 from pandora_regret.integrations.torch.schedule import AlphaSchedule
+from pandora_regret.kernels.portable import limit_of
+
+NO_CLASS = -(2**31)  # what a row is ignored by, where the class that is to be ignored is one of the columns
 
 
 class PandoraLoss(torch.nn.Module):
@@ -60,7 +72,7 @@ class PandoraLoss(torch.nn.Module):
         self.reduction = read_reduction(reduction)
         self.label_smoothing = read_smoothing(label_smoothing)
         self.ignore_index = ignore_index
-        self.costs = None if costs is None else Costs(costs)
+        self.costs = None if costs is None else ClassCosts(costs)
 
     def forward(self, logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         """The loss of a batch."""
@@ -80,3 +92,55 @@ class PandoraLoss(torch.nn.Module):
             f"alpha={self.alpha}, costs={self.costs}, reduction={self.reduction!r}, "
             f"label_smoothing={self.label_smoothing}, ignore_index={self.ignore_index}"
         )
+
+
+def pandora_loss(
+    logits: torch.Tensor,
+    target: torch.Tensor,
+    *,
+    alpha: float | AlphaSchedule = 1.0,
+    costs: Any = None,
+    reduction: Reduction = "mean",
+    label_smoothing: float = 0.0,
+    ignore_index: int = -100,
+) -> torch.Tensor:
+    """Pandora's Regret of logits, with its gradient; parameters and shapes as in `PandoraLoss`.
+
+    A list, an array or a CPU tensor of costs is checked and moved at every call, `PandoraLoss` does so once.
+
+    Examples
+    --------
+    >>> pandora_loss(torch.zeros(4, 3), torch.tensor([0, 1, 2, -100]), reduction="none")
+    tensor([0.3333, 0.3333, 0.3333, 0.0000])
+    >>> pandora_loss(torch.zeros(2, 3), torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]))
+    tensor(0.3333)
+    """
+    loss: torch.Tensor = _pandora_loss(logits, target, alpha, costs, reduction, label_smoothing, ignore_index)
+    return loss
+
+
+def _read_and_run(
+    logits: torch.Tensor,
+    target: torch.Tensor,
+    alpha: float | AlphaSchedule,
+    costs: Any,
+    reduction: Reduction,
+    label_smoothing: float,
+    ignore_index: int,
+) -> torch.Tensor:
+    refuse_gradient(target, "target")
+    values, flat, shape = read_rows(logits, target)
+    if flat.ndim == 1 and flat.device.type == "cpu":
+        check_classes(flat, values.shape[1], ignore_index)
+    if flat.ndim == 1 and 0 <= ignore_index < values.shape[1]:
+        flat, ignore_index = flat.where(flat != ignore_index, NO_CLASS), NO_CLASS
+    alpha = limit_of(read_alpha(alpha))
+    rule = Rule(alpha, read_reduction(reduction), read_smoothing(label_smoothing), ignore_index)
+    table = costs_beside(costs, values.shape[1], values.device, precision_of(values))
+    losses = fused_loss(values, flat, table, rule)
+    return losses.reshape(shape) if rule.reduction == "none" else losses
+
+
+# Compiled code steps out here and back in: the fused kernel has nothing left to fuse, and an alpha that anneals
+# would have it compiled anew at every step.
+_pandora_loss = torch.compiler.disable(_read_and_run)  # type: ignore[no-untyped-call]

@@ -14,10 +14,10 @@ except ModuleNotFoundError:
         "the metrics of pandora_regret.integrations.torch need torchmetrics: pip install 'pandora-regret[torch]'"
     ) from None
 
-from pandora_regret.array_api import search_cost, total_loss
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
 from pandora_regret.inputs.tables import check_logits, check_probabilities
-from pandora_regret.integrations.torch.reading import Costs, blocks_of, check_classes, costs_beside, read_rows
+from pandora_regret.integrations.torch.reading import ClassCosts, blocks_of, check_classes, costs_beside, read_rows
+from pandora_regret.kernels.portable import search_cost, tie_of, total_loss
 from pandora_regret.priors import Beta, Uniform
 
 
@@ -37,7 +37,7 @@ class MeanOfRows(Metric):
         super().__init__(**kwargs)
         self.num_classes = read_count(num_classes, "num_classes", least=2)
         self.alpha, self.logits, self.validate_args = read_alpha(alpha), logits, validate_args
-        self.costs = None if costs is None else Costs(costs)
+        self.costs = None if costs is None else ClassCosts(costs)
         costs_beside(self.costs, self.num_classes, torch.device("cpu"), torch.float64)  # fails now, not in update
         self._total = f"total_{self._fingerprint():08x}"
         for name in (self._total, "weight"):
@@ -51,8 +51,8 @@ class MeanOfRows(Metric):
         costs = None if self.costs is None else self.costs.values.tolist()
         return crc32(repr((type(self).__name__, self.alpha, costs, self.logits)).encode())
 
-    def _rows(self, values: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None) -> torch.Tensor:
-        """The score of every row of a block in float64, (n,)."""
+    def _rows(self, values: torch.Tensor, target: torch.Tensor, **options: Any) -> torch.Tensor:
+        """The score of every row of a block in float64, (n,); `options` are those of `total_loss`."""
         raise NotImplementedError
 
     def update(self, preds: torch.Tensor, target: torch.Tensor, sample_weight: torch.Tensor | None = None) -> None:
@@ -70,9 +70,10 @@ class MeanOfRows(Metric):
     def _add(self, values: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor) -> None:
         total, weight = getattr(self, self._total), self.weight
         costs = costs_beside(self.costs, self.num_classes, values.device, torch.float64)
+        tie = tie_of(values.dtype, torch)
         for rows in blocks_of(values):
             block = values[rows].double()
-            scores = self._rows(block, truth[rows], costs)
+            scores = self._rows(block, truth[rows], costs=costs, logits=self.logits, tie=tie)
             total = total + torch.where(weights[rows] > 0, weights[rows] * scores, 0.0).sum()
             weight = weight + weights[rows].sum()
         setattr(self, self._total, total)  # not in place: a sum begun in inference mode could not be added to
@@ -121,8 +122,8 @@ class PandoraRegret(MeanOfRows):
     ) -> None:
         super().__init__(num_classes, alpha, costs, logits, validate_args, **kwargs)
 
-    def _rows(self, values: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None) -> torch.Tensor:
-        losses = total_loss(target, values, torch, self.alpha, costs=costs, logits=self.logits)
+    def _rows(self, values: torch.Tensor, target: torch.Tensor, **options: Any) -> torch.Tensor:
+        losses = total_loss(target, values, torch, self.alpha, **options)
         return losses / (3 * (self.num_classes - 1))  # type: ignore[no-any-return]
 
 
@@ -164,8 +165,8 @@ class ExpectedSearchCost(MeanOfRows):
         )
         self.prior = prior
 
-    def _rows(self, values: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None) -> torch.Tensor:
-        return search_cost(target, values, torch, self.prior, costs=costs, logits=self.logits)  # type: ignore[no-any-return]
+    def _rows(self, values: torch.Tensor, target: torch.Tensor, **options: Any) -> torch.Tensor:
+        return search_cost(target, values, torch, self.prior, **options)  # type: ignore[no-any-return]
 
 
 def _read_prior(prior: Any) -> Beta:
@@ -185,7 +186,7 @@ def _base_costs(costs: Any, typical_costs: Any, prior: Beta) -> Any:
         return costs
     if costs is not None:
         raise InputError("both costs and typical_costs are given: pass base costs or mean costs, not both.")
-    return Costs(typical_costs).values / prior.mean
+    return ClassCosts(typical_costs).values / prior.mean
 
 
 def _read_weights(sample_weight: Any, shape: torch.Size, values: torch.Tensor) -> torch.Tensor:

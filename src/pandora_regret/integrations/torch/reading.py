@@ -17,7 +17,7 @@ LEAST_COST, LARGEST_COST = 1e-30, 1e30  # so that costs, and sums of many of the
 CPU_BLOCK, DEVICE_BLOCK = 1 << 18, 1 << 24  # numbers at a time: what a cache holds; what keeps a device busy
 
 
-class Rows(NamedTuple):
+class FlatBatch(NamedTuple):
     """Logits or probabilities and targets, past the door."""
 
     values: torch.Tensor  # (N, K) floating point
@@ -25,7 +25,7 @@ class Rows(NamedTuple):
     shape: torch.Size  # of one value per instance
 
 
-def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") -> Rows:
+def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") -> FlatBatch:
     """One row per instance, whatever the shape; the dimension of classes is the second, or the only one."""
     if not values.is_floating_point():
         raise InputTypeError(f"{name} has dtype {values.dtype}: pass floating point, as in {name}.float().")
@@ -39,7 +39,7 @@ def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") 
     soft = target.is_floating_point()
     _check_target(target, values, values.shape if soft else shape, name)
     target = _flat(target, class_dim) if soft else target.reshape(-1).long()
-    return Rows(_flat(values, class_dim), target, shape)
+    return FlatBatch(_flat(values, class_dim), target, shape)
 
 
 def _flat(table: torch.Tensor, class_dim: int) -> torch.Tensor:
@@ -98,7 +98,7 @@ def read_smoothing(label_smoothing: float) -> float:
     return share
 
 
-class Costs:
+class ClassCosts:
     """Costs of the classes, checked once, and their copies beside the logits they have met.
 
     They are not a module's buffer, as ``module.half()`` would round them.
@@ -141,7 +141,7 @@ def costs_beside(costs: Any, n_classes: int, device: torch.device, dtype: torch.
         refuse_gradient(costs, "costs")
         table = costs.to(device, dtype)
     else:
-        table = (costs if isinstance(costs, Costs) else Costs(costs)).beside(device, dtype)
+        table = (costs if isinstance(costs, ClassCosts) else ClassCosts(costs)).beside(device, dtype)
     if table.shape != (n_classes,):
         raise InputError(
             f"costs has shape {tuple(table.shape)} but there are {n_classes} classes: pass ({n_classes},)."

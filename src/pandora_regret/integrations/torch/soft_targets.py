@@ -1,4 +1,4 @@
-"""Rows whose truth is spread over the classes (soft targets, label smoothing), in O(K log K) a row.
+"""Rows whose target is a distribution over the classes (soft targets, label smoothing), in O(K log K) per row.
 
 With merits ``q_k = p_k / C_k`` in falling order, the loss of a class sums a falling exponential over the classes
 above it, and another over those below. Such sums grow by doubling: what a class has gathered from the d classes
@@ -13,16 +13,18 @@ from typing import NamedTuple
 
 import torch
 
-from pandora_regret.array_api import power, rise
+from pandora_regret.kernels.portable import finite_size, power, rise, settle_ties, tie_of
 
 
 class Ladder(NamedTuple):
     """The classes of every row in falling order of merit."""
 
-    order: torch.Tensor  # (n, K) which class stands where
+    order: torch.Tensor  # (n, K) class numbers
     logits: torch.Tensor  # (n, K)
     costs: torch.Tensor  # (n, K)
     log_costs: torch.Tensor | None  # (n, K); None where all costs are 1
+
+    ties: bool  # whether near ties are to count as ties: where the loss jumps
 
     def steps(self) -> Iterator[tuple[int, torch.Tensor]]:
         """Distances 1, 2, 4, ... below K, and the drop from each class to the one as far below it."""
@@ -34,17 +36,20 @@ class Ladder(NamedTuple):
         drop = torch.where(above == below, 0.0, below - above)  # two impossible classes are equally likely
         if self.log_costs is not None:
             drop += self.log_costs[:, :-distance] - self.log_costs[:, distance:]
+        if self.ties:
+            size = 1 + finite_size(above, torch) + finite_size(below, torch)
+            drop = settle_ties(drop, tie_of(drop.dtype, torch) * size, torch)
         return drop.clamp_(max=0.0)
 
 
-def loss_of_spread_truth(
+def loss_of_soft_targets(
     logits: torch.Tensor, truth: torch.Tensor, alpha: float, costs: torch.Tensor | None, *, want_grad: bool
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """``sum_i truth_i sum_j C_j L_alpha(q_i / q_j)`` of every row, (n,), and its gradient in the logits, (n, K).
 
     An impossible class, of logit -inf, has gradient 0.
     """
-    ladder = _descend(logits, costs)
+    ladder = _descend(logits, costs, ties=alpha == torch.inf)
     truth = truth.gather(1, ladder.order)
     losses = _losses(ladder, alpha)
     total = torch.where(truth == 0, 0.0, truth * losses).sum(dim=1)  # an infinite loss of no weight counts 0
@@ -54,15 +59,15 @@ def loss_of_spread_truth(
     return total, torch.empty_like(slopes).scatter_(1, ladder.order, slopes)
 
 
-def _descend(logits: torch.Tensor, costs: torch.Tensor | None) -> Ladder:
+def _descend(logits: torch.Tensor, costs: torch.Tensor | None, *, ties: bool) -> Ladder:
     """Sort; among the impossible classes the cheapest comes first."""
     if costs is None:
         values, order = logits.sort(dim=1, descending=True)
-        return Ladder(order, values, torch.ones_like(values), None)
+        return Ladder(order, values, torch.ones_like(values), None, ties)
     cheapest = costs.argsort()
     merit = logits - logits.amax(dim=1, keepdim=True) - costs.log()
     order = cheapest[merit[:, cheapest].argsort(dim=1, descending=True, stable=True)]
-    return Ladder(order, logits.gather(1, order), costs[order], costs.log()[order])
+    return Ladder(order, logits.gather(1, order), costs[order], costs.log()[order], ties)
 
 
 def _losses(ladder: Ladder, alpha: float) -> torch.Tensor:

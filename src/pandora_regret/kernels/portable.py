@@ -1,0 +1,181 @@
+"""The Beta family's formulas on arrays of any library: NumPy, PyTorch, JAX, CuPy.
+
+They are those of reference.py, written so that automatic differentiation survives ties, zero probabilities and
+infinite logits. Every function takes the library as `xp`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pandora_regret.inputs import InputError
+from pandora_regret.priors import Beta
+from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
+
+Array: TypeAlias = Any  # of any array library
+Namespace: TypeAlias = Any  # that library's module
+
+SMALLEST_ALPHA, LARGEST_ALPHA = 1e-20, 1e20  # nearer to 0 and inf than this, an alpha is taken for them
+FAR = 2.0**20  # quotients beyond this lose nothing as a difference of logarithms
+
+
+def search_cost(
+    truth: Array,
+    values: Array,
+    xp: Namespace,
+    prior: Beta,
+    *,
+    costs: Any = None,
+    logits: bool = False,
+    tie: float | None = None,
+) -> Array:
+    """``C_i E[u_i] + sum_j C_j L(r_ij)`` of every row, shape (N,); parameters as in `total_loss`."""
+    wasted = total_loss(truth, values, xp, prior.alpha, costs=costs, logits=logits, tie=tie) * prior.loss_to_share
+    costs = _costs_of(values, costs, xp)
+    own = 1.0 if costs is None else _of_truth(costs, _is_truth(truth, values, xp), xp)[:, 0]
+    return prior.mean * (wasted + own)
+
+
+def total_loss(
+    truth: Array,
+    values: Array,
+    xp: Namespace,
+    alpha: float,
+    *,
+    costs: Any = None,
+    logits: bool = False,
+    tie: float | None = None,
+) -> Array:
+    """``sum_j C_j L_alpha(q_i / q_j)`` of every row, shape (N,).
+
+    `tie` is how far apart quotients may be in a tie, relatively: what their precision makes of it, unless given.
+    """
+    true, costs, alpha = _is_truth(truth, values, xp), _costs_of(values, costs, xp), limit_of(alpha)
+    with np.errstate(all="ignore"):
+        odds = _log_odds_of_logits(values, costs, true, xp) if logits else _log_odds(values, costs, true, xp)
+        if alpha == float("inf"):
+            tie = tie_of(values.dtype, xp) if tie is None else tie
+            odds = settle_ties(odds, _tie_widths(values, true, tie, xp) if logits else tie, xp)
+        losses = _beta_loss(odds, alpha, xp)
+        return xp.sum(xp.where(true, 0.0, losses if costs is None else costs * losses), axis=1)
+
+
+def tie_of(dtype: Any, xp: Namespace) -> float:
+    """How far apart, relatively, quotients of that type may be in a tie; see reference.py."""
+    return TIE if dtype == xp.float64 else TIE_IN_SINGLE
+
+
+def _tie_widths(logits: Array, true: Array, tie: float, xp: Namespace) -> Array:
+    """How far from 0 ``ln r_ij`` may be in a tie, (N, K)."""
+    size = finite_size(logits, xp)
+    return tie * (1 + size + _of_truth(size, true, xp))
+
+
+def finite_size(logits: Array, xp: Namespace) -> Array:
+    """The size of a logit, by which its rounding grows; that of an impossible class is 0."""
+    return xp.where(xp.isfinite(logits), xp.abs(logits), 0.0)
+
+
+def settle_ties(odds: Array, width: Array | float, xp: Namespace) -> Array:
+    """``ln r``, exactly 0 where it is within `width` of 0."""
+    return xp.where(xp.abs(odds) <= width, 0.0, odds)
+
+
+def _is_truth(truth: Array, values: Array, xp: Namespace) -> Array:
+    """Where in each row the truth stands, (N, K)."""
+    columns = xp.arange(values.shape[1], dtype=truth.dtype, device=device_of(values))
+    return truth[:, None] == columns[None, :]
+
+
+def device_of(array: Array) -> Any:
+    """Where what an array meets must live; JAX sees to that itself, and while it traces there is no device."""
+    return None if hasattr(array, "devices") else getattr(array, "device", None)
+
+
+def _of_truth(table: Array, true: Array, xp: Namespace) -> Array:
+    """The entry of the truth, (N, 1)."""
+    return xp.sum(xp.where(true, table, 0.0), axis=1, keepdims=True)
+
+
+def _costs_of(values: Array, costs: Any, xp: Namespace) -> Array | None:
+    """C_k of every row, (N, K); None where every test costs 1."""
+    if costs is None:
+        return None
+    costs = xp.asarray(costs, dtype=values.dtype, device=device_of(values))
+    if tuple(costs.shape) not in (tuple(values.shape[1:]), tuple(values.shape)):
+        raise InputError(
+            f"costs has shape {tuple(costs.shape)}: pass one cost per class, shape ({values.shape[1]},), "
+            f"or one per class and instance, shape {tuple(values.shape)}."
+        )
+    return xp.broadcast_to(costs, values.shape)
+
+
+def _log_odds_of_logits(logits: Array, costs: Array | None, true: Array, xp: Namespace) -> Array:
+    """``ln r_ij`` of the truth against every class, (N, K); two impossible classes are equally likely."""
+    ours = _of_truth(logits, true, xp)
+    both_impossible = (ours == -float("inf")) & (logits == -float("inf"))
+    gap = xp.where(both_impossible, 0.0, ours - logits)
+    return gap if costs is None else gap + _log_quotient(costs, _of_truth(costs, true, xp), xp)
+
+
+def _log_odds(proba: Array, costs: Array | None, true: Array, xp: Namespace) -> Array:
+    """The same from probabilities."""
+    ours = _of_truth(proba, true, xp)
+    both_zero = (ours == 0) & (proba == 0)
+    ours, rivals = xp.where(both_zero, 1.0, ours), xp.where(both_zero, 1.0, proba)
+    if costs is None:
+        return _log_quotient(ours, rivals, xp)
+    return _log_quotient(ours / _of_truth(costs, true, xp), rivals / costs, xp)
+
+
+def _log_quotient(a: Array, b: Array, xp: Namespace) -> Array:
+    """``ln(a / b)``, precise next to a = b; its slope is right there, too.
+
+    One of the two terms is zero, and so is its slope: no case hides a 0 / 0 from automatic differentiation.
+    """
+    ahead, nil = a > b, (a == 0) | (b == 0)
+    high, low = xp.where(ahead, a, b), xp.where(ahead, b, a)
+    high, low = xp.where(nil, 1.0, high), xp.where(nil, 1.0, low)
+    near = high < low * FAR
+    low_if_near, low_if_far = xp.where(near, low, high), xp.where(near, high, low)
+    logs = xp.log1p((high - low_if_near) / low_if_near) + (xp.log(high) - xp.log(low_if_far))
+    logs = xp.where(nil, float("inf"), logs)
+    return xp.where(ahead, logs, -logs)
+
+
+def limit_of(alpha: float) -> float:
+    """Alpha, or the limit that it cannot be told from in single precision, where 1/alpha or alpha overflow."""
+    if alpha < SMALLEST_ALPHA:
+        return 0.0
+    return alpha if alpha < LARGEST_ALPHA else float("inf")
+
+
+def _beta_loss(odds: Array, alpha: float, xp: Namespace) -> Array:
+    """L_alpha at ``ln r``; see `pandora_regret.priors.beta`."""
+    ahead, behind = _split(odds, xp)
+    return power(-ahead, alpha + 1, xp) + rise(behind, alpha, xp)
+
+
+def _split(odds: Array, xp: Namespace) -> tuple[Array, Array]:
+    """The positive and the negative part; a tie is in one of them only, so that its slope is not counted twice."""
+    return xp.where(odds > 0, odds, 0.0), xp.where(odds > 0, 0.0, odds)
+
+
+def rise(behind: Array, alpha: float, xp: Namespace) -> Array:
+    """``(1 + 1/alpha)(1 - r^alpha)`` at ``ln r <= 0``."""
+    if alpha == 0:
+        return -behind
+    if alpha == float("inf"):
+        return -xp.sign(behind)
+    return (1 + 1 / alpha) * -xp.expm1(alpha * behind)
+
+
+def power(behind: Array, exponent: float, xp: Namespace) -> Array:
+    """``r^exponent`` at ``ln r <= 0``, with ``1^inf = 0^0 = 1``."""
+    if exponent == 0:
+        return xp.ones_like(behind)
+    if exponent == float("inf"):
+        return 1 + xp.sign(behind)
+    return xp.exp(exponent * behind)
