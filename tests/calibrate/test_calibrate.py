@@ -19,7 +19,6 @@ from pandora_regret.inputs import read_forecast
 
 pytest.importorskip("sklearn")
 
-from sklearn.base import clone
 
 from pandora_regret.calibrate import MatrixScaling, TemperatureScaling, VectorScaling
 
@@ -330,18 +329,6 @@ def test_folds_share_every_class_evenly(folds, seed, truth):
     for members in (fold, *(fold[truth == k] for k in range(5))):
         counts = np.bincount(members, minlength=folds)
         assert counts.max() - counts.min() <= 1
-
-
-def test_out_of_fold_forecasts_come_from_the_other_folds():
-    forecasts, truth = simulated(90, k=3, power=2)
-    scaled = VectorScaling(objective="log_loss")
-    out_of_fold = scaled.fit_predict_proba(forecasts, truth, folds=3)
-    fold = deal(truth, 3)
-    for one in range(3):
-        other, inside = clone(scaled).fit(forecasts[fold != one], truth[fold != one]), forecasts[fold == one]
-        np.testing.assert_allclose(out_of_fold[fold == one], other.predict_proba(inside), atol=1e-9)
-    whole = clone(scaled).fit(forecasts, truth)
-    np.testing.assert_array_equal(scaled.predict_proba(forecasts), whole.predict_proba(forecasts))
 
 
 def test_an_impossible_class_stays_behind_a_possible_one_however_improbable():

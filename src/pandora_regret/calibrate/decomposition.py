@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from statistics import NormalDist
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
-from pandora_regret.calibrate.crossfit import cross_fitted, deal
+from pandora_regret.calibrate.crossfit import cross_fit, deal, read_groups
 from pandora_regret.calibrate.objectives import LogLoss
-from pandora_regret.calibrate.rows import Rows, probabilities_of, rows_of
-from pandora_regret.calibrate.scaling import METHODS, Map, default_map, warranted_map
+from pandora_regret.calibrate.rows import LabelledScores, probabilities_of, rows_of
+from pandora_regret.calibrate.scaling import METHODS, Map, default_map, frequency_map, warranted_map
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
     InputError,
+    IntArray,
     Labels,
     Table,
     read_choice,
@@ -29,7 +32,7 @@ from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows, priced
 from pandora_regret.tally import Mean
 
-ENOUGH_ROWS = 100_000  # to fit a map on; beyond, an even part of the rows does it
+ENOUGH_ROWS = 100_000  # to fit a map on
 CHOICES = {"auto": "the one of least AIC, or none", **METHODS}
 SAME = 1e-12  # forecasts whose log-probabilities differ by no more are one forecast
 
@@ -71,6 +74,7 @@ def decompose(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    groups: Any = None,
     method: str = "auto",
     folds: int = 10,
     seed: int = 0,
@@ -82,20 +86,26 @@ def decompose(
     - discrimination: what the recalibrated forecasts save beside that;
     - miscalibration: what recalibrating the forecasts saves.
 
-    Each row is recalibrated by a map that was fitted, for log loss, on other rows. So miscalibration is what a
-    user could save, not what hindsight could: calibrated forecasts come out near zero, on either side of it.
-    Forecasts that are the same in every row know nothing: recalibrated they are the class frequencies. Intervals
-    are normal, from the paired differences of rows, with the maps taken as given.
+    Each row is recalibrated by a map that was fitted, for log loss, on other rows, and its class frequencies are
+    those of other rows too. So miscalibration is what a user could save, not what hindsight could: calibrated
+    forecasts come out near zero, on either side of it, and at zero where no map was warranted. Forecasts that are
+    the same in every row know nothing: recalibrated they are the class frequencies. Intervals are Student's, from
+    the paired differences of rows, summed within groups; those of miscalibration and discrimination reach up to
+    what one map fitted to all rows, in hindsight, would save.
 
     Parameters
     ----------
     currency
         The costs' unit, to be handed on.
+    groups
+        What rows belong together, shape (N,), as a patient's images do: no row is recalibrated by a map that saw
+        another of its group, and a map must be warranted by groups, however many rows they have.
     method
         How forecasts are recalibrated: "temperature", "vector" or "matrix" scaling, or "auto": in each fold the
-        one of least AIC, or none, so that calibrated forecasts are not harmed (no matrix beyond 30 classes).
+        one of least AIC, or none, or the class frequencies, so that neither calibrated nor useless forecasts are
+        harmed (no matrix beyond 30 classes).
     folds, seed
-        Rows are shuffled by the seed and dealt into so many folds, class by class.
+        Rows, or groups, are shuffled by the seed and dealt into so many folds, class by class.
     level
         Of the intervals.
 
@@ -116,66 +126,130 @@ def decompose(
     """
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
-    method = read_choice(method, "method", CHOICES)
-    return decompose_forecast(
-        forecast, prior, method, _read_folds(folds, forecast), seed, read_level(level), currency
-    )
+    method, numbered = read_choice(method, "method", CHOICES), read_groups(groups, len(forecast))
+    n_folds = _read_folds(folds, len(forecast), numbered)
+    return decompose_forecast(forecast, prior, method, n_folds, seed, read_level(level), currency, numbered)
 
 
 def decompose_forecast(
-    forecast: Forecast, prior: Prior, method: str, folds: int, seed: int, level: float, currency: str | None
+    forecast: Forecast,
+    prior: Prior,
+    method: str,
+    folds: int,
+    seed: int,
+    level: float,
+    currency: str | None = None,
+    groups: IntArray | None = None,
 ) -> Decomposition:
-    """The same, past the door: of a forecast that has its costs."""
-    rows, _ = rows_of(forecast)
-    constant = _costs(forecast, np.broadcast_to(rows.frequencies, forecast.values.shape), prior)
-    if _all_alike(rows):
-        recalibrated = constant
-    else:
-        scores = _recalibrated(rows, method, deal(rows.truth, folds, seed))
-        recalibrated = _costs(forecast, probabilities_of(scores), prior)
-    own = np.asarray(mean_or_rows(search_costs(forecast, prior), per_instance=True))
+    """The same, past the door: of a forecast that has its costs, and groups numbered from 0."""
+    own = _row_costs(forecast, prior)
+    rows = _counted_by_group(rows_of(forecast)[0], groups)
+    method = "frequencies" if _all_alike(rows) else method
+    out_of_fold = cross_fit(rows, deal(rows.truth, folds, seed, groups), partial(_fitted, method=method))
+    baseline, recalibrated = _recalibrated_costs(forecast, prior, own, rows, out_of_fold)
+    hindsight = [(np.ones(len(rows), dtype=bool), _fitted(rows, "vector" if method == "auto" else method))]
+    easier, best = _recalibrated_costs(forecast, prior, own, rows, hindsight)
 
     def term(values: FloatArray) -> Term:
-        return _term(values, forecast.weights, level)
+        return _term(values, rows.weights, groups, level)
 
-    gained = term(own - recalibrated), term(constant - recalibrated)
-    return Decomposition(term(own), *gained, term(constant), currency, level)
-
-
-def _recalibrated(rows: Rows, method: str, fold: Any) -> FloatArray:
-    """Scores by maps that other folds fitted; weights count like rows, whatever their unit."""
-    rows = replace(rows, weights=rows.weights / rows.weights.mean(), costs=np.ones((rows.n_classes, 1)))
-
-    def fit(some: Rows) -> Map:
-        step = -(-len(some) // ENOUGH_ROWS)
-        some = some.some(np.arange(0, len(some), step)) if step > 1 else some
-        return warranted_map(some) if method == "auto" else default_map(method, some, LogLoss())
-
-    return cross_fitted(rows, fold, fit)
+    miscalibration = _up_to(term(own - recalibrated), term(own - best))
+    discrimination = _up_to(term(baseline - recalibrated), term(easier - best))
+    return Decomposition(term(own), miscalibration, discrimination, term(baseline), currency, level)
 
 
-def _costs(forecast: Forecast, table: FloatArray, prior: Prior) -> FloatArray:
-    """What searching by other probabilities costs, one value per row."""
-    other = replace(forecast, values=np.ascontiguousarray(table), logits=False, tolerance=1e-6, checked=True)
-    return np.asarray(mean_or_rows(search_costs(other, prior), per_instance=True))
+def _counted_by_group(rows: LabelledScores, groups: IntArray | None) -> LabelledScores:
+    """Without costs, and with weights that sum to the number of independent rows, whatever their unit.
+
+    A map must be warranted by what is independent: rows of one group count as one, and of unequal weights as many
+    count as equal ones of the same spread would (Kish's effective size).
+    """
+    totals = _within_groups(rows.weights, groups)
+    size = totals.sum() ** 2 / (totals**2).sum()
+    weights = rows.weights * (size / rows.weights.sum())
+    return replace(rows, weights=weights, costs=np.ones((rows.n_classes, 1)))
 
 
-def _all_alike(rows: Rows) -> bool:
+def _fitted(rows: LabelledScores, method: str) -> tuple[FloatArray, Map]:
+    """Class frequencies (K,), and a map by one of the methods, or by "frequencies" alone."""
+    if method == "frequencies":
+        return rows.frequencies, frequency_map(rows)
+    some = rows.at_most(ENOUGH_ROWS)
+    return rows.frequencies, warranted_map(some) if method == "auto" else default_map(method, some, LogLoss())
+
+
+def _recalibrated_costs(
+    forecast: Forecast,
+    prior: Prior,
+    own: FloatArray,
+    rows: LabelledScores,
+    fitted: Iterable[tuple[NDArray[np.bool_], tuple[FloatArray, Map]]],
+) -> tuple[FloatArray, FloatArray]:
+    """What searching by class frequencies and by recalibrated forecasts costs, (N,) each.
+
+    Where a map changes nothing, or knows nothing but the frequencies, its costs are those of the forecasts or of
+    the frequencies to the last bit, so that no rounding shows up as a saving.
+    """
+    shares, table = np.empty(forecast.values.shape), np.empty(forecast.values.shape)
+    unchanged, constant = np.zeros((2, len(rows)), dtype=bool)
+    for inside, (frequencies, map_) in fitted:
+        shares[inside], table[inside] = frequencies, probabilities_of(map_(rows.scores[:, inside]))
+        unchanged[inside], constant[inside] = map_.changes_nothing, map_.forgets_everything
+    baseline, recalibrated = (_row_costs(_replaced(forecast, values), prior) for values in (shares, table))
+    return baseline, np.select([constant, unchanged], [baseline, own], recalibrated)
+
+
+def _row_costs(forecast: Forecast, prior: Prior) -> FloatArray:
+    """What each row's search costs, (N,)."""
+    return np.asarray(mean_or_rows(search_costs(forecast, prior), per_instance=True))
+
+
+def _replaced(forecast: Forecast, table: FloatArray) -> Forecast:
+    """The same rows with other probabilities, (N, K)."""
+    return replace(forecast, values=table, logits=False, tolerance=1e-6, checked=True)
+
+
+def _all_alike(rows: LabelledScores) -> bool:
     return bool((np.ptp(rows.scores, axis=1) <= SAME).all())
 
 
-def _term(values: FloatArray, weights: FloatArray | None, level: float) -> Term:
-    mean = Mean.of(values, weights)
-    half = NormalDist().inv_cdf((1 + level) / 2) * mean.standard_error
-    return Term(mean.mean, mean.mean - half, mean.mean + half)
+def _term(values: FloatArray, weights: FloatArray, groups: IntArray | None, level: float) -> Term:
+    """A weighted mean, with an interval by Student's t from errors summed within groups."""
+    mean = Mean.of(values, weights).mean
+    errors = _within_groups(weights * (values - mean) / weights.sum(), groups)
+    size = np.count_nonzero(_within_groups(weights, groups))
+    if size < 2:
+        return Term(mean, np.nan, np.nan)
+    half = stdtrit(size - 1, (1 + level) / 2) * np.sqrt(size / (size - 1) * (errors**2).sum())
+    return Term(mean, mean - float(half), mean + float(half))
+
+
+def _up_to(term: Term, hindsight: Term) -> Term:
+    """An interval that reaches up to what hindsight would save.
+
+    Maps that other rows fitted save less than the best one would, and fitted to the rows themselves they save
+    more. Both err by the number of parameters over the number of rows, which the rows' spread does not show: what
+    the best map saves lies between.
+    """
+    return replace(term, high=max(term.high, hindsight.high))
+
+
+def _within_groups(values: FloatArray, groups: IntArray | None) -> FloatArray:
+    """The sums of the values over each group, (G,); the values themselves where there are no groups."""
+    return values if groups is None else np.bincount(groups, values)
 
 
 def _plain(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
 
 
-def _read_folds(folds: Any, forecast: Forecast) -> int:
-    count = min(read_count(folds, "folds", least=2), len(forecast))
+def _read_folds(folds: Any, n_rows: int, groups: IntArray | None) -> int:
+    argument, unit, available = (
+        ("y_true", "row", n_rows) if groups is None else ("groups", "group", groups.max() + 1)
+    )
+    count = min(read_count(folds, "folds", least=2), int(available))
     if count < 2:
-        raise InputError("y_true has 1 row: recalibrating a row takes another to learn from; pass at least two.")
+        raise InputError(
+            f"{argument} has 1 {unit}: recalibrating a {unit} takes another to learn from; pass at least two."
+        )
     return count

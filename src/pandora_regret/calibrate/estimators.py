@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.calibrate.crossfit import cross_fitted, deal
 from pandora_regret.calibrate.objectives import Objective, read_objective
 from pandora_regret.calibrate.reading import ReadsForecasts
-from pandora_regret.calibrate.rows import Rows, probabilities_of, rows_of, turned
+from pandora_regret.calibrate.rows import LabelledScores, probabilities_of, rows_of, turned
 from pandora_regret.calibrate.scaling import (
     DIAGONAL,
     INTERCEPT,
@@ -24,7 +23,7 @@ from pandora_regret.calibrate.scaling import (
     temperature_map,
     vector_map,
 )
-from pandora_regret.inputs import FloatArray, InputError, read_count
+from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.priors import Prior
 
@@ -49,25 +48,13 @@ class Scaling(ReadsForecasts):
         scores, _ = turned(self._unlabelled(X), self._level)
         return probabilities_of(self._map(scores))
 
-    def fit_predict_proba(self, X: Any, y: Any, sample_weight: Any = None, *, folds: int = 5) -> FloatArray:
-        """Fit to all rows, and return their forecasts recalibrated out of fold, (N, K).
-
-        No row's own label has a part in its forecast, so these may be scored as if they were new.
-        """
-        rows, objective = self._prepared(X, y, sample_weight)
-        fold = deal(rows.truth, min(read_count(folds, "folds", least=2), len(rows)))
-        out_of_fold = cross_fitted(rows, fold, lambda some: self._fitted_map(some, objective))
-        self._map = self._fitted_map(rows, objective)
-        self._keep(self._map)
-        return probabilities_of(out_of_fold)
-
-    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Objective]:
+    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> tuple[LabelledScores, Objective]:
         forecast = self._labelled(X, y, sample_weight)
         objective, forecast = read_objective(self.objective, self.prior, self.costs, self.typical_costs, forecast)
         rows, self._level = rows_of(forecast)
         return rows, objective
 
-    def _fitted_map(self, rows: Rows, objective: Objective) -> Map:
+    def _fitted_map(self, rows: LabelledScores, objective: Objective) -> Map:
         raise NotImplementedError
 
     def _keep(self, fitted: Map) -> None:
@@ -131,7 +118,7 @@ class TemperatureScaling(Scaling):
         self.logits = logits
         self.labels = labels
 
-    def _fitted_map(self, rows: Rows, objective: Objective) -> Map:
+    def _fitted_map(self, rows: LabelledScores, objective: Objective) -> Map:
         return temperature_map(rows, objective)
 
     def _keep(self, fitted: Map) -> None:
@@ -183,7 +170,7 @@ class VectorScaling(Scaling):
         self.logits = logits
         self.labels = labels
 
-    def _fitted_map(self, rows: Rows, objective: Objective) -> Map:
+    def _fitted_map(self, rows: LabelledScores, objective: Objective) -> Map:
         penalty = read_penalty(self.penalty, "penalty")
         return vector_map(rows, objective, Penalties(penalty, penalty, penalty))
 
@@ -239,7 +226,7 @@ class MatrixScaling(Scaling):
         self.logits = logits
         self.labels = labels
 
-    def _fitted_map(self, rows: Rows, objective: Objective) -> Map:
+    def _fitted_map(self, rows: LabelledScores, objective: Objective) -> Map:
         strengths = (read_penalty(getattr(self, name), name) for name in Penalties._fields)
         return matrix_map(rows, objective, Penalties(*strengths))
 

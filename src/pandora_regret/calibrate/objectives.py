@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pandora_regret.calibrate.rows import Rows
+from pandora_regret.calibrate.rows import LabelledScores
 from pandora_regret.calibrate.shares import share, share_curvature, share_slope
 from pandora_regret.inputs import FloatArray, Forecast, read_choice, read_raw_prior, read_typical_costs
 from pandora_regret.kernels.engine import LARGEST_ALPHA
@@ -38,10 +38,10 @@ class Objective(Protocol):
     def stepped(self) -> bool:
         """Flat between jumps, so that slopes lead nowhere."""
 
-    def along(self, rows: Rows, inverse_temperature: float) -> Along:
+    def along(self, rows: LabelledScores, inverse_temperature: float) -> Along:
         """The loss of ``scores / T`` and its derivatives in 1 / T."""
 
-    def gradient(self, rows: Rows, scores: FloatArray) -> tuple[float, FloatArray]:
+    def gradient(self, rows: LabelledScores, scores: FloatArray) -> tuple[float, FloatArray]:
         """The loss of other scores of the same instances, and its derivative in each of them, (K, N)."""
 
 
@@ -52,7 +52,7 @@ class LogLoss:
     convex = True
     stepped = False
 
-    def along(self, rows: Rows, inverse_temperature: float) -> Along:
+    def along(self, rows: LabelledScores, inverse_temperature: float) -> Along:
         """The variance of the scores under the forecast is the curvature."""
         if rows.many:
             from pandora_regret.calibrate import compiled
@@ -66,7 +66,7 @@ class LogLoss:
         spread = (odds * (gaps - mean) ** 2).sum(axis=0) / total
         return Along(*(rows.mean(term) for term in (np.log(total) + inverse_temperature * highest, mean, spread)))
 
-    def gradient(self, rows: Rows, scores: FloatArray) -> tuple[float, FloatArray]:
+    def gradient(self, rows: LabelledScores, scores: FloatArray) -> tuple[float, FloatArray]:
         """``p - 1(truth)``."""
         if rows.many:
             from pandora_regret.calibrate import compiled
@@ -99,7 +99,7 @@ class SearchCost:
         """Costs known exactly, or a sample of them: the loss jumps where the order of tests changes."""
         return not np.any(share_slope(self.prior, np.linspace(-2, 2, 9), 0, 1))
 
-    def along(self, rows: Rows, inverse_temperature: float) -> Along:
+    def along(self, rows: LabelledScores, inverse_temperature: float) -> Along:
         """Every odds ``ln r_ij`` moves in proportion to the gap of the scores."""
         if (alpha := self._compiled_alpha(rows)) is not None:
             from pandora_regret.calibrate import compiled
@@ -113,7 +113,7 @@ class SearchCost:
         terms = (loss, slope * gaps, curvature * gaps**2)
         return Along(*(rows.mean((price * term).sum(axis=0)) for term in terms))
 
-    def gradient(self, rows: Rows, scores: FloatArray) -> tuple[float, FloatArray]:
+    def gradient(self, rows: LabelledScores, scores: FloatArray) -> tuple[float, FloatArray]:
         """``C_j L'(r_ij)`` for the truth, minus that for j."""
         if (alpha := self._compiled_alpha(rows)) is not None:
             from pandora_regret.calibrate import compiled
@@ -127,26 +127,26 @@ class SearchCost:
         slopes[own] = -slopes.sum(axis=0)
         return rows.mean(loss.sum(axis=0)), slopes * (rows.weights / rows.weights.sum())
 
-    def _compiled_alpha(self, rows: Rows) -> float | None:
+    def _compiled_alpha(self, rows: LabelledScores) -> float | None:
         """An alpha that the compiled loops do to the last digits, if rows are many, with one cost per class."""
         if not (isinstance(self.prior, Beta) and rows.many and rows.costs.shape[1] == 1):
             return None
         return self.prior.alpha if self.prior.alpha <= LARGEST_ALPHA else None
 
-    def _mean_costs(self, rows: Rows) -> FloatArray:
+    def _mean_costs(self, rows: LabelledScores) -> FloatArray:
         """``C_k E[u_k]``, (K, 1) or (K, N), up to a factor."""
         mean = np.ones(1) if isinstance(self.prior, Beta) else np.atleast_1d(self.prior.mean)
         return np.asarray(rows.costs * mean[:, None])
 
-    def _unit(self, rows: Rows) -> float:
+    def _unit(self, rows: LabelledScores) -> float:
         return float(self._mean_costs(rows).mean())
 
-    def _prices(self, rows: Rows) -> FloatArray:
+    def _prices(self, rows: LabelledScores) -> FloatArray:
         """The mean cost of each test, in tests of average cost."""
         return self._mean_costs(rows) / self._unit(rows)
 
 
-def _cost_gaps(rows: Rows) -> FloatArray:
+def _cost_gaps(rows: LabelledScores) -> FloatArray:
     """``ln(C_j / C_i)`` of the truth i of each instance against every class j."""
     return np.log(rows.costs) - np.log(rows.of_truth(rows.costs))
 

@@ -11,7 +11,7 @@ from pandora_regret.kernels.engine import worth_compiling
 
 
 @dataclass(frozen=True)
-class Rows:
+class LabelledScores:
     """N labelled forecasts over K classes, turned."""
 
     scores: FloatArray  # (K, N) finite log-probabilities
@@ -28,16 +28,23 @@ class Rows:
         """K."""
         return len(self.scores)
 
-    def some(self, which: IntArray) -> Rows:
+    def some(self, rows: IntArray) -> LabelledScores:
         """Some of the instances."""
-        costs = self.costs[:, which] if self.costs.shape[1] > 1 else self.costs
+        costs = self.costs[:, rows] if self.costs.shape[1] > 1 else self.costs
         return replace(
             self,
-            scores=np.ascontiguousarray(self.scores[:, which]),
-            truth=self.truth[which],
-            weights=self.weights[which],
+            scores=np.ascontiguousarray(self.scores[:, rows]),
+            truth=self.truth[rows],
+            weights=self.weights[rows],
             costs=costs,
         )
+
+    def at_most(self, n_rows: int) -> LabelledScores:
+        """So many of the instances, or all: always the same, but drawn by chance, since files have periods."""
+        if len(self) <= n_rows:
+            return self
+        drawn = np.random.default_rng(0).choice(len(self), n_rows, replace=False, shuffle=False)
+        return self.some(np.sort(drawn))
 
     def of_truth(self, table: FloatArray) -> FloatArray:
         """The entry of each instance's true class in a (K, N) or (K, 1) table, (N,)."""
@@ -49,8 +56,9 @@ class Rows:
 
     @property
     def frequencies(self) -> FloatArray:
-        """How often each class is the truth, (K,)."""
-        return np.asarray(np.bincount(self.truth, self.weights, self.n_classes) / self.weights.sum())
+        """How often each class is the truth, (K,); one that never is counts as half a row of weight 1."""
+        counts = np.maximum(np.bincount(self.truth, self.weights, self.n_classes), 0.5)
+        return np.asarray(counts / counts.sum())
 
 
 def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, float]:
@@ -69,12 +77,14 @@ def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, 
     return scores if possible.all() else np.where(possible, scores, np.minimum(level, lowest - np.log(2))), level
 
 
-def rows_of(forecast: Forecast, level: float | None = None) -> tuple[Rows, float]:
+def rows_of(forecast: Forecast, level: float | None = None) -> tuple[LabelledScores, float]:
     """Labelled forecasts, turned, and the level at which zero counts."""
     scores, level = turned(forecast, level)
     weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
     costs = np.ones(forecast.n_classes) if forecast.costs is None else forecast.costs
-    return Rows(scores, forecast.truth, weights, np.atleast_2d(costs).T, worth_compiling(scores.size)), level
+    return LabelledScores(
+        scores, forecast.truth, weights, np.atleast_2d(costs).T, worth_compiling(scores.size)
+    ), level
 
 
 def probabilities_of(scores: FloatArray) -> FloatArray:

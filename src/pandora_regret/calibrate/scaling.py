@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pandora_regret.calibrate.objectives import LogLoss, Objective
-from pandora_regret.calibrate.rows import Rows
+from pandora_regret.calibrate.rows import LabelledScores
 from pandora_regret.calibrate.temperature import best_inverse_temperature
 from pandora_regret.inputs import FloatArray, InputError
 
@@ -45,6 +45,16 @@ class Map:
         scaled = self.factors[:, None] * scores if diagonal else self.factors @ scores
         return np.asarray(scaled + self.shifts[:, None])
 
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether recalibrated forecasts are the forecasts themselves."""
+        return self.factors.ndim == 1 and bool((self.factors == 1).all() and not self.shifts.any())
+
+    @property
+    def forgets_everything(self) -> bool:
+        """Whether recalibrated forecasts are the same whatever the forecasts say."""
+        return not self.factors.any()
+
     def pulled_back(self, scores: FloatArray, slopes: FloatArray) -> Map:
         """The derivative of a loss in the map, from its derivative in the mapped scores."""
         diagonal = self.factors.ndim == 1
@@ -60,23 +70,28 @@ class Penalties(NamedTuple):
     intercept: float
 
 
-def temperature_map(rows: Rows, objective: Objective) -> Map:
+def temperature_map(rows: LabelledScores, objective: Objective) -> Map:
     """One factor for all classes: 1 / T."""
     return Map(np.full(rows.n_classes, best_inverse_temperature(rows, objective)), np.zeros(rows.n_classes))
 
 
-def vector_map(rows: Rows, objective: Objective, penalties: Penalties) -> Map:
+def frequency_map(rows: LabelledScores) -> Map:
+    """The class frequencies, whatever the forecasts say."""
+    return Map(np.zeros(rows.n_classes), np.log(rows.frequencies))
+
+
+def vector_map(rows: LabelledScores, objective: Objective, penalties: Penalties) -> Map:
     """One factor and one shift per class."""
     return _best_near(temperature_map(rows, objective), rows, objective, penalties)
 
 
-def matrix_map(rows: Rows, objective: Objective, penalties: Penalties) -> Map:
+def matrix_map(rows: LabelledScores, objective: Objective, penalties: Penalties) -> Map:
     """Every class may weigh in on every other."""
     plain = temperature_map(rows, objective)
     return _best_near(Map(np.diag(plain.factors), plain.shifts), rows, objective, penalties)
 
 
-def default_map(method: str, rows: Rows, objective: Objective) -> Map:
+def default_map(method: str, rows: LabelledScores, objective: Objective) -> Map:
     """The map of a method, drawn to the best temperature as strongly as by default."""
     if method == "temperature":
         return temperature_map(rows, objective)
@@ -84,25 +99,31 @@ def default_map(method: str, rows: Rows, objective: Objective) -> Map:
     return fit(rows, objective, Penalties(DIAGONAL, OFF_DIAGONAL, INTERCEPT))
 
 
-def warranted_map(rows: Rows) -> Map:
-    """Of no map and the three methods, for log loss, the one of least AIC: only what the rows give reason for.
+def warranted_map(rows: LabelledScores) -> Map:
+    """Of no map, the class frequencies and the three methods, for log loss, the one of least AIC.
 
-    Fitted to calibrated forecasts, a map of many parameters would do harm on other rows, and look like it.
+    Only what the rows give reason for: fitted to calibrated forecasts, a map of many parameters would do harm on
+    other rows, and look like it. The weights' sum says how many independent rows there are.
     """
     k = rows.n_classes
-    maps = {0: Map(np.ones(k), np.zeros(k)), 1: temperature_map(rows, LogLoss())}
-    maps[2 * k - 1] = default_map("vector", rows, LogLoss())
+    maps = [
+        (0, Map(np.ones(k), np.zeros(k))),
+        (1, temperature_map(rows, LogLoss())),
+        (k - 1, frequency_map(rows)),
+        (2 * k - 1, default_map("vector", rows, LogLoss())),
+    ]
     if k <= MANY_CLASSES:
-        maps[k * k - 1] = default_map("matrix", rows, LogLoss())
+        maps.append((k * k - 1, default_map("matrix", rows, LogLoss())))
 
-    def criterion(parameters: int) -> float:
-        loss, _ = LogLoss().gradient(rows, maps[parameters](rows.scores))
+    def criterion(candidate: tuple[int, Map]) -> float:
+        parameters, map_ = candidate
+        loss, _ = LogLoss().gradient(rows, map_(rows.scores))
         return parameters + loss * float(rows.weights.sum())
 
-    return maps[min(maps, key=criterion)]
+    return min(maps, key=criterion)[1]
 
 
-def _best_near(plain: Map, rows: Rows, objective: Objective, penalties: Penalties) -> Map:
+def _best_near(plain: Map, rows: LabelledScores, objective: Objective, penalties: Penalties) -> Map:
     """The map of least penalised loss; where the loss is not convex, of two starts: the plain map, and log loss.
 
     Scores are measured from their class's mean, so that a shift is one of the average forecast, and the
@@ -123,7 +144,9 @@ def _best_near(plain: Map, rows: Rows, objective: Objective, penalties: Penaltie
     return Map(found.factors, found(-middle)[:, 0])
 
 
-def _descend(start: Map, plain: Map, rows: Rows, objective: Objective, penalties: Penalties) -> tuple[Map, float]:
+def _descend(
+    start: Map, plain: Map, rows: LabelledScores, objective: Objective, penalties: Penalties
+) -> tuple[Map, float]:
     """The nearest minimum, by L-BFGS with closed-form gradients, and the penalised loss there."""
     from scipy.optimize import minimize
 

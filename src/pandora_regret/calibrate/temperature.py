@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pandora_regret.calibrate.objectives import Along, Objective
-from pandora_regret.calibrate.rows import Rows
+from pandora_regret.calibrate.rows import LabelledScores
 
 COLDEST, HOTTEST = 1e-3, 1e3  # temperatures; separable data would ask for 0, useless forecasts for infinity
 LAST_STEP = 1e-5  # relative; where steps square, what is left after it is 1e-10
@@ -20,7 +20,7 @@ FINE_STEPS = 33
 Curve = Callable[[float], Along]
 
 
-def best_inverse_temperature(rows: Rows, objective: Objective) -> float:
+def best_inverse_temperature(rows: LabelledScores, objective: Objective) -> float:
     """The 1 / T in [1e-3, 1e3] of least mean loss.
 
     Log loss is convex in 1 / T, so Newton's method starts at 1, inside a bracket that every slope narrows.
@@ -39,7 +39,7 @@ def best_inverse_temperature(rows: Rows, objective: Objective) -> float:
     return found if objective.convex else min(found, 1.0, key=lambda at: curve(at).loss)
 
 
-def _curve(rows: Rows, objective: Objective) -> Curve:
+def _curve(rows: LabelledScores, objective: Objective) -> Curve:
     return lambda inverse_temperature: objective.along(rows, inverse_temperature)
 
 

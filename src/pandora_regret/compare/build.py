@@ -75,7 +75,7 @@ def compare(
         Other typical costs by name, under which all models are priced too.
     decompose
         Whether to find out, too, how much of each model's cost would go away by recalibrating it; see
-        `pandora_regret.calibrate.decompose`. Its intervals know no groups.
+        `pandora_regret.calibrate.decompose`.
 
     Other parameters as in `pandora_regret`.
 
@@ -105,19 +105,19 @@ def compare(
         under = [forecast.with_costs(base).rows(sample.which) for _, base in other_costs]
         rows = forecast.with_costs(one.costs).rows(sample.which)
         measured.append(measure(name, rows, prior, under, metrics))
-        parts[name] = _parts(rows, prior, interval) if decompose else None
+        parts[name] = _parts(rows, prior, interval, sample) if decompose else None
     classes = tuple(str(label) for label in one.labels)
     study = _study(measured, sample, metrics, classes, interval, _read_text(currency, "currency"))
     money = Costs(study.currency, repr(prior), as_tuple(typical), _read_text(source, "source"))
     return comparison(study, money, tuple(scenario for scenario, _ in other_costs), parts)
 
 
-def _parts(rows: Forecast, prior: Prior, interval: IntervalMethod) -> dict[str, Estimate] | None:
-    """What the cost is made up of; of one row nothing can be learnt."""
-    if len(rows) < 2:
+def _parts(rows: Forecast, prior: Prior, interval: IntervalMethod, sample: Sample) -> dict[str, Estimate] | None:
+    """What the cost is made up of; of one row, or one group, nothing can be learnt."""
+    folds, groups = min(FOLDS, len(sample.keys)), sample.cluster_of if sample.clustered else None
+    if folds < 2:
         return None
-    folds = min(FOLDS, len(rows))
-    found = decompose_forecast(rows, prior, "auto", folds, interval.seed, interval.level, None)
+    found = decompose_forecast(rows, prior, "auto", folds, interval.seed, interval.level, groups=groups)
     return {name: Estimate(term["value"], term["low"], term["high"]) for name, term in found.to_dict().items()}
 
 
