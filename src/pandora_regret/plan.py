@@ -78,9 +78,8 @@ def plan_search(
     if hasattr(y_proba, "keys") and np.ndim(y_proba) < 2:  # a mapping, or a row of a pandas frame
         y_proba, labels = [chance for _, chance in y_proba.items()], list(y_proba.keys())
     if np.ndim(y_proba) != 1:
-        raise InputError(
-            f"y_proba has shape {np.shape(y_proba)}: pass one forecast, shape (K,), such as y_proba[0]."
-        )
+        shape, fix = np.shape(y_proba), "pass one forecast, shape (K,), such as y_proba[0]"
+        raise InputError(f"has shape {shape}", argument="y_proba", value=shape, fix=fix)
     forecast = read_probabilities(np.asarray(y_proba)[None], labels=labels, logits=logits).check()
     used = read_tests(_one_of(costs, tests, forecast.labels), forecast)
     p = probabilities(next(forecast.blocks()))[0]
@@ -95,7 +94,8 @@ def plan_search(
 
 def _one_of(costs: Any, tests: Tests | None, labels: Any) -> Tests:
     if (costs is None) == (tests is None):
-        raise InputError("pass either costs, for tests that are always right, or tests, and not both.")
+        problem = "pass either costs, for tests that are always right, or tests, and not both"
+        raise InputError(problem, argument="tests", place="")
     return Tests(cost=costs, labels=labels) if tests is None else tests
 
 

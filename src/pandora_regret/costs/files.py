@@ -52,15 +52,18 @@ def _shipped() -> dict[str, Traversable]:
 def _read_bytes(name_or_path: Any) -> tuple[str, bytes]:
     """What error messages call the file, and its content."""
     if not isinstance(name_or_path, (str, os.PathLike)):
-        raise InputTypeError(f"name_or_path must be a name or a path, got {name_or_path!r}.")
+        problem = f"must be a name or a path, got {name_or_path!r:.200}"
+        raise InputTypeError(problem, argument="name_or_path", value=name_or_path)
     if (shipped := _shipped().get(str(name_or_path))) and isinstance(name_or_path, str):
         return shipped.name, shipped.read_bytes()
     try:
         return str(name_or_path), Path(name_or_path).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
-        names = ", ".join(available_costs())
         reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"{str(name_or_path)!r} is not a file that can be read ({reason}), nor the name of a shipped one: "
-            f"pass the path of a pathway file, or one of {names}."
+            f"is not a file that can be read ({reason}), nor the name of a shipped one",
+            argument="name_or_path",
+            value=str(name_or_path),
+            place=f"{str(name_or_path)!r}",
+            fix=f"pass the path of a pathway file, or one of {', '.join(available_costs())}",
         ) from None

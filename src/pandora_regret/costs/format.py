@@ -37,7 +37,7 @@ def read_format(document: dict[str, Any], file: str) -> Pathways:
     root.check_keys(FILE_KEYS)
     items = _read_items(root)
     pathways = _read_pathways(root, [item.key for item in items])
-    found = Pathways(
+    result = Pathways(
         title=root.text("title"),
         setting=root.text("setting", ""),
         notes=root.text("notes", ""),
@@ -47,16 +47,16 @@ def read_format(document: dict[str, Any], file: str) -> Pathways:
         pathways=pathways,
         hypotheses=_read_classes(root, [pathway.name for pathway in pathways]),
     )
-    _check_all_used(root, found)
-    _check_costs(root, found)
-    return found
+    _check_all_used(root, result)
+    _check_costs(root, result)
+    return result
 
 
 def _check_version(root: Section) -> None:
     """First of all: a file of another version may differ in everything else."""
     version = root.number("format_version")
     if version != FORMAT_VERSION:
-        root.fail("format_version", f"is {shown(version)}: this release reads version {FORMAT_VERSION} only.")
+        root.fail("format_version", f"is {shown(version)}", f"this release reads version {FORMAT_VERSION} only")
 
 
 def _read_items(root: Section) -> tuple[Item, ...]:
@@ -69,7 +69,7 @@ def _read_item(key: str, section: Section, root: Section) -> Item:
     section.check_keys(ITEM_KEYS)
     amount = section.number("amount")
     if amount < 0:
-        section.fail("amount", f"is {shown(amount)}: a fee cannot be negative.")
+        section.fail("amount", f"is {shown(amount)}", "a fee cannot be negative")
     return Item(
         key=key,
         name=section.text("name"),
@@ -83,7 +83,7 @@ def _read_item(key: str, section: Section, root: Section) -> Item:
 
 def _own_or_shared(key: str, section: Section, root: Section) -> Section:
     if key not in section and key not in root:
-        section.fail(key, "is missing: state it here, or once at the top of the file for every item.")
+        section.fail(key, "is missing", "state it here, or once at the top of the file for every item")
     return section if key in section else root
 
 
@@ -97,7 +97,7 @@ def _read_pathways(root: Section, items: Collection[str]) -> tuple[Pathway, ...]
         order = list(TopologicalSorter({name: pathways[name].parts for name in names}).static_order())
     except CycleError as error:
         circle = list(reversed(error.args[1]))
-        table.fail(circle[0], f"contains itself: {' -> '.join(circle)}. Take one of these steps out.")
+        table.fail(circle[0], f"contains itself: {' -> '.join(circle)}", "take one of these steps out")
     return tuple(pathways[name] for name in order)
 
 
@@ -114,10 +114,10 @@ def _read_step(section: Section, items: Collection[str], pathways: Collection[st
 def _read_payment(section: Section, items: Collection[str], pathways: Collection[str]) -> Payment:
     quantity = section.number("quantity", 1)
     if quantity <= 0:
-        section.fail("quantity", f"is {shown(quantity)}: it must be positive; use probability for what is rare.")
+        section.fail("quantity", f"is {shown(quantity)}", "it must be positive; use probability for what is rare")
     if ("item" in section) == ("pathway" in section):
         problem = "stands beside pathway" if "item" in section else "is missing, and so is pathway"
-        section.fail("item", f"{problem}: a step names one of the two.")
+        section.fail("item", problem, "a step names one of the two")
     if "item" in section:
         return Payment(section.name_among("item", items, "items"), False, quantity)
     return Payment(section.name_among("pathway", pathways, "pathways"), True, quantity)
@@ -126,7 +126,7 @@ def _read_payment(section: Section, items: Collection[str], pathways: Collection
 def _read_chance(section: Section) -> Chance:
     for key in ("trials", "low", "high", "otherwise"):
         if key in section and "probability" not in section:
-            section.fail(key, "has no probability beside it: add probability = ..., or take it out.")
+            section.fail(key, "has no probability beside it", "add probability = ..., or take it out")
     chance = Chance(_read_probability(section, "probability", 1))
     if "trials" in section:
         return _read_trials(section, chance)
@@ -136,13 +136,13 @@ def _read_chance(section: Section) -> Chance:
 def _read_probability(section: Section, key: str, default: int | None = None) -> Decimal:
     value = section.number(key, default)
     if not 0 <= value <= 1:
-        section.fail(key, f"is {shown(value)}: a probability lies in [0, 1].")
+        section.fail(key, f"is {shown(value)}", "a probability lies in [0, 1]")
     return value
 
 
 def _read_trials(section: Section, chance: Chance) -> Chance:
     if "low" in section or "high" in section:
-        section.fail("trials", "stands beside low or high: state the uncertainty in one way.")
+        section.fail("trials", "stands beside low or high", "state the uncertainty in one way")
     return Chance(chance.probability, trials=section.whole("trials", 1, 10**9))
 
 
@@ -151,7 +151,8 @@ def _read_range(section: Section, chance: Chance) -> Chance:
     if not low < chance.probability < high:
         section.fail(
             "probability",
-            f"is {shown(chance.probability)}: it must lie between low ({shown(low)}) and high ({shown(high)}).",
+            f"is {shown(chance.probability)}",
+            f"it must lie between low ({shown(low)}) and high ({shown(high)})",
         )
     return Chance(chance.probability, low=low, high=high)
 
@@ -159,15 +160,15 @@ def _read_range(section: Section, chance: Chance) -> Chance:
 def _read_classes(root: Section, pathways: Collection[str]) -> tuple[Hypothesis, ...]:
     sections = root.sections("classes")
     if len(sections) < 2:
-        root.fail("classes", "lists one class: a search needs at least two.")
-    found: dict[str, Hypothesis] = {}
+        root.fail("classes", "lists one class", "a search needs at least two")
+    hypotheses: dict[str, Hypothesis] = {}
     for section in sections:
         hypothesis = _read_class(section, pathways)
-        if hypothesis.name in found:
-            section.fail("name", f"is {hypothesis.name!r} a second time: each class needs its own name.")
-        found[hypothesis.name] = hypothesis
+        if hypothesis.name in hypotheses:
+            section.fail("name", f"is {hypothesis.name!r} a second time", "each class needs its own name")
+        hypotheses[hypothesis.name] = hypothesis
     _check_all_published(sections)
-    return tuple(found.values())
+    return tuple(hypotheses.values())
 
 
 def _read_class(section: Section, pathways: Collection[str]) -> Hypothesis:
@@ -180,30 +181,30 @@ def _check_all_published(sections: tuple[Section, ...]) -> None:
     """A published cost vector is whole, or it is none."""
     lacking = [section for section in sections if "published" not in section]
     if 0 < len(lacking) < len(sections):
-        lacking[0].fail("published", "is missing, though other classes have one: state it for all or for none.")
+        lacking[0].fail("published", "is missing, though other classes have one", "state it for all or for none")
 
 
-def _check_all_used(root: Section, found: Pathways) -> None:
+def _check_all_used(root: Section, result: Pathways) -> None:
     """A pathway that leads nowhere: most likely its class was forgotten."""
-    used = {hypothesis.pathway for hypothesis in found.hypotheses}
-    used.update(part for pathway in found.pathways for part in pathway.parts)
+    used = {hypothesis.pathway for hypothesis in result.hypotheses}
+    used.update(part for pathway in result.pathways for part in pathway.parts)
     for name in root.section("pathways"):
         if name not in used:
-            fix = "add the class it belongs to, or take it out."
-            root.section("pathways").fail(name, f"is used by no class and no other pathway: {fix}")
+            fix = "add the class it belongs to, or take it out"
+            root.section("pathways").fail(name, "is used by no class and no other pathway", fix)
 
 
-def _check_costs(root: Section, found: Pathways) -> None:
+def _check_costs(root: Section, result: Pathways) -> None:
     """Every class costs something, and what was published if that is stated."""
-    exact = found.exact
-    for section, hypothesis in zip(root.sections("classes"), found.hypotheses, strict=True):
+    exact = result.exact
+    for section, hypothesis in zip(root.sections("classes"), result.hypotheses, strict=True):
         cost = exact[hypothesis.name]
         if not SMALLEST <= cost <= LARGEST:
             problem = f"leads {hypothesis.name!r} to a cost of {cost:.6g}"
-            section.fail("pathway", f"{problem}: it must be a positive number from {SMALLEST:g} to {LARGEST:g}.")
+            section.fail("pathway", problem, f"it must be a positive number from {SMALLEST:g} to {LARGEST:g}")
         if hypothesis.published is not None and not _rounds_to(cost, hypothesis.published):
             problem = f"is {shown(hypothesis.published)}, but the pathway costs {shown(cost)}"
-            section.fail("published", f"{problem}: correct the figure or the pathway.")
+            section.fail("published", problem, "correct the figure or the pathway")
 
 
 def _rounds_to(cost: Decimal, published: Decimal) -> bool:

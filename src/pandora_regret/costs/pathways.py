@@ -165,7 +165,8 @@ class Pathways:
         histopathology     70.14
         """
         if name not in self.classes:
-            raise InputError(f"name is {name!r}, which is not among the classes {list(self.classes)}.")
+            problem = f"is {name!r}, which is not among the classes {list(self.classes)}"
+            raise InputError(problem, argument="name", value=name)
         return self._breakdowns()[name]
 
     def scaled(self, factor: float, *, currency: str | None = None) -> Pathways:
@@ -238,10 +239,11 @@ class Pathways:
         assumed = None if trials is None else read_count(trials, "trials")
         uses = self._uses(lambda step: step.chance.draw(n_draws, rng, assumed), float)
         if not any(np.ndim(times) for parts in uses.values() for times in parts.values()):
-            raise InputError(
-                f"no probability of {self!r} is uncertain: pass trials=..., how many observed cases to assume "
-                "behind each, or state trials, or low and high, in the file."
+            fix = (
+                "pass trials=..., how many observed cases to assume behind each, "
+                "or state trials, or low and high, in the file"
             )
+            raise InputError(f"no probability of {self!r} is uncertain", argument="trials", place="", fix=fix)
         return Empirical(self._sampled_costs(uses, n_draws), labels=self.classes)
 
     def _sampled_costs(self, uses: dict[str, dict[str, Any]], n_draws: int) -> FloatArray:
@@ -294,5 +296,6 @@ def _decimal(number: float) -> Decimal:
 def _read_rate(rate: Any) -> float:
     number = read_number(rate, "rate")
     if not -1 < number < np.inf:
-        raise InputError(f"rate is {number:g}: it must be finite and above -1; 0.03 means 3 % a year.")
+        fix = "it must be finite and above -1; 0.03 means 3 % a year"
+        raise InputError(argument="rate", value=number, fix=fix)
     return number

@@ -78,7 +78,8 @@ def desiderata(
     False
     """
     if not callable(metric):
-        raise InputTypeError(f"metric is {metric!r}: pass a function of (y_true, y_proba) that returns a number.")
+        fix = "pass a function of (y_true, y_proba) that returns a number"
+        raise InputTypeError(f"is {metric!r:.200}", argument="metric", value=metric, fix=fix)
     k, trials = _read_class_count(n_classes), read_count(trials, "trials", least=2)
     judge, rng = _Judge(metric, bool(greater_is_better)), np.random.default_rng(seed)
     alignment = _check_alignment(judge, k, trials, rng, prior)
@@ -90,7 +91,8 @@ def desiderata(
 def _read_class_count(n_classes: int) -> int:
     k = read_count(n_classes, "n_classes", least=4)
     if k > MOST_CLASSES:
-        raise InputError(f"n_classes is {k}: violations are searched for with {MOST_CLASSES} classes at most.")
+        fix = f"violations are searched for with {MOST_CLASSES} classes at most"
+        raise InputError(argument="n_classes", value=k, fix=fix)
     return k
 
 
@@ -153,14 +155,14 @@ def _check_alignment(judge: _Judge, k: int, trials: int, rng: np.random.Generato
     ratio = costs[:, None] / costs  # of A's search to B's
     tied = _same(losses[:, None], losses)
     preferred = (losses[:, None] < losses) & ~tied
-    n_pairs, found = trials * (trials - 1) // 2, None
+    n_pairs, violation = trials * (trials - 1) // 2, None
     # a reversal is worse than a tie, so it comes last and replaces it
     for judged, says in ((tied, "A and B are not told apart"), (preferred, "A is preferred")):
         a, b = np.unravel_index(np.argmax(ratio * judged), ratio.shape)
         if (ratio * judged)[a, b] > CLEARLY_DEARER:
             why = f"{says}, but A's search costs {costs[a]:.3f} and B's {costs[b]:.3f}"
-            found = judge.violation(why, y, A=tables[a], B=tables[b])
-    return Verdict("decision alignment", n_pairs, found)
+            violation = judge.violation(why, y, A=tables[a], B=tables[b])
+    return Verdict("decision alignment", n_pairs, violation)
 
 
 class _Rivalry(NamedTuple):

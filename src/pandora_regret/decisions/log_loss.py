@@ -143,7 +143,8 @@ def fixed_order_baseline(epsilon: float) -> float:
     6.9068
     """
     if not read_positive(epsilon, "epsilon") < 1:
-        raise InputError(f"epsilon is {epsilon:g}: it must lie between 0 and 1, and near 0 to mean anything.")
+        fix = "it must lie between 0 and 1, and near 0 to mean anything"
+        raise InputError(argument="epsilon", value=float(epsilon), fix=fix)
     return float(np.log1p(-epsilon) - np.log(epsilon))
 
 
@@ -174,20 +175,17 @@ def _walk(forecast: Forecast, order: ArrayLike) -> _Walk:
 
 def _read_order(order: Any, forecast: Forecast) -> IntArray:
     """Each row a permutation of the column numbers: (N, K)."""
-    shape, given = forecast.values.shape, read_floats(order, "order")
-    if given.shape not in ((forecast.n_classes,), shape):
-        raise InputError(
-            f"order has shape {given.shape}: pass one order for all, shape ({forecast.n_classes},), "
-            f"or one per instance, shape {shape}."
-        )
-    steps = np.broadcast_to(given, shape)
+    shape, orders = forecast.values.shape, read_floats(order, "order")
+    if orders.shape not in ((forecast.n_classes,), shape):
+        fix = f"pass one order for all, shape ({forecast.n_classes},), or one per instance, shape {shape}"
+        raise InputError(f"has shape {orders.shape}", argument="order", value=orders.shape, fix=fix)
+    steps = np.broadcast_to(orders, shape)
     complete = (np.sort(steps, axis=1) == np.arange(forecast.n_classes)).all(axis=1)
     if not complete.all():
         row = int(np.argmin(complete))
-        raise InputError(
-            f"order is {np.broadcast_to(order, shape)[row].tolist()} (row {row}): list every column number from "
-            f"0 to {forecast.n_classes - 1} once, first tested first."
-        )
+        value = np.broadcast_to(order, shape)[row].tolist()
+        fix = f"list every column number from 0 to {forecast.n_classes - 1} once, first tested first"
+        raise InputError(argument="order", row=row, value=value, fix=fix)
     return steps.astype(np.intp)
 
 

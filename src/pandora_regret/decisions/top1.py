@@ -71,7 +71,8 @@ class ClassCounts:
             object.__setattr__(self, field.name, counts)
         if not self.true_positives.shape == self.false_positives.shape == self.false_negatives.shape:
             shapes = [getattr(self, field.name).shape for field in fields(self)]
-            raise InputError(f"the counts have shapes {shapes}: pass one count per class in each.")
+            fix = "pass one count per class in each"
+            raise InputError(f"the counts have shapes {shapes}", value=shapes, fix=fix)
 
     @classmethod
     def of(cls, y_true: Labels, y_proba: Table, *, labels: ArrayLike | None = None) -> ClassCounts:
@@ -164,9 +165,13 @@ def _rewards(p: FloatArray, counts: ClassCounts) -> FloatArray:
 def _rewards_of_large_counts(p: FloatArray, counts: ClassCounts) -> FloatArray:
     unseen = counts.denominator == 0
     if unseen.any():
+        column = int(np.argmax(unseen))
         raise InputError(
-            f"class {int(np.argmax(unseen))} neither occurs nor is predicted in counts, so they are not large: "
-            "pass large_counts=False for the exact rule."
+            "neither occurs nor is predicted in counts, so they are not large",
+            argument="counts",
+            column=column,
+            place=f"class {column}",
+            fix="pass large_counts=False for the exact rule",
         )
     return np.asarray((p - counts.f1 / 2) / counts.denominator)
 
@@ -175,16 +180,17 @@ def _read_true_distributions(y_proba: Table, counts: ClassCounts, labels: ArrayL
     forecast = read_probabilities(y_proba, labels=labels)
     n_counted = len(counts.true_positives)
     if n_counted != forecast.n_classes:
-        raise InputError(
-            f"counts are of {n_counted} classes but y_proba has {forecast.n_classes} columns: count every column."
-        )
+        problem = f"are of {n_counted} classes but y_proba has {forecast.n_classes} columns"
+        raise InputError(problem, argument="counts", value=n_counted, fix="count every column")
     return forecast.values.astype(np.float64)
 
 
 def _check_counts(counts: FloatArray, name: str) -> None:
     if counts.ndim != 1:
-        raise InputError(f"{name} has shape {counts.shape}: pass one count per class, shape (K,).")
+        fix = "pass one count per class, shape (K,)"
+        raise InputError(f"has shape {counts.shape}", argument=name, value=counts.shape, fix=fix)
     bad = ~(np.isfinite(counts) & (counts >= 0))
     if bad.any():
-        at = int(np.argmax(bad))
-        raise InputError(f"{name}[{at}] is {counts[at]:g}: a count is a finite number and not negative.")
+        column, fix = int(np.argmax(bad)), "a count is a finite number and not negative"
+        value, place = counts[column], f"{name}[{column}]"
+        raise InputError(argument=name, column=column, value=value, place=place, fix=fix)

@@ -90,6 +90,6 @@ def treatment_payoff(
     array([3610.,  100.])
     """
     check_is_tests(tests)
-    given = {"benefit": benefit, "harm": harm, "untreated_cost": untreated_cost}
-    b, r, d = (read_per_class(values, tests, name) for name, values in given.items())
+    payoffs = {"benefit": benefit, "harm": harm, "untreated_cost": untreated_cost}
+    b, r, d = (read_per_class(values, tests, name) for name, values in payoffs.items())
     return np.asarray(tests.sensitivity * (b - r) - (1 - tests.sensitivity) * d)

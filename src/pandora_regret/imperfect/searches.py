@@ -102,9 +102,12 @@ class SinglePass(Search):
     def order(self, block: Forecast, tests: Tests, steps: int) -> IntArray:
         """The first tests of the pass."""
         if steps > tests.n_classes:
+            limit = f"a single pass ends after {tests.n_classes} tests; use"
             raise InputError(
-                f"steps is {steps}: a single pass ends after {tests.n_classes} tests; "
-                "use search='restarts' or search='adaptive' to go on."
+                argument="steps",
+                value=steps,
+                fix=f"{limit} search='restarts' or search='adaptive' to go on",
+                command_fix=f"{limit} --search restarts or --search adaptive to go on",
             )
         return super().order(block, tests, steps)
 
@@ -157,7 +160,8 @@ class Adaptive(Search):
     def order(self, block: Forecast, tests: Tests, steps: int) -> IntArray:
         """The first tests, found one by one."""
         if steps > tests.n_classes and np.all(tests.sensitivity == 1):
-            raise InputError(f"steps is {steps}: perfect tests find the truth within {tests.n_classes}.")
+            fix = f"perfect tests find the truth within {tests.n_classes}"
+            raise InputError(argument="steps", value=steps, fix=fix)
         block = block.with_costs(self.index_costs(tests))
         first = order_of(block)
         index = _log_index(block, first)
@@ -228,8 +232,9 @@ SEARCHES: dict[SearchName, Search] = {"single_pass": SinglePass(), "restarts": R
 def read_search(search: SearchName) -> Search:
     """The search of that name."""
     if search not in tuple(SEARCHES):
-        raise InputError(
-            f"search is {search!r}: pass 'single_pass' (every class once), 'restarts' (the same pass again until "
-            "the truth is found) or 'adaptive' (repeats where they are worth most)."
+        fix = (
+            "pass 'single_pass' (every class once), 'restarts' (the same pass again until the truth is found) "
+            "or 'adaptive' (repeats where they are worth most)"
         )
+        raise InputError(argument="search", value=search, fix=fix)
     return SEARCHES[search]

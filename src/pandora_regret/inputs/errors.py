@@ -74,7 +74,7 @@ class _Explained(Exception):
         fix = self.fix if options is None or self.command_fix is None else self.command_fix
         said = " ".join(filter(None, (self._place({} if options is None else options), self.problem)))
         said = ": ".join(filter(None, (*self.contexts, said, fix)))
-        return said if said.endswith(".") else f"{said}."
+        return said if said.endswith((".", "?")) else f"{said}."
 
     def _place(self, options: Mapping[str, str]) -> str | None:
         if self.place is not None or self.argument is None:

@@ -121,14 +121,16 @@ class LogNormal(Prior):
 
     def __init__(self, sigma: Any, correlation: float = 0.0) -> None:
         if hasattr(sigma, "keys"):
-            raise InputTypeError("sigma carries names, which a prior does not match: pass a list in column order.")
+            fix = "pass a list in column order"
+            raise InputTypeError("carries names, which a prior does not match", argument="sigma", fix=fix)
         spread = check_costs(read_floats(sigma, "sigma"), "sigma")
         if spread.ndim > 1:
-            raise InputError(f"sigma has shape {spread.shape}: pass one number, or one per class.")
+            fix = "pass one number, or one per class"
+            raise InputError(f"has shape {spread.shape}", argument="sigma", value=spread.shape, fix=fix)
         self.sigma = spread
         self.correlation = read_number(correlation, "correlation")
         if not 0 <= self.correlation < 1:
-            raise InputError(f"correlation is {self.correlation:g}: it must lie in [0, 1).")
+            raise InputError(argument="correlation", value=self.correlation, fix="it must lie in [0, 1)")
         self.n_classes = len(spread) if spread.ndim else None
 
     def __repr__(self) -> str:

@@ -196,8 +196,11 @@ class _Law:
     def check(self, error: float) -> None:
         if not error < WORST_ERROR:
             raise InputError(
-                f"dist is {_named(self.dist)}, whose pair loss cannot be tabulated to 1e-8 relative: its density "
-                "is too rough or its tail too heavy. Pass a smoother one, or use Empirical on a sample of it."
+                f"is {_named(self.dist)}, whose pair loss cannot be tabulated to 1e-8 relative: its density "
+                "is too rough or its tail too heavy",
+                argument="dist",
+                value=self.dist,
+                fix="pass a smoother one, or use Empirical on a sample of it",
             )
 
 
@@ -287,16 +290,20 @@ def _read_distribution(dist: Any) -> tuple[float, float, float]:
     from scipy.stats import rv_continuous
 
     if not isinstance(getattr(dist, "dist", None), rv_continuous):
-        raise InputTypeError(f"dist must be a frozen scipy.stats distribution such as gamma(2.0), got {dist!r}.")
+        problem = f"must be a frozen scipy.stats distribution such as gamma(2.0), got {dist!r:.200}"
+        raise InputTypeError(problem, argument="dist", value=dist)
     with np.errstate(all="ignore"):  # a mean that overflows is infinite, and refused below
         low, high, mean = (np.asarray(value, dtype=np.float64) for value in (*dist.support(), dist.mean()))
-    name = f"dist is {_named(dist)}"
+    name = f"is {_named(dist)}"
     if mean.ndim or np.isnan(low):
-        raise InputError(f"{name}: pass one number for each parameter, within the distribution's domain.")
+        fix = "pass one number for each parameter, within the distribution's domain"
+        raise InputError(name, argument="dist", value=dist, fix=fix)
     if low < 0:
-        raise InputError(f"{name}, whose support starts at {low:g}: costs are positive, so truncate or shift it.")
+        problem = f"{name}, whose support starts at {low:g}"
+        raise InputError(problem, argument="dist", value=dist, fix="costs are positive, so truncate or shift it")
     if not mean < np.inf:
-        raise InputError(f"{name}, whose mean is {mean:g}: a mean cost must be finite; choose a lighter tail.")
+        problem, fix = f"{name}, whose mean is {mean:g}", "a mean cost must be finite; choose a lighter tail"
+        raise InputError(problem, argument="dist", value=dist, fix=fix)
     return float(low), float(high), float(mean)
 
 
