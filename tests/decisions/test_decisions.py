@@ -235,7 +235,7 @@ def test_impossible_distractors_are_free_wherever_they_are_tested():
 
 
 def test_orders_that_are_no_orders_are_refused():
-    with pytest.raises(InputError, match=r"order is \[0, 0\] \(row 0\): list every column number"):
+    with pytest.raises(InputError, match=r"order row 0 is \[0, 0\]: list every column number"):
         fixed_order_regrets([0], [[0.5, 0.5]], [0, 0])
     with pytest.raises(InputError, match=r"order has shape \(3,\)"):
         fixed_order_regrets([0], [[0.5, 0.5]], [0, 1, 2])
