@@ -149,25 +149,17 @@ class StreamScore:
 
         An interval ends where the metric does: accuracy is at most 1.
         """
-        found = self._student(metric, level) if self.replicates is None else self._percentiles(metric, level)
-        return found and within_bounds(metric, self.value(metric), *found)
+        from pandora_regret.inference.intervals import suitable_interval
 
-    def _student(self, metric: str, level: float) -> tuple[float, float] | None:
-        from scipy.special import stdtrit
-
-        error, value = self.standard_error(metric), self.value(metric)
-        if not np.isfinite(error):
-            return None
-        margin = float(stdtrit(self.means.count - 1, (1 + level) / 2)) * error
-        return value - margin, value + margin
-
-    def _percentiles(self, metric: str, level: float) -> tuple[float, float] | None:
-        assert self.replicates is not None
-        drawn = self._drawn(metric)
-        if self.replicates.clusters < 2 or drawn is None:
-            return None
-        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-        return float(low), float(high)
+        value, drawn = self.value(metric), None
+        error = self.standard_error(metric)
+        if self.replicates is not None:
+            drawn = self._drawn(metric) if self.replicates.clusters > 1 else None
+            error = float("nan") if drawn is None else float(drawn.std(ddof=1))
+        low, high = suitable_interval(
+            value, error, self.means.effective_count, level, replicates=drawn, is_proportion=metric == "accuracy"
+        )
+        return None if low is None or high is None else within_bounds(metric, value, low, high)
 
     def scores(self, level: float = 0.95) -> dict[str, dict[str, float | None]]:
         """Every metric with its interval, as in a comparison's JSON."""

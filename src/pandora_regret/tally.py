@@ -12,6 +12,8 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray
 
+ALONE = 1 + 1e-9  # rows, effectively: one says nothing about others
+
 
 class Sum:
     """A sum of arrays of one shape that also carries what rounding lost."""
@@ -98,11 +100,16 @@ class Moments:
     def _means(self) -> FloatArray:
         return np.asarray(self.total.value / self.weight.value)
 
+    @property
+    def effective_count(self) -> float:
+        """How many rows of equal weight would say as much, ``(sum w)^2 / sum w^2`` (Kish); 0 without any row."""
+        return float(self.weight.value**2 / self._moments[0].flat[0]) if self.count else 0.0
+
     def _standard_errors(self) -> FloatArray:
-        """By linearisation, so that scaling all weights changes nothing; nan for a single row."""
-        if self.count < 2:
+        """By linearisation, so that scaling all weights changes nothing; nan where one row has all the weight."""
+        if self.effective_count < ALONE:
             return np.full(self._centre.shape, np.nan)
-        variance = self._moments[2] * self.count / (self.count - 1)
+        variance = self._moments[2] / (1 - 1 / self.effective_count)
         return np.asarray(np.sqrt(variance) / self.weight.value)
 
 

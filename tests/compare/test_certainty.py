@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import stdtrit
 from simulated_models import simulated, softmax
@@ -13,15 +11,15 @@ from simulated_models import simulated, softmax
 from pandora_regret import Uniform, expected_search_cost
 from pandora_regret.compare import compare
 from pandora_regret.compare.estimates import (
-    analytic,
     bootstrapped,
     class_counts,
     columns,
     influence_of_counts,
+    linearised,
     values,
 )
-from pandora_regret.compare.inference import holm
 from pandora_regret.compare.measure import measure
+from pandora_regret.compare.result import IntervalMethod
 from pandora_regret.compare.sample import Sample, read_models, read_sample
 from pandora_regret.inference.resampling import keys_of
 from pandora_regret.metrics import METRICS, comparison_metrics
@@ -154,8 +152,12 @@ def covered(whole, models, size, method, groups=None):
 
 
 METHODS = {
-    "analytic": lambda cut, sample: analytic(cut, sample, comparison_metrics(), 3, 0.95, 0),
-    "bootstrap": lambda cut, sample: bootstrapped(cut, sample, comparison_metrics(), 3, 0.95, 200, 0),
+    "analytic": lambda cut, sample: linearised(
+        cut, sample, comparison_metrics(), 3, IntervalMethod(0.95, "analytic", 0, 0)
+    ),
+    "bootstrap": lambda cut, sample: bootstrapped(
+        cut, sample, comparison_metrics(), 3, IntervalMethod(0.95, "bootstrap", 400, 0)
+    ),
 }
 
 
@@ -261,23 +263,6 @@ def test_the_probability_of_being_best_of_two_is_the_normal_tail():
     gap = found.differences[0]
     error = (gap.high - gap.low) / 2 / stdtrit(399, 0.975)
     assert found.best.probability_best == pytest.approx(stats.norm.cdf(-gap.difference / error), abs=0.012)
-
-
-def test_holm_steps_down_and_never_falls():
-    """The example of Holm's method in many textbooks: m = 4."""
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []
-    assert holm([0.1, None]) == [None, None]
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_by_its_definition(p_values):
-    adjusted, m = holm(p_values), len(p_values)
-    for p, ours in zip(p_values, adjusted, strict=True):
-        smaller = sorted(p_values)[: sorted(p_values).index(p) + 1]
-        expected = min(1.0, max((m - at) * q for at, q in enumerate(smaller)))
-        assert ours == pytest.approx(expected)
 
 
 def test_cost_calibration_sets_what_is_predicted_against_what_is_paid(data):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -130,28 +131,22 @@ def _with_path(one: Predictions) -> str:
 
 
 def _compared(names: Sequence[str], batches: Sequence[Batch], question: Question) -> Comparison:
-    import numpy as np
+    from pandora_regret.compare import compare_forecasts
 
-    from pandora_regret.compare import compare as compare_models
-
-    classes = batches[0].classes
-    prices = _prices(question.costs.costs, batches)
-    return compare_models(
-        np.array(classes)[batches[0].truth],
-        {name: batch.values for name, batch in zip(names, batches, strict=True)},
-        labels=list(classes),
+    prices, weights = _prices(question.costs.costs, batches), _first(batches, "weights")
+    forecasts = (replace(batch.forecast(question.layout.logits), weights=weights) for batch in batches)
+    return compare_forecasts(
+        dict(zip(names, forecasts, strict=True)),
         prior=question.costs.read_prior(),
         typical_costs=_first(batches, "costs") if prices is None else prices.costs,
         currency=None if prices is None else prices.currency,
         source=_source(batches) if prices is None else prices.source,
-        sample_weight=_first(batches, "weights"),
         groups=_first(batches, "groups"),
         ids=_first(batches, "ids"),
-        logits=question.layout.logits,
         bootstrap=question.intervals.bootstrap,
         level=question.intervals.level,
         seed=question.intervals.seed,
-        scenarios=_scenarios(question.comparison.scenario, classes),
+        scenarios=_scenarios(question.comparison.scenario, batches[0].classes),
         decompose=question.comparison.decompose,
     )
 

@@ -3,13 +3,12 @@
     sample.py       the door: models and instances -> forecasts in one order, clusters, keys
     prices.py       costs, and the scenarios beside them
     measure.py      what is known of one model: a number per instance and metric, and the pair-cost matrix
-    inference.py    how sure that is: intervals and p-values from influences or replicates; Holm; the best
-    estimates.py    those influences, and those replicates
+    estimates.py    influences and bootstrap replicates of every estimate, for `pandora_regret.inference`
     calibration.py  what forecasts predict the search will cost, against what it costs
     result.py       Comparison: frozen, and its JSON (schema "pandora-comparison/1")
     words.py        the same in sentences
     assemble.py     numbers into a Comparison
-    build.py        compare: all of it in order
+    build.py        compare: all of it in order; compare_forecasts: the same past the door
 
 The JSON, in short (null stands for what is undefined or infinite; classes in the order of ``data.classes``, models
 by rising expected cost)::
@@ -23,7 +22,7 @@ by rising expected cost)::
     ranks {key: [...]}, disagreements, largest_pairs, alphas, scenarios, headline, notes
 """
 
-from pandora_regret.compare.build import compare
+from pandora_regret.compare.build import compare, compare_forecasts
 from pandora_regret.compare.result import Comparison
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "compare", "compare_forecasts"]

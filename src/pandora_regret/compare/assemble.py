@@ -12,8 +12,7 @@ import numpy as np
 from pandora_regret._version import __version__
 from pandora_regret.compare import words
 from pandora_regret.compare.calibration import calibration_bins
-from pandora_regret.compare.estimates import columns
-from pandora_regret.compare.inference import ROUNDING, Inference, holm, probability_best
+from pandora_regret.compare.estimates import bootstrapped, columns, linearised, values
 from pandora_regret.compare.measure import ALPHAS, Measured
 from pandora_regret.compare.result import (
     ClassResult,
@@ -29,16 +28,18 @@ from pandora_regret.compare.result import (
     Scenario,
 )
 from pandora_regret.compare.sample import Sample
+from pandora_regret.inference.joint import Linearised
+from pandora_regret.inference.multiplicity import ROUNDING, holm, probability_best
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import METRICS, Metric
 
 
-class Study(NamedTuple):
+class Measurements(NamedTuple):
     """All models on one sample, the cheapest first."""
 
     models: list[Measured]
     sample: Sample
-    certainty: Inference
+    certainty: Linearised
     metrics: tuple[Metric, ...]
     values: FloatArray  # (models, columns)
     classes: tuple[str, ...]
@@ -55,25 +56,40 @@ class Study(NamedTuple):
         return columns(self.models, self.metrics)[key]
 
 
+def measurements_of(
+    models: list[Measured],
+    sample: Sample,
+    metrics: tuple[Metric, ...],
+    classes: tuple[str, ...],
+    interval: IntervalMethod,
+    currency: str | None,
+) -> Measurements:
+    """All estimates, and how sure they are."""
+    order, k = sorted(models, key=lambda model: sample.mean(model.rows["expected_cost"])), len(classes)
+    certainty = (bootstrapped if interval.replicates else linearised)(order, sample, metrics, k, interval)
+    table = values(order, sample, metrics, k)
+    return Measurements(order, sample, certainty, metrics, table, classes, interval, currency)
+
+
 def comparison(
-    study: Study,
+    known: Measurements,
     costs: Costs,
     scenarios: tuple[Scenario, ...],
     parts: Mapping[str, dict[str, Estimate] | None],
 ) -> Comparison:
     """All that is said of the models; `parts` are their decompositions, where those were asked for."""
-    chances = probability_best(*_drawn_costs(study))
-    without = (_model(study, at, chance) for at, chance in enumerate(chances))
+    chances = probability_best(*_drawn_costs(known))
+    without = (_model(known, at, chance) for at, chance in enumerate(chances))
     models = tuple(replace(model, decomposition=parts[model.name]) for model in without)
-    differences, ranks = _differences(study), _ranks(study)
-    pairs = tuple(pair for model in models for pair in _largest_pairs(study, model))
-    clusters = len(study.sample.keys) if study.sample.clustered else None
+    differences, ranks = _differences(known), _ranks(known)
+    pairs = tuple(pair for model in models for pair in _largest_pairs(known, model))
+    clusters = len(known.sample.keys) if known.sample.clustered else None
     return Comparison(
         library=f"pandora-regret {__version__}",
-        data=_data(study, clusters),
+        data=_data(known, clusters),
         costs=costs,
-        interval=study.interval,
-        metrics=tuple(MetricInfo(**metric.info) for metric in study.metrics),
+        interval=known.interval,
+        metrics=tuple(MetricInfo(**metric.info) for metric in known.metrics),
         models=models,
         differences=differences,
         ranks=ranks,
@@ -81,49 +97,49 @@ def comparison(
         largest_pairs=pairs,
         alphas=tuple(alpha if alpha < np.inf else "inf" for alpha in ALPHAS),
         scenarios=scenarios,
-        headline=words.headline(models, differences, ranks, pairs, study.interval.level, costs.currency),
+        headline=words.headline(models, differences, ranks, pairs, known.interval.level, costs.currency),
         notes=words.notes(models, clusters),
     )
 
 
-def _drawn_costs(study: Study) -> tuple[FloatArray | None, int]:
-    column = study.column("expected_cost")
-    return study.certainty.draws(study.values[:, column], lambda table: table[:, :, column]), len(study.models)
+def _drawn_costs(known: Measurements) -> tuple[FloatArray | None, int]:
+    column = known.column("expected_cost")
+    return known.certainty.draws(known.values[:, column], lambda table: table[:, :, column]), len(known.models)
 
 
-def _data(study: Study, clusters: int | None) -> Data:
-    weights = study.sample.by_class(study.sample.truth, 1.0, study.n_classes)
+def _data(known: Measurements, clusters: int | None) -> Data:
+    weights = known.sample.by_class(known.sample.truth, 1.0, known.n_classes)
     return Data(
-        len(study.sample.truth), float(study.sample.weights.sum()), study.classes, _floats(weights), clusters
+        len(known.sample.truth), float(known.sample.weights.sum()), known.classes, _floats(weights), clusters
     )
 
 
-def _model(study: Study, at: int, chance: float | None) -> ModelResult:
-    model, sample = study.models[at], study.sample
+def _model(known: Measurements, at: int, chance: float | None) -> ModelResult:
+    model, sample = known.models[at], known.sample
     observed, predicted = model.rows["expected_cost"], model.rows["predicted_cost"]
-    costs = study.values[:, study.column("expected_cost")]
+    costs = known.values[:, known.column("expected_cost")]
     return ModelResult(
         name=model.name,
-        scores={metric.key: _score(study, at, metric.key) for metric in study.metrics},
+        scores={metric.key: _score(known, at, metric.key) for metric in known.metrics},
         unavoidable=model.unavoidable,
-        predicted_cost=_score(study, at, "predicted_cost"),
-        calibration=calibration_bins(predicted, observed, sample, study.interval.level),
+        predicted_cost=_score(known, at, "predicted_cost"),
+        calibration=calibration_bins(predicted, observed, sample, known.interval.level),
         probability_best=chance,
         rank=1 + int((costs < costs[at] * (1 - ROUNDING)).sum()),
-        by_class=_by_class(model, study),
+        by_class=_by_class(model, known),
         pair_costs=tuple(_floats(row) for row in model.pairs),
         alphas=tuple(alpha if np.isfinite(alpha) else None for alpha in model.alphas),
         scenarios=model.scenarios,
     )
 
 
-def _score(study: Study, at: int, key: str) -> Estimate:
+def _score(known: Measurements, at: int, key: str) -> Estimate:
     """A metric with its interval, which ends where the metric does."""
-    column = study.column(key)
-    value = float(study.values[at, column])
+    column = known.column(key)
+    value = float(known.values[at, column])
     if not np.isfinite(value):
-        return Estimate(None, None, None, _why_infinite(study.models[at].rows[key]))
-    low, high = study.certainty.interval(value, lambda table: table[:, at, column])
+        return Estimate(None, None, None, _why_infinite(known.models[at].rows[key]))
+    low, high = known.certainty.interval(value, lambda table: table[:, at, column])
     if low is None or high is None:
         return Estimate(value, low, high)
     metric = METRICS["expected_cost" if key == "predicted_cost" else key]
@@ -134,59 +150,59 @@ def _why_infinite(values: FloatArray) -> str:
     return f"infinite: {int(np.isinf(values).sum())} of {len(values)} true classes were given probability 0"
 
 
-def _by_class(model: Measured, study: Study) -> tuple[ClassResult, ...]:
-    sample, keys = study.sample, ("pandora_regret", "expected_cost", "realised_cost", "tests", "accuracy")
-    weight = sample.by_class(sample.truth, 1.0, study.n_classes)
-    totals = [sample.by_class(sample.truth, model.rows[key], study.n_classes) for key in keys]
+def _by_class(model: Measured, known: Measurements) -> tuple[ClassResult, ...]:
+    sample, keys = known.sample, ("pandora_regret", "expected_cost", "realised_cost", "tests", "accuracy")
+    weight = sample.by_class(sample.truth, 1.0, known.n_classes)
+    totals = [sample.by_class(sample.truth, model.rows[key], known.n_classes) for key in keys]
     return tuple(
         ClassResult(
             label, float(weight[k]), *(float(total[k] / weight[k]) if weight[k] else None for total in totals)
         )
-        for k, label in enumerate(study.classes)
+        for k, label in enumerate(known.classes)
     )
 
 
-def _differences(study: Study) -> tuple[Difference, ...]:
+def _differences(known: Measurements) -> tuple[Difference, ...]:
     """Between all pairs, the cheaper first."""
-    found = [_difference(study, a, b) for a, b in combinations(range(len(study.models)), 2)]
+    found = [_difference(known, a, b) for a, b in combinations(range(len(known.models)), 2)]
     adjusted = holm([each.p_value for each in found])
     return tuple(replace(each, p_holm=p) for each, p in zip(found, adjusted, strict=True))
 
 
-def _difference(study: Study, a: int, b: int) -> Difference:
-    column = study.column("expected_cost")
-    scale = float(study.values[[a, b], column].max())
-    gap, realised = (_gap(study, a, b, key) for key in ("expected_cost", "realised_cost"))
+def _difference(known: Measurements, a: int, b: int) -> Difference:
+    column = known.column("expected_cost")
+    scale = float(known.values[[a, b], column].max())
+    gap, realised = (_gap(known, a, b, key) for key in ("expected_cost", "realised_cost"))
     difference = gap.value or 0.0
-    p_value = study.certainty.p_value(difference, lambda table: table[:, a, column] - table[:, b, column], scale)
+    p_value = known.certainty.p_value(difference, lambda table: table[:, a, column] - table[:, b, column], scale)
     saved = 1000 * max(-difference, 0.0)
-    first, second = study.models[a].name, study.models[b].name
+    first, second = known.models[a].name, known.models[b].name
     return Difference(first, second, difference, gap.low, gap.high, p_value, None, saved, realised)
 
 
-def _gap(study: Study, a: int, b: int, key: str) -> Estimate:
+def _gap(known: Measurements, a: int, b: int, key: str) -> Estimate:
     """What the first model costs more than the second on the same instances; rounding is no difference."""
-    column = study.column(key)
-    ours, theirs = study.values[[a, b], column].tolist()
-    limits = study.certainty.interval(ours - theirs, lambda table: table[:, a, column] - table[:, b, column])
+    column = known.column(key)
+    ours, theirs = known.values[[a, b], column].tolist()
+    limits = known.certainty.interval(ours - theirs, lambda table: table[:, a, column] - table[:, b, column])
     rounding = ROUNDING * max(ours, theirs)
     return Estimate(ours - theirs, *limits).mapped(lambda part: part if abs(part) > rounding else 0.0)
 
 
-def _ranks(study: Study) -> dict[str, tuple[float, ...]]:
+def _ranks(known: Measurements) -> dict[str, tuple[float, ...]]:
     """Each model's place by each metric; equal models share the mean of their places, infinite ones the last."""
     ranks = {}
-    for metric in study.metrics:
-        values = study.values[:, study.column(metric.key)] * (1 if metric.better == "lower" else -1)
+    for metric in known.metrics:
+        values = known.values[:, known.column(metric.key)] * (1 if metric.better == "lower" else -1)
         same = np.isclose(values[:, None], values, rtol=ROUNDING, atol=0)
         ahead = (values < values[:, None]) & ~same
         ranks[metric.key] = _floats(1 + ahead.sum(axis=1) + (same.sum(axis=1) - 1) / 2)
     return ranks
 
 
-def _largest_pairs(study: Study, model: ModelResult) -> list[LargestPair]:
+def _largest_pairs(known: Measurements, model: ModelResult) -> list[LargestPair]:
     costs = np.array(model.pair_costs)
-    return words.largest_pairs(model.name, study.classes, costs, model.cost, study.currency)
+    return words.largest_pairs(model.name, known.classes, costs, model.cost, known.currency)
 
 
 def _floats(values: FloatArray) -> tuple[float, ...]:

@@ -8,17 +8,15 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from pandora_regret.calibrate.decomposition import decompose_forecast
-from pandora_regret.compare.assemble import Study, comparison
-from pandora_regret.compare.estimates import analytic, bootstrapped, values
-from pandora_regret.compare.inference import Inference
-from pandora_regret.compare.measure import Measured, measure
+from pandora_regret.compare.assemble import comparison, measurements_of
+from pandora_regret.compare.measure import measure
 from pandora_regret.compare.prices import as_tuple, read_scenarios, read_typical
 from pandora_regret.compare.result import Comparison, Costs, Estimate, IntervalMethod
-from pandora_regret.compare.sample import Sample, read_models, read_sample
+from pandora_regret.compare.sample import Sample, check_forecasts, read_models, read_sample
 from pandora_regret.inference.resampling import check_enough
 from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_count
 from pandora_regret.inputs.numbers import read_level
-from pandora_regret.metrics import Metric, comparison_metrics
+from pandora_regret.metrics import comparison_metrics
 from pandora_regret.priors import Prior
 from pandora_regret.scores import priced
 
@@ -94,22 +92,56 @@ def compare(
     >>> result.headline[0]
     'Deploy sharp: its search costs $76.50 per case (95 % interval $0 to $275), the least of 2 models.'
     """
+    return compare_forecasts(
+        read_models(y_true, models, labels, sample_weight, logits),
+        prior=prior,
+        costs=costs,
+        typical_costs=typical_costs,
+        currency=currency,
+        source=source,
+        groups=groups,
+        ids=ids,
+        bootstrap=bootstrap,
+        level=level,
+        seed=seed,
+        scenarios=scenarios,
+        decompose=decompose,
+    )
+
+
+def compare_forecasts(
+    forecasts: Mapping[str, Forecast],
+    *,
+    prior: Prior | None = None,
+    costs: Any = None,
+    typical_costs: Any = None,
+    currency: str | None = None,
+    source: str | None = None,
+    groups: Any = None,
+    ids: Any = None,
+    bootstrap: int = 0,
+    level: float = 0.95,
+    seed: int = 0,
+    scenarios: Any = None,
+    decompose: bool = False,
+) -> Comparison:
+    """`compare` of forecasts that were read before, by name: of the same truth, weights and classes."""
     interval = _read_interval(level, bootstrap, seed)
-    forecasts = read_models(y_true, models, labels, sample_weight, logits)
+    forecasts = check_forecasts(forecasts)
     prior, one = priced(next(iter(forecasts.values())), prior, costs, typical_costs)
     typical = read_typical(one, prior, typical_costs)
     other_costs = read_scenarios(scenarios, typical, prior, one)
     sample = read_sample(one, ids, groups)
     metrics, measured, parts = comparison_metrics(), [], {}
     for name, forecast in forecasts.items():
-        under = [forecast.with_costs(base).rows(sample.which) for _, base in other_costs]
-        rows = forecast.with_costs(one.costs).rows(sample.which)
+        under = [forecast.with_costs(base).rows(sample.rows) for _, base in other_costs]
+        rows = forecast.with_costs(one.costs).rows(sample.rows)
         measured.append(measure(name, rows, prior, under, metrics))
         parts[name] = _parts(rows, prior, interval, sample) if decompose else None
+    money = Costs(_read_text(currency, "currency"), repr(prior), as_tuple(typical), _read_text(source, "source"))
     classes = tuple(str(label) for label in one.labels)
-    study = _study(measured, sample, metrics, classes, interval, _read_text(currency, "currency"))
-    money = Costs(study.currency, repr(prior), as_tuple(typical), _read_text(source, "source"))
-    return comparison(study, money, tuple(scenario for scenario, _ in other_costs), parts)
+    measurements = measurements_of(measured, sample, metrics, classes, interval, money.currency)
+    return comparison(measurements, money, tuple(scenario for scenario, _ in other_costs), parts)
 
 
 def _parts(rows: Forecast, prior: Prior, interval: IntervalMethod, sample: Sample) -> dict[str, Estimate] | None:
@@ -132,22 +164,3 @@ def _read_text(value: Any, name: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise InputTypeError(f"{name} must be text, or None, got {value!r:.80}.")
     return value
-
-
-def _study(
-    measured: list[Measured],
-    sample: Sample,
-    metrics: tuple[Metric, ...],
-    classes: tuple[str, ...],
-    interval: IntervalMethod,
-    currency: str | None,
-) -> Study:
-    order = sorted(measured, key=lambda model: sample.mean(model.rows["expected_cost"]))
-    k = len(classes)
-    certainty: Inference
-    if interval.replicates:
-        certainty = bootstrapped(order, sample, metrics, k, interval.level, interval.replicates, interval.seed)
-    else:
-        certainty = analytic(order, sample, metrics, k, interval.level, interval.seed)
-    table = values(order, sample, metrics, k)
-    return Study(order, sample, certainty, metrics, table, classes, interval, currency)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from pandora_regret.compare.estimates import influence_of_mean
-from pandora_regret.compare.inference import Analytic
 from pandora_regret.compare.result import Bin
 from pandora_regret.compare.sample import Sample
+from pandora_regret.inference.intervals import (
+    effective_number,
+    influence_of_mean,
+    standard_error,
+    student_interval,
+)
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.tally import Mean
 
@@ -38,8 +42,9 @@ def _bin_numbers(predicted: FloatArray, weights: FloatArray) -> IntArray:
 
 def _bin(predicted: FloatArray, observed: FloatArray, weights: FloatArray, cluster: IntArray, level: float) -> Bin:
     _, starts = np.unique(cluster, return_index=True)  # sorted: a cluster's rows stand together
-    influence = np.add.reduceat(influence_of_mean(observed, weights), starts)
     mean = Mean.of(observed, weights).mean
-    low, high = Analytic(influence, level, seed=0).interval(mean, lambda table: table)
+    influence = np.add.reduceat(influence_of_mean(observed, weights, mean), starts)
+    effective = effective_number(np.add.reduceat(weights, starts) / weights.sum())
+    low, high = student_interval(mean, standard_error(influence, effective), effective, level)
     at_least_zero = low if low is None else max(0.0, low)
     return Bin(Mean.of(predicted, weights).mean, mean, at_least_zero, high, float(weights.sum()))

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.compare.inference import Analytic, Bootstrapped
 from pandora_regret.compare.measure import Measured
+from pandora_regret.compare.result import IntervalMethod
 from pandora_regret.compare.sample import Sample
+from pandora_regret.inference.intervals import influence_of_mean
+from pandora_regret.inference.joint import Bootstrapped, Linearised
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.metrics import Metric
-from pandora_regret.tally import Mean
 
 
 def columns(models: Sequence[Measured], metrics: Sequence[Metric]) -> dict[str, int]:
@@ -32,31 +33,23 @@ def values(models: Sequence[Measured], sample: Sample, metrics: Sequence[Metric]
     return np.array(table)
 
 
-def analytic(
+def linearised(
     models: Sequence[Measured],
     sample: Sample,
     metrics: Sequence[Metric],
     n_classes: int,
-    level: float,
-    seed: int,
-) -> Analytic:
+    interval: IntervalMethod,
+) -> Linearised:
     """Influences of every model's estimates, summed within clusters."""
     table = [sample.within_clusters(_influences(model, sample, metrics, n_classes)) for model in models]
-    return Analytic(np.stack(table, axis=1), level, seed)
+    return Linearised(np.stack(table, axis=1), sample.shares, interval.level, interval.seed)
 
 
 def _influences(model: Measured, sample: Sample, metrics: Sequence[Metric], n_classes: int) -> FloatArray:
     """One row per instance, one column per estimate."""
-    of_means = [influence_of_mean(rows, sample.weights) for rows in model.rows.values()]
+    of_means = [influence_of_mean(rows, sample.weights, sample.mean(rows)) for rows in model.rows.values()]
     of_counts = [influence_of_counts(m, model.predicted, sample, n_classes) for m in metrics if not m.is_mean]
     return np.stack([*of_means, *of_counts], axis=1)
-
-
-def influence_of_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """``w (x - mean) / sum w``; of an infinite mean there is none."""
-    mean = Mean.of(values, weights)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(weights * (values - mean.mean) / mean.weight.value)
 
 
 def influence_of_counts(metric: Metric, predicted: IntArray, sample: Sample, n_classes: int) -> FloatArray:
@@ -79,11 +72,9 @@ def bootstrapped(
     sample: Sample,
     metrics: Sequence[Metric],
     n_classes: int,
-    level: float,
-    n_replicates: int,
-    seed: int,
+    interval: IntervalMethod,
 ) -> Bootstrapped:
-    """Every estimate again, in every replicate."""
+    """Every estimate again, in every replicate, beside its influences."""
     of_means = [rows for model in models for rows in model.rows.values()]
     rows = np.stack([np.ones(len(sample.truth)), *of_means], axis=1)
     rows[:, ~np.isfinite(rows).all(axis=0)] = 0.0  # an infinite mean has no interval
@@ -91,9 +82,10 @@ def bootstrapped(
     counts = _class_indicators(models, sample, n_classes)
     parts = [
         _estimates(weighted_sums(drawn, sums), drawn @ counts, len(models), metrics, n_classes)
-        for _, drawn in weights_in_parts(sample.keys, n_replicates, seed)
+        for _, drawn in weights_in_parts(sample.keys, interval.replicates, interval.seed)
     ]
-    return Bootstrapped(np.concatenate(parts), level, len(sample.keys))
+    plain = linearised(models, sample, metrics, n_classes, interval)
+    return Bootstrapped(plain.influence, plain.shares, plain.level, plain.seed, np.concatenate(parts))
 
 
 def _estimates(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ class Sample:
     So a permutation of the rows, with their ids, changes not a single bit; and a cluster's rows stand together.
     """
 
-    which: slice | IntArray  # of the rows that were handed in
+    rows: slice | IntArray  # which of those that were handed in
     truth: IntArray  # (N,)
     weights: FloatArray  # (N,)
     starts: IntArray  # (G,) where each cluster begins; every row is one of its own unless groups were given
@@ -50,6 +51,11 @@ class Sample:
         return np.asarray(np.bincount(classes, self.weights * values, n_classes), dtype=np.float64)
 
     @property
+    def shares(self) -> FloatArray:
+        """Each cluster's share of all weight, (G,)."""
+        return np.asarray(self.within_clusters(self.weights) / self.weights.sum())
+
+    @property
     def cluster_of(self) -> IntArray:
         """The number of each row's cluster, (N,)."""
         sizes = np.diff(self.starts, append=len(self.truth))
@@ -63,15 +69,22 @@ def read_models(
     _check_models(models, labels)
     forecasts: dict[str, Forecast] = {}
     for name, table in models.items():
-        try:
+        with _naming(name):
             forecast = read_forecast(y_true, table, labels=labels, sample_weight=sample_weight, logits=logits)
-            forecasts[str(name)] = forecast.check()
-        except (InputError, InputTypeError) as error:
-            raise error.within(f"model {str(name)!r}") from None
+        forecasts[str(name)] = forecast
         if labels is None and is_frame(table):
             labels = forecast.labels  # the first frame's columns; those that follow are matched by name
-    _check_same_classes(forecasts)
     return forecasts
+
+
+def check_forecasts(forecasts: Mapping[str, Forecast]) -> dict[str, Forecast]:
+    """The same forecasts, their numbers checked, all of the same classes; an error names the model."""
+    checked = {}
+    for name, forecast in forecasts.items():
+        with _naming(name):
+            checked[name] = forecast.check()
+    _check_same_classes(checked)
+    return checked
 
 
 def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
@@ -84,10 +97,19 @@ def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
     order = np.lexsort((row_keys, keys))
     if forecast.weights is not None:
         order = order[forecast.weights[order] > 0]
-    which = slice(None) if np.array_equal(order, np.arange(n)) else order
-    weights = np.ones(len(order)) if forecast.weights is None else forecast.weights[which]
-    distinct, starts = np.unique(keys[which], return_index=True)
-    return Sample(which, forecast.truth[which], weights, starts, distinct, groups is not None)
+    rows = slice(None) if np.array_equal(order, np.arange(n)) else order
+    weights = np.ones(len(order)) if forecast.weights is None else forecast.weights[rows]
+    distinct, starts = np.unique(keys[rows], return_index=True)
+    return Sample(rows, forecast.truth[rows], weights, starts, distinct, groups is not None)
+
+
+@contextmanager
+def _naming(model: Any) -> Iterator[None]:
+    """Errors say which model they are about."""
+    try:
+        yield
+    except (InputError, InputTypeError) as error:
+        raise error.within(f"model {str(model)!r}") from None
 
 
 def _check_models(models: Any, labels: Any) -> None:

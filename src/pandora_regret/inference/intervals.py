@@ -1,0 +1,139 @@
+"""Intervals and p-values of one estimate, from its standard error or from bootstrap replicates.
+
+`effective` is how many independent units of equal weight would say as much: ``1 / sum_g h_g^2`` where unit g, an
+instance or a group of them, has the share h_g of all weight (Kish). It takes the place of the sample size: t has
+`effective` - 1 degrees of freedom, and a variance is raised by ``1 / (1 - 1 / effective)``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from pandora_regret.inputs import FloatArray
+from pandora_regret.tally import ALONE
+
+Limits: TypeAlias = tuple[float | None, float | None]
+
+NO_LIMITS: Limits = (None, None)
+LARGEST_ACCELERATION = 0.15  # beyond it the correction for skewness is worse than none
+
+
+def effective_number(shares: FloatArray) -> float:
+    """How many units of equal weight say as much as units of these shares of all weight, (G,)."""
+    return float(1 / (shares**2).sum())
+
+
+def influence_of_mean(values: FloatArray, weights: FloatArray, mean: float) -> FloatArray:
+    """What each instance adds to a weighted mean, ``w (x - mean) / sum w``, (N,); an infinite mean has none."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(weights * (values - mean) / weights.sum())
+
+
+def standard_error(influence: FloatArray, effective: float) -> float:
+    """Of an estimate, from what each independent unit adds to it, (G,); NaN for a single unit."""
+    if effective < ALONE:
+        return math.nan
+    return math.sqrt(float((influence**2).sum()) / (1 - 1 / effective))
+
+
+def suitable_interval(
+    value: float,
+    error: float,
+    effective: float,
+    level: float,
+    *,
+    replicates: FloatArray | None = None,
+    acceleration: float = 0.0,
+    is_proportion: bool = False,
+) -> Limits:
+    """The score interval for a proportion, else corrected percentiles of replicates, (R,), else Student's."""
+    if is_proportion:
+        return score_interval(value, error, effective, level)
+    if replicates is not None:
+        return corrected_interval(replicates, value, effective, level, acceleration)
+    return student_interval(value, error, effective, level)
+
+
+def student_interval(value: float, error: float, effective: float, level: float) -> Limits:
+    """Value plus or minus t standard errors; no limits where there is no standard error."""
+    if not math.isfinite(error):
+        return NO_LIMITS
+    margin = _quantile(effective, level) * error
+    return value - margin, value + margin
+
+
+def student_p_value(value: float, error: float, effective: float) -> float:
+    """Two-sided, of the hypothesis that the value is 0."""
+    return float(2 * stdtr(effective - 1, -abs(value) / error))
+
+
+def score_interval(share: float, error: float, effective: float, level: float) -> Limits:
+    """Wilson's interval of a proportion, which holds near 0 and 1 where Student's does not.
+
+    The sample size is the one at which independent instances would have this standard error; where all are alike,
+    the number of units.
+    """
+    if not math.isfinite(error):
+        return NO_LIMITS
+    spread = share * (1 - share)
+    n = effective if error == 0 or spread <= 0 else effective * spread / (error**2 * (effective - 1))
+    ratio = _quantile(effective, level) ** 2 / n
+    centre, half = share + ratio / 2, math.sqrt(ratio * (spread + ratio / 4))
+    return max(0.0, (centre - half) / (1 + ratio)), min(1.0, (centre + half) / (1 + ratio))
+
+
+def corrected_interval(
+    replicates: FloatArray, value: float, effective: float, level: float, acceleration: float = 0.0
+) -> Limits:
+    """Percentiles of bootstrap replicates, (R,), corrected for bias and skewness (BCa) and for few units.
+
+    Replicates spread less than estimates do, and know nothing of t: the percentiles are those that belong to t
+    standard errors (Hesterberg's expanded percentiles), then moved as Efron's BCa does.
+    """
+    if effective < ALONE:
+        return NO_LIMITS
+    bias, reach = _bias(replicates, value), _quantile(effective, level) / math.sqrt(1 - 1 / effective)
+    ends = bias + np.array([-reach, reach])
+    low, high = np.quantile(replicates, ndtr(bias + ends / (1 - _bounded(acceleration) * ends)))
+    return float(low), float(high)
+
+
+def corrected_p_value(
+    replicates: FloatArray, value: float, effective: float, acceleration: float = 0.0, rounding: float = 0.0
+) -> float:
+    """One less the level at which the corrected interval would just reach 0; never less than ``2 / (R + 1)``."""
+    drawn, n = np.where(np.abs(replicates) <= rounding, 0.0, replicates), len(replicates)
+    if not drawn.any():
+        return 1.0
+    bias, below = _bias(drawn, value), float(ndtri(_share_below(drawn, 0.0)))
+    end = (below - bias) / (1 + _bounded(acceleration) * (below - bias))
+    t = (end - bias) * math.sqrt(1 - 1 / effective)
+    return float(max(min(1.0, 2 * stdtr(effective - 1, -abs(t))), 2 / (n + 1)))
+
+
+def acceleration_of(influence: FloatArray) -> float:
+    """BCa's constant: a sixth of the skewness of an estimate, from what each unit adds to it, (G,)."""
+    spread = float((influence**2).sum())
+    return float((influence**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+
+
+def _quantile(effective: float, level: float) -> float:
+    return float(stdtrit(effective - 1, (1 + level) / 2))
+
+
+def _bounded(acceleration: float) -> float:
+    return min(max(acceleration, -LARGEST_ACCELERATION), LARGEST_ACCELERATION)
+
+
+def _bias(replicates: FloatArray, value: float) -> float:
+    return float(ndtri(_share_below(replicates, value)))
+
+
+def _share_below(replicates: FloatArray, value: float) -> float:
+    """Of the replicates, ties counting half; never 0 or 1."""
+    below = (replicates < value).sum() + (replicates == value).sum() / 2
+    return float((below + 0.5) / (len(replicates) + 1))
