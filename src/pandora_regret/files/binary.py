@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
-from pandora_regret.files.layout import Kind
-from pandora_regret.files.source import Records, Source, check_names, even_cuts, explained, kinds_of
-from pandora_regret.optional import import_optional
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
+
+from pandora_regret.files.arrow import explained, kinds_of
+from pandora_regret.files.source import Records, Source, check_names, even_cuts
 
 BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read at once
 
@@ -19,12 +21,13 @@ class ParquetFile(Source):
 
     groups: tuple[int, int] | None = None  # from, and up to but not with
 
-    def kinds(self) -> dict[str, Kind]:
-        """From the schema at the end of the file."""
-        with explained(self.path, "Parquet"), self._open() as file:
+    @classmethod
+    def open(cls, path: str) -> Self:
+        """Its schema is read, at the end of the file."""
+        with explained(path, "Parquet"), pq.ParquetFile(path) as file:
             schema = file.schema_arrow
-        check_names(schema.names, self.path)
-        return kinds_of(schema)
+        check_names(schema.names, path)
+        return cls(path, kinds_of(schema))
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Only the columns' own pages are read; text comes as a dictionary, as it lies in the file."""
@@ -37,9 +40,8 @@ class ParquetFile(Source):
     def pieces(self, n: int) -> list[Source]:
         """Whole row groups."""
         with explained(self.path, "Parquet"), self._open() as file:
-            lengths = [file.metadata.row_group(at).num_rows for at in range(file.metadata.num_row_groups)]
+            lengths = [file.metadata.row_group(index).num_rows for index in range(file.metadata.num_row_groups)]
         start, stop = self.groups or (0, len(lengths))
-        cuts = even_cuts(stop - start, n)
         return [
             replace(
                 self,
@@ -47,7 +49,7 @@ class ParquetFile(Source):
                 n_rows=sum(lengths[start + low : start + high]),
                 groups=(start + low, start + high),
             )
-            for low, high in cuts
+            for low, high in even_cuts(stop - start, n)
         ]
 
     def count(self) -> int:
@@ -58,48 +60,46 @@ class ParquetFile(Source):
             return int(file.metadata.num_rows)
 
     def _open(self, **options: Any) -> Any:
-        return import_optional("pyarrow.parquet", extra="cli").ParquetFile(self.path, **options)
+        return pq.ParquetFile(self.path, **options)
 
 
 @dataclass(frozen=True)
 class ArrowFile(Source):
     """An Arrow IPC file (or Feather, which is the same), or a stream of the kind that has no table of contents."""
 
-    def kinds(self) -> dict[str, Kind]:
-        """From the schema."""
-        with explained(self.path, "Arrow"), self._open() as reader:
+    @classmethod
+    def open(cls, path: str) -> Self:
+        """Its schema is read."""
+        with explained(path, "Arrow"), _open_arrow(path) as reader:
             schema = reader.schema
-        check_names(schema.names, self.path)
-        return kinds_of(schema)
+        check_names(schema.names, path)
+        return cls(path, kinds_of(schema))
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Record batches as they were written, cut to this source's rows."""
-        with explained(self.path, "Arrow"), self._open(columns) as reader:
-            yield from within(_batches(reader), self.first, self.n_rows)
+        position = {name: index for index, name in enumerate(self.kinds)}
+        options = ipc.IpcReadOptions(included_fields=[position[name] for name in columns])
+        with explained(self.path, "Arrow"), _open_arrow(self.path, options=options) as reader:
+            yield from _within(_batches(reader), self.first, self.n_rows)
 
     def pieces(self, n: int) -> list[Source]:
         """Rows in equal parts; those before a part are skipped."""
         return [self.part(*cut) for cut in even_cuts(self.count(), n)]
 
-    def _open(self, columns: Sequence[str] | None = None) -> Any:
-        ipc = import_optional("pyarrow.ipc", extra="cli")
-        with open(self.path, "rb") as file:
-            has_contents = file.read(6) == b"ARROW1"
-        opened = ipc.open_file if has_contents else ipc.open_stream
-        if columns is None:
-            return opened(self.path)
-        with opened(self.path) as reader:
-            fields = [reader.schema.get_field_index(name) for name in columns]
-        return opened(self.path, options=ipc.IpcReadOptions(included_fields=fields))
+
+def _open_arrow(path: str, **options: Any) -> Any:
+    with open(path, "rb") as file:
+        has_contents = file.read(6) == b"ARROW1"
+    return (ipc.open_file if has_contents else ipc.open_stream)(path, **options)
 
 
 def _batches(reader: Any) -> Iterator[Records]:
     if hasattr(reader, "num_record_batches"):
-        return (reader.get_batch(at) for at in range(reader.num_record_batches))
+        return (reader.get_batch(index) for index in range(reader.num_record_batches))
     return iter(reader)
 
 
-def within(batches: Iterator[Records], first: int, n_rows: int | None) -> Iterator[Records]:
+def _within(batches: Iterator[Records], first: int, n_rows: int | None) -> Iterator[Records]:
     """The rows from `first` on, `n_rows` of them or all."""
     for batch in batches:
         if first >= len(batch):

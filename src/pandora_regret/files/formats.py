@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pandora_regret.files.binary import ArrowFile, ParquetFile
-from pandora_regret.files.npz import FORECASTS, NpzFile, models_of
+from pandora_regret.files.delimited import DelimitedFile
+from pandora_regret.files.errors import FileError
+from pandora_regret.files.json_lines import JsonLines
+from pandora_regret.files.npz import FORECASTS, NpzFile, headers_of, models_of
 from pandora_regret.files.source import Source, check_readable
-from pandora_regret.files.text import COMPRESSED, DelimitedFile, JsonLines
-from pandora_regret.inputs import InputError
+from pandora_regret.files.text import COMPRESSED
 
 
-def _tabs(path: str) -> Source:
-    return DelimitedFile(path, delimiter="\t")
+def _open_tsv(path: str) -> Source:
+    return DelimitedFile.open(path, delimiter="\t")
 
 
-FORMATS: dict[str, tuple[str, Callable[[str], Source]]] = {
-    ".csv": ("text", DelimitedFile),
-    ".tsv": ("text", _tabs),
-    ".jsonl": ("text", JsonLines),
-    ".ndjson": ("text", JsonLines),
-    ".parquet": ("Parquet", ParquetFile),
-    ".pq": ("Parquet", ParquetFile),
-    ".arrow": ("Arrow", ArrowFile),
-    ".arrows": ("Arrow", ArrowFile),
-    ".feather": ("Arrow", ArrowFile),
-    ".ipc": ("Arrow", ArrowFile),
-    ".npz": ("NPZ", NpzFile),
+FORMATS: dict[str, tuple[str, Callable[[str], Source] | None]] = {
+    ".csv": ("text", DelimitedFile.open),
+    ".tsv": ("text", _open_tsv),
+    ".jsonl": ("text", JsonLines.open),
+    ".ndjson": ("text", JsonLines.open),
+    ".parquet": ("Parquet", ParquetFile.open),
+    ".pq": ("Parquet", ParquetFile.open),
+    ".arrow": ("Arrow", ArrowFile.open),
+    ".arrows": ("Arrow", ArrowFile.open),
+    ".feather": ("Arrow", ArrowFile.open),
+    ".ipc": ("Arrow", ArrowFile.open),
+    ".npz": ("NPZ", None),  # several tables
 }
 BEGINNINGS = {
     b"PAR1": ("Parquet", ".parquet"),
@@ -41,18 +43,23 @@ BEGINNINGS = {
 }
 
 
-def open_sources(path: str | os.PathLike[str]) -> dict[str, Source]:
-    """The tables of a file, each under the name that its model has unless a column says otherwise."""
+def open_sources(path: str | os.PathLike[str], classes: Sequence[str] | None = None) -> dict[str, Source]:
+    """The tables of a file, each under the name that its model has unless a column says otherwise.
+
+    `classes` name the columns of an archive that does not.
+    """
     path = os.fspath(path)
     check_readable(path)
     extension = _extension(path)
-    kind, open_one = FORMATS[extension]
+    format_name, open_table = FORMATS[extension]
     if not path.endswith(COMPRESSED):
-        _check_beginning(path, kind, extension)
+        _check_beginning(path, format_name, extension)
     stem = Path(path).name.removesuffix(_compression(path)).removesuffix(extension)
-    if extension != ".npz":
-        return {stem: open_one(path)}
-    return {stem if model == FORECASTS else model: NpzFile(path, model=model) for model in models_of(path)}
+    if open_table is not None:
+        return {stem: open_table(path)}
+    headers = headers_of(path)
+    models = {stem if model == FORECASTS else model: model for model in models_of(path, headers)}
+    return {name: NpzFile.open(path, model, headers, classes) for name, model in models.items()}
 
 
 def _compression(path: str) -> str:
@@ -64,25 +71,23 @@ def _extension(path: str) -> str:
     compression = _compression(path)
     ending = Path(path.removesuffix(compression)).suffix
     if ending not in FORMATS or (compression and FORMATS[ending][0] != "text"):
-        found = _format_of(path)
-        hint = f"; it holds {found[0]}, so call it {found[1]}" if found else ""
-        raise InputError(
-            f"{path} has the ending {Path(path).suffix!r}: predictions are read from {', '.join(FORMATS)}, "
-            f"text also compressed ({', '.join(COMPRESSED)}){hint}."
-        )
+        real = _format_of(path)
+        hint = f"; it holds {real[0]}, so call it {real[1]}" if real else ""
+        fix = f"predictions are read from {', '.join(FORMATS)}, text also compressed ({', '.join(COMPRESSED)}){hint}"
+        raise FileError(f"has the ending {Path(path).suffix!r}", path=path, fix=fix)
     return ending
 
 
-def _check_beginning(path: str, kind: str, extension: str) -> None:
-    """A file's first bytes must be of the kind that its name promises."""
-    found = _format_of(path)
-    if found is not None and found[0] != kind:
-        raise InputError(f"{path} is called {extension} but holds {found[0]}: rename it to end in {found[1]}.")
-    if found is None and kind in ("Parquet", "NPZ"):
-        raise InputError(
-            f"{path} is called {extension} but does not begin as {kind} does: it may be incomplete or damaged; "
-            "write it again, or rename it to what it is."
-        )
+def _check_beginning(path: str, format_name: str, extension: str) -> None:
+    """A file's first bytes must be of the format that its name promises."""
+    real = _format_of(path)
+    if real is not None and real[0] != format_name:
+        fix = f"rename it to end in {real[1]}"
+        raise FileError(f"is called {extension} but holds {real[0]}", path=path, fix=fix)
+    if real is None and format_name in ("Parquet", "NPZ"):
+        fix = "it may be incomplete or damaged; write it again, or rename it to what it is"
+        problem = f"is called {extension} but does not begin as {format_name} does"
+        raise FileError(problem, path=path, fix=fix)
 
 
 def _format_of(path: str) -> tuple[str, str] | None:
@@ -91,13 +96,16 @@ def _format_of(path: str) -> tuple[str, str] | None:
     return next((known for mark, known in BEGINNINGS.items() if beginning.startswith(mark)), None)
 
 
-def sources_of_parts(paths: list[str | os.PathLike[str]]) -> Iterator[tuple[str, tuple[Source, ...]]]:
+def sources_of_parts(
+    paths: Sequence[str | os.PathLike[str]], classes: Sequence[str] | None
+) -> Iterator[tuple[str, tuple[Source, ...]]]:
     """Each model's tables, one after the other, from files that are parts of one."""
-    opened = [open_sources(path) for path in paths]
+    opened = [open_sources(path, classes) for path in paths]
     if len(opened) > 1 and all(len(tables) == 1 for tables in opened):
         opened = [{next(iter(opened[0])): next(iter(tables.values()))} for tables in opened]
     for name in opened[0]:
         without = next((path for path, tables in zip(paths, opened, strict=True) if name not in tables), None)
         if without is not None:
-            raise InputError(f"{without} has no model {name!r} but {paths[0]} has: parts need the same models.")
+            problem = f"has no model {name!r} but {paths[0]} has"
+            raise FileError(problem, path=os.fspath(without), fix="parts need the same models")
         yield name, tuple(tables[name] for tables in opened)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from pandora_regret.files.errors import FileError
+from pandora_regret.files.roles import LABEL, ROLES, SINGLE, Role
 from pandora_regret.inputs import InputError
 
-Kind: TypeAlias = Literal["number", "text", "other"]
-
-USUAL_NAMES: dict[str, tuple[str, ...]] = {
-    "label": ("y_true", "label", "target"),
-    "id": ("id", "ids"),
-    "weight": ("weight", "sample_weight"),
-    "group": (),  # clusters change what an interval means, so they are said
-    "model": ("model",),
-}
-OPTIONAL = ("id", "weight", "group", "model")
+Kind: TypeAlias = Literal["number", "text", "nested", "other"]
 
 
 @dataclass(frozen=True)
@@ -69,107 +63,116 @@ class Columns:
     model: str | None = None
     certain: bool = True  # whether the forecasts' columns were said, not found
 
+    def of(self, role: Role) -> tuple[str, ...]:
+        """The columns that have a role: none, one, or one per class."""
+        names = getattr(self, role.name)
+        return (names,) if isinstance(names, str) else names or ()
+
     @property
     def numbers(self) -> frozenset[str]:
         """The columns that must hold numbers."""
-        weight = () if self.weight is None else (self.weight,)
-        return frozenset((*self.forecasts, *self.costs, *weight))
+        roles = [role for role in ROLES if role.reads in ("weights", "costs")]
+        return frozenset((*self.forecasts, *(name for role in roles for name in self.of(role))))
 
     @property
     def wanted(self) -> list[str]:
         """All columns that are read."""
-        roles = [self.label, self.id, self.weight, self.group, self.model]
-        return [*(name for name in roles if name is not None), *self.forecasts, *self.costs]
+        return [*(name for role in ROLES for name in self.of(role)), *self.forecasts]
 
 
 def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Columns:
     """The columns of a file in a layout."""
-    taken = {"label": _label(layout, kinds, path)}
-    for role in OPTIONAL:
-        name = _named(getattr(layout, role), role, kinds, path) or _usual(role, layout, kinds)
-        if name is not None:
-            taken[role] = name
+    taken = {role.name: name for role in SINGLE if (name := _find(role, layout, kinds, path)) is not None}
+    if LABEL.name not in taken:
+        raise FileError(
+            f"has no label column ({_or(LABEL.usual)}) among {some(list(kinds))}",
+            path=path,
+            argument=LABEL.option,
+            fix="say which one holds the true classes (label, --label)",
+        )
     _check_once(taken, path)
     forecasts = _forecasts(layout, kinds, set(taken.values()), path)
     prefix = layout.proba_prefix or ""
     classes = tuple(name.removeprefix(prefix) for name in forecasts)
     certain = layout.proba_prefix is not None or layout.classes is not None
     costs = _costs(layout.cost_prefix, classes, kinds, path)
+    _check_flat((*taken.values(), *forecasts, *costs), kinds, path)
     return Columns(classes=classes, forecasts=forecasts, costs=costs, certain=certain, **taken)
 
 
-def _label(layout: Layout, kinds: Mapping[str, Kind], path: str) -> str:
-    name = _named(layout.label, "label", kinds, path) or _usual("label", layout, kinds)
-    if name is None:
-        raise InputError(
-            f"{path} has no label column ({_or(USUAL_NAMES['label'])}) among {_some(list(kinds))}: "
-            "say which one holds the true classes (label, --label)."
-        )
-    return name
-
-
-def _named(name: str | None, role: str, kinds: Mapping[str, Kind], path: str) -> str | None:
-    """A column that was asked for must be there."""
+def _find(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str) -> str | None:
+    """The column that was asked for, which must be there, or one of a usual name that is no class's."""
+    name: str | None = getattr(layout, role.option)
     if name is not None and name not in kinds:
-        raise InputError(f"{path} has no column {name!r} (asked for as {role}) among {_some(list(kinds))}.")
-    return name
-
-
-def _usual(role: str, layout: Layout, kinds: Mapping[str, Kind]) -> str | None:
-    """A column of a usual name, unless the name was said to be a class's."""
-    said = {f"{layout.proba_prefix or ''}{name}" for name in layout.classes or ()}
-    return next((name for name in USUAL_NAMES[role] if name in kinds and name not in said), None)
+        problem = f"has no column {name!r} (asked for as {role.name}) among {some(list(kinds))}"
+        raise FileError(problem, path=path, argument=role.option, value=name)
+    classes = {f"{layout.proba_prefix or ''}{each}" for each in layout.classes or ()}
+    return name or next((usual for usual in role.usual if usual in kinds and usual not in classes), None)
 
 
 def _check_once(taken: Mapping[str, str], path: str) -> None:
+    first: dict[str, str] = {}
     for role, name in taken.items():
-        twice = next((other for other, also in taken.items() if also == name and other != role), None)
-        if twice:
-            raise InputError(f"{path}: column {name!r} is asked for both as {role} and as {twice}: it can be one.")
+        if (other := first.setdefault(name, role)) != role:
+            problem = f"is asked for both as {other} and as {role}"
+            raise FileError(problem, path=path, where=f": column {name!r}", argument=role, fix="it can be one")
+
+
+def _check_flat(names: Sequence[str], kinds: Mapping[str, Kind], path: str) -> None:
+    nested = next((name for name in names if kinds.get(name) == "nested"), None)
+    if nested is not None:
+        fix = "write one number or text per row"
+        where = f": column {nested!r}"
+        raise FileError("holds lists or structures", path=path, where=where, column=nested, fix=fix)
 
 
 def _forecasts(layout: Layout, kinds: Mapping[str, Kind], taken: set[str], path: str) -> tuple[str, ...]:
     """The columns of the classes, in file order."""
-    prefix = layout.proba_prefix or ""
+    prefix, cost_prefix = layout.proba_prefix or "", layout.cost_prefix
     if layout.classes is not None:
-        found = _said(tuple(f"{prefix}{name}" for name in layout.classes), kinds, path)
+        names = _listed(tuple(f"{prefix}{name}" for name in layout.classes), kinds, path)
     elif prefix:
-        found = tuple(name for name in kinds if name.startswith(prefix) and name not in taken and name != prefix)
+        names = tuple(name for name in kinds if name.startswith(prefix) and name not in taken and name != prefix)
     else:
-        costs = tuple(name for name in kinds if layout.cost_prefix and name.startswith(layout.cost_prefix))
-        found = tuple(name for name, kind in kinds.items() if kind == "number" and name not in taken | set(costs))
-    if len(found) < 2 and (prefix or layout.classes is not None):
-        raise InputError(too_few(found, kinds, path, f" whose names begin with {prefix!r}" if prefix else ""))
-    return found
+        numbers = [name for name, kind in kinds.items() if kind == "number" and name not in taken]
+        names = tuple(name for name in numbers if not (cost_prefix and name.startswith(cost_prefix)))
+    if len(names) < 2 and (prefix or layout.classes is not None):
+        raise too_few(names, kinds, path, f" whose names begin with {prefix!r}" if prefix else "")
+    return names
 
 
-def too_few(found: Sequence[str], kinds: Mapping[str, Kind], path: str, of_what: str) -> str:
-    """The sentence for a table without forecasts."""
-    return (
-        f"{path} has {len(found)} forecast columns{of_what} among {_some(list(kinds))}: "
-        "write one column per class, two at least, or say what their names begin with (--proba-prefix)."
+def too_few(names: Sequence[str], kinds: Mapping[str, Kind], path: str, condition: str) -> FileError:
+    """The error for a table without forecasts."""
+    return FileError(
+        f"has {len(names)} forecast columns{condition} among {some(list(kinds))}",
+        path=path,
+        argument="proba_prefix",
+        fix="write one column per class, two at least, or say what their names begin with (--proba-prefix)",
     )
 
 
-def _said(wanted: tuple[str, ...], kinds: Mapping[str, Kind], path: str) -> tuple[str, ...]:
+def _listed(wanted: tuple[str, ...], kinds: Mapping[str, Kind], path: str) -> tuple[str, ...]:
+    """The columns of the classes that were listed."""
     missing = [name for name in wanted if name not in kinds]
     if missing:
-        raise InputError(f"{path} has no column for the classes {_some(missing)}; it has {_some(list(kinds))}.")
-    if len(set(wanted)) < len(wanted):
-        twice = next(name for name in wanted if wanted.count(name) > 1)
-        raise InputError(f"classes contain {twice!r} twice: name each class once.")
-    return tuple(name for name in kinds if name in set(wanted))
+        problem = f"has no column for the classes {some(missing)}; it has {some(list(kinds))}"
+        raise FileError(problem, path=path, argument="classes", value=missing)
+    seen: set[str] = set()
+    for name in wanted:
+        if name in seen:
+            problem = f"contain {name!r} twice"
+            raise InputError(problem, argument="classes", value=name, fix="name each class once")
+        seen.add(name)
+    return tuple(name for name in kinds if name in seen)
 
 
 def _costs(prefix: str | None, classes: Sequence[str], kinds: Mapping[str, Kind], path: str) -> tuple[str, ...]:
-    if prefix is None:
-        return ()
-    missing = [f"{prefix}{name}" for name in classes if f"{prefix}{name}" not in kinds]
+    names = () if prefix is None else tuple(f"{prefix}{name}" for name in classes)
+    missing = [name for name in names if name not in kinds]
     if missing:
-        raise InputError(
-            f"{path} has no cost columns {_some(missing)}: write one for each class, {prefix}<class>."
-        )
-    return tuple(f"{prefix}{name}" for name in classes)
+        fix = f"write one for each class, {prefix}<class>"
+        raise FileError(f"has no cost columns {some(missing)}", path=path, argument="cost_prefix", fix=fix)
+    return names
 
 
 class Classes:
@@ -186,56 +189,62 @@ class Classes:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
-        self._by_name = {text: at for at, name in enumerate(names) for text in reversed(_spellings(name))}
-        self._by_name |= {name: at for at, name in enumerate(names)}  # as it is written, first of all
-        self._by_number = not any(_is_integer(text) for text in self._by_name)
+        self._by_name = {text: index for index, name in enumerate(names) for text in reversed(_spellings(name))}
+        self._by_name |= {name: index for index, name in enumerate(names)}  # as it is written, first of all
+        self.by_number = not any(_is_integer(text) for text in self._by_name)
 
     def number_of(self, label: Any) -> int | None:
         """The column of a label, or None where it has none."""
         for text in _spellings(label):
             if text in self._by_name:
                 return self._by_name[text]
-            if self._by_number and _is_integer(text) and 0 <= int(text) < len(self.names):
+            if self.by_number and _is_integer(text) and 0 <= int(text) < len(self.names):
                 return int(text)
         return None
 
 
 def _spellings(label: Any) -> tuple[str, ...]:
-    """How a label may be written: 1.0 may be 1, and True may be true or 1."""
-    text = str(label)
+    """How a label may be written: 1.0 may be 1, True may be true or 1, and bytes may be text."""
+    text = label.decode("utf-8", "replace") if isinstance(label, bytes) else str(label)
     if text in ("True", "False"):
         return text, text.lower(), str(int(text == "True"))
-    whole = text.removesuffix(".0")
-    return (text, whole) if _is_integer(whole) else (text,)
+    whole = re.sub(r"\.0+$", "", text)
+    return (text, whole) if whole != text and _is_integer(whole) else (text,)
 
 
 def _is_integer(text: str) -> bool:
     return text.isascii() and text.removeprefix("-").isdigit()
 
 
-def unlabelled(columns: Columns, unseen: Sequence[str], path: str) -> str:
-    """The sentence for columns of numbers that no row has as its label."""
-    return (
-        f"{path}: columns {_some(unseen)} hold numbers but never occur as a label in {columns.label!r}: if they "
-        "are classes, list all classes (--classes); if not, say what the forecasts' names begin with "
-        "(--proba-prefix), or which column is what (--id, --weight, --group, --cost-prefix)."
+def unlabelled(columns: Columns, unseen: Sequence[str], path: str) -> FileError:
+    """The error for columns of numbers that no row has as its label."""
+    return FileError(
+        f"hold numbers but never occur as a label in {columns.label!r}",
+        path=path,
+        where=f": columns {some(unseen)}",
+        argument="classes",
+        value=list(unseen),
+        fix="if they are classes, list all classes (--classes); if not, say what the forecasts' names begin with "
+        "(--proba-prefix), or which column is what (--id, --weight, --group, --cost-prefix)",
     )
 
 
-def same_columns(first: Columns, other: Columns, path: str, other_path: str) -> Columns:
-    """The columns of a further part of the same table; its columns may stand in another order."""
-    if set(first.forecasts) != set(other.forecasts):
-        differ = sorted(set(first.forecasts) ^ set(other.forecasts))
-        raise InputError(f"{other_path} and {path} differ in the columns {_some(differ)}: parts need the same.")
-    lacks = [name for name in first.wanted if name not in other.wanted]
-    if lacks:
-        raise InputError(f"{other_path} lacks the columns {_some(lacks)} that {path} has: parts need the same.")
-    return replace(first, certain=other.certain)
+def check_same_columns(first: Columns, other: Columns, path: str, other_path: str) -> None:
+    """A further part of the same table has the same columns, perhaps in another order."""
+    differ = sorted(set(first.forecasts) ^ set(other.forecasts))
+    if differ:
+        problem = f"and {path} differ in the columns {some(differ)}"
+        raise FileError(problem, path=other_path, value=differ, fix="parts need the same")
+    missing = sorted(set(first.wanted) - set(other.wanted))
+    if missing:
+        problem = f"lacks the columns {some(missing)} that {path} has"
+        raise FileError(problem, path=other_path, value=missing, fix="parts need the same")
 
 
 def _or(names: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + f" or {names[-1]}"
 
 
-def _some(names: Sequence[str]) -> str:
+def some(names: Sequence[str]) -> str:
+    """The first few of some names, as a message shows them."""
     return f"{list(names)[:8]}{'...' if len(names) > 8 else ''}"

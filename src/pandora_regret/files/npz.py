@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import lzma
+import math
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from pandora_regret.files.layout import USUAL_NAMES, Kind, Layout
+from pandora_regret.files.errors import FileError
+from pandora_regret.files.layout import Kind, Layout, some
+from pandora_regret.files.roles import ROLES
 from pandora_regret.files.source import Records, Source, even_cuts, unreadable
 from pandora_regret.inputs import InputError
-from pandora_regret.optional import import_optional
 
 FORECASTS, COSTS, CLASSES = "y_proba", "costs", "classes"
+USUAL_NAMES = frozenset(name for role in ROLES for name in role.usual)
+DENSEST = 1032  # bytes that a byte of a deflated file can stand for
+DAMAGE = (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, OSError, RuntimeError, ValueError)
 
 
 @dataclass(frozen=True)
-class Shape:
+class Header:
     """What an array's header says."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     fortran: bool
+
+    @property
+    def n_bytes(self) -> int:
+        """What the array takes."""
+        return math.prod(self.shape) * self.dtype.itemsize
 
 
 @dataclass(frozen=True)
@@ -38,45 +50,56 @@ class NpzFile(Source):
     """
 
     model: str = FORECASTS
+    headers: Mapping[str, Header] = field(default_factory=dict, compare=False, repr=False)
+    classes: tuple[str, ...] = ()
+    names_classes: bool = True
+
+    @classmethod
+    def open(cls, path: str, model: str, headers: Mapping[str, Header], classes: Sequence[str] | None) -> Self:
+        """One table of the archive; `classes` name its columns where the archive does not, else numbers do."""
+        n_classes = headers[model].shape[1]
+        kept = _arrays_of(path, model, headers)
+        named = _class_names(path, model, headers) if CLASSES in headers else classes
+        numbers = [str(index) for index in range(n_classes)]
+        names = numbers if named is None or len(named) != n_classes else named
+        kinds = {key: _kind(header.dtype) for key, header in kept.items() if len(header.shape) == 1}
+        tables = [key for key in (model, COSTS) if key in kept]
+        kinds |= {f"{key}:{name}": _kind(kept[key].dtype) for key in tables for name in names}
+        about = {"classes": tuple(names), "names_classes": named is not None}
+        return cls(path, kinds, model=model, headers=kept, **about)
 
     def in_layout(self, layout: Layout) -> Layout:
         """Which columns are forecasts is no question here."""
-        costs = f"{COSTS}:" if COSTS in shapes_of(self.path) else None
+        costs = f"{COSTS}:" if COSTS in self.headers else None
         return replace(layout, proba_prefix=f"{self.model}:", cost_prefix=costs)
-
-    def kinds(self) -> dict[str, Kind]:
-        """The arrays of one value per row, then the classes, then what tests cost."""
-        shapes, classes = self._shapes(), self.classes()
-        kinds = {key: _kind(shape.dtype) for key, shape in shapes.items() if len(shape.shape) == 1}
-        tables = [key for key in (self.model, COSTS) if key in shapes]
-        return kinds | {f"{key}:{name}": _kind(shapes[key].dtype) for key in tables for name in classes}
-
-    def classes(self) -> tuple[str, ...]:
-        """The array `classes`, or column numbers."""
-        shapes = shapes_of(self.path)
-        n_classes = shapes[self.model].shape[1]
-        if CLASSES not in shapes:
-            return tuple(str(at) for at in range(n_classes))
-        with _archive(self.path) as archive, ExitStack() as stack:
-            reader = _Rows(archive, self.path, CLASSES, 0, stack)
-            listed = tuple(str(name) for name in reader.next(shapes[CLASSES].shape[0]))
-        if len(listed) != n_classes or len(set(listed)) != n_classes:
-            raise InputError(
-                f"{self.path}: classes holds {list(listed)[:8]} but {self.model} has {n_classes} columns: "
-                "name each column once."
-            )
-        return listed
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Each array is read along, so many rows at a time."""
-        arrow, names = import_optional("pyarrow", extra="cli"), self.classes()
-        wanted = {name if name in self._shapes() else name.split(":")[0] for name in columns}
+        wanted = {name if name in self.headers else name.split(":")[0] for name in columns}
+        n_rows = self.count()
         with _archive(self.path) as archive, ExitStack() as stack:
-            readers = {key: _Rows(archive, self.path, key, self.first, stack) for key in sorted(wanted)}
-            for start in range(0, self.count(), rows):
-                n = min(rows, self.count() - start)
-                found = _columns({key: reader.next(n) for key, reader in readers.items()}, names)
-                yield arrow.record_batch({name: arrow.array(_plain(found[name])) for name in columns})
+            readers = {key: _ArrayRows(archive, self.path, key, self.first, stack) for key in sorted(wanted)}
+            for start in range(0, n_rows, rows):
+                n = min(rows, n_rows - start)
+                arrays = self._columns({key: reader.next(n) for key, reader in readers.items()})
+                yield pa.record_batch({name: pa.array(self._plain(arrays[name], name)) for name in columns})
+
+    def _columns(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        columns = {key: array for key, array in arrays.items() if array.ndim == 1}
+        for key, table in arrays.items():
+            if table.ndim == 2:
+                columns |= {f"{key}:{name}": column for name, column in zip(self.classes, table.T, strict=True)}
+        return columns
+
+    def _plain(self, array: NDArray[Any], name: str) -> NDArray[Any]:
+        """In this machine's byte order and a precision that Arrow knows; text as Python's."""
+        if array.dtype.kind in "US":
+            return _texts(array, self.path, name)
+        if array.dtype.kind not in "biuf":
+            fix = "save text or numbers"
+            raise FileError(f"holds {array.dtype}", path=self.path, where=f": array {name!r}", fix=fix)
+        dtype = np.float64 if array.dtype.itemsize > 8 else array.dtype.newbyteorder("=")
+        return np.ascontiguousarray(array, dtype=dtype)
 
     def pieces(self, n: int) -> list[Source]:
         """Rows in equal parts."""
@@ -84,42 +107,58 @@ class NpzFile(Source):
 
     def count(self) -> int:
         """From the header."""
-        return shapes_of(self.path)[self.model].shape[0] if self.n_rows is None else self.n_rows
-
-    def _shapes(self) -> dict[str, Shape]:
-        """The arrays that go with this model; each must have as many rows as the forecasts."""
-        shapes = shapes_of(self.path)
-        table = shapes[self.model].shape
-        usual = {name for names in USUAL_NAMES.values() for name in names}
-        kept = {key: of for key, of in shapes.items() if of.shape == table[:1] or key in usual}
-        kept |= {key: shapes[key] for key in (self.model, COSTS) if key in shapes}
-        kept.pop(CLASSES, None)
-        for key, of in kept.items():
-            if of.shape not in (table[:1], table):
-                raise InputError(
-                    f"{self.path}: {key} has shape {of.shape} but {self.model} has shape {table}: "
-                    f"every array needs one entry per row, shape ({table[0]},), and costs one per class too."
-                )
-        return kept
+        return self.headers[self.model].shape[0] if self.n_rows is None else self.n_rows
 
 
-def models_of(path: str) -> list[str]:
+def _arrays_of(path: str, model: str, headers: Mapping[str, Header]) -> dict[str, Header]:
+    """The arrays that go with a model; each must have as many rows as the forecasts."""
+    table = headers[model].shape
+    kept = {key: of for key, of in headers.items() if of.shape == table[:1] or key in USUAL_NAMES}
+    kept |= {key: headers[key] for key in (model, COSTS) if key in headers}
+    kept.pop(CLASSES, None)
+    for key, header in kept.items():
+        if header.shape not in (table[:1], table):
+            problem = f"has shape {header.shape} but {model} has shape {table}"
+            fix = f"every array needs one entry per row, shape ({table[0]},), and costs one per class too"
+            raise FileError(problem, path=path, where=f": {key}", column=key, value=header.shape, fix=fix)
+    return kept
+
+
+def _class_names(path: str, model: str, headers: Mapping[str, Header]) -> tuple[str, ...]:
+    """The array `classes`."""
+    n_classes = headers[model].shape[1]
+    with _archive(path) as archive, ExitStack() as stack:
+        array = _ArrayRows(archive, path, CLASSES, 0, stack).all()
+    names = tuple(map(str, _texts(array, path, CLASSES) if array.dtype.kind in "US" else array.ravel().tolist()))
+    if array.ndim != 1 or len(names) != n_classes or len(set(names)) != n_classes:
+        problem = f"holds {some(names)} but {model} has {n_classes} columns"
+        raise FileError(problem, path=path, where=f": {CLASSES}", value=names, fix="name each column once")
+    return names
+
+
+def _texts(array: NDArray[Any], path: str, key: str) -> NDArray[Any]:
+    try:
+        return (np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array).astype(object)
+    except (UnicodeError, ValueError):
+        where = f": array {key!r}"
+        raise FileError("holds bytes that are no text", path=path, where=where, fix="save UTF-8 text") from None
+
+
+def models_of(path: str, headers: Mapping[str, Header]) -> list[str]:
     """The arrays that hold forecasts: `y_proba`, or every other table of numbers, each a model of its own."""
-    shapes = shapes_of(path)
-    tables = [key for key, of in shapes.items() if len(of.shape) == 2 and key != COSTS]
+    tables = [key for key, header in headers.items() if len(header.shape) == 2 and key != COSTS]
     models = [FORECASTS] if FORECASTS in tables else tables
     if not models:
-        raise InputError(
-            f"{path} holds the arrays {sorted(shapes)}: save the forecasts as y_proba, shape (rows, classes)."
-        )
+        fix = "save the forecasts as y_proba, shape (rows, classes)"
+        raise FileError(f"holds the arrays {some(sorted(headers))}", path=path, fix=fix)
     return models
 
 
-def shapes_of(path: str) -> dict[str, Shape]:
+def headers_of(path: str) -> dict[str, Header]:
     """Every array's shape and type, without reading the arrays."""
     with _archive(path) as archive:
-        names = [name for name in archive.namelist() if name.endswith(".npy")]
-        return {name.removesuffix(".npy"): _shape(archive, path, name) for name in names}
+        members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+        return {info.filename.removesuffix(".npy"): _checked_header(archive, path, info) for info in members}
 
 
 @contextmanager
@@ -127,74 +166,77 @@ def _archive(path: str) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
-    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
-        raise InputError(unreadable(path, "NPZ", error)) from None
+    except InputError:
+        raise
+    except DAMAGE as error:
+        raise unreadable(path, "NPZ", error) from None
 
 
-def _shape(archive: zipfile.ZipFile, path: str, name: str) -> Shape:
-    with archive.open(name) as member:
-        return _header(member, f"{path}: array {name.removesuffix('.npy')!r}")
+def _checked_header(archive: zipfile.ZipFile, path: str, info: zipfile.ZipInfo) -> Header:
+    """An array's header, which may claim no more than the file can hold: memory is taken for what it claims."""
+    key = info.filename.removesuffix(".npy")
+    with archive.open(info) as member:
+        header = _header(member, path, key)
+    densest = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: DENSEST}.get(info.compress_type, math.inf)
+    if header.n_bytes > min(info.file_size, densest * (info.compress_size + 1)):
+        problem = f"claims to hold {header.n_bytes:,} bytes, more than the file has"
+        raise _damaged_array(path, key, problem)
+    return header
 
 
-def _header(member: Any, what: str) -> Shape:
+def _damaged_array(path: str, key: str, problem: str) -> FileError:
+    fix = "the file may be incomplete or damaged; write it again"
+    return FileError(problem, path=path, where=f": array {key!r}", column=key, fix=fix)
+
+
+def _header(member: Any, path: str, key: str) -> Header:
     """Read past an array's header; arrays of Python objects are pickles, and refused."""
-    form = np.lib.format
     try:
-        version = form.read_magic(member)
-        header = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
-        shape, fortran, dtype = header(member)
+        version = np.lib.format.read_magic(member)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(member)
     except ValueError as error:
-        raise InputError(unreadable(what, "an array", error)) from None
+        raise unreadable(path, "an array", error, where=f": array {key!r}") from None
+    if min(shape, default=0) < 0:
+        raise _damaged_array(path, key, f"has shape {shape}")
     if dtype.hasobject:
-        raise InputError(f"{what} holds Python objects, which are not read for safety: save text or numbers.")
-    return Shape(shape, dtype, fortran and len(shape) > 1)
+        fix = "save text or numbers"
+        problem = "holds Python objects, which are not read for safety"
+        raise FileError(problem, path=path, where=f": array {key!r}", column=key, fix=fix)
+    return Header(shape, dtype, fortran and len(shape) > 1)
 
 
-class _Rows:
+class _ArrayRows:
     """An array's rows, one stretch after the other."""
 
     def __init__(self, archive: zipfile.ZipFile, path: str, key: str, first: int, stack: ExitStack) -> None:
         self._file: BinaryIO = stack.enter_context(archive.open(f"{key}.npy"))  # type: ignore[assignment]
-        self._what = f"{path}: array {key!r}"
-        self._shape = _header(self._file, self._what)
+        self._path, self._key = path, key
+        self._header = _header(self._file, path, key)
         self._whole: NDArray[Any] | None = None
-        if self._shape.fortran:  # its rows lie scattered
-            self._whole = self._take(self._shape.shape[::-1]).T[first:]
+        if self._header.fortran:  # its rows lie scattered
+            self._whole = self._take(self._header.shape[::-1]).T[first:]
         else:
-            self._file.seek(self._file.tell() + first * self._row_bytes)
+            row_bytes = math.prod(self._header.shape[1:]) * self._header.dtype.itemsize
+            self._file.seek(self._file.tell() + first * row_bytes)
 
-    @property
-    def _row_bytes(self) -> int:
-        return int(np.prod(self._shape.shape[1:], dtype=np.int64)) * self._shape.dtype.itemsize
+    def all(self) -> NDArray[Any]:
+        """All rows."""
+        return self._take(self._header.shape) if self._whole is None else self._whole
 
     def next(self, n: int) -> NDArray[Any]:
         """The next rows."""
         if self._whole is None:
-            return self._take((n, *self._shape.shape[1:]))
+            return self._take((n, *self._header.shape[1:]))
         taken, self._whole = self._whole[:n], self._whole[n:]
         return taken
 
     def _take(self, shape: tuple[int, ...]) -> NDArray[Any]:
-        wanted = int(np.prod(shape, dtype=np.int64)) * self._shape.dtype.itemsize
+        wanted = math.prod(shape) * self._header.dtype.itemsize
         content = self._file.read(wanted)
         if len(content) < wanted:
-            raise InputError(f"{self._what} ends too early: the file may be incomplete; write it again.")
-        return np.frombuffer(content, self._shape.dtype).reshape(shape)
-
-
-def _columns(arrays: dict[str, NDArray[Any]], classes: Sequence[str]) -> dict[str, NDArray[Any]]:
-    columns = {key: array for key, array in arrays.items() if array.ndim == 1}
-    for key, table in arrays.items():
-        if table.ndim == 2:
-            columns |= {f"{key}:{name}": column for name, column in zip(classes, table.T, strict=True)}
-    return columns
-
-
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
-    """In this machine's byte order, and text as Arrow knows it."""
-    if array.dtype.kind in "US":
-        return array.astype(np.str_).astype(object)
-    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+            raise _damaged_array(self._path, self._key, "ends too early")
+        return np.frombuffer(content, self._header.dtype, math.prod(shape)).reshape(shape)
 
 
 def _kind(dtype: np.dtype[Any]) -> Kind:

@@ -7,16 +7,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from pandora_regret.files.batch import Batch, batch_of, concatenated, texts_of
+from pandora_regret.files.arrow import regrouped, texts_of
+from pandora_regret.files.batch import Batch, concatenated
+from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import sources_of_parts
-from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, same_columns, too_few, unlabelled
+from pandora_regret.files.layout import (
+    Classes,
+    Columns,
+    Layout,
+    check_same_columns,
+    find_columns,
+    too_few,
+    unlabelled,
+)
+from pandora_regret.files.reading import ColumnReader, batch_of
 from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import InputError, IntArray
-from pandora_regret.optional import import_optional
 
 ROWS, ELEMENTS = 1 << 20, 11 << 20  # the usual row group of a Parquet file: cut smaller, it takes longer to read
 SAMPLE_ROWS = 1 << 12
@@ -49,11 +59,6 @@ class Predictions:
         """The file, or the first of them."""
         return self.sources[0].path
 
-    @property
-    def has_ids(self) -> bool:
-        """Whether rows have ids."""
-        return self.columns.id is not None
-
     def batches(self, rows: int | None = None) -> Iterator[Batch]:
         """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
         rows = rows or max(1, min(ROWS, ELEMENTS // len(self.classes)))
@@ -69,7 +74,7 @@ class Predictions:
         numbers = self.columns.numbers & frozenset(columns)
         for source in self.sources:
             file_row = source.first
-            for records in _regrouped(source.read(columns, numbers, rows), rows):
+            for records in regrouped(source.read(columns, numbers, rows), rows):
                 yield source, file_row, records
                 file_row += len(records)
 
@@ -94,8 +99,8 @@ class Predictions:
         """The rows of this model, and their numbers in the file."""
         if self.only is None:
             return records, range(file_row, file_row + len(records))
-        which = np.flatnonzero(texts_of(records.column(self.columns.model)) == self.only)
-        return records.take(which), which + file_row
+        rows = np.flatnonzero(texts_of(records.column(self.columns.model)) == self.only)
+        return records.take(rows), rows + file_row
 
 
 def open_predictions(
@@ -118,15 +123,14 @@ def open_predictions(
     """
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     if not paths:
-        raise InputError("no file of predictions: pass at least one path.")
-    found = []
-    for name, sources in sources_of_parts(paths):
-        columns = _columns_of(sources, layout or Layout())
-        one = Predictions(name, sources, columns, (layout or Layout()).logits)
-        if not columns.certain:
-            _check_every_class_occurs(one)
-        found += _each_model(replace(one, single=_is_single(one)))
-    return found
+        raise InputError("no file of predictions: pass at least one path.", argument="path")
+    layout = layout or Layout()
+    models: list[Predictions] = []
+    for name, sources in sources_of_parts(paths, layout.classes):
+        model = Predictions(name, sources, _columns_of(sources, layout), layout.logits)
+        _check_labels(model, layout)
+        models += _each_model(replace(model, single=_is_single(model)))
+    return models
 
 
 def read_all(predictions: Predictions) -> Batch:
@@ -156,16 +160,16 @@ def _read_long(models: Sequence[Predictions]) -> dict[str | None, list[Batch]]:
     first, parts = models[0], {model.only: list[Batch]() for model in models}
     columns = first.columns
     for source, file_row, records in first._walk(columns.wanted):
-        for name, which in _rows_by_name(records.column(columns.model)):
-            batch = batch_of(records.take(which), columns, source, which + file_row, 0, first.single)
+        for name, rows in _rows_by_name(records.column(columns.model)):
+            batch = batch_of(records.take(rows), columns, source, rows + file_row, 0, first.single)
             parts[name].append(_checked(batch, first.logits))
     return parts
 
 
 def _rows_by_name(column: Any) -> Iterator[tuple[str, IntArray]]:
     """Each name in a column of text, and the numbers of its rows."""
-    names, which = np.unique(texts_of(column).astype(np.str_), return_inverse=True)
-    rows = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
+    names, numbers = np.unique(texts_of(column), return_inverse=True)
+    rows = np.split(np.argsort(numbers, kind="stable"), np.cumsum(np.bincount(numbers))[:-1])
     return zip(names.tolist(), rows, strict=True)
 
 
@@ -178,99 +182,121 @@ def _checked(batch: Batch, logits: bool) -> Batch:
 
 def _whole(predictions: Predictions, batches: list[Batch]) -> Batch:
     if not batches:
-        raise InputError(no_rows(predictions))
+        raise no_rows(predictions)
     whole = concatenated(batches)
     return whole if predictions.logits else whole.as_precise_as_written()
 
 
-def no_rows(predictions: Predictions) -> str:
-    """The sentence for files without any row."""
-    return f"{' and '.join(predictions.paths[:3])} has no rows: there is nothing to score."
+def no_rows(predictions: Predictions) -> FileError:
+    """The error for files without any row."""
+    return FileError("has no rows", path=" and ".join(predictions.paths[:3]), fix="there is nothing to score")
 
 
 def _columns_of(sources: tuple[Source, ...], layout: Layout) -> Columns:
     """Of the first part; the others must have the same."""
-    found = [find_columns(one.in_layout(layout), one.kinds(), one.path) for one in sources]
-    for source, columns in zip(sources[1:], found[1:], strict=True):
-        same_columns(found[0], columns, sources[0].path, source.path)
-    return found[0]
+    parts = [find_columns(source.in_layout(layout), source.kinds, source.path) for source in sources]
+    for source, columns in zip(sources[1:], parts[1:], strict=True):
+        check_same_columns(parts[0], columns, sources[0].path, source.path)
+    return parts[0]
 
 
-def _check_every_class_occurs(one: Predictions) -> None:
-    """Columns of numbers are classes only if they occur as labels; it is read until all have been seen."""
+def _check_labels(model: Predictions, layout: Layout) -> None:
+    """What names alone leave open is settled by the labels, read as far as that takes."""
+    if not model.columns.certain:
+        _check_every_class_occurs(model)
+    elif layout.classes is None and (
+        Classes(model.classes).by_number or not all(source.names_classes for source in model.sources)
+    ):
+        _check_numbers_start_at_zero(model)
+
+
+def _check_every_class_occurs(model: Predictions) -> None:
+    """Columns of numbers are classes only if they occur as labels."""
     seen: set[int] = set()
     n_rows = 0
-    for source, row, records in one._walk([one.columns.label]):
-        seen |= _classes_in(one, source, row, records)
+    for source, row, records in model._walk([model.columns.label]):
+        seen |= _classes_in(model, source, row, records)
         n_rows += len(records)
-        if len(seen) == len(one.classes) > 1:
+        if len(seen) == len(model.classes) > 1:
             return
     if not n_rows:
-        raise InputError(no_rows(one))
-    if len(one.classes) < 2:
-        raise InputError(too_few(one.classes, one.sources[0].kinds(), one.path, " of numbers"))
-    unseen = [name for at, name in enumerate(one.classes) if at not in seen]
-    raise InputError(unlabelled(one.columns, unseen, one.path))
+        raise no_rows(model)
+    if len(model.classes) < 2:
+        raise too_few(model.classes, model.sources[0].kinds, model.path, " of numbers")
+    raise unlabelled(model.columns, [name for k, name in enumerate(model.classes) if k not in seen], model.path)
 
 
-def _classes_in(one: Predictions, source: Source, row: int, records: Records) -> set[int]:
+def _check_numbers_start_at_zero(model: Predictions) -> None:
+    """Labels 1, 2, ... of columns without names may count from 0 or from 1; if 0 or K occurs, it is clear."""
+    classes, seen = Classes(model.classes), set[int]()
+    for _, _, records in model._walk([model.columns.label]):
+        labels = records.column(model.columns.label).unique().to_pylist()
+        if not all(isinstance(label, int) or str(label).isdigit() for label in labels):
+            return
+        seen |= {number for label in labels if (number := classes.number_of(label)) is not None}
+        if 0 in seen:
+            return
+    if 1 in seen:
+        last = len(model.classes) - 1
+        raise FileError(
+            f"holds numbers from 1 to {max(seen)} for {last + 1} classes, which may count from 0 or from 1",
+            path=model.path,
+            where=f": column {model.columns.label!r}",
+            argument="classes",
+            column=model.columns.label,
+            fix=f"list the classes (--classes): {_example(model)}",
+        )
+
+
+def _example(model: Predictions) -> str:
+    """How to say from where labels count."""
+    if not model.sources[0].names_classes:
+        k = len(model.classes)
+        return f"0,1,...,{k - 1} if they count from 0, 1,2,...,{k} if from 1"
+    return f"{','.join(model.classes[:3])},... if they count from 0; if not, write the classes' names as labels"
+
+
+def _classes_in(model: Predictions, source: Source, row: int, records: Records) -> set[int]:
     """Which classes occur."""
-    classes, found = Classes(one.classes), set()
-    for label in records.column(one.columns.label).unique().to_pylist():
-        at = classes.number_of(label)
-        if at is None:
-            raise InputError(_without_column(one, source, row, records, label))
-        found.add(at)
-    return found
+    classes, seen = Classes(model.classes), set[int]()
+    for label in records.column(model.columns.label).unique().to_pylist():
+        number = classes.number_of(label)
+        if number is None:
+            _fail_label(model, source, row, records, label)
+        seen.add(number)
+    return seen
 
 
-def _without_column(one: Predictions, source: Source, row: int, records: Records, label: Any) -> str:
-    """The sentence for a label that no column of numbers is called by; perhaps a column of text is."""
-    if label is not None and str(label) in source.kinds():
+def _fail_label(model: Predictions, source: Source, row: int, records: Records, label: Any) -> NoReturn:
+    """A label that no column of numbers is called by; perhaps a column of text is."""
+    if label is not None and str(label) in source.kinds:
         for _ in source.read([str(label)], frozenset((str(label),)), ROWS):
             pass  # a text file says on which line it holds what
-        return f"{source.path}: column {str(label)!r} holds no numbers: it must, being the forecasts of a class."
-    columns = replace(one.columns, id=None, weight=None, group=None, model=None, forecasts=(), costs=())
+        fix = "it must, being the forecasts of a class"
+        where = f": column {str(label)!r}"
+        raise FileError("holds no numbers", path=source.path, where=where, column=str(label), fix=fix)
+    columns = replace(model.columns, id=None, weight=None, group=None, model=None, forecasts=(), costs=())
     batch_of(records, columns, source, range(row, row + len(records)), row, False)
-    return f"{source.path}: label {label!r} has no forecast column."
+    raise AssertionError(f"{label!r} is a label after all")
 
 
-def _is_single(one: Predictions) -> bool:
+def _is_single(model: Predictions) -> bool:
     """Whether rows of numbers in text add up to 1 only as single precision does, which wrote them."""
-    if one.logits or not any(source.is_text for source in one.sources):
+    if model.logits or not any(source.is_text for source in model.sources):
         return False
-    batch = next(one.batches(SAMPLE_ROWS), None)
+    batch = next(model.batches(SAMPLE_ROWS), None)
     return batch is not None and batch.as_precise_as_written().dtype == np.float32
 
 
-def _each_model(one: Predictions) -> list[Predictions]:
+def _each_model(model: Predictions) -> list[Predictions]:
     """One for every value of the model column, in order of appearance."""
-    if one.columns.model is None:
-        return [one]
+    column = model.columns.model
+    if column is None:
+        return [model]
     names: dict[str, None] = {}
-    for _, _, records in one._walk([one.columns.model]):
-        column = records.column(one.columns.model)
-        if column.null_count:
-            raise InputError(
-                f"{one.path}: column {one.columns.model!r} has rows without a model: name it in each."
-            )
-        names |= dict.fromkeys(texts_of(column.unique()).tolist())
-    return [replace(one, name=name, only=name) for name in names]
-
-
-def _regrouped(batches: Iterator[Records], rows: int) -> Iterator[Records]:
-    """Tables of at most so many rows, and of at least half as many but for the last."""
-    arrow = import_optional("pyarrow", extra="cli")
-    pending: list[Any] = []
-    for batch in batches:
-        table = arrow.Table.from_batches([batch]) if isinstance(batch, arrow.RecordBatch) else batch
-        for start in range(0, len(table), rows):
-            pending.append(table.slice(start, rows))
-            if sum(map(len, pending)) > rows:
-                yield arrow.concat_tables(pending[:-1])
-                pending = pending[-1:]
-            if 2 * sum(map(len, pending)) >= rows:
-                yield arrow.concat_tables(pending)
-                pending = []
-    if pending:
-        yield arrow.concat_tables(pending)
+    for source, row, records in model._walk([column]):
+        distinct = records.column(column).unique()
+        if distinct.null_count or "" in (texts := texts_of(distinct).tolist()):
+            ColumnReader(records, source, range(row, row + len(records)), Classes(())).names(column)
+        names |= dict.fromkeys(texts)
+    return [replace(model, name=name, only=name) for name in names]

@@ -1,0 +1,51 @@
+"""What a column of a prediction file can be besides a forecast: one table that every reader and command goes by.
+
+A new role is a row of `ROLES`, a field of `Layout` and `Columns` (layout.py), and a field of `Batch` (batch.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Reading: TypeAlias = Literal["labels", "names", "weights", "costs"]  # methods of `reading.ColumnReader`
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column is for, and how it is found, read and checked."""
+
+    name: str  # of the field of `Columns`, and in the JSON of `pandora validate`
+    title: str  # of many values, for people
+    reads: Reading  # how it is read, and with that how it is checked
+    help: str  # of the command's option
+    usual: tuple[str, ...] = ()  # names of columns by which it is recognised
+    field: str | None = None  # of `Batch`; None: it is not kept with the rows
+    prefix: str | None = None  # the field of `Layout` where a role has one column per class
+    must_agree: bool = True  # whether files that are aligned must have the same values
+
+    @property
+    def option(self) -> str:
+        """The field of `Layout`, and the command's option."""
+        return self.prefix or self.name
+
+
+LABEL = Role("label", "labels", "labels", "True classes.", ("y_true", "label", "target"), "truth")
+ID = Role("id", "ids", "names", "Row ids, which match the rows of files.", ("id", "ids"), "ids", must_agree=False)
+WEIGHT = Role("weight", "weights", "weights", "Weights of rows.", ("weight", "sample_weight"), "weights")
+GROUP = Role(  # clusters change what an interval means, so they have no usual name
+    "group", "groups", "names", "Rows that belong together, such as patient_id.", field="groups"
+)
+MODEL = Role("model", "models", "names", "Names of models that share a file.", ("model",))
+COSTS = Role(
+    "costs",
+    "costs",
+    "costs",
+    "What the columns of each row's own costs begin with.",
+    field="costs",
+    prefix="cost_prefix",
+)
+
+ROLES = (LABEL, ID, WEIGHT, GROUP, MODEL, COSTS)
+SINGLE = tuple(role for role in ROLES if role.prefix is None)  # of one column each
+KEPT = tuple(role for role in ROLES if role.field is not None)  # of which each row of a `Batch` has a value
