@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from pandora_regret.files.batch import Batch
-from pandora_regret.files.predictions import Predictions, no_rows
 from pandora_regret.inputs import FloatArray, Forecast, InputError, read_count
 from pandora_regret.kernels.engine import wasted_pairs
 from pandora_regret.metrics import Metric, comparison_metrics
@@ -20,6 +19,9 @@ from pandora_regret.priors import Prior
 from pandora_regret.scores import priced
 from pandora_regret.tally import Means, Sum
 from pandora_regret.work import run_all
+
+if TYPE_CHECKING:
+    from pandora_regret.files import Predictions
 
 METRICS = (
     "pandora_regret",
@@ -336,6 +338,6 @@ def _weighted_columns(batch: Batch, scored: RowMetrics, which: slice, n_classes:
 
 def _check_something_was_scored(score: StreamScore, predictions: Predictions) -> None:
     if not score.rows:
-        raise InputError(no_rows(predictions))
+        raise predictions.no_rows()
     if not score.weight:
         raise InputError(f"{predictions.path}: the weight of every row is 0: give at least one a positive weight.")

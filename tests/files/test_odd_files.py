@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from prediction_files import CLASSES, opened, pa, pq, refused, table, text_file, whole, write
 
 from pandora_regret.files import open_predictions, read_all, read_models
+from pandora_regret.files.delimited import DelimitedFile, _open_quote
 from pandora_regret.files.layout import Classes
 from pandora_regret.files.pairs import read_pairs
 from pandora_regret.files.predictions import SAMPLE_ROWS
-from pandora_regret.files.text import DelimitedFile, _open_quote
 from pandora_regret.inputs import InputError
 from pandora_regret.stream import score_stream
 
@@ -65,7 +65,7 @@ def test_values_may_hold_line_ends_within_quotes(tmp_path):
     ],
 )
 def test_a_quote_counts_where_a_value_begins(line, goes_on):
-    assert DelimitedFile("p.csv")._goes_on(line.encode()) == goes_on
+    assert DelimitedFile("p.csv", {})._is_open(line.encode()) == goes_on
     assert bool(_open_quote(";").match(line.replace(",", ";").encode())) == goes_on
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pandora_regret.files.roles import COSTS, GROUP, ID, LABEL, MODEL, WEIGHT, Role
+
 if TYPE_CHECKING:
     from pandora_regret.files import Layout
     from pandora_regret.priors import Prior
@@ -25,6 +27,13 @@ FILES = click.argument("files", nargs=-1, required=True, type=INPUT_PATH)
 def option(*names: str, **settings: Any) -> Any:
     """A field of a dataclass of options; it takes click's arguments, but for the name, which is the field's."""
     return field(metadata={"names": names, "settings": settings})
+
+
+def role_option(role: Role) -> Any:
+    """The option that says which columns of a file have a role."""
+    usual = f"  [default: {' or '.join(role.usual)}]" if role.usual else ""
+    metavar = "TEXT" if role.prefix else "COLUMN"
+    return option(f"--{role.option.replace('_', '-')}", metavar=metavar, help=f"{role.help}{usual}")
 
 
 def takes(*groups: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -53,28 +62,18 @@ def _options(groups: tuple[type[Any], ...]) -> Iterator[tuple[str, tuple[str, ..
 class LayoutOptions:
     """Which column of a file is what."""
 
-    label: str | None = option(
-        "--label", metavar="COLUMN", help="True classes.  [default: y_true, label or target]"
-    )
+    label: str | None = role_option(LABEL)
     proba_prefix: str | None = option(
         "--proba-prefix", metavar="TEXT", help="What the names of forecast columns begin with."
     )
     classes: str | None = option(
         "--classes", metavar="NAME,...", help="The classes, where columns of numbers do not tell."
     )
-    id: str | None = option(
-        "--id", metavar="COLUMN", help="Row ids, which match the rows of files.  [default: id]"
-    )
-    weight: str | None = option(
-        "--weight", metavar="COLUMN", help="Weights of rows.  [default: weight or sample_weight]"
-    )
-    group: str | None = option("--group", metavar="COLUMN", help="Rows that belong together, such as patient_id.")
-    model: str | None = option(
-        "--model", metavar="COLUMN", help="Names of models that share a file.  [default: model]"
-    )
-    cost_prefix: str | None = option(
-        "--cost-prefix", metavar="TEXT", help="What the columns of each row's own costs begin with."
-    )
+    id: str | None = role_option(ID)
+    weight: str | None = role_option(WEIGHT)
+    group: str | None = role_option(GROUP)
+    model: str | None = role_option(MODEL)
+    cost_prefix: str | None = role_option(COSTS)
     logits: bool = option("--logits", is_flag=True, help="The forecasts are logits.")
 
     def read(self) -> Layout:

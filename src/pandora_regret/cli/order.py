@@ -9,10 +9,8 @@ The JSON (schema "pandora-order/1")::
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,14 +18,8 @@ from pandora_regret.cli.options import FORCE, INPUT_PATH, JSON, LayoutOptions, c
 from pandora_regret.cli.printing import echo, print_json
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pandora_regret.files import Layout
-    from pandora_regret.files.source import Source
+    from pandora_regret.files import Layout, OneRow
     from pandora_regret.plan import Plan
-
-ROWS_AT_ONCE = 1 << 16
-DIGITS_OF_DOUBLES = 1e-8  # numbers in text that add up to 1 less exactly were written by single precision
 
 
 @click.command()
@@ -81,12 +73,12 @@ def order(
     from pandora_regret.plan import plan_search
 
     check_output(plot, force)
-    case = _read_case(forecast, row, layout)
+    case = _read_forecast(forecast, row, layout.read())
     prices, currency, source = _read_costs(case, costs)
-    tests = Tests(cost=prices, sensitivity=_sensitivity(sensitivity), labels=case.classes)
+    tests = Tests(cost=prices, sensitivity=_sensitivity(sensitivity), labels=list(case.classes))
     how: dict[str, Any] = {"search": search, "steps": steps, "logits": layout.logits}
     with case.blamed():
-        plan = plan_search(case.forecast, tests=tests, labels=case.classes, **how)
+        plan = plan_search(case.forecast, tests=tests, labels=list(case.classes), **how)
     if plot is not None:
         _draw(plan, plot, currency)
     if as_json:
@@ -95,94 +87,24 @@ def order(
         _print(plan, currency, source)
 
 
-class Case(NamedTuple):
-    """One forecast."""
-
-    classes: list[str]
-    forecast: NDArray[Any]  # (K,) probabilities or logits
-    place: str = "FORECAST"  # where it stands
-    costs: NDArray[Any] | None = None  # (K,) of this case alone
-
-    @contextmanager
-    def blamed(self) -> Iterator[None]:
-        """Errors about the forecast say where it stands, and what was taken for it."""
-        from pandora_regret.inputs import InputError
-
-        try:
-            yield
-        except InputError as error:
-            if error.argument != "y_proba" or error.row is None:
-                raise
-            taken = f"{self.place} ({', '.join(self.classes[:8])}{', ...' * (len(self.classes) > 8)})"
-            raise error.replace(place=taken) from None
-
-
-def _read_case(forecast: str, row: int | None, layout: LayoutOptions) -> Case:
+def _read_forecast(forecast: str, row: int | None, layout: Layout) -> OneRow:
     """Written out, or a row of a file."""
     import numpy as np
 
+    from pandora_regret.files import OneRow, read_row
     from pandora_regret.files.pairs import read_pairs
     from pandora_regret.inputs import InputError
 
     if os.path.exists(forecast) or row is not None:
-        return _read_row(forecast, row, layout.read())
+        return read_row(forecast, row, layout)
     if "=" not in forecast:
-        raise InputError(f"FORECAST {forecast!r} is neither a file nor NAME=PROBABILITY,...: write one of them.")
+        problem = f"{forecast!r} is neither a file nor NAME=PROBABILITY,..."
+        raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")
     pairs = read_pairs(forecast, "FORECAST")
-    return Case(list(pairs), np.array(list(pairs.values())))
+    return OneRow(tuple(pairs), np.array(list(pairs.values())), "FORECAST")
 
 
-def _read_row(path: str, row: int | None, layout: Layout) -> Case:
-    """A row of a file, which need not have labels: who knows the truth does not ask for an order."""
-    from pandora_regret.files.layout import USUAL_NAMES, find_columns
-    from pandora_regret.inputs import InputError
-
-    source = _table_in(path)
-    if row is None:
-        raise InputError(f"{path} is a file: say which of its rows with --row, counted from 1.")
-    kinds = source.kinds()
-    if layout.label is None and not kinds.keys() & set(USUAL_NAMES["label"]):
-        kinds = kinds | {USUAL_NAMES["label"][0]: "other"}
-    columns = find_columns(source.in_layout(layout), kinds, path)
-    wanted = [*columns.forecasts, *columns.costs]
-    numbers = _numbers_in_row(source, wanted, row)
-    k = len(columns.classes)
-    single = source.is_text and not layout.logits and abs(numbers[:k].sum() - 1) > DIGITS_OF_DOUBLES
-    chances = numbers[:k].astype("float32") if single else numbers[:k]
-    costs = numbers[k:].astype("float64") if columns.costs else None
-    return Case(list(columns.classes), chances, source.place(row - 1), costs)
-
-
-def _table_in(path: str) -> Source:
-    from pandora_regret.files.formats import open_sources
-    from pandora_regret.inputs import InputError
-
-    tables = open_sources(path)
-    if len(tables) > 1:
-        raise InputError(f"{path} holds the models {list(tables)}: save the one that is asked about by itself.")
-    return next(iter(tables.values()))
-
-
-def _numbers_in_row(source: Source, columns: list[str], row: int) -> NDArray[Any]:
-    """Of these columns, in the precision of the file."""
-    import numpy as np
-
-    from pandora_regret.files.batch import common_dtype
-    from pandora_regret.inputs import InputError
-
-    left = row - 1
-    for records in source.read(columns, frozenset(columns), ROWS_AT_ONCE):
-        if left < len(records):
-            values = [records.column(name)[left].as_py() for name in columns]
-            missing = [name for name, value in zip(columns, values, strict=True) if value is None]
-            if missing:
-                raise InputError(f"{source.place(row - 1)}, column {missing[0]!r} has no value: fill it in.")
-            return np.array(values, dtype=common_dtype({records.schema.field(name).type for name in columns}))
-        left -= len(records)
-    raise InputError(f"{source.path} has {row - 1 - left} rows: --row {row} is not among them.")
-
-
-def _read_costs(case: Case, costs: str | None) -> tuple[Any, str | None, str | None]:
+def _read_costs(case: OneRow, costs: str | None) -> tuple[Any, str | None, str | None]:
     """The tests' costs, their currency, and where they come from."""
     from pandora_regret.files import read_costs_argument
     from pandora_regret.inputs import InputError

@@ -21,11 +21,12 @@ import click
 
 from pandora_regret.cli.options import FILES, JSON, LayoutOptions, takes
 from pandora_regret.cli.printing import print_json
+from pandora_regret.files.roles import LABEL, MODEL, ROLES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pandora_regret.cli.inspection import Inspected, Problem
+    from pandora_regret.files import Inspected, Problem
 
 
 @click.command()
@@ -46,29 +47,30 @@ def validate(options: LayoutOptions, *, files: Sequence[str], as_json: bool) -> 
     The JSON has the schema pandora-validation/1.
     """
     from pandora_regret.cli.console import bars
-    from pandora_regret.cli.inspection import inspect_file
+    from pandora_regret.files import inspect_file
 
-    layout, found = options.read(), []
+    layout = options.read()
+    results: list[Inspected] = []
     with bars(passing=True) as progress:
         progress.start("reading", total=len(files))
         for path in files:
-            found += inspect_file(path, layout)
+            results += inspect_file(path, layout)
             progress.advance("reading")
     if as_json:
-        print_json(_as_dict(found))
+        print_json(_as_dict(results))
     else:
-        _print(found)
-    click.get_current_context().exit(0 if all(one.fine for one in found) else 2)
+        _print(results)
+    click.get_current_context().exit(0 if all(result.fine for result in results) else 2)
 
 
-def _as_dict(found: Sequence[Inspected]) -> dict[str, Any]:
+def _as_dict(results: Sequence[Inspected]) -> dict[str, Any]:
     from pandora_regret._version import __version__
 
     return {
         "schema": "pandora-validation/1",
         "library": f"pandora-regret {__version__}",
-        "fine": all(one.fine for one in found),
-        "tables": [_table_as_dict(one) for one in found],
+        "fine": all(result.fine for result in results),
+        "tables": [_table_as_dict(result) for result in results],
     }
 
 
@@ -89,12 +91,8 @@ def _table_as_dict(one: Inspected) -> dict[str, Any]:
 def _columns_as_dict(one: Inspected) -> dict[str, Any] | None:
     if one.columns is None:
         return None
-    roles = {role: getattr(one.columns, role) for role in ("label", "id", "weight", "group", "model")}
-    return roles | {
-        "forecasts": list(one.columns.forecasts),
-        "costs": list(one.columns.costs),
-        "unused": one.unused,
-    }
+    roles = {role.name: getattr(one.columns, role.name) for role in ROLES}
+    return roles | {"forecasts": one.columns.forecasts, "unused": one.unused}
 
 
 def _problem_as_dict(problem: Problem) -> dict[str, Any]:
@@ -107,21 +105,21 @@ def _problem_as_dict(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _print(found: Sequence[Inspected]) -> None:
+def _print(results: Sequence[Inspected]) -> None:
     from pandora_regret.cli.console import output
     from pandora_regret.cli.printing import bullets, heading
 
     console = output()
-    for number, one in enumerate(found):
+    for number, result in enumerate(results):
         if number:
             console.print()
-        n = len(one.problems)
-        verdict = ("fine", "green") if one.fine else (f"{n} problem{'s' * (n > 1)}", "red")
-        heading(console, one.path, *verdict)
-        if one.columns is not None:
-            _print_understood(console, one)
-        if one.problems:
-            bullets(console, (_sentence(problem) for problem in one.problems), mark="!")
+        n = len(result.problems)
+        verdict = ("fine", "green") if result.fine else (f"{n} problem{'s' * (n > 1)}", "red")
+        heading(console, result.path, *verdict)
+        if result.columns is not None:
+            _print_understood(console, result)
+        if result.problems:
+            bullets(console, (_sentence(problem) for problem in result.problems), mark="!")
 
 
 def _print_understood(console: Console, one: Inspected) -> None:
@@ -137,20 +135,13 @@ def _understood(one: Inspected) -> list[tuple[str, str]]:
     """What each column is taken for."""
     columns = one.columns
     assert columns is not None
-    balance = _some([f"{name} {one.labels[name]:,}" for name in columns.classes])
-    said = {
-        "rows": f"{one.rows:,}",
-        "labels": f"column {columns.label!r}: {balance}",
-        "forecasts": _some(columns.forecasts),
-        "costs": _some(columns.costs),
-        "ids": columns.id,
-        "weights": columns.weight,
-        "groups": columns.group,
-        "models": columns.model
-        and f"column {columns.model!r}: {_some([f'{k} {n:,}' for k, n in one.models.items()])}",
-        "not used": _some(one.unused),
-    }
-    return [(role, text) for role, text in said.items() if text]
+    counts = {LABEL: {name: one.labels[name] for name in columns.classes}, MODEL: one.models}
+    values = {role: _some([f"{name} {n:,}" for name, n in times.items()]) for role, times in counts.items()}
+    lines = [("rows", f"{one.rows:,}"), ("forecasts", _some(columns.forecasts))]
+    for role in ROLES:
+        names = _some(columns.of(role))
+        lines.append((role.title, f"column {names!r}: {values[role]}" if names and role in values else names))
+    return [(title, text) for title, text in [*lines, ("not used", _some(one.unused))] if text]
 
 
 def _some(names: Sequence[str]) -> str:
@@ -166,7 +157,7 @@ def _sentence(problem: Problem) -> str:
 
 
 def _places(places: Sequence[str]) -> str:
-    """Lines 3, 4, 9."""
+    """["line 3", "line 4"] -> "lines 3, 4"."""
     word = places[0].split(" ")[0]
     numbers = ", ".join(place.removeprefix(word).strip() for place in places)
     return f"{word}{'s' * (len(places) > 1)} {numbers}"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch
-from pandora_regret.inputs import InputError, IntArray
+from pandora_regret.files.errors import FileError
+from pandora_regret.files.roles import KEPT, LABEL, Role
+from pandora_regret.inputs import IntArray
 
 SINGLE_PRECISION = 1e-6
+SAME_ROWS = "files that are compared need the same rows"
 
 
 def align(batches: Sequence[Batch], names: Sequence[str]) -> list[Batch]:
@@ -34,7 +37,8 @@ def align(batches: Sequence[Batch], names: Sequence[str]) -> list[Batch]:
     for name, other in zip(names[1:], others, strict=True):
         other = _in_order_of_classes(other, first, name, names[0])
         order = _order_by_id(first, other) if by_id else _order_of_rows(first, other)
-        _check_equal(first, other, order)
+        for role in KEPT:
+            _check_equal(first, other, order, role)
         aligned.append(other.take(order))
     return aligned
 
@@ -43,83 +47,76 @@ def _in_order_of_classes(other: Batch, first: Batch, name: str, first_name: str)
     """The same batch with its classes in the order of the first's."""
     if other.classes == first.classes:
         return other
-    missing = [label for label in first.classes if label not in other.classes]
-    unknown = [label for label in other.classes if label not in first.classes]
+    position = {label: k for k, label in enumerate(other.classes)}
+    missing = [label for label in first.classes if label not in position]
+    unknown = sorted(set(other.classes) - set(first.classes))
     if missing or unknown:
         lists = (("lacks", missing), ("has", unknown))
-        said = " and ".join(f"{verb} {labels[:8]}" for verb, labels in lists if labels)
-        raise InputError(
-            f"{_file(other)} (model {name!r}) {said}, unlike {_file(first)} (model {first_name!r}): "
-            "compare models of the same classes."
-        )
-    order = np.array([other.classes.index(label) for label in first.classes])
+        differences = " and ".join(f"{verb} {labels[:8]}" for verb, labels in lists if labels)
+        problem = f"(model {name!r}) {differences}, unlike {first.path} (model {first_name!r})"
+        raise FileError(problem, path=other.path, fix="compare models of the same classes")
+    order = np.array([position[label] for label in first.classes])
     costs = None if other.costs is None else np.ascontiguousarray(other.costs[:, order])
-    columns, truth = tuple(other.columns[at] for at in order), np.argsort(order)[other.truth]
+    columns, truth = tuple(other.columns[k] for k in order), np.argsort(order)[other.truth]
     return replace(other, classes=first.classes, columns=columns, truth=truth, costs=costs)
 
 
 def _order_by_id(first: Batch, other: Batch) -> IntArray:
-    """Which rows of the other have the ids of the first, one by one."""
-    place = {name: at for at, name in enumerate(_listed(other.ids))}
-    order = [place.pop(name, -1) for name in _listed(first.ids)]
+    """The rows of the other that have the ids of the first, one by one."""
+    assert first.ids is not None
+    assert other.ids is not None
+    position = {name: index for index, name in enumerate(other.ids.tolist())}
+    names = first.ids.tolist()
+    order = [position.pop(name, -1) for name in names]
     if -1 in order:
-        at = order.index(-1)
-        raise InputError(
-            f"{_file(other)} has no row of id {_listed(first.ids)[at]!r} ({first.place(at)}): "
-            "files that are compared need the same rows."
-        )
-    if place:
-        name, at = next(iter(place.items()))
-        raise InputError(
-            f"{other.place(at)}: id {name!r} is not in {_file(first)}: files that are compared need the same rows."
-        )
+        index = order.index(-1)
+        problem = f"has no row of id {names[index]!r} ({first.place(index)})"
+        raise FileError(problem, path=other.path, value=names[index], fix=SAME_ROWS)
+    if position:
+        name, index = next(iter(position.items()))
+        problem = f"id {name!r} is not in {first.path}"
+        raise FileError(problem, path=other.place(index), where=":", value=name, fix=SAME_ROWS)
     return np.array(order, dtype=np.intp)
 
 
 def _order_of_rows(first: Batch, other: Batch) -> IntArray:
     if len(first) != len(other):
-        raise InputError(
-            f"{_file(other)} has {len(other)} rows but {_file(first)} has {len(first)}: "
-            "files that are compared need the same rows; an id column in each would match them."
-        )
+        fix = f"{SAME_ROWS}; an id column in each would match them"
+        problem = f"has {len(other)} rows but {first.path} has {len(first)}"
+        raise FileError(problem, path=other.path, value=len(other), fix=fix)
     return np.arange(len(first))
 
 
-def _check_equal(first: Batch, other: Batch, order: IntArray) -> None:
+def _check_equal(first: Batch, other: Batch, order: IntArray, role: Role) -> None:
     """What both say about a row must be the same."""
-    for what in ("truth", "weights", "groups", "costs"):
-        ours, theirs = getattr(first, what), getattr(other, what)
-        if ours is not None and theirs is not None:
-            differ = _differ(ours, theirs[order])
-            if differ.any():
-                _fail(first, other, order, what, int(np.argmax(differ)))
+    ours, theirs = getattr(first, role.field), getattr(other, role.field)
+    if role.must_agree and ours is not None and theirs is not None:
+        differ = _differ(ours, theirs[order])
+        if differ.any():
+            _fail(first, other, order, role, int(np.argmax(differ)))
 
 
 def _differ(ours: Any, theirs: Any) -> NDArray[np.bool_]:
-    """Which rows do; weights and costs of one file may have been written by single precision."""
+    """The rows that do; weights and costs of one file may have been written by single precision."""
     if ours.dtype.kind == "f":
         same = np.isclose(ours, theirs, rtol=SINGLE_PRECISION, atol=0).reshape(len(ours), -1)
         return np.asarray(~same.all(axis=1))
     return np.asarray(ours != theirs, dtype=np.bool_)
 
 
-def _fail(first: Batch, other: Batch, order: IntArray, what: str, at: int) -> None:
-    our_word, their_word = _word(first, what, at), _word(other, what, int(order[at]))
-    fix = "" if other.ids is not None and first.ids is not None else " or match rows by an id column"
-    raise InputError(
-        f"{other.place(int(order[at]))} has the {what.replace('truth', 'label').removesuffix('s')} {their_word} "
-        f"but {first.place(at)} has {our_word} for the same row: correct one of them{fix}."
+def _fail(first: Batch, other: Batch, order: IntArray, role: Role, index: int) -> NoReturn:
+    source, row = other.origin(int(order[index]))
+    theirs = _value(other, role, int(order[index]))
+    by_order = other.ids is None or first.ids is None
+    raise source.error(
+        row,
+        f"has the {role.title.removesuffix('s')} {theirs!r} but {first.place(index)} has "
+        f"{_value(first, role, index)!r} for the same row",
+        argument=role.option,
+        value=theirs,
+        fix=f"correct one of them{' or match rows by an id column' if by_order else ''}",
     )
 
 
-def _word(batch: Batch, what: str, at: int) -> str:
-    value = batch.classes[batch.truth[at]] if what == "truth" else getattr(batch, what)[at].tolist()
-    return repr(value)
-
-
-def _listed(ids: Any) -> list[Any]:
-    return list(ids.tolist())
-
-
-def _file(batch: Batch) -> str:
-    return batch.origins[0][0].path
+def _value(batch: Batch, role: Role, index: int) -> Any:
+    return batch.classes[batch.truth[index]] if role is LABEL else getattr(batch, role.field)[index].tolist()

@@ -95,7 +95,7 @@ class Batch:
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order; where they stood is forgotten."""
-        fields = {role.field: getattr(self, role.field) for role in KEPT if role.field}
+        fields = {role.field: getattr(self, role.field) for role in KEPT}
         some: dict[str, Any] = {name: array[rows] for name, array in fields.items() if array is not None}
         return replace(self, columns=tuple(column[rows] for column in self.columns), **some)
 
@@ -126,7 +126,7 @@ def _tolerance(dtype: Any) -> float:
 
 def concatenated(batches: Sequence[Batch]) -> Batch:
     """Batches one after the other, as one; no id may occur twice."""
-    parts = {role.field: [getattr(batch, role.field) for batch in batches] for role in KEPT if role.field}
+    parts = {role.field: [getattr(batch, role.field) for batch in batches] for role in KEPT}
     fields: dict[str, Any] = {name: np.concatenate(of) for name, of in parts.items() if of[0] is not None}
     coarsest = min((batch.dtype for batch in batches), key=lambda dtype: dtype.itemsize)
     columns = (np.concatenate(of) for of in zip(*(batch.columns for batch in batches), strict=True))

@@ -13,7 +13,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from pandora_regret.files.arrow import kinds_of
+from pandora_regret.files.arrow import kinds_of, lines_of
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.reading import is_number, number_hint
 from pandora_regret.files.source import Records, check_names
@@ -79,7 +79,7 @@ class DelimitedFile(TextFile):
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Lines that end within quotes go on in the next."""
-        return self._joined(line for _, line in super(DelimitedFile, self).lines())
+        return self._joined(lines_of(self.path))
 
     def _joined(self, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         """Each row's first line number, and its lines; every line is looked at once, however long a row is."""
@@ -135,8 +135,7 @@ class DelimitedFile(TextFile):
         if bad is None:
             return None
         name, value = bad
-        about = {"column": name, "value": value, "fix": number_hint(value)}
-        return {"problem": f"holds {value!r}", "where": f", column {name!r}", **about}
+        return {"problem": f"holds {value!r}", "column": name, "value": value, "fix": number_hint(value)}
 
 
 @cache

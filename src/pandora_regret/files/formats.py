@@ -73,7 +73,9 @@ def _extension(path: str) -> str:
     if ending not in FORMATS or (compression and FORMATS[ending][0] != "text"):
         real = _format_of(path)
         hint = f"; it holds {real[0]}, so call it {real[1]}" if real else ""
-        fix = f"predictions are read from {', '.join(FORMATS)}, text also compressed ({', '.join(COMPRESSED)}){hint}"
+        fix = (
+            f"predictions are read from {', '.join(FORMATS)}, text also compressed ({', '.join(COMPRESSED)}){hint}"
+        )
         raise FileError(f"has the ending {Path(path).suffix!r}", path=path, fix=fix)
     return ending
 

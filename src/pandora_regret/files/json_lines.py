@@ -97,7 +97,7 @@ class JsonLines(TextFile):
         kind = JSON_KINDS.get(type(value))
         if kind is None or usual is None or kind == usual:
             return None
-        about = {"where": f", column {name!r}", "column": name, "value": value}
+        about = {"column": name, "value": value}
         if name in numbers:
             return {"problem": f"holds {value!r:.80}", "fix": number_hint(value), **about}
         problem = f"holds a {kind} where other lines hold a {usual}"

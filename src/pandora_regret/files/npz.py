@@ -65,7 +65,7 @@ class NpzFile(Source):
         kinds = {key: _kind(header.dtype) for key, header in kept.items() if len(header.shape) == 1}
         tables = [key for key in (model, COSTS) if key in kept]
         kinds |= {f"{key}:{name}": _kind(kept[key].dtype) for key in tables for name in names}
-        about = {"classes": tuple(names), "names_classes": named is not None}
+        about: dict[str, Any] = {"classes": tuple(names), "names_classes": named is not None}
         return cls(path, kinds, model=model, headers=kept, **about)
 
     def in_layout(self, layout: Layout) -> Layout:

@@ -27,20 +27,27 @@ def read_pairs(text: str, what: str) -> dict[str, float]:
     >>> read_pairs("flu=20, cold=5", "costs")
     {'flu': 20.0, 'cold': 5.0}
     """
-    found: dict[str, float] = {}
+    pairs: dict[str, float] = {}
     for field in listed(text):
         name, number = _pair(field, what)
-        if name in found:
-            raise InputError(f"{what}: there is {name!r} twice: name each class once.")
-        found[name] = number
-    return found
+        if name in pairs:
+            raise named_twice(name, what)
+        pairs[name] = number
+    return pairs
+
+
+def named_twice(name: str, what: str) -> InputError:
+    """The error for a class that is listed twice."""
+    return InputError(f"there is {name!r} twice", place=f"{what}:", value=name, fix="name each class once")
 
 
 def _pair(field: str, what: str) -> tuple[str, float]:
     name, _, value = (part.strip() for part in field.rpartition("="))
     if not name:
-        raise InputError(f"{what}: {field!r} is not NAME=VALUE: write such as flu=0.7,cold=0.3.")
+        fix = "write such as flu=0.7,cold=0.3"
+        raise InputError(f"{field!r} is not NAME=VALUE", place=f"{what}:", value=field, fix=fix)
     try:
         return name, float(value)
     except ValueError:
-        raise InputError(f"{what}: the value of {name!r} is {value!r}: write a number.") from None
+        problem = f"the value of {name!r} is {value!r}"
+        raise InputError(problem, place=f"{what}:", value=value, fix="write a number") from None

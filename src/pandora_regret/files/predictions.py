@@ -59,6 +59,10 @@ class Predictions:
         """The file, or the first of them."""
         return self.sources[0].path
 
+    def no_rows(self) -> FileError:
+        """The error for files without any row."""
+        return FileError("has no rows", path=" and ".join(self.paths[:3]), fix="there is nothing to score")
+
     def batches(self, rows: int | None = None) -> Iterator[Batch]:
         """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
         rows = rows or max(1, min(ROWS, ELEMENTS // len(self.classes)))
@@ -182,14 +186,9 @@ def _checked(batch: Batch, logits: bool) -> Batch:
 
 def _whole(predictions: Predictions, batches: list[Batch]) -> Batch:
     if not batches:
-        raise no_rows(predictions)
+        raise predictions.no_rows()
     whole = concatenated(batches)
     return whole if predictions.logits else whole.as_precise_as_written()
-
-
-def no_rows(predictions: Predictions) -> FileError:
-    """The error for files without any row."""
-    return FileError("has no rows", path=" and ".join(predictions.paths[:3]), fix="there is nothing to score")
 
 
 def _columns_of(sources: tuple[Source, ...], layout: Layout) -> Columns:
@@ -220,7 +219,7 @@ def _check_every_class_occurs(model: Predictions) -> None:
         if len(seen) == len(model.classes) > 1:
             return
     if not n_rows:
-        raise no_rows(model)
+        raise model.no_rows()
     if len(model.classes) < 2:
         raise too_few(model.classes, model.sources[0].kinds, model.path, " of numbers")
     raise unlabelled(model.columns, [name for k, name in enumerate(model.classes) if k not in seen], model.path)

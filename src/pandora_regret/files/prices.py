@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pandora_regret.costs import load_costs
-from pandora_regret.files.formats import open_sources
-from pandora_regret.files.npz import NpzFile, shapes_of
 from pandora_regret.files.pairs import read_pairs
-from pandora_regret.files.source import Source, check_readable
+from pandora_regret.files.source import check_readable
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.tables import by_name
-from pandora_regret.optional import import_optional
 from pandora_regret.priors import Beta, Empirical, Exponential, Fixed, Gamma, LogNormal, Prior, Uniform
 
 PARAMETRIC: dict[str, Callable[[float], Prior]] = {"beta": Beta, "gamma": Gamma, "lognormal": LogNormal}
@@ -64,35 +60,20 @@ def _named_costs(text: str) -> tuple[dict[str, float], str | None]:
     if "=" in text and not os.path.exists(text):
         return read_pairs(text, "costs"), None
     if text.lower().endswith((".csv", ".tsv")):
-        return _table(text), None
+        from pandora_regret.files import read_price_table
+
+        return read_price_table(text), None
+    if os.path.exists(text):
+        check_readable(text)
     pathways = load_costs(text)
     return pathways.costs, pathways.currency
-
-
-def _table(path: str) -> dict[str, float]:
-    [source] = open_sources(path).values()
-    if not {"class", "cost"} <= set(source.kinds()):
-        raise InputError(
-            f"{path} has the columns {list(source.kinds())}: a price list needs the columns class and cost."
-        )
-    pairs: list[tuple[str, float]] = []
-    for records in source.read(["class", "cost"], frozenset(), 1 << 16):
-        for name, cost in zip(
-            records.column("class").to_pylist(), records.column("cost").to_pylist(), strict=True
-        ):
-            pairs.append((name, _number(cost, f"{source.place(len(pairs))}: the cost of {name!r}")))
-    names = [name for name, _ in pairs]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"{path}: there is {twice!r} twice: name each class once.")
-    return dict(pairs)
 
 
 def _number(text: str, what: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"{what} is {text!r}: write a number.") from None
+        raise InputError(f"is {text!r}", place=what, value=text, fix="write a number") from None
 
 
 def read_prior_argument(text: str) -> Prior:
@@ -118,35 +99,7 @@ def read_prior_argument(text: str) -> Prior:
 
 def _empirical(path: str) -> Empirical:
     """Every column of numbers is a class, every row an observed cost vector."""
-    source = _samples(path)
-    prefix = f"{source.model}:" if isinstance(source, NpzFile) else ""
-    kinds = source.kinds().items()
-    columns = [name for name, kind in kinds if kind == "number" and name.startswith(prefix)]
-    names = [name.removeprefix(prefix) for name in columns]
-    if len(names) < 2:
-        raise InputError(f"{path} has {len(names)} columns of numbers: write one column of costs for each class.")
-    records = list(source.read(columns, frozenset(columns), 1 << 16))
-    if not sum(map(len, records)):
-        raise InputError(f"{path} has no rows: write one observed cost vector a row.")
-    return Empirical(np.column_stack([_column(records, name, path) for name in columns]), labels=names)
+    from pandora_regret.files import read_observed_costs
 
-
-def _samples(path: str) -> Source:
-    """In an NPZ archive, the one table, whatever it is called."""
-    if not path.endswith(".npz"):
-        return next(iter(open_sources(path).values()))
-    check_readable(path)
-    tables = [key for key, of in shapes_of(path).items() if len(of.shape) == 2]
-    if len(tables) != 1:
-        raise InputError(
-            f"{path} holds the tables {tables}: save one, of observed costs, shape (samples, classes)."
-        )
-    return NpzFile(path, model=tables[0])
-
-
-def _column(records: list[Any], name: str, path: str) -> FloatArray:
-    arrow = import_optional("pyarrow", extra="cli")
-    parts = [batch.column(name) for batch in records]
-    if any(part.null_count for part in parts):
-        raise InputError(f"{path}: column {name!r} has rows without a value: fill them in, or drop the rows.")
-    return np.concatenate([np.asarray(part.cast(arrow.float64())) for part in parts])
+    samples, classes = read_observed_costs(path)
+    return Empirical(samples, labels=classes)

@@ -27,7 +27,9 @@ def batch_of(
 ) -> Batch:
     """Rows of a table as arrays; whatever is missing or no label is an error that says where."""
     reader = ColumnReader(records, source, numbers, Classes(columns.classes))
-    fields = {role.field: reader.read(role.reads, columns.of(role)) for role in KEPT if columns.of(role)}
+    fields: dict[str, Any] = {
+        role.field: reader.read(role.reads, columns.of(role)) for role in KEPT if columns.of(role)
+    }
     forecasts = reader.table(columns.forecasts, single)
     return Batch(
         classes=columns.classes, columns=forecasts, first_row=first_row, origins=((source, numbers),), **fields

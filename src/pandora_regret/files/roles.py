@@ -20,7 +20,7 @@ class Role:
     reads: Reading  # how it is read, and with that how it is checked
     help: str  # of the command's option
     usual: tuple[str, ...] = ()  # names of columns by which it is recognised
-    field: str | None = None  # of `Batch`; None: it is not kept with the rows
+    field: str = ""  # of `Batch`; empty: it is not kept with the rows
     prefix: str | None = None  # the field of `Layout` where a role has one column per class
     must_agree: bool = True  # whether files that are aligned must have the same values
 
@@ -48,4 +48,4 @@ COSTS = Role(
 
 ROLES = (LABEL, ID, WEIGHT, GROUP, MODEL, COSTS)
 SINGLE = tuple(role for role in ROLES if role.prefix is None)  # of one column each
-KEPT = tuple(role for role in ROLES if role.field is not None)  # of which each row of a `Batch` has a value
+KEPT = tuple(role for role in ROLES if role.field)  # of which each row of a `Batch` has a value

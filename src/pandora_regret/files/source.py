@@ -19,7 +19,7 @@ Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
 
 @dataclass(frozen=True)
 class Source(ABC):
-    """A file whose head has been read, or consecutive rows of one; plain data, which travels to other processes."""
+    """A file whose head has been read, or consecutive rows of one; plain data that other processes can take."""
 
     path: str
     kinds: Mapping[str, Kind] = field(compare=False, repr=False)  # the columns, in file order
@@ -81,7 +81,7 @@ def check_names(names: Sequence[str], path: str) -> None:
 
 
 def check_readable(path: str) -> None:
-    """A file that is there, may be read, and holds something; a pipe or a device would be waited for without end."""
+    """A file that is there, may be read, and holds something; no pipe or device, which may never end."""
     try:
         path.encode()
     except UnicodeEncodeError:  # libraries that read files know names in UTF-8 only

@@ -121,14 +121,16 @@ class TextFile(Source):
         for row, number, line in self._rows():
             if row < good_rows and not (row < 0 and good_rows == 0):
                 continue
-            where, attributes = f" line {number}", {"path": self.path, "row": row}
+            attributes: dict[str, Any] = {"path": self.path, "where": f" line {number}", "row": row}
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
                 fix = "save the file with encoding UTF-8"
-                raise FileError("is not UTF-8 text", where=where, fix=fix, **attributes) from None
+                raise FileError("is not UTF-8 text", fix=fix, **attributes) from None
             if problem := self.problem(text, row, numbers):
-                raise FileError(where=where + problem.pop("where", ""), **attributes, **problem) from None
+                column = problem.get("column")
+                attributes["where"] += "" if column is None else f", column {column!r}"
+                raise FileError(**attributes, **problem) from None
         if good_rows:
             self.explain(error, numbers)
         raise unreadable(self.path, "text", error) from None

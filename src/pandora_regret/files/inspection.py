@@ -1,0 +1,324 @@
+"""Everything that is wrong with a file of predictions, of every kind, not just the first that a reader meets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+from numpy.typing import NDArray
+
+from pandora_regret.files.arrow import common_dtype, regrouped, texts_of
+from pandora_regret.files.errors import FileError
+from pandora_regret.files.formats import open_sources
+from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, some, unlabelled
+from pandora_regret.files.predictions import open_predictions
+from pandora_regret.files.reading import number_hint
+from pandora_regret.files.roles import ID, MODEL, ROLES, WEIGHT, Role
+from pandora_regret.files.source import Records, Source
+from pandora_regret.inputs import FloatArray, InputError, IntArray
+from pandora_regret.inputs.numbers import out_of_range
+from pandora_regret.inputs.tables import _row_sum_tolerance
+
+ROWS_AT_ONCE, ELEMENTS = 1 << 16, 1 << 22
+NAMED_ROWS = 3  # of each problem
+NAMED_COLUMNS = 20  # of each kind of problem
+ROUGHLY = 1e-3  # how far off 1 a sum may be, and still say which columns are meant
+PERCENT = (99.0, 101.0)  # sums of rows that were multiplied by 100
+MISSING_TEXTS = frozenset(arrow_csv.ConvertOptions().null_values)  # what pyarrow takes for a missing number
+Mask = NDArray[np.bool_]
+
+
+@dataclass
+class Problem:
+    """One kind of thing that is wrong, in all rows that have it."""
+
+    kind: str
+    message: str
+    count: int = 1
+    rows: list[int] = field(default_factory=list)  # the first few, counted from 0
+    places: list[str] = field(default_factory=list)  # the same in words: "line 12"
+
+
+@dataclass
+class Inspected:
+    """What was understood of a table, and what is wrong with it."""
+
+    path: str
+    name: str
+    rows: int = 0
+    columns: Columns | None = None
+    unused: list[str] = field(default_factory=list)
+    models: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)  # rows of each class
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def fine(self) -> bool:
+        """Whether it can be scored."""
+        return not self.problems
+
+
+def inspect_file(path: str, layout: Layout) -> list[Inspected]:
+    """What is in a file, table by table: an NPZ archive may hold several models."""
+    try:
+        tables = open_sources(path, layout.classes)
+    except InputError as error:
+        return [Inspected(path, path, problems=[_of_file(error)])]
+    results = [_inspect_table(name, source, layout) for name, source in tables.items()]
+    if all(result.fine for result in results):
+        _read_as_scores_do(path, layout, results[0])
+    return results
+
+
+def _of_file(error: InputError) -> Problem:
+    """A problem of the file, not of its rows."""
+    return Problem("file", error.within_file if isinstance(error, FileError) else str(error))
+
+
+def _read_as_scores_do(path: str, layout: Layout, result: Inspected) -> None:
+    """The last word is the reader's: what it would refuse is not fine."""
+    try:
+        for model in open_predictions(path, layout):
+            for batch in model.batches():
+                with batch.blamed():
+                    batch.forecast(model.logits).check()
+    except InputError as error:
+        result.problems.append(_of_file(error))
+
+
+def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
+    result = Inspected(source.path, name)
+    try:
+        columns = find_columns(source.in_layout(layout), source.kinds, source.path)
+        result.columns = columns if columns.certain else _likeliest(source, columns)
+        wanted = set(result.columns.wanted)
+        result.unused = [column for column in source.kinds if column not in wanted]
+        _TableWalk(source, result.columns, layout.logits, result, columns.forecasts).walk()
+    except InputError as error:
+        result.problems.append(_of_file(error))
+    except pa.ArrowException as error:
+        result.problems.append(Problem("file", f"holds what cannot be read as text or numbers ({error})."))
+    places = source.places({row for problem in result.problems for row in problem.rows})
+    for problem in result.problems:
+        problem.places = [places[row].strip() for row in problem.rows]
+    return result
+
+
+def _likeliest(source: Source, columns: Columns) -> Columns:
+    """The forecasts' columns where names do not tell: those of numbers, or those that labels name.
+
+    A column of numbers may be no class, and a class with text in one place no column of numbers. Rows that sum
+    to 1 tell which.
+    """
+    blocks = source.read([columns.label], frozenset(), ROWS_AT_ONCE)
+    labels = {text for records in blocks for text in set(texts_of(records.column(columns.label))) if text}
+    named = tuple(name for name in source.kinds if name in labels)
+    if len(named) < 2 or named == columns.forecasts:
+        return columns
+    either = {*named, *columns.forecasts}
+    both = tuple(name for name in source.kinds if name in either)
+    records = next(source.read(both, frozenset(), ROWS_AT_ONCE))
+    likeliest = max((both, named), key=lambda names: _rows_that_sum_to_one(records, names))
+    return replace(columns, classes=likeliest, forecasts=likeliest)
+
+
+def _rows_that_sum_to_one(records: Records, names: Sequence[str]) -> int:
+    total = np.sum([_as_numbers(records.column(name))[0] for name in names], axis=0)
+    return int((np.abs(total - 1) < ROUGHLY).sum())
+
+
+class _TableWalk:
+    """Through a table once, block by block, noting what is wrong."""
+
+    def __init__(
+        self, source: Source, columns: Columns, logits: bool, result: Inspected, of_numbers: tuple[str, ...]
+    ) -> None:
+        self.source, self.columns, self.logits, self.result = source, columns, logits, result
+        self.of_numbers = of_numbers  # columns that a reader takes for forecasts
+        self.noted: dict[tuple[str, str], Problem] = {}
+        self.noted_columns: Counter[str] = Counter()  # of each kind of problem
+        self.classes = Classes(columns.classes)
+        self.ids: dict[tuple[str, str], int] = {}
+        self.weight = 0.0
+        self.row = 0
+
+    def walk(self) -> None:
+        rows = max(1, min(ROWS_AT_ONCE, ELEMENTS // len(self.columns.wanted)))
+        try:
+            for records in regrouped(self.source.read(self.columns.wanted, frozenset(), rows), rows):
+                self._look_at(records)
+                self.row += len(records)
+        finally:  # what was found before a block that cannot be read is found all the same
+            self.result.rows = self.row
+            self.result.problems = [*self.noted.values(), *self._of_the_whole()]
+
+    def _of_the_whole(self) -> Iterator[Problem]:
+        if not self.row:
+            yield Problem("rows", "there are no rows: there is nothing to score.")
+        elif self.columns.weight is not None and not self.weight > 0:
+            yield Problem("weight", "the weights add up to nothing: give at least one row a positive weight.")
+        classes = dict(zip(self.columns.forecasts, self.columns.classes, strict=True))
+        unseen = [name for name in self.of_numbers if classes.get(name) not in self.result.labels]
+        if self.row and unseen and not self.columns.certain:
+            yield Problem("columns", unlabelled(self.columns, unseen, self.source.path).within_file)
+
+    def _look_at(self, records: Records) -> None:
+        checks = {"labels": self._labels, "names": self._names, "weights": self._numbers, "costs": self._numbers}
+        for role in ROLES:
+            if names := self.columns.of(role):
+                checks[role.reads](records, names, role)
+        self._forecasts(records)
+
+    def _note(self, kind: str, column: str, bad: Mask, message: Callable[[int], str]) -> None:
+        """Rows of this block that have a problem; the message is about the first of all."""
+        rows = np.flatnonzero(bad)
+        if not len(rows):
+            return
+        if (kind, column) not in self.noted:
+            self.noted_columns[kind] += 1
+            if self.noted_columns[kind] > NAMED_COLUMNS:
+                column, message = "", lambda index: "further columns have the same problem."
+            self.noted.setdefault((kind, column), Problem(kind, message(int(rows[0])), count=0))
+        problem = self.noted[kind, column]
+        problem.count += len(rows)
+        problem.rows += [self.row + int(index) for index in rows[: NAMED_ROWS - len(problem.rows)]]
+
+    def _missing(self, name: str, bad: Mask) -> None:
+        self._note(
+            "missing", name, bad, lambda index: f"column {name!r} has no value: fill it in, or drop the row."
+        )
+
+    def _names(self, records: Records, names: Sequence[str], role: Role) -> None:
+        """A column of text, none of which may be missing."""
+        texts = texts_of(records.column(names[0]))
+        self._missing(names[0], np.array([_is_missing(text) for text in texts], dtype=bool))
+        if role is MODEL:
+            self.result.models.update("" if text is None else text for text in texts)
+        if role is ID:
+            self._ids(records, texts)
+
+    def _ids(self, records: Records, ids: NDArray[Any]) -> None:
+        column = self.columns.model
+        models: Any = [""] * len(ids) if column is None else texts_of(records.column(column))
+        repeated = np.zeros(len(ids), dtype=bool)
+        for index, key in enumerate(zip(models, ids, strict=True)):
+            first = self.ids.setdefault(key, self.row + index)
+            repeated[index] = first != self.row + index and not _is_missing(key[1])
+        self._note(
+            "id", "", repeated, lambda index: f"id {ids[index]!r} occurred before: each row needs its own id."
+        )
+
+    def _labels(self, records: Records, names: Sequence[str], role: Role) -> None:
+        labels, codes = _distinct(records.column(names[0]))
+        missing = [_is_missing(label) for label in labels]
+        numbers = [None if gone else self.classes.number_of(x) for x, gone in zip(labels, missing, strict=True)]
+        for number, times in zip(numbers, np.bincount(codes, minlength=len(labels)).tolist(), strict=True):
+            if number is not None and times:
+                self.result.labels[self.columns.classes[number]] += times
+        self._missing(names[0], np.array(missing, dtype=bool)[codes])
+        unknown = [number is None and not gone for number, gone in zip(numbers, missing, strict=True)]
+        others = sorted(str(label) for label, is_unknown in zip(labels, unknown, strict=True) if is_unknown)
+        fix = "correct the labels, add the columns, or name the classes (--classes, --proba-prefix)."
+        sentence = (
+            f"labels {others[:8]} have no forecast column: the classes are {some(self.columns.classes)}; {fix}"
+        )
+        self._note("label", "", np.array(unknown, dtype=bool)[codes], lambda index: sentence)
+
+    def _numbers(self, records: Records, names: Sequence[str], role: Role) -> None:
+        """Weights, or costs of each row."""
+        rule = "0 or a positive number" if role is WEIGHT else "a positive number"
+        for name in names:
+            values = self._column(records, name)
+            bad = out_of_range(values) & ~np.isnan(values) & ~((values == 0) & (role is WEIGHT))
+            self._note("value", name, bad, _out_of_range_sentence(name, values, rule))
+            if role is WEIGHT:
+                self.weight += float(values[values > 0].sum())
+
+    def _forecasts(self, records: Records) -> None:
+        p = np.stack([self._column(records, name) for name in self.columns.forecasts], axis=1)
+        if self.logits:
+            self._note("value", "", _any(np.isposinf(p)), lambda index: "a logit is infinite: repair the row.")
+            return
+        total, known = p.sum(axis=1), ~_any(np.isnan(p))
+        negative, large = known & _any(p < 0), known & _any(p > 1)
+        percent = large & ~negative & (total > PERCENT[0]) & (total < PERCENT[1])
+        off = known & ~negative & ~large & (np.abs(total - 1) > self._tolerance(records))
+        hint = "if these are logits, say so (--logits)."
+        self._note("negative", "", negative, lambda index: f"a probability is {p[index].min():g}, below 0; {hint}")
+        self._note(
+            "percent", "", percent, lambda index: f"the probabilities sum to {total[index]:g}: divide them by 100."
+        )
+        large &= ~percent & ~negative
+        self._note("large", "", large, lambda index: f"a probability is {p[index].max():g}, above 1; {hint}")
+        remedy = f"{hint[:-1]}; else divide each row by its sum."
+        self._note(
+            "sum", "", off, lambda index: f"the probabilities sum to {total[index]:.6g}, not to 1: {remedy}"
+        )
+
+    def _tolerance(self, records: Records) -> float:
+        """As the reader's; numbers in text may have been written by single precision."""
+        types = (records.column(name).type for name in self.columns.forecasts)
+        return _row_sum_tolerance(np.dtype(np.float32 if self.source.is_text else common_dtype(types)))
+
+    def _column(self, records: Records, name: str) -> FloatArray:
+        """A column as numbers; nan where there is none, which is noted."""
+        column = records.column(name)
+        numbers, bad = _as_numbers(column)
+        if bad is not None:
+            texts = texts_of(column)
+            self._note("number", name, bad, lambda index: _no_number_sentence(name, texts[index]))
+        missing = np.isnan(numbers)
+        if missing.any():
+            self._missing(name, missing if bad is None else missing & ~bad)
+        return numbers
+
+
+def _out_of_range_sentence(name: str, values: FloatArray, rule: str) -> Callable[[int], str]:
+    return lambda index: f"column {name!r} is {values[index]:g}: it must be {rule}."
+
+
+def _no_number_sentence(name: str, text: str) -> str:
+    return f"column {name!r} holds {text!r}: {number_hint(text)}."
+
+
+def _any(table: Mask) -> Mask:
+    """Which rows have any."""
+    return np.asarray(table.any(axis=1))
+
+
+def _distinct(column: Any) -> tuple[list[Any], IntArray]:
+    """Each value once, None among them if any is missing, and which of them every row has."""
+    encoded = (column if pa.types.is_dictionary(column.type) else column.dictionary_encode()).unify_dictionaries()
+    known = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
+    codes = [chunk.indices.fill_null(len(known)).to_numpy() for chunk in encoded.chunks]
+    return [*known, None], np.concatenate([np.empty(0, np.intp), *codes]).astype(np.intp)
+
+
+def _as_numbers(column: Any) -> tuple[FloatArray, Mask | None]:
+    """Numbers, nan where they are missing; and where there is something that is no number, if anywhere."""
+    try:
+        return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64), None
+    except pa.ArrowException:
+        read = [_read(text) for text in texts_of(column)]
+    bad = np.array([number is None for number in read], dtype=bool)
+    return np.array([np.nan if number is None else number for number in read]), bad
+
+
+def _read(text: Any) -> float | None:
+    """The number, nan if it is missing, None if it is no number."""
+    if _is_missing(text):
+        return float("nan")
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _is_missing(value: Any) -> bool:
+    """As pyarrow understands text in a place for numbers, and as Python and NumPy say it."""
+    return value is None or value != value or (isinstance(value, str) and value.strip() in MISSING_TEXTS)

@@ -1,0 +1,85 @@
+"""One forecast: a row of a file, with its own costs where the file has them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.files.arrow import common_dtype
+from pandora_regret.files.errors import FileError
+from pandora_regret.files.formats import open_sources
+from pandora_regret.files.layout import Columns, Kind, Layout, find_columns
+from pandora_regret.files.reading import NO_VALUE
+from pandora_regret.files.roles import LABEL
+from pandora_regret.files.source import Source
+from pandora_regret.inputs import FloatArray, InputError
+
+ROWS_AT_ONCE = 1 << 16
+DIGITS_OF_DOUBLES = 1e-8  # numbers in text that add up to 1 less exactly were written by single precision
+
+
+@dataclass(frozen=True)
+class OneRow:
+    """A row of a file of forecasts."""
+
+    classes: tuple[str, ...]
+    forecast: NDArray[Any]  # (K,) probabilities or logits
+    place: str  # file and line
+    costs: FloatArray | None = None  # (K,) of this row alone
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Errors about the forecast say where it stands, and what was taken for it."""
+        try:
+            yield
+        except InputError as error:
+            if error.argument != "y_proba" or error.row is None:
+                raise
+            names = ", ".join((*self.classes[:8], *(["..."] if len(self.classes) > 8 else [])))
+            raise error.replace(place=f"{self.place} ({names})") from None
+
+
+def read_row(path: str | os.PathLike[str], row: int | None, layout: Layout) -> OneRow:
+    """A row of a file, counted from 1; it needs no label: who knows the truth does not ask for an order."""
+    source = _only_table(os.fspath(path), layout)
+    if row is None:
+        fix = "say which of its rows with --row, counted from 1"
+        raise FileError("is a file", path=source.path, argument="row", fix=fix)
+    kinds: dict[str, Kind] = dict(source.kinds)
+    if layout.label is None and not kinds.keys() & set(LABEL.usual):
+        kinds[LABEL.usual[0]] = "other"
+    columns = find_columns(source.in_layout(layout), kinds, source.path)
+    numbers = _numbers_in_row(source, columns, row - 1)
+    k = len(columns.classes)
+    single = source.is_text and not layout.logits and abs(numbers[:k].sum() - 1) > DIGITS_OF_DOUBLES
+    forecast = numbers[:k].astype(np.float32) if single else numbers[:k]
+    costs = numbers[k:].astype(np.float64) if columns.costs else None
+    return OneRow(columns.classes, forecast, f"{source.path}{source.places([row - 1])[row - 1]}", costs)
+
+
+def _only_table(path: str, layout: Layout) -> Source:
+    tables = open_sources(path, layout.classes)
+    if len(tables) > 1:
+        fix = "save the one that is asked about by itself"
+        raise FileError(f"holds the models {list(tables)[:8]}", path=path, fix=fix)
+    return next(iter(tables.values()))
+
+
+def _numbers_in_row(source: Source, columns: Columns, row: int) -> NDArray[Any]:
+    """Forecasts, then costs, in the precision of the file."""
+    names, before = [*columns.forecasts, *columns.costs], 0
+    for records in source.read(names, frozenset(names), ROWS_AT_ONCE):
+        if row < before + len(records):
+            values = [records.column(name)[row - before].as_py() for name in names]
+            if None in values:
+                raise source.error(row, column=names[values.index(None)], **NO_VALUE)
+            return np.array(values, dtype=common_dtype(records.column(name).type for name in names))
+        before += len(records)
+    problem = f"has {before} rows: --row {row + 1} is not among them"
+    raise FileError(problem, path=source.path, argument="row", value=row + 1)
