@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test dist docs format clean
+.PHONY: help demo test faults dist docs format clean
 .NOTPARALLEL:  # two installations into one environment would trip over each other
 
 help:  ## Show this list
@@ -21,6 +21,9 @@ test: $(VENV)/dev.stamp  ## Check style and types, run every test and every docu
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/pytest
 	@$(MAKE) --no-print-directory dist
+
+faults: $(VENV)/dev.stamp  ## Ten times as many malformed files, mutations and random cases as make test
+	FAULTS=10 $(BIN)/pytest tests/faults
 
 # The wheel is tried in an environment of its own, from another folder, so that nothing of the tree can help it.
 dist: $(VENV)/dev.stamp  ## Build wheel and sdist, check them, and try the wheel in an empty environment

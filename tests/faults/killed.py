@@ -1,0 +1,76 @@
+"""Programs that are killed 20 times while they work: ``python killed.py study|report FOLDER``.
+
+They fork, since a fresh interpreter takes longer to start than to be killed; print how many kills hit.
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+KILLS = 20
+
+
+def report(folder):
+    """A page that is there whole or not at all."""
+    from pandora_regret.compare import compare
+    from pandora_regret.report import write_report
+
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 60)
+    comparison = compare(truth, {f"model {n}": rng.dirichlet(np.ones(3), 60) for n in range(6)})
+    page = folder / "page.html"
+
+    def check():
+        assert not page.exists() or page.read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+    return lambda: write_report(comparison, page), check
+
+
+def study(folder):
+    """A study that is gone on with where it was."""
+    import study_zoo
+
+    from pandora_regret.study import begin, read_results, run_study
+
+    study_zoo.register()
+    described = folder / "study.toml"
+    described.write_text(study_zoo.STUDY)
+
+    def check():
+        if (folder / "out" / "results.json").exists():
+            read_results(folder / "out")
+
+    return lambda: run_study(begin(described, folder / "out"), folder / "out"), check
+
+
+def survive(work, check, seconds):
+    """Kill the work at random moments, then let it finish; how many kills hit it."""
+    rng, hits = random.Random(0), 0
+    for _ in range(KILLS):
+        child = os.fork()
+        if not child:
+            work()
+            os._exit(0)
+        time.sleep(rng.uniform(0, seconds))
+        os.kill(child, signal.SIGKILL)
+        hits += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        check()
+    work()
+    check()
+    return hits
+
+
+if __name__ == "__main__":
+    work, check = {"report": report, "study": study}[sys.argv[1]](Path(sys.argv[2]))
+    before = time.monotonic()
+    if not (child := os.fork()):  # how long it takes if nobody kills it, elsewhere
+        os.chdir(sys.argv[3])
+        {"report": report, "study": study}[sys.argv[1]](Path(sys.argv[3]))[0]()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    print(survive(work, check, time.monotonic() - before))

@@ -1,0 +1,31 @@
+"""Killed at any moment: nothing half-written, and the work done again ends as if nothing had happened."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("safetensors")
+pytest.importorskip("jinja2")
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize("what", ["report", "study"])
+def test_twenty_kills_leave_nothing_half(what, tmp_path):
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    killed.mkdir(), whole.mkdir()
+    path = os.pathsep.join([str(HERE.parent / "helpers"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, str(HERE / "killed.py"), what, str(killed), str(whole)]
+    done = subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 10
+    results = "page.html" if what == "report" else "out/results.json"
+    assert (killed / results).read_bytes() == (whole / results).read_bytes()
+    assert not [
+        name for name in os.listdir((killed / results).parent) if name.endswith(".part") and what == "study"
+    ]
