@@ -10,7 +10,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
-from cli_files import run
+from cli_files import run  # noqa: E402
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow", "npz")
 LABELS = {  # kind: the classes' names, and the type in which a typed format holds labels
