@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 pa = pytest.importorskip("pyarrow")
+feather, parquet = pytest.importorskip("pyarrow.feather"), pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("rich")
+
 from cli_files import run  # noqa: E402
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow", "npz")
@@ -64,7 +66,7 @@ def write(path, ending, names, kind, proba, truth, weights):
         arrays = {"y_true": np.array(columns["y_true"]), "y_proba": proba, "classes": np.array(names)}
         np.savez(path, **arrays, **({} if weights is None else {"weight": weights}))
     elif ending in ("parquet", "arrow"):
-        writer = pa.parquet.write_table if ending == "parquet" else pa.feather.write_feather
+        writer = parquet.write_table if ending == "parquet" else feather.write_feather
         writer(pa.table(columns), path)
     else:
         write_text(path, ending, columns)
