@@ -9,18 +9,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pandora_regret as pr
-from pandora_regret import stream
 from pandora_regret.files import Layout, open_predictions, read_all
 from pandora_regret.inputs import InputError
 from pandora_regret.kernels import engine
-from pandora_regret.metrics import batches
-from pandora_regret.stream import METRICS, StreamScore, score_stream
+from pandora_regret.metrics import METRICS, Metric, comparison_metrics
+from pandora_regret.stream import Settings, StreamScore, batches, score_stream
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 CLASSES = ("a", "b", "c", "d")
 SAME = {"rel": 1e-12, "abs": 1e-14}
+KEYS = [metric.key for metric in comparison_metrics()]
 
 
 def forecasts(n, seed=0, dtype=np.float64, spread=1.0):
@@ -44,14 +44,14 @@ def expected(truth, values, prior=None, typical=None, weights=None, logits=False
     mean_costs = np.broadcast_to(prior.mean, 4) if typical is None else np.asarray(typical)
     p = np.exp(values - values.max(axis=1, keepdims=True)) if logits else values.astype(np.float64)
     p = p / p.sum(axis=1, keepdims=True) if logits else p
-    heft = np.ones(len(truth)) if weights is None else weights
+    weight_of = np.ones(len(truth)) if weights is None else weights
     own = np.take_along_axis(p, truth[:, None], axis=1)[:, 0]
     order = pr.search_order(values, mean_costs, logits=logits)
-    predicted = values.argmax(axis=1)
+    predicted, counted = values.argmax(axis=1), weight_of > 0
     f1 = [
         2
-        * heft[(truth == k) & (predicted == k)].sum()
-        / max(heft[truth == k].sum() + heft[predicted == k].sum(), 1e-300)
+        * weight_of[(truth == k) & (predicted == k)].sum()
+        / max(weight_of[truth == k].sum() + weight_of[predicted == k].sum(), 1e-300)
         for k in range(4)
     ]
     return {
@@ -59,16 +59,16 @@ def expected(truth, values, prior=None, typical=None, weights=None, logits=False
         "excess_burden": pr.excess_search_burden(truth, values, **how),
         "expected_cost": pr.expected_search_cost(truth, values, prior=prior, typical_costs=typical, **how),
         "realised_cost": pr.search_cost(truth, values, mean_costs, **how),
-        "tests": np.average((order == truth[:, None]).argmax(axis=1) + 1.0, weights=heft),
-        "log_loss": np.average(-np.log(own), weights=heft),
-        "brier": np.average(((p - np.eye(4)[truth]) ** 2).sum(axis=1), weights=heft),
-        "accuracy": np.average(predicted == truth, weights=heft),
-        "macro_f1": np.mean(f1),
+        "tests": np.average((order == truth[:, None]).argmax(axis=1) + 1.0, weights=weight_of),
+        "log_loss": np.average(-np.log(own), weights=weight_of),
+        "brier": np.average(((p - np.eye(4)[truth]) ** 2).sum(axis=1), weights=weight_of),
+        "accuracy": np.average(predicted == truth, weights=weight_of),
+        "macro_f1": np.mean(np.array(f1)[np.union1d(truth[counted], predicted[counted])]),
     }
 
 
 def check(score, wanted):
-    for metric in METRICS:
+    for metric in KEYS:
         assert score.value(metric) == pytest.approx(wanted[metric], **SAME), metric
 
 
@@ -162,12 +162,43 @@ def test_compiled_and_step_by_step_agree(tmp_path, seed, n, rows, spread):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batches, "worth_compiling", lambda n, alpha=1.0: True)
         fast = score_stream(predictions, typical_costs=PRICES, rows=rows)
-    for metric in METRICS:
+    for metric in KEYS:
         assert fast.value(metric) == pytest.approx(slow.value(metric), **SAME)
         assert fast.standard_error(metric) == pytest.approx(
             slow.standard_error(metric), rel=1e-9, abs=1e-12, nan_ok=True
         )
     assert fast.means.count == slow.means.count == np.count_nonzero(weights)
+
+
+def surprise(truth, proba):
+    return 1 - proba[np.arange(len(truth)), truth]
+
+
+def test_a_metric_that_the_compiled_loop_does_not_know_is_scored_beside_those_it_knows(tmp_path, way, monkeypatch):
+    surprising = Metric("surprise", "Surprise", "lower", rows=surprise, shown_in=("comparison",))
+    monkeypatch.setitem(METRICS, "surprise", surprising)
+    truth, values = forecasts(60)
+    weights = np.random.default_rng(1).uniform(0.5, 2, 60)
+    score = score_stream(predictions_of(tmp_path, truth, values, weight=weights), bootstrap=20, rows=13)
+    check(score, expected(truth, values, weights=weights))
+    assert score.value("surprise") == pytest.approx(np.average(surprise(truth, values), weights=weights), **SAME)
+    low, high = score.interval("surprise")
+    assert low < score.value("surprise") < high
+    assert list(score.scores()) == [*KEYS, "surprise"]
+
+
+def test_a_score_that_is_nan_is_an_error_that_names_the_row(tmp_path, way, monkeypatch):
+    def undefined(truth, proba):
+        return np.where(proba[:, 0] < 0.01, np.nan, 1.0)
+
+    broken = Metric("broken", "Broken", "lower", rows=undefined, shown_in=("comparison",))
+    monkeypatch.setitem(METRICS, "broken", broken)
+    truth, values = forecasts(30)
+    values[:, 0] = 0.25
+    values[:, 1:] *= 0.75 / values[:, 1:].sum(axis=1, keepdims=True)
+    values[17] = [0.0, 0.5, 0.25, 0.25]
+    with pytest.raises(InputError, match=r"model\.parquet row 18 makes metric 'broken' NaN"):
+        score_stream(predictions_of(tmp_path, truth, values), rows=7)
 
 
 def test_large_batches_take_the_compiled_way_and_hand_back_doubtful_rows(tmp_path):
@@ -176,7 +207,7 @@ def test_large_batches_take_the_compiled_way_and_hand_back_doubtful_rows(tmp_pat
     truth, values = forecasts(n, dtype=np.float32, spread=0.02)  # many probabilities underflow to 0
     values[::1000], truth[::1000] = [1e-30, 1, 0, 0], 0
     predictions = predictions_of(tmp_path, truth, values, row_group_size=50_000)
-    assert batches.row_metrics(next(predictions.batches()), False, pr.Uniform(), None).compiled
+    assert batches.score_batch(next(predictions.batches()), Settings(pr.Uniform())).compiled
     with np.errstate(divide="ignore"):
         check(score_stream(predictions), expected(truth, values))
 
@@ -194,7 +225,7 @@ def test_merged_fragments_are_the_whole(tmp_path, way):
     for at in (2, 0, 1):
         merged.merge(parts[at])
     assert merged.rows == 60
-    for metric in METRICS:
+    for metric in KEYS:
         assert merged.value(metric) == pytest.approx(whole.value(metric), **SAME)
         assert merged.standard_error(metric) == pytest.approx(whole.standard_error(metric), rel=1e-12)
         assert merged.interval(metric) == pytest.approx(whole.interval(metric), **SAME)
@@ -208,7 +239,7 @@ def test_several_processes_give_the_same_answer(tmp_path):
     alone = score_stream(predictions, bootstrap=10)
     together = score_stream(predictions, bootstrap=10, jobs=2, progress=counted.append)
     assert sum(counted) == 60
-    for metric in METRICS:
+    for metric in KEYS:
         assert together.interval(metric) == pytest.approx(alone.interval(metric), **SAME)
 
 
@@ -225,7 +256,7 @@ def test_parts_and_formats_draw_the_same_bootstrap(tmp_path):
     first, second = (
         score_stream(each, bootstrap=50, seed=1, rows=rows) for each, rows in ((one, 1000), (parts, 7))
     )
-    for metric in METRICS:
+    for metric in KEYS:
         assert first.interval(metric) == pytest.approx(second.interval(metric), **SAME)
     other = score_stream(one, bootstrap=50, seed=2)
     assert other.interval("brier") != pytest.approx(first.interval("brier"))
@@ -267,10 +298,10 @@ def test_analytic_intervals_agree_with_the_bootstrap(tmp_path):
     truth, values = forecasts(3000)
     predictions = predictions_of(tmp_path, truth, values, weight=np.random.default_rng(2).uniform(0.5, 2, 3000))
     analytic, drawn = score_stream(predictions), score_stream(predictions, bootstrap=500)
-    for metric in METRICS:
+    for metric in KEYS:
         widths = [np.ptp(score.interval(metric)) for score in (analytic, drawn)]
         assert widths[0] == pytest.approx(widths[1], rel=0.2), metric
-    assert set(analytic.scores()) == set(METRICS)
+    assert set(analytic.scores()) == set(KEYS)
     assert analytic.scores()["tests"]["value"] == analytic.value("tests")
 
 
@@ -283,7 +314,7 @@ def test_a_single_row_has_no_interval(tmp_path):
 
 
 def test_too_many_classes_are_counted_without_a_square_table(tmp_path, monkeypatch):
-    monkeypatch.setattr(stream, "MOST_CLASSES", 3)
+    monkeypatch.setattr("pandora_regret.stream.score.MOST_CLASSES", 3)
     truth, values = forecasts(60)
     weights = np.random.default_rng(1).uniform(0.5, 2, 60)
     predictions = predictions_of(tmp_path, truth, values, weight=weights)

@@ -91,8 +91,8 @@ def test_compensated_sums_keep_what_plain_sums_lose():
 
 def test_sums_of_tables_add_to_chosen_rows():
     total = Sum((3, 2))
-    total.add(np.ones((2, 2)), at=np.array([0, 2]))
-    total.add(np.full((1, 2), 5.0), at=np.array([2]))
+    total.add(np.ones((2, 2)), index=np.array([0, 2]))
+    total.add(np.full((1, 2), 5.0), index=np.array([2]))
     assert total.value.tolist() == [[1, 1], [0, 0], [6, 6]]
 
 

@@ -21,12 +21,12 @@ class Sum:
     def __init__(self, shape: tuple[int, ...] = ()) -> None:
         self.high, self.low = np.zeros(shape), np.zeros(shape)
 
-    def add(self, term: Any, at: Any = ...) -> None:
-        """Add a term, to the entries `at` only."""
-        high, total = self.high[at], self.high[at] + term
+    def add(self, term: Any, index: Any = ...) -> None:
+        """Add a term, to some entries only if `index` names them."""
+        high, total = self.high[index], self.high[index] + term
         with np.errstate(invalid="ignore"):
             lost = np.where(np.abs(high) >= np.abs(term), (high - total) + term, (term - total) + high)
-        self.high[at], self.low[at] = total, self.low[at] + np.where(np.isfinite(total), lost, 0.0)
+        self.high[index], self.low[index] = total, self.low[index] + np.where(np.isfinite(total), lost, 0.0)
 
     def merge(self, other: Sum) -> None:
         """Add another sum."""
@@ -76,6 +76,7 @@ class Moments:
         batch.count, batch._centre, batch._moments = count, centre, moments
         batch.weight.add(weight)
         batch.total.add(total)
+        batch._centre_on_mean()
         return batch
 
     def add(self, values: FloatArray, weights: FloatArray | None = None) -> None:
@@ -87,9 +88,19 @@ class Moments:
         self.count += other.count
         self.weight.merge(other.weight)
         self.total.merge(other.total)
+        self._centre_on_mean()
+        self._moments += other._moments_about(self._centre)
+
+    def _centre_on_mean(self) -> None:
         centre = self._means() if self.count else self._centre
-        self._moments = self._moments_about(centre) + other._moments_about(centre)
-        self._centre = centre
+        self._moments, self._centre = self._moments_about(centre), centre
+
+    def beside(self, other: Self) -> Self:
+        """The quantities of this tally and then those of another one of the same rows."""
+        totals = np.concatenate([self.total.value, other.total.value])
+        centres = np.concatenate([self._centre, other._centre])
+        moments = np.concatenate([self._moments, other._moments], axis=1)
+        return type(self).of_sums(self.count, float(self.weight.value), totals, centres, moments)
 
     def _moments_about(self, centre: FloatArray) -> FloatArray:
         w, drift, spread = self._moments
@@ -153,7 +164,7 @@ class Tally:
     ) -> None:
         """Add rows: their expected costs (n,), some classes, and the weighted sums of what they waste on each."""
         self.cost.add(costs, weights)
-        self._pairs.add(pairs, at=classes)
+        self._pairs.add(pairs, index=classes)
 
     def add_realised(self, costs: FloatArray, weights: FloatArray | None = None) -> None:
         """Add rows: what their searches cost at known costs (n,)."""
@@ -177,5 +188,5 @@ class Tally:
 
     @property
     def pair_costs(self) -> FloatArray:
-        """(K, K): mean spend, an instance, on testing j when the truth is i."""
+        """(K, K): mean spend per instance on testing j when the truth is i."""
         return np.asarray(self._pairs.value / self.cost.weight.value)

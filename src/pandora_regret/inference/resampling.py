@@ -157,7 +157,7 @@ class Resampled:
         """Add rows: their keys (n,), and what is to be summed (n, columns)."""
         self._see(frozenset((int(keys.min()), int(keys.max()))) if len(keys) else frozenset())
         for which, weights in weights_in_parts(keys, self.replicates, self.seed):
-            self._sums.add(weighted_sums(weights, table), at=which)
+            self._sums.add(weighted_sums(weights, table), index=which)
 
     def merge(self, other: Resampled) -> None:
         """Add the rows of another."""

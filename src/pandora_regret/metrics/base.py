@@ -141,6 +141,11 @@ class Metric:
         return self.of_forecast is not None or (self.rows is not None and self.combine is None)
 
     @property
+    def is_proportion(self) -> bool:
+        """Whether the metric is the mean of shares from 0 to 1, as accuracy is."""
+        return self.is_mean and self.unit == "share" and self.bounds == (0.0, 1.0)
+
+    @property
     def info(self) -> dict[str, str]:
         """What a reader of a table has to know of it, as in JSON."""
         return {"key": self.key, "title": self.title, "better": self.better, "unit": self.unit}
@@ -194,9 +199,8 @@ class Metric:
         self._check_shape(rows, (len(forecast), *columns), "rows")
         if np.isnan(rows).any():
             row = forecast.numbers[int(np.argwhere(np.isnan(rows))[0, 0])]
-            raise InputError(
-                f"{forecast.name} row {row} makes metric {self.key!r} NaN: define it there; inf is allowed."
-            )
+            problem, fix = f"makes metric {self.key!r} NaN", "define the metric there; inf is allowed"
+            raise InputError(problem, argument=forecast.name, row=int(row), fix=fix)
         return rows
 
     def _checked_values(self, values: FloatArray, shape: tuple[int, ...]) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses
-from pandora_regret.kernels.reference import BROKEN_BY_INDEX, log_odds, of_class
+from pandora_regret.kernels.reference import BROKEN_BY_INDEX, of_class, rank_odds
 from pandora_regret.priors import Exponential, Prior
 
 BINS = 15  # of the calibration error
@@ -58,7 +58,7 @@ def _at_mean_costs(forecast: Forecast, prior: Prior) -> tuple[Forecast, float]:
 
 
 def _place_of_truth(block: Forecast) -> FloatArray:
-    odds, lower_number = log_odds(block), np.arange(block.n_classes) < block.truth[:, None]
+    odds, lower_number = rank_odds(block), np.arange(block.n_classes) < block.truth[:, None]
     return np.asarray(1.0 + np.where(odds == 0, lower_number, odds < 0).sum(axis=1))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,45 +13,21 @@ import numpy as np
 from pandora_regret.files.batch import Batch
 from pandora_regret.inputs import FloatArray, Forecast, InputError, read_count
 from pandora_regret.kernels.engine import wasted_pairs
-from pandora_regret.metrics import Metric, comparison_metrics
-from pandora_regret.metrics.batches import MEANS, RowMetrics, macro_f1, or_one, row_metrics, within_bounds
+from pandora_regret.metrics import Metric
 from pandora_regret.priors import Prior
 from pandora_regret.scores import priced
+from pandora_regret.stream.batches import Scored, Settings, score_batch
 from pandora_regret.tally import Means, Sum
 from pandora_regret.work import run_all
 
 if TYPE_CHECKING:
     from pandora_regret.files import Predictions
 
-METRICS = (
-    "pandora_regret",
-    "excess_burden",
-    "expected_cost",
-    "realised_cost",
-    "tests",
-    "log_loss",
-    "brier",
-    "accuracy",
-    "macro_f1",
-)
 MOST_CLASSES = 1000  # of which it is counted which one is taken for which
 RESAMPLED_ELEMENTS = 1 << 21
 PIECES = 32  # for a cluster: enough that no worker waits long for the last
 
 Item = TypeVar("Item")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How rows are scored."""
-
-    prior: Prior
-    costs: FloatArray | None = None  # (K,) base costs; None: all 1, or each row's own
-    logits: bool = False
-    bootstrap: int = 0
-    seed: int = 0
-    with_pairs: bool = False
-    metrics: tuple[Metric, ...] = field(default_factory=comparison_metrics)
 
 
 class StreamScore:
@@ -70,17 +46,17 @@ class StreamScore:
         k = len(classes)
         self.name, self.classes, self.settings = name, classes, settings
         self.rows = 0
-        self.means = Means((len(MEANS),))
+        self.columns = {metric.key: column for column, metric in enumerate(settings.means)}
+        self.means = Means((len(self.columns),))
         self.classes_counted = Sum((3, k))  # weight of each class that is true, predicted, and both
         self.taken_for = Sum((k, k)) if k <= MOST_CLASSES else None  # squared weight of i predicted as j
         self._pairs = Sum((k, k)) if settings.with_pairs else None
-        columns = 1 + len(MEANS) + (3 * k if k <= MOST_CLASSES else 0)
-        self.replicates = Resampled(columns, settings.bootstrap, settings.seed) if settings.bootstrap else None
+        summed = 1 + len(self.columns) + (3 * k if k <= MOST_CLASSES else 0)
+        self.replicates = Resampled(summed, settings.bootstrap, settings.seed) if settings.bootstrap else None
 
     def add(self, batch: Batch) -> None:
         """Add rows."""
-        how, resampled = self.settings, self.replicates is not None
-        scored = row_metrics(batch, how.logits, how.prior, how.costs, before=self.rows, with_table=resampled)
+        scored = score_batch(batch, self.settings, before=self.rows, with_table=self.replicates is not None)
         self.means.merge(scored.means)
         self.rows += len(batch)
         self._count(batch, scored)
@@ -89,13 +65,13 @@ class StreamScore:
         if self.replicates is not None:
             _resample(self.replicates, batch, scored, len(self.classes))
 
-    def _count(self, batch: Batch, scored: RowMetrics) -> None:
+    def _count(self, batch: Batch, scored: Scored) -> None:
         """Which class is true, which is predicted, and which is taken for which."""
         weights, k = batch.weights, len(self.classes)
         if self.taken_for is None:
             right = (scored.predicted == batch.truth) * (1.0 if weights is None else weights)
             counts = [(batch.truth, weights), (scored.predicted, weights), (batch.truth, right)]
-            self.classes_counted.add(np.stack([np.bincount(which, by, k) for which, by in counts]))
+            self.classes_counted.add(np.stack([np.bincount(classes, by, k) for classes, by in counts]))
             return
         confusion = scored.confusion(batch.truth, weights, k)
         self.classes_counted.add(np.stack([confusion.sum(axis=1), confusion.sum(axis=0), np.diag(confusion)]))
@@ -103,10 +79,8 @@ class StreamScore:
 
     def _add_pairs(self, batch: Batch) -> None:
         assert self._pairs is not None
-        prior, costs = self.settings.prior, self.settings.costs
-        base = costs if batch.costs is None else batch.costs / prior.mean
-        for _, _, classes, sums in wasted_pairs(batch.forecast(self.settings.logits).with_costs(base), prior):
-            self._pairs.add(sums, at=classes)
+        for _, _, classes, sums in wasted_pairs(self.settings.forecast(batch), self.settings.prior):
+            self._pairs.add(sums, index=classes)
 
     def merge(self, other: StreamScore) -> None:
         """Add the rows of another score of the same model."""
@@ -128,23 +102,22 @@ class StreamScore:
 
     @property
     def pair_costs(self) -> FloatArray | None:
-        """Mean spend, an instance, on testing j when the truth is i, (K, K); None unless it was asked for."""
+        """Mean spend per instance on testing j when the truth is i, (K, K); None unless it was asked for."""
         return None if self._pairs is None else np.asarray(self._pairs.value / self.weight)
 
     def value(self, metric: str) -> float:
-        """One of `METRICS`."""
-        if metric == "macro_f1":
-            true, predicted, both = self.classes_counted.value
-            return float(macro_f1(both, true + predicted))
-        key, factor = self._source(metric)
-        return factor * float(self.means.mean[MEANS.index(key)])
+        """One of the settings' metrics, by its key."""
+        formula = self._metric(metric).counts
+        if formula is not None:
+            return float(formula(*self.classes_counted.value))
+        return float(self.means.mean[self.columns[metric]])
 
     def standard_error(self, metric: str) -> float:
         """Of the metric, by linearisation; nan where a single row, or too many classes, say nothing."""
-        if metric == "macro_f1":
-            return self._error_of_macro_f1()
-        key, factor = self._source(metric)
-        return factor * float(self.means.standard_error[MEANS.index(key)])
+        gradient = self._metric(metric).gradient
+        if gradient is not None:
+            return self._error_of_counts(*gradient(*self.classes_counted.value))
+        return float(self.means.standard_error[self.columns[metric]])
 
     def interval(self, metric: str, level: float = 0.95) -> tuple[float, float] | None:
         """Percentiles of the bootstrap if there was one, else Student's t; None where spread cannot be told.
@@ -153,55 +126,50 @@ class StreamScore:
         """
         from pandora_regret.inference.intervals import suitable_interval
 
-        value, drawn = self.value(metric), None
+        value, drawn, defined = self.value(metric), None, self._metric(metric)
         error = self.standard_error(metric)
         if self.replicates is not None:
             drawn = self._drawn(metric) if self.replicates.clusters > 1 else None
             error = float("nan") if drawn is None else float(drawn.std(ddof=1))
         low, high = suitable_interval(
-            value, error, self.means.effective_count, level, replicates=drawn, is_proportion=metric == "accuracy"
+            value, error, self.means.effective_count, level, replicates=drawn, is_proportion=defined.is_proportion
         )
-        return None if low is None or high is None else within_bounds(metric, value, low, high)
+        return None if low is None or high is None else defined.within_bounds(value, low, high)
 
     def scores(self, level: float = 0.95) -> dict[str, dict[str, float | None]]:
         """Every metric with its interval, as in a comparison's JSON."""
-        found = {}
-        for metric in METRICS:
-            low, high = self.interval(metric, level) or (None, None)
-            found[metric] = {"value": self.value(metric), "low": low, "high": high}
-        return found
+        scores = {}
+        for key in (metric.key for metric in self.settings.metrics):
+            low, high = self.interval(key, level) or (None, None)
+            scores[key] = {"value": self.value(key), "low": low, "high": high}
+        return scores
 
-    def _source(self, metric: str) -> tuple[str, float]:
-        """Which mean a metric is, and times what."""
-        if metric not in METRICS:
-            raise InputError(f"metric is {metric!r}: it must be one of {', '.join(METRICS)}.")
-        factors = {"pandora_regret": 1 / (3 * (len(self.classes) - 1)), "excess_burden": 1 / 3}
-        return ("loss", factors[metric]) if metric in factors else (metric, 1.0)
+    def _metric(self, key: str) -> Metric:
+        by_key = {metric.key: metric for metric in self.settings.metrics}
+        if key not in by_key:
+            raise InputError(f"metric is {key!r}: it must be one of {', '.join(by_key)}.")
+        return by_key[key]
 
-    def _error_of_macro_f1(self) -> float:
+    def _error_of_counts(self, occurs: FloatArray, named: FloatArray, right: FloatArray) -> float:
         """Each row's influence depends on its true and its predicted class alone, so these are summed over."""
         n = self.means.count
         if self.taken_for is None or n < 2:
             return float("nan")
-        true, predicted, both = self.classes_counted.value
-        size = or_one(true + predicted)
-        loss = 2 * both / size**2
-        influence = -(loss[:, None] + loss) + np.diag(2 / size)
-        return float(np.sqrt(n / (n - 1) * (self.taken_for.value * influence**2).sum()) / len(true))
+        influence = occurs[:, None] + named + np.diag(right)
+        return float(np.sqrt(n / (n - 1) * (self.taken_for.value * influence**2).sum()))
 
     def _drawn(self, metric: str) -> FloatArray | None:
         """The metric in every replicate that drew any row."""
         assert self.replicates is not None
         sums = self.replicates.value
         sums = sums[sums[:, 0] > 0]
-        if metric == "macro_f1":
-            counts = sums[:, 1 + len(MEANS) :]
-            true, predicted, both = counts.reshape(len(sums), 3, -1).swapaxes(0, 1)
-            return macro_f1(both, true + predicted) if counts.size else None
-        key, factor = self._source(metric)
+        formula = self._metric(metric).counts
+        if formula is not None:
+            counts = sums[:, 1 + len(self.columns) :].reshape(len(sums), 3, -1).swapaxes(0, 1)
+            return formula(*counts) if counts.size else None
         if not np.isfinite(self.value(metric)):
             return None
-        return np.asarray(factor * sums[:, 1 + MEANS.index(key)] / sums[:, 0])
+        return np.asarray(sums[:, 1 + self.columns[metric]] / sums[:, 0])
 
 
 def score_stream(
@@ -307,15 +275,15 @@ def _ahead(items: Iterable[Item]) -> Iterator[Item]:
             yield item
 
 
-def _resample(replicates: Any, batch: Batch, scored: RowMetrics, n_classes: int) -> None:
+def _resample(replicates: Any, batch: Batch, scored: Scored, n_classes: int) -> None:
     """Add a batch to every replicate, some rows at a time."""
     from pandora_regret.inference.resampling import keys_of
 
     keys = keys_of(_tell_apart(batch))
-    step = max(1, RESAMPLED_ELEMENTS // (1 + len(MEANS) + 3 * n_classes))
+    step = max(1, RESAMPLED_ELEMENTS // (1 + len(scored.table) + 3 * n_classes))
     for start in range(0, len(batch), step):
-        which = slice(start, start + step)
-        replicates.add(keys[which], _weighted_columns(batch, scored, which, n_classes))
+        rows = slice(start, start + step)
+        replicates.add(keys[rows], _weighted_columns(batch, scored, rows, n_classes))
 
 
 def _tell_apart(batch: Batch) -> Any:
@@ -324,15 +292,14 @@ def _tell_apart(batch: Batch) -> Any:
     return np.arange(batch.first_row, batch.first_row + len(batch)) if names is None else names
 
 
-def _weighted_columns(batch: Batch, scored: RowMetrics, which: slice, n_classes: int) -> FloatArray:
+def _weighted_columns(batch: Batch, scored: Scored, rows: slice, n_classes: int) -> FloatArray:
     """What is summed in each replicate: weight, metrics, and class counts, (n, columns)."""
-    assert scored.table is not None
-    table, truth, predicted = scored.table[:, which], batch.truth[which], scored.predicted[which]
+    table, truth, predicted = scored.table[:, rows], batch.truth[rows], scored.predicted[rows]
     columns = [np.ones(len(truth)), *np.where(np.isfinite(table), table, 0.0)]  # an infinite mean has no interval
     if n_classes <= MOST_CLASSES:
         numbers = np.arange(n_classes)[:, None]
         columns += [*(numbers == truth), *(numbers == predicted), *((numbers == truth) & (truth == predicted))]
-    weights = 1.0 if batch.weights is None else batch.weights[which, None]
+    weights = 1.0 if batch.weights is None else batch.weights[rows, None]
     return np.stack(columns, axis=1) * weights
 
 

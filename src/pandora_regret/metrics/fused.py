@@ -1,0 +1,104 @@
+"""Many metrics of many rows in one compiled pass over columns, as they lie in a file.
+
+An optimisation of the registry's definitions, which say what it must compute. Rows that the loop is not sure of
+are left to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.priors import Beta
+from pandora_regret.tally import Means
+
+N_LANES = 7
+LANE_OF = {  # rows of the table of `kernels.streamed.score`; the first is the loss, of which two metrics are parts
+    "pandora_regret": 0,
+    "excess_burden": 0,
+    "expected_cost": 1,
+    "realised_cost": 2,
+    "tests": 3,
+    "log_loss": 4,
+    "brier": 5,
+    "accuracy": 6,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FusedScores:
+    """The metrics of the rows that are beyond doubt."""
+
+    means: Means  # of each metric, in the order of the keys
+    predicted: NDArray[Any]  # (n,) the likeliest class; ties go to the lower column number
+    doubtful: IntArray  # the numbers of the rows that are not among them
+    table: FloatArray  # (metrics, n), or (metrics, 0) where sums are enough
+
+
+def score_columns(
+    keys: Sequence[str],
+    columns: Sequence[NDArray[Any]],
+    truth: IntArray,
+    weights: FloatArray | None,
+    costs: FloatArray | None,
+    prior: Beta,
+    tolerance: float,
+    *,
+    with_table: bool = False,
+) -> FusedScores:
+    """Metrics of `LANE_OF` for K columns (n,) of probabilities, all float32 or all float64 and contiguous."""
+    from pandora_regret.kernels import compiled, streamed
+
+    n = len(truth)
+    predicted, doubtful = np.empty(n, np.int32), np.empty(n, np.bool_)
+    table = np.empty((N_LANES, n if with_table else 0))
+    addresses = np.array([column.__array_interface__["data"][0] for column in columns])
+    numbers = (addresses, np.empty(0, columns[0].dtype), truth, _or_empty(weights), _or_empty(costs))
+    options = (float(prior.alpha), prior.mean, prior.loss_to_share, tolerance)
+
+    def score(rows: slice) -> tuple[FloatArray, FloatArray]:
+        of_rows, of_metrics = np.zeros(3), np.zeros((4, N_LANES))
+        ends = (rows.start, min(rows.stop, n))
+        streamed.score(*numbers, *options, *ends, of_rows, of_metrics, predicted, doubtful, table)
+        return of_rows, of_metrics
+
+    parts = compiled.in_threads(score, n, n * len(columns))
+    lanes, factors = [LANE_OF[key] for key in keys], np.array([_factor(key, len(columns)) for key in keys])
+    means = _merged([(of_rows, of_metrics[:, lanes]) for of_rows, of_metrics in parts], factors)
+    return FusedScores(means, predicted, np.flatnonzero(doubtful), table[lanes] * factors[:, None])
+
+
+def _factor(key: str, n_classes: int) -> float:
+    """What a lane is multiplied by to give a metric."""
+    return {"pandora_regret": 1 / (3 * (n_classes - 1)), "excess_burden": 1 / 3}.get(key, 1.0)
+
+
+def _or_empty(values: FloatArray | None) -> FloatArray:
+    return np.empty(0) if values is None else values
+
+
+def _merged(parts: Sequence[tuple[FloatArray, FloatArray]], factors: FloatArray) -> Means:
+    """The sums of all threads, moved to one centre, and each metric times its factor."""
+    of_rows, of_metrics = (np.array(sums).swapaxes(0, 1) for sums in zip(*parts, strict=True))
+    count, weight, squared_weight = of_rows
+    total, centre, drift, spread = of_metrics
+    middle, w = centre[0], np.broadcast_to(squared_weight[:, None], drift.shape)
+    shift = centre - middle
+    moments = np.array([w, drift + shift * w, spread + shift * (2 * drift + shift * w)]).sum(axis=1)
+    moments *= factors ** np.arange(3)[:, None]
+    totals = total.sum(axis=0) * factors
+    return Means.of_sums(int(count.sum()), float(weight.sum()), totals, middle * factors, moments)
+
+
+def confusion(truth: IntArray, predicted: NDArray[Any], weights: FloatArray | None, n_classes: int) -> FloatArray:
+    """The weight of the rows of class i that are taken for class j, (K, K), by a compiled loop."""
+    from pandora_regret.kernels import streamed
+
+    counts = np.zeros((n_classes, n_classes))
+    streamed.add_counts(truth, predicted, _or_empty(weights), counts)
+    return counts
