@@ -66,7 +66,7 @@ class TemperatureScaling(Scaling):
     """One temperature for all forecasts, ``softmax(ln p / T)``: it changes how bold they are, not their order.
 
     Found by Newton's method with closed-form derivatives inside a bracket. The log loss is convex in 1 / T; the
-    search cost of alpha > 0 is not, so a scan of half decades finds its valley first. T stays in [0.001, 1000]:
+    search cost of alpha > 0 is not, so a scan finds its valleys first. T stays in [0.001, 1000]:
     forecasts that always favour the truth would ask for 0, and get 0.001; forecasts that are worse than guessing
     would ask for infinity, and get 1000; forecasts that favour no class in any row keep T = 1.
 
@@ -129,8 +129,8 @@ class VectorScaling(Scaling):
     """One factor and one shift per class: ``softmax(w_k ln p_k + b_k)``.
 
     The map is drawn towards the best temperature by `penalty`, so that a single row, separable data and a class
-    that never occurs have a finite answer. The search cost is minimised from two starts, the best temperature and
-    the log-loss map, since it is not convex for alpha > 0.
+    that never occurs have a finite answer. The search cost is minimised from several starts, since it is not
+    convex for alpha > 0.
 
     Parameters
     ----------

@@ -46,6 +46,10 @@ class LabelledScores:
         drawn = np.random.default_rng(0).choice(len(self), n_rows, replace=False, shuffle=False)
         return self.some(np.sort(drawn))
 
+    def shifted(self, by: FloatArray) -> LabelledScores:
+        """The same instances with other scores, by so much more, (K, 1)."""
+        return replace(self, scores=self.scores + by)
+
     def of_truth(self, table: FloatArray) -> FloatArray:
         """The entry of each instance's true class in a (K, N) or (K, 1) table, (N,)."""
         return np.asarray(table[self.truth, 0] if table.shape[1] == 1 else table[self.truth, np.arange(len(self))])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,60 +11,85 @@ from pandora_regret.calibrate.rows import LabelledScores
 
 COLDEST, HOTTEST = 1e-3, 1e3  # temperatures; separable data would ask for 0, useless forecasts for infinity
 LAST_STEP = 1e-5  # relative; where steps square, what is left after it is 1e-10
-ONE_IN = 16  # where instances are many, one in so many finds where to start
+ONE_IN, FEWEST = 16, 4096  # where instances are many, one in so many finds where to start, but no fewer than these
 MOST_PASSES = 100
 NOT_SHRINKING = 0.9  # a Newton step this long beside the one before creeps towards a minimum at infinity
-HALF_DECADES = np.logspace(-3, 3, 13)
+GRID = np.logspace(-3, 3, 49)  # eight steps per decade: a loss of odds cannot turn twice in less
+MOST_VALLEYS = 4
 FINE_STEPS = 33
 
 Curve = Callable[[float], Along]
+Bracket = tuple[float, float, float]
 
 
 def best_inverse_temperature(rows: LabelledScores, objective: Objective) -> float:
     """The 1 / T in [1e-3, 1e3] of least mean loss.
 
     Log loss is convex in 1 / T, so Newton's method starts at 1, inside a bracket that every slope narrows.
-    The search cost of alpha > 0 is not: a scan of half decades finds the valley first, and what Newton finds there
-    is kept only if it beats leaving the forecasts alone. A loss that moves in steps is scanned twice.
-    Where there are many rows, a part of them finds the neighbourhood.
+    The search cost of alpha > 0 is not, and may have several valleys: a scan finds them, Newton's method goes down
+    each, and the lowest is kept if it beats leaving the forecasts alone. A loss that moves in steps is scanned
+    twice. Where there are many rows, a part of them, drawn by chance, finds the valleys; which one is lowest, and
+    where its bottom is, all rows decide.
     """
     curve = _curve(rows, objective)
-    sample = _curve(rows.some(np.arange(0, len(rows), ONE_IN)), objective) if rows.many else curve
-    low, start, high = (1 / HOTTEST, 1.0, 1 / COLDEST) if objective.convex else _valley(sample)
+    sample = _curve(rows.at_most(max(len(rows) // ONE_IN, FEWEST)), objective) if rows.many else curve
+    if objective.convex:
+        everywhere = (1 / HOTTEST, 1.0, 1 / COLDEST)
+        return _newton(curve, _from_sample(sample, everywhere) if rows.many else everywhere)
+    valleys = _valleys(sample)
     if objective.stepped:
-        candidates: list[float] = [1.0, *np.geomspace(low, high, FINE_STEPS).tolist()]
-        return min(candidates, key=lambda at: curve(at).loss)
-    near = _newton(sample, low, start, high) if rows.many else start
-    found = _newton(curve, low, near, high)
-    return found if objective.convex else min(found, 1.0, key=lambda at: curve(at).loss)
+        candidates = [x for low, _, high in valleys for x in np.geomspace(low, high, FINE_STEPS).tolist()]
+        return _lowest(curve, [1.0, *candidates])
+    if rows.many:
+        valleys = sorted((_from_sample(sample, valley) for valley in valleys), key=lambda v: curve(v[1]).loss)[:1]
+    return _lowest(curve, [1.0, *(_newton(curve, valley) for valley in valleys)])
 
 
 def _curve(rows: LabelledScores, objective: Objective) -> Curve:
     return lambda inverse_temperature: objective.along(rows, inverse_temperature)
 
 
-def _valley(curve: Curve) -> tuple[float, float, float]:
-    """The best half decade and its neighbours; of equal ones, the nearest to 1."""
-    losses = [(curve(at).loss, abs(np.log(at)), number) for number, at in enumerate(HALF_DECADES)]
-    best = min(losses)[2]
-    return tuple(HALF_DECADES[np.clip([best - 1, best, best + 1], 0, len(HALF_DECADES) - 1)].tolist())
+def _lowest(curve: Curve, candidates: Sequence[float]) -> float:
+    """The candidate of least loss; of equal ones, the first."""
+    return min(candidates, key=lambda candidate: curve(candidate).loss)
 
 
-def _newton(curve: Curve, low: float, start: float, high: float) -> float:
-    """Where the slope turns from falling to rising between low and high; the end it falls towards if nowhere.
+def _from_sample(sample: Curve, valley: Bracket) -> Bracket:
+    """The same bracket, with a start that a part of the rows has found."""
+    return valley[0], _newton(sample, valley), valley[2]
+
+
+def _valleys(curve: Curve) -> list[Bracket]:
+    """Grid points below their neighbours, between these, the lowest first; of a plain, the furthest from 1."""
+    losses = np.array([curve(x).loss for x in GRID])
+    lowest = min(range(len(GRID)), key=lambda i: (losses[i], -abs(np.log(GRID[i]))))
+    padded = np.pad(losses, 1, constant_values=np.inf)
+    bottoms = np.flatnonzero((losses < padded[:-2]) & (losses < padded[2:]))
+    ranked = sorted(set(bottoms.tolist()) - {lowest}, key=lambda i: losses[i])
+    return [_around(i) for i in [lowest, *ranked][:MOST_VALLEYS]]
+
+
+def _around(i: int) -> Bracket:
+    low, start, high = GRID[np.clip([i - 1, i, i + 1], 0, len(GRID) - 1)].tolist()
+    return low, start, high
+
+
+def _newton(curve: Curve, bracket: Bracket) -> float:
+    """Where the slope turns from falling to rising in the bracket; the end it falls towards if nowhere.
 
     A step that leaves the bracket, goes uphill or does not shrink is replaced by the bracket's geometric middle.
     """
-    at, last, ends = start, np.inf, (low, high)
+    low, start, high = bracket
+    x, last, ends = start, np.inf, (low, high)
     for passes in range(MOST_PASSES):
-        _, slope, curvature = curve(at)
+        _, slope, curvature = curve(x)
         if passes == 0 and slope == curvature == 0:
             return start  # every row says the same of all classes: nothing to scale
-        low, high = (low, at) if slope > 0 else (at, high)
-        target = at - slope / curvature if curvature > 0 else np.inf
-        if not low <= target <= high or abs(target - at) > NOT_SHRINKING * last:
+        low, high = (low, x) if slope > 0 else (x, high)
+        target = x - slope / curvature if curvature > 0 else np.inf
+        if not low <= target <= high or abs(target - x) > NOT_SHRINKING * last:
             target = float(np.sqrt(low * high))
-        last, at = abs(target - at), target
-        if last <= LAST_STEP * at:
+        last, x = abs(target - x), target
+        if last <= LAST_STEP * x:
             break
-    return next((end for end in ends if abs(at - end) <= 2 * LAST_STEP * end), at)
+    return next((end for end in ends if abs(x - end) <= 2 * LAST_STEP * end), x)
