@@ -13,9 +13,17 @@ pytest.importorskip("sklearn")
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_wine, make_classification
+from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict, train_test_split
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    StratifiedKFold,
+    cross_val_predict,
+    train_test_split,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -182,3 +190,28 @@ def test_without_scikit_learn_one_line_says_what_to_install(monkeypatch):
 
 def test_public_names_are_listed():
     assert set(dir(calibrate)) == set(calibrate.__all__)
+
+
+class Remembers(DummyClassifier):
+    """A classifier that is sure of any row it has seen, and knows nothing of others."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.seen_ = {tuple(row): label for row, label in zip(X, y, strict=True)}
+        return self
+
+    def predict_proba(self, X):
+        known = [self.seen_.get(tuple(row)) for row in X]
+        return np.array([[0.5, 0.5] if label is None else np.eye(2)[label] for label in known])
+
+
+@pytest.mark.parametrize("cv", [5, GroupKFold(5)])
+def test_no_row_is_calibrated_by_a_model_that_saw_its_group(cv):
+    """Two identical images per patient: a model that remembers them looks perfect unless patients stay whole."""
+    rng = np.random.default_rng(0)
+    patients, truth = np.repeat(np.arange(40), 2), np.repeat(rng.integers(0, 2, 40), 2)
+    images = np.repeat(rng.normal(size=(40, 2)), 2, axis=0)
+    model = CalibratedSearch(Remembers(), method="temperature", objective="log_loss", cv=cv)
+    assert model.fit(images, truth, groups=patients).calibrator_.temperature_ == 1
+    if cv == 5:
+        assert model.fit(images, truth).calibrator_.temperature_ < 0.1

@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from pandora_regret.calibrate.crossfit import deal
+from pandora_regret.calibrate.crossfit import deal, read_groups
 from pandora_regret.calibrate.estimators import MatrixScaling, Scaling, TemperatureScaling, VectorScaling
 from pandora_regret.calibrate.reading import check_labels
 from pandora_regret.calibrate.scaling import METHODS
@@ -56,7 +56,8 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         As in `TemperatureScaling`.
     cv
         A number of folds, into which the rows of every class are dealt in turn (a class with fewer rows than folds
-        is fine), or what scikit-learn takes: a splitter, or pairs of train and test rows.
+        is fine), whole groups at a time if `fit` is told of groups; or what scikit-learn takes: a splitter, or
+        pairs of train and test rows.
     n_jobs
         How many folds to fit at once.
 
@@ -103,19 +104,25 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         self.cv = cv
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> CalibratedSearch:
-        """Fit the classifier and its calibrator; `fit_params` go to the classifier."""
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any
+    ) -> CalibratedSearch:
+        """Fit the classifier and its calibrator.
+
+        Groups, (N,), say which rows belong together, as a patient's images do: no row is forecast by a model that
+        saw another of its group. A splitter gets them too. `fit_params` go to the classifier.
+        """
         X, y = indexable(X, column_or_1d(y, warn=True))
         check_labels(y)
         frozen = isinstance(self.estimator, FrozenEstimator)
         self.classes_ = np.asarray(self.estimator.classes_) if frozen else np.unique(y)
-        given, split = self._routed(sample_weight, fit_params)
+        options, split = self._routed(sample_weight, groups, fit_params)
         if frozen:
             self.estimator_ = self.estimator
             seen, forecasts = np.arange(len(y)), self._forecasts(self.estimator, X)
         else:
-            seen, forecasts = self._out_of_fold(X, y, given, split)
-            self.estimator_ = clone(self.estimator).fit(X, y, **given)
+            seen, forecasts = self._out_of_fold(X, y, options, split, groups)
+            self.estimator_ = clone(self.estimator).fit(X, y, **options)
         weights = None if sample_weight is None else np.asarray(sample_weight)[seen]
         self.calibrator_ = self._calibrator().fit(forecasts, np.asarray(y)[seen], weights)
         return self
@@ -146,32 +153,38 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
             labels=self.classes_,
         )
 
-    def _out_of_fold(self, X: Any, y: Any, given: dict[str, Any], split: dict[str, Any]) -> tuple[Any, FloatArray]:
+    def _out_of_fold(
+        self, X: Any, y: Any, options: dict[str, Any], split: dict[str, Any], groups: Any
+    ) -> tuple[Any, FloatArray]:
         """The rows that some fold tests, and forecasts of them by models that were fitted without."""
-        cv = self._folds(y)
+        cv = self._folds(y, groups)
         parts = Parallel(n_jobs=self.n_jobs)(
-            delayed(self._one_fold)(clone(self.estimator), X, y, train, test, given)
+            delayed(self._one_fold)(clone(self.estimator), X, y, train, test, options)
             for train, test in cv.split(X, y, **split)
         )
         tests, forecasts = zip(*parts, strict=True)
         return np.concatenate(tests), np.concatenate(forecasts)
 
     def _one_fold(
-        self, model: Any, X: Any, y: Any, train: Any, test: Any, given: dict[str, Any]
+        self, model: Any, X: Any, y: Any, train: Any, test: Any, options: dict[str, Any]
     ) -> tuple[Any, Any]:
-        params = _check_method_params(X, params=given, indices=train)
+        params = _check_method_params(X, params=options, indices=train)
         model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **params)
         test = np.arange(len(y))[test]
         return test, self._forecasts(model, _safe_indexing(X, test))
 
-    def _folds(self, y: Any) -> Any:
+    def _folds(self, y: Any, groups: Any) -> Any:
         if isinstance(self.cv, (int, np.integer)):
-            if min(self.cv, len(y)) < 2:
+            numbered = read_groups(groups, len(y))
+            most = len(y) if numbered is None else int(numbered.max()) + 1
+            if min(self.cv, most) < 2:
+                unit = "n_samples" if numbered is None else "n_groups"
                 raise InputError(
-                    f"cv is {self.cv} and n_samples = {len(y)}: cross-validation needs at least 2 folds and "
-                    "2 rows; pass more, or FrozenEstimator(estimator) if it is fitted already."
+                    f"cv is {self.cv} and {unit} = {most}: cross-validation needs at least 2 of both; pass more, "
+                    "or FrozenEstimator(estimator) if it is fitted already."
                 )
-            return PredefinedSplit(deal(np.unique(y, return_inverse=True)[1], min(int(self.cv), len(y))))
+            truth = np.unique(y, return_inverse=True)[1]
+            return PredefinedSplit(deal(truth, min(int(self.cv), most), groups=numbered))
         return check_cv(self.cv, y, classifier=True)
 
     def _forecasts(self, model: Any, X: Any) -> FloatArray:
@@ -195,13 +208,16 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         every[:, np.searchsorted(self.classes_, classes)] = table
         return every
 
-    def _routed(self, sample_weight: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _routed(
+        self, sample_weight: Any, groups: Any, fit_params: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """What the classifier's fit is given, and the splitter's split."""
         if _routing_enabled():
-            routed = process_routing(self, "fit", sample_weight=sample_weight, **fit_params)
+            routed = process_routing(self, "fit", sample_weight=sample_weight, groups=groups, **fit_params)
             return dict(routed.estimator.fit), dict(routed.splitter.split)
         weighs = sample_weight is not None and has_fit_parameter(self.estimator, "sample_weight")
-        return fit_params | ({"sample_weight": np.asarray(sample_weight)} if weighs else {}), {}
+        split = {} if groups is None or isinstance(self.cv, (int, np.integer)) else {"groups": groups}
+        return fit_params | ({"sample_weight": np.asarray(sample_weight)} if weighs else {}), split
 
     def get_metadata_routing(self) -> Any:
         """Who asks for which metadata in `fit`: this object, the classifier and the splitter."""
