@@ -193,7 +193,7 @@ def loss_of_one_truth(
     if impossible is not None:
         odds.masked_fill_(impossible & impossible.gather(1, truth), 0.0)
     if costs is not None:
-        odds += costs.log() - costs.log()[truth]
+        odds += (costs / costs[truth]).log_()  # of the quotient: a difference of logarithms could part a tie
     if alpha == torch.inf:
         size = finite_size(logits, torch)
         odds = settle_ties(odds, tie_of(logits.dtype, torch) * (1 + size + size.gather(1, truth)), torch)

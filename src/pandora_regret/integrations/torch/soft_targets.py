@@ -22,9 +22,8 @@ class Ladder(NamedTuple):
     order: torch.Tensor  # (n, K) class numbers
     logits: torch.Tensor  # (n, K)
     costs: torch.Tensor  # (n, K)
-    log_costs: torch.Tensor | None  # (n, K); None where all costs are 1
-
-    ties: bool  # whether near ties are to count as ties: where the loss jumps
+    priced: bool  # whether costs differ from 1
+    jumps: bool  # whether the loss jumps at a tie, so that what is one has to be decided
 
     def steps(self) -> Iterator[tuple[int, torch.Tensor]]:
         """Distances 1, 2, 4, ... below K, and the drop from each class to the one as far below it."""
@@ -34,9 +33,9 @@ class Ladder(NamedTuple):
         """``ln(q_b / q_a) <= 0`` of each class b to the class a that stands `distance` places above it."""
         above, below = self.logits[:, :-distance], self.logits[:, distance:]
         drop = torch.where(above == below, 0.0, below - above)  # two impossible classes are equally likely
-        if self.log_costs is not None:
-            drop += self.log_costs[:, :-distance] - self.log_costs[:, distance:]
-        if self.ties:
+        if self.priced:
+            drop += (self.costs[:, :-distance] / self.costs[:, distance:]).log_()
+        if self.jumps:
             size = 1 + finite_size(above, torch) + finite_size(below, torch)
             drop = settle_ties(drop, tie_of(drop.dtype, torch) * size, torch)
         return drop.clamp_(max=0.0)
@@ -49,7 +48,7 @@ def loss_of_soft_targets(
 
     An impossible class, of logit -inf, has gradient 0.
     """
-    ladder = _descend(logits, costs, ties=alpha == torch.inf)
+    ladder = _descend(logits, costs, jumps=alpha == torch.inf)
     truth = truth.gather(1, ladder.order)
     losses = _losses(ladder, alpha)
     total = torch.where(truth == 0, 0.0, truth * losses).sum(dim=1)  # an infinite loss of no weight counts 0
@@ -59,15 +58,15 @@ def loss_of_soft_targets(
     return total, torch.empty_like(slopes).scatter_(1, ladder.order, slopes)
 
 
-def _descend(logits: torch.Tensor, costs: torch.Tensor | None, *, ties: bool) -> Ladder:
+def _descend(logits: torch.Tensor, costs: torch.Tensor | None, *, jumps: bool) -> Ladder:
     """Sort; among the impossible classes the cheapest comes first."""
     if costs is None:
         values, order = logits.sort(dim=1, descending=True)
-        return Ladder(order, values, torch.ones_like(values), None, ties)
+        return Ladder(order, values, torch.ones_like(values), False, jumps)
     cheapest = costs.argsort()
     merit = logits - logits.amax(dim=1, keepdim=True) - costs.log()
     order = cheapest[merit[:, cheapest].argsort(dim=1, descending=True, stable=True)]
-    return Ladder(order, logits.gather(1, order), costs[order], costs.log()[order], ties)
+    return Ladder(order, logits.gather(1, order), costs[order], True, jumps)
 
 
 def _losses(ladder: Ladder, alpha: float) -> torch.Tensor:
