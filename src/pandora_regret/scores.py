@@ -20,12 +20,11 @@ from pandora_regret.inputs import (
     read_alpha,
     read_costs,
     read_forecast,
-    read_raw_prior,
-    read_typical_costs,
 )
 from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses, wasted_pairs
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, mean_waste, unavoidable_costs
-from pandora_regret.priors import Prior, Uniform
+from pandora_regret.priors import Prior
+from pandora_regret.priors.reading import read_prices
 from pandora_regret.tally import Mean, Tally
 
 
@@ -138,7 +137,7 @@ def beta_score(
     alpha = read_alpha(alpha)
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     if costs is not None:
-        forecast = forecast.with_costs(read_costs(costs, forecast))
+        forecast = forecast.with_costs(read_costs(costs, forecast.labels, len(forecast)))
     return mean_or_rows(total_losses(forecast, alpha), per_instance)
 
 
@@ -285,8 +284,8 @@ def search_tally(
 
 def priced(forecast: Forecast, prior: Any, costs: Any, typical_costs: Any) -> tuple[Prior, Forecast]:
     """The prior, and the forecast with base costs."""
-    prior = read_raw_prior(prior, forecast, default=Uniform())
-    return prior, forecast.with_costs(read_typical_costs(costs, typical_costs, prior, forecast))
+    prior, base_costs = read_prices(prior, costs, typical_costs, forecast.labels, len(forecast))
+    return prior, forecast.with_costs(base_costs)
 
 
 def mean_or_rows(scored: Iterable[tuple[Forecast, FloatArray]], per_instance: bool) -> float | FloatArray:

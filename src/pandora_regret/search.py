@@ -65,7 +65,7 @@ def search_order(
     table, single = read_one_or_many(y_proba, labels)
     forecast = read_probabilities(table, labels=labels, logits=logits)
     if groups is None:
-        forecast = forecast.with_costs(read_costs(costs, forecast))
+        forecast = forecast.with_costs(read_costs(costs, forecast.labels, len(forecast)))
         orders = np.concatenate([order_of(block) for block in forecast.blocks()])
     else:
         orders = np.concatenate(list(grouped_orders(forecast, costs, groups, method)))
@@ -120,7 +120,7 @@ def search_cost(
     broken = BROKEN_BY_INDEX if read_choice(ties, "ties", TIES) == "index" else BROKEN_AT_RANDOM
     if groups is not None:
         return mean_or_rows(grouped_costs(forecast, costs, groups, method), per_instance)
-    forecast = forecast.with_costs(read_costs(costs, forecast))
+    forecast = forecast.with_costs(read_costs(costs, forecast.labels, len(forecast)))
     return mean_or_rows(realised_costs(forecast, broken), per_instance)
 
 

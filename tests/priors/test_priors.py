@@ -86,6 +86,14 @@ def test_slope_is_the_derivative_of_the_share(prior, i, j):
 
 
 @smooth_prior
+@pytest.mark.parametrize(("i", "j"), [(0, 1), (2, 0)])
+def test_curvature_is_the_derivative_of_the_slope(prior, i, j):
+    odds, step = np.linspace(-6, 6, 60), 1e-5
+    numeric = (prior.share_slope(odds + step, i, j) - prior.share_slope(odds - step, i, j)) / (2 * step)
+    assert prior.share_curvature(odds, i, j) == pytest.approx(numeric, rel=1e-5, abs=1e-6)
+
+
+@smooth_prior
 def test_pair_slope_is_the_slope_of_the_pair_loss_in_log_odds(prior):
     odds, step = np.array([0.2, 0.7, 1.8, 6.0]), 1e-5
     numeric = (prior.pair_loss(odds * np.exp(step), 1, 2) - prior.pair_loss(odds / np.exp(step), 1, 2)) / (

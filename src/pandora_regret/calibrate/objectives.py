@@ -11,10 +11,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from pandora_regret.calibrate.rows import LabelledScores
-from pandora_regret.calibrate.shares import share, share_curvature, share_slope
-from pandora_regret.inputs import FloatArray, Forecast, read_choice, read_raw_prior, read_typical_costs
+from pandora_regret.inputs import FloatArray, Forecast, read_choice
 from pandora_regret.kernels.engine import LARGEST_ALPHA
 from pandora_regret.priors import Beta, Prior, Uniform
+from pandora_regret.priors.beta import beta_loss, beta_loss_curvature, beta_loss_slope
+from pandora_regret.priors.reading import read_base_costs, read_prior
 
 OBJECTIVES = {"search": "the expected search cost", "log_loss": "the logarithmic score"}
 
@@ -97,7 +98,7 @@ class SearchCost:
     @property
     def stepped(self) -> bool:
         """Costs known exactly, or a sample of them: the loss jumps where the order of tests changes."""
-        return not np.any(share_slope(self.prior, np.linspace(-2, 2, 9), 0, 1))
+        return not np.any(self._share(np.linspace(-2, 2, 9), 0, 1, derivative=1))
 
     def along(self, rows: LabelledScores, inverse_temperature: float) -> Along:
         """Every odds ``ln r_ij`` moves in proportion to the gap of the scores."""
@@ -108,7 +109,7 @@ class SearchCost:
         gaps = rows.of_truth(rows.scores) - rows.scores
         odds, price = inverse_temperature * gaps + _cost_gaps(rows), self._prices(rows)
         i, j = rows.truth[None, :], np.arange(rows.n_classes)[:, None]
-        loss, slope, curvature = (shape(self.prior, odds, i, j) for shape in (share, share_slope, share_curvature))
+        loss, slope, curvature = (self._share(odds, i, j, derivative) for derivative in range(3))
         loss[rows.truth, np.arange(len(rows))] = 0.0  # its own slopes vanish with the gap
         terms = (loss, slope * gaps, curvature * gaps**2)
         return Along(*(rows.mean((price * term).sum(axis=0)) for term in terms))
@@ -121,11 +122,19 @@ class SearchCost:
             return compiled.beta_gradient(rows, scores, alpha, self._unit(rows))
         odds, price = rows.of_truth(scores) - scores + _cost_gaps(rows), self._prices(rows)
         i, j = rows.truth[None, :], np.arange(rows.n_classes)[:, None]
-        loss, slopes = price * share(self.prior, odds, i, j), -price * share_slope(self.prior, odds, i, j)
+        loss, slopes = price * self._share(odds, i, j), -price * self._share(odds, i, j, derivative=1)
         own = rows.truth, np.arange(len(rows))
         loss[own] = slopes[own] = 0.0
         slopes[own] = -slopes.sum(axis=0)
         return rows.mean(loss.sum(axis=0)), slopes * (rows.weights / rows.weights.sum())
+
+    def _share(self, odds: FloatArray, i: Any, j: Any, derivative: int = 0) -> FloatArray:
+        """The share at ``ln r``, or its first or second derivative."""
+        if isinstance(self.prior, Beta):
+            of_loss = (beta_loss, beta_loss_slope, beta_loss_curvature)[derivative]
+            return of_loss(odds, self.prior.alpha) / 3
+        of_share = (self.prior.share, self.prior.share_slope, self.prior.share_curvature)[derivative]
+        return of_share(odds, i, j)
 
     def _compiled_alpha(self, rows: LabelledScores) -> float | None:
         """An alpha that the compiled loops do to the last digits, if rows are many, with one cost per class."""
@@ -160,5 +169,6 @@ def read_objective(
     if isinstance(prior, Beta) and prior.alpha == 0:
         mean: Prior = Uniform()  # E[u] is 0 there, but any mean will do: only ratios of costs count
     else:
-        prior = mean = read_raw_prior(prior, forecast, default=Uniform())
-    return SearchCost(prior), forecast.with_costs(read_typical_costs(costs, typical_costs, mean, forecast))
+        prior = mean = read_prior(prior, forecast.labels)
+    base_costs = read_base_costs(costs, typical_costs, mean, forecast.labels, len(forecast))
+    return SearchCost(prior), forecast.with_costs(base_costs)

@@ -85,6 +85,16 @@ class LayoutOptions:
         return Layout(**asdict(self) | {"classes": classes})
 
 
+class _PriorOption(click.Option):
+    """Its help lists the priors there are, which are imported only to show it."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from pandora_regret.priors.names import spelled_priors
+
+        self.help = f"How costs vary: {spelled_priors()}.  [default: uniform]"
+        return super().get_help_record(ctx)
+
+
 @dataclass(frozen=True)
 class CostOptions:
     """What tests cost."""
@@ -95,12 +105,7 @@ class CostOptions:
         help="Typical costs of tests: NAME=VALUE,..., a CSV file (class, cost), a pathway file (TOML), or the "
         "name of a shipped one: dermamnist, octmnist, pump_fault.  [default: all tests cost the same]",
     )
-    prior: str | None = option(
-        "--prior",
-        metavar="PRIOR",
-        help="How costs vary: uniform, exponential, fixed, beta:ALPHA, gamma:SHAPE, lognormal:SIGMA or "
-        "empirical:FILE.  [default: uniform]",
-    )
+    prior: str | None = option("--prior", cls=_PriorOption, metavar="PRIOR")
 
     def read_prior(self) -> Prior | None:
         """The prior that was asked for."""

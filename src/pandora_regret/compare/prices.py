@@ -17,7 +17,7 @@ STATED, ALIKE = "stated costs", "all tests cost the same"
 def read_typical(forecast: Forecast, prior: Prior, typical_costs: Any) -> FloatArray:
     """What tests cost on average, (K,) or (N, K); the very numbers that were given, where they were."""
     if typical_costs is not None:
-        return read_costs(typical_costs, forecast, "typical_costs")
+        return read_costs(typical_costs, forecast.labels, len(forecast), "typical_costs")
     base = np.ones(forecast.n_classes) if forecast.costs is None else forecast.costs
     return base * prior.mean
 
@@ -32,7 +32,7 @@ def read_scenarios(
     for name, listed in _pairs(given):
         if str(name) in costs:
             raise InputError(f"scenarios has {str(name)!r} twice, or it is one that is always there: rename it.")
-        costs[str(name)] = read_costs(listed, forecast, f"scenario {str(name)!r}")
+        costs[str(name)] = read_costs(listed, forecast.labels, len(forecast), f"scenario {str(name)!r}")
     return [(Scenario(name, as_tuple(table)), table / prior.mean) for name, table in costs.items()]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +14,8 @@ from pandora_regret.files.source import check_readable
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.tables import by_name
-from pandora_regret.priors import Beta, Empirical, Exponential, Fixed, Gamma, LogNormal, Prior, Uniform
-
-PARAMETRIC: dict[str, Callable[[float], Prior]] = {"beta": Beta, "gamma": Gamma, "lognormal": LogNormal}
-PLAIN: dict[str, Callable[[], Prior]] = {"uniform": Uniform, "exponential": Exponential, "fixed": Fixed}
+from pandora_regret.priors import Prior
+from pandora_regret.priors.names import FILE, PRIORS, spelled_priors
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,22 +82,15 @@ def read_prior_argument(text: str) -> Prior:
     >>> read_prior_argument("uniform"), read_prior_argument("lognormal:0.5")
     (Beta(alpha=1.0), LogNormal(...))
     """
-    word, colon, rest = text.partition(":")
-    if word == "empirical" and rest:
-        return _empirical(rest)
-    if word in PLAIN and not colon:
-        return PLAIN[word]()
-    if word in PARAMETRIC and rest:
-        return PARAMETRIC[word](_number(rest, f"prior {text!r}: the parameter"))
-    raise InputError(
-        f"prior is {text!r}: write uniform, exponential, fixed, beta:ALPHA, gamma:SHAPE, lognormal:SIGMA, "
-        "or empirical:FILE, such as gamma:2."
-    )
+    name, _, rest = text.partition(":")
+    if name not in PRIORS or (PRIORS[name].parameter is None) != (text == name) or text.endswith(":"):
+        fix = f"write {spelled_priors()}, such as gamma:2"
+        raise InputError(argument="prior", value=text, fix=fix)
+    make, parameter = PRIORS[name]
+    if parameter is None:
+        return make()
+    if parameter == FILE:
+        from pandora_regret.files import read_observed_costs
 
-
-def _empirical(path: str) -> Empirical:
-    """Every column of numbers is a class, every row an observed cost vector."""
-    from pandora_regret.files import read_observed_costs
-
-    samples, classes = read_observed_costs(path)
-    return Empirical(samples, labels=classes)
+        return make(*read_observed_costs(rest))
+    return make(_number(rest, f"prior {text!r}: the parameter"))

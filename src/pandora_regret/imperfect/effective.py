@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.inputs import FloatArray
-from pandora_regret.inputs.costs import check_prior
 from pandora_regret.inputs.tests import Tests, check_is_tests, read_per_class, read_unit_costs
 from pandora_regret.priors import Prior
+from pandora_regret.priors.reading import check_prior
 
 
 def effective_costs(tests: Tests, *, unit_costs: Any = None) -> FloatArray:

@@ -1,6 +1,6 @@
 """The door: what a user hands in becomes plain, checked arrays here, once."""
 
-from pandora_regret.inputs.costs import read_costs, read_raw_prior, read_typical_costs
+from pandora_regret.inputs.costs import read_costs
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.forecast import Forecast, read_forecast, read_probabilities, read_two_forecasts
 from pandora_regret.inputs.labels import Labels
@@ -30,8 +30,6 @@ __all__ = [
     "read_forecast",
     "read_positive",
     "read_probabilities",
-    "read_raw_prior",
     "read_seed",
     "read_two_forecasts",
-    "read_typical_costs",
 ]

@@ -107,8 +107,8 @@ def read_probabilities(
         raise InputTypeError(f"must be True or False, got {logits!r:.200}", argument="logits", value=logits)
     values, columns, tolerance = read_table(y_proba, None if labels is None else read_labels(labels), name)
     weights = None if sample_weight is None else read_weights(sample_weight, len(values))
-    nobody = np.empty(0, np.intp)
-    return Forecast(values, bool(logits), columns, nobody, range(len(values)), tolerance, name, weights)
+    no_truth = np.empty(0, np.intp)
+    return Forecast(values, bool(logits), columns, no_truth, range(len(values)), tolerance, name, weights)
 
 
 def read_two_forecasts(

@@ -18,11 +18,12 @@ from scipy.special import softmax
 
 from pandora_regret.calibrate.objectives import SearchCost
 from pandora_regret.calibrate.rows import rows_of
-from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_forecast, read_typical_costs
+from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_forecast
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.kernels.engine import search_costs
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Beta, Prior, Uniform
+from pandora_regret.priors.reading import read_base_costs
 from pandora_regret.scores import mean_or_rows, priced
 
 __all__ = ["LightGBMMetric", "SearchObjective", "XGBoostMetric", "predict_proba", "probabilities"]
@@ -106,7 +107,9 @@ class SearchObjective:
     def _priced(self, forecast: Forecast) -> Forecast:
         """Base and mean costs are proportional in the Beta family, also at alpha = 0, where the mean vanishes."""
         forecast = _named(forecast, self.labels)
-        return forecast.with_costs(read_typical_costs(self.costs, self.typical_costs, Uniform(), forecast))
+        return forecast.with_costs(
+            read_base_costs(self.costs, self.typical_costs, Uniform(), forecast.labels, len(forecast))
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -161,7 +161,7 @@ class Metric:
         """The metric of one model."""
         forecast = read_forecast(y_true, y_proba, sample_weight=sample_weight).check()
         weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
-        typical = None if costs is None else read_costs(costs, forecast)
+        typical = None if costs is None else read_costs(costs, forecast.labels, len(forecast))
         table = forecast.values.astype(np.float64)[None]
         return float(self.of_models(forecast.truth, table, weights[None], typical)[0, 0])
 

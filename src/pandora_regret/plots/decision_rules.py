@@ -69,7 +69,7 @@ def read_case(rule: str, forecast: Any, costs: Any, truth: Any, labels: ArrayLik
     """A rule and an instance of three classes, checked."""
     read_choice(rule, "rule", RULES)
     case = three_classes(read_probabilities([forecast], labels=labels, name="forecast")).check()
-    prices = np.broadcast_to(read_costs(costs, case), (1, 3))[0]
+    prices = np.broadcast_to(read_costs(costs, case.labels, len(case)), (1, 3))[0]
     number = 0 if truth is None else int(read_truth([truth], case.labels, 1)[0])
     names = (
         ("1", "2", "3") if labels is None else tuple(shortened(str(label), LONGEST_NAME) for label in case.labels)

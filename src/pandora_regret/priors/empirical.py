@@ -47,10 +47,8 @@ class Empirical(Prior):
         table = _two_dimensional(read_floats(samples, "samples"))
         self.samples = check_costs(table, "samples", self.labels)
         if self.labels is not None and len(self.labels) != self.samples.shape[1]:
-            raise InputError(
-                f"labels has {len(self.labels)} entries but samples has {self.samples.shape[1]} columns: "
-                "name every column."
-            )
+            problem = f"has {len(self.labels)} entries but samples has {self.samples.shape[1]} columns"
+            raise InputError(problem, argument="labels", value=len(self.labels), fix="name every column")
         self.n_classes = self.samples.shape[1]
         self._table_of = lru_cache(max(1, TABLE_BYTES // (2 * self.samples.nbytes)))(self._sorted_ratios)
 
@@ -117,8 +115,6 @@ class Empirical(Prior):
 
 def _two_dimensional(samples: FloatArray) -> FloatArray:
     if samples.ndim != 2 or len(samples) == 0 or samples.shape[1] < 2:
-        raise InputError(
-            f"samples has shape {samples.shape}: pass observed cost vectors as (samples, classes), "
-            "at least one sample and two classes."
-        )
+        fix = "pass observed cost vectors as (samples, classes), at least one sample and two classes"
+        raise InputError(f"has shape {samples.shape}", argument="samples", value=samples.shape, fix=fix)
     return samples

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pandora_regret.files.batch import Batch
-from pandora_regret.inputs import FloatArray, Forecast, InputError, read_count
+from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.kernels.engine import wasted_pairs
 from pandora_regret.metrics import Metric
 from pandora_regret.priors import Prior
-from pandora_regret.scores import priced
+from pandora_regret.priors.reading import read_prices
 from pandora_regret.stream.batches import Scored, Settings, score_batch
 from pandora_regret.tally import Means, Sum
 from pandora_regret.work import run_all
@@ -233,20 +233,18 @@ def _settings(
     predictions: Predictions, prior: Any, typical_costs: Any, bootstrap: int, seed: int, pairs: bool
 ) -> Settings:
     """The prior and the costs, matched to the classes."""
-    k = len(predictions.classes)
-    nobody = Forecast(np.empty((0, k)), False, list(predictions.classes), np.empty(0, np.intp), range(0), 0.0)
     if typical_costs is not None and predictions.columns.costs:
         raise InputError(
             f"{predictions.path} has cost columns and typical_costs are given too: pass one price list, not both."
         )
-    prior, forecast = priced(nobody, prior, None, typical_costs)
+    prior, base_costs = read_prices(prior, None, typical_costs, predictions.classes)
     replicates = read_count(bootstrap, "bootstrap", least=0)
     if predictions.columns.group is not None and not replicates:
         raise InputError(
             f"{predictions.path} is read with groups ({predictions.columns.group!r}): intervals of clustered rows "
             "need a bootstrap, such as bootstrap=1000 (--bootstrap 1000)."
         )
-    return Settings(prior, forecast.costs, predictions.logits, replicates, seed, pairs)
+    return Settings(prior, base_costs, predictions.logits, replicates, seed, pairs)
 
 
 def _walk(

@@ -24,11 +24,12 @@ from pandora_regret.inputs import (
     read_count,
     read_positive,
 )
-from pandora_regret.inputs.costs import check_costs, check_prior
+from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, read_floats
 from pandora_regret.inputs.tables import by_name
 from pandora_regret.inputs.tests import SearchName
 from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform
+from pandora_regret.priors.reading import check_prior
 from pandora_regret.study.simulator import imperfect_bills, search_bills
 
 TEMPERATURES = {"all": "of all classes", "distractors": "of all but the true class, whose probability is kept"}

@@ -16,9 +16,8 @@ import numpy as np
 from pandora_regret.costs import load_costs
 from pandora_regret.costs.section import Section, parse_toml, shown
 from pandora_regret.inputs import FloatArray, InputError, read_choice
-from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.numbers import read_floats, read_level
-from pandora_regret.inputs.tables import by_name
+from pandora_regret.inputs.costs import read_costs
+from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import Metric, read_metrics
 from pandora_regret.study.conditions import PAPER, Condition, read_conditions
 from pandora_regret.study.prediction import Zoo
@@ -49,8 +48,7 @@ class DataSet:
         """In the order of the classes, matched by name."""
         if self.costs is None:
             return np.ones(len(classes))
-        what = f"costs of data set {self.name!r}"
-        return check_costs(read_floats(by_name(self.costs, classes, what), what), what, classes)
+        return read_costs(self.costs, classes, argument=f"costs of data set {self.name!r}")
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ def read_study(path: str | os.PathLike[str], folder: str | os.PathLike[str] | No
 
 def _read_data(section: Section, base: Path) -> DataSet:
     section.check_keys(DATA_KEYS)
-    costs, currency = _read_costs(section, base)
+    costs, currency = _price_list(section, base)
     return DataSet(
         name=section.text("name"),
         zoo=_read_zoo(section.section("zoo"), base),
@@ -104,7 +102,7 @@ def _read_data(section: Section, base: Path) -> DataSet:
     )
 
 
-def _read_costs(section: Section, base: Path) -> tuple[Mapping[str, float] | None, str | None]:
+def _price_list(section: Section, base: Path) -> tuple[Mapping[str, float] | None, str | None]:
     """By class, and their currency: of a pathway file, as published where it says so, or as they stand here."""
     if "costs" not in section:
         return None, None

@@ -17,14 +17,13 @@ from pandora_regret.inputs import (
     read_alpha,
     read_choice,
     read_count,
-    read_probabilities,
-    read_typical_costs,
 )
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.integrations.torch.loss import PandoraLoss
 from pandora_regret.integrations.torch.schedule import AlphaSchedule
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Uniform
+from pandora_regret.priors.reading import read_base_costs
 
 import_optional("sklearn", extra="zoo")
 
@@ -255,9 +254,8 @@ class SearchProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _relative_costs(self) -> FloatArray | None:
         """Costs in class order, counted in their mean."""
-        nobody = read_probabilities(np.zeros((1, len(self.classes_))), labels=list(self.classes_), logits=True)
-        costs = read_typical_costs(self.costs, self.typical_costs, Uniform(), nobody)
-        return None if costs is None else np.ravel(costs / costs.mean())
+        costs = read_base_costs(self.costs, self.typical_costs, Uniform(), list(self.classes_))
+        return None if costs is None else costs / costs.mean()
 
 
 class Best:

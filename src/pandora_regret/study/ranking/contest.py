@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, InputError, IntArray, Labels
-from pandora_regret.inputs.costs import check_costs
+from pandora_regret.inputs.costs import read_costs
 from pandora_regret.inputs.labels import read_labels, read_truth
-from pandora_regret.inputs.numbers import read_array, read_floats
-from pandora_regret.inputs.tables import by_name, check_probabilities
+from pandora_regret.inputs.numbers import read_array
+from pandora_regret.inputs.tables import check_probabilities
 from pandora_regret.metrics import Metric, weighted_means
 from pandora_regret.study.conditions import Condition, temperature_of
 
@@ -88,7 +88,7 @@ def read_contest(truth: Labels, forecasts: Any, models: Any, classes: Any, costs
     for name, table in zip(names, array, strict=True):
         check_probabilities(table.astype(np.float64), f"forecasts of {name!r}", TOLERANCE)
     order = np.array(sorted(range(n_models), key=lambda at: names[at]))
-    priced = None if costs is None else _read_costs(costs, listed)
+    priced = None if costs is None else read_costs(costs, listed)
     column = read_truth(truth, range(n_classes), n_rows)
     return Contest(column, array, order, tuple(names[at] for at in order), listed, priced, seed)
 
@@ -98,13 +98,6 @@ def _read_names(names: Any, count: int, what: str) -> tuple[str, ...]:
     if len(listed) != count:
         raise InputError(f"{what} has {len(listed)} entries but forecasts have {count}: name each of them.")
     return listed
-
-
-def _read_costs(costs: Any, classes: tuple[Any, ...]) -> FloatArray:
-    array = read_floats(by_name(costs, classes, "costs"), "costs")
-    if array.shape != (len(classes),):
-        raise InputError(f"costs has shape {array.shape}: pass one cost per class, shape ({len(classes)},).")
-    return check_costs(array, "costs", classes)
 
 
 def _at_once(elements_of_a_model: int) -> int:

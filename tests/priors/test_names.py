@@ -1,0 +1,55 @@
+"""The table of prior names feeds the parser, its error message and the command's help."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from pandora_regret import InputError, expected_search_cost, priors
+from pandora_regret.cli.commands import pandora
+from pandora_regret.files import read_prior_argument
+from pandora_regret.priors.names import PRIORS, NamedPrior
+
+
+@dataclass(frozen=True)
+class Toy(priors.Prior):
+    """Both orders of two tests are equally likely, whatever the forecast says."""
+
+    size: float
+    strictly_proper = False
+
+    @property
+    def mean(self):
+        return self.size
+
+    def share(self, log_odds, i=0, j=1):
+        return np.full_like(log_odds, 0.5)
+
+    def share_slope(self, log_odds, i=0, j=1):
+        return np.zeros_like(log_odds)
+
+    def draw(self, n_draws, n_classes, rng):
+        return np.full((n_draws, n_classes), self.size)
+
+
+def test_a_prior_added_to_the_table_is_parsed_scored_and_explained(monkeypatch):
+    monkeypatch.setitem(PRIORS, "toy", NamedPrior(Toy, "SIZE"))
+    prior = read_prior_argument("toy:4")
+    assert prior == Toy(4.0)
+    assert expected_search_cost([0], [[0.9, 0.1]], prior=prior) == 6.0
+    assert "toy:SIZE" in CliRunner().invoke(pandora, ["score", "--help"]).output
+    with pytest.raises(InputError, match="toy:SIZE") as caught:
+        read_prior_argument("toy")
+    assert (caught.value.argument, caught.value.value) == ("prior", "toy")
+
+
+@pytest.mark.parametrize("text", ["", "normal", "uniform:", "uniform:1", "gamma", "gamma:", "empirical", ":2"])
+def test_what_names_no_prior_is_refused_with_all_names(text):
+    with pytest.raises(InputError, match=r"write uniform, .*gamma:SHAPE.* or empirical:FILE"):
+        read_prior_argument(text)
+
+
+def test_a_parameter_is_a_number():
+    with pytest.raises(InputError, match="'gamma:x': the parameter is 'x': write a number"):
+        read_prior_argument("gamma:x")
