@@ -78,8 +78,9 @@ def desiderata(
     False
     """
     if not callable(metric):
-        fix = "pass a function of (y_true, y_proba) that returns a number"
-        raise InputTypeError(f"is {metric!r:.200}", argument="metric", value=metric, fix=fix)
+        raise InputTypeError(
+            argument="metric", value=metric, fix="pass a function of (y_true, y_proba) that returns a number"
+        )
     k, trials = _read_class_count(n_classes), read_count(trials, "trials", least=2)
     judge, rng = _Judge(metric, bool(greater_is_better)), np.random.default_rng(seed)
     alignment = _check_alignment(judge, k, trials, rng, prior)
