@@ -28,8 +28,8 @@ NEEDS = {
     "src/pandora_regret/study/store/imports.py": ["safetensors", "pyarrow"],
     "src/pandora_regret/study/ranking/lanes.py": ["numba"],
     "src/pandora_regret/study/store/sealed.py": ["safetensors"],
-    "src/pandora_regret/study/store/store.py": ["safetensors"],
-    "src/pandora_regret/study/tabular.py": ["sklearn"],
+    "src/pandora_regret/study/store/folder.py": ["safetensors"],
+    "src/pandora_regret/study/zoos/table_files.py": ["sklearn"],
     "src/pandora_regret/study/zoos/tables.py": ["sklearn"],
 }
 LEFT_OUT = {

@@ -13,7 +13,7 @@ from pandora_regret.compare import Comparison, compare
 from pandora_regret.report import write_report
 from pandora_regret.study.run import begin, run_study
 from pandora_regret.study.spec import Study
-from pandora_regret.study.store.store import Store
+from pandora_regret.study.store.folder import Store
 from pandora_regret.study.table import PAPER_METRICS, as_text, study_grid
 
 STUDY = Path(__file__).parent / "studies" / "digits.toml"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from pandora_regret import work
+from pandora_regret.work import cluster as cluster_module
 from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.work import WorkError, run_all
 
-pytest.importorskip("joblib")
+pytest.importorskip("cloudpickle")
 pytest.importorskip("distributed")
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))  # workers import them by the same names
@@ -94,7 +94,7 @@ def test_jobs_is_a_number_of_processes(jobs, error):
 
 @posix
 def test_a_process_that_is_killed_is_one_sentence():
-    with pytest.raises(WorkError, match="a worker process was killed, perhaps for want of memory"):
+    with pytest.raises(WorkError, match="its process was killed, perhaps for want of memory; resume with fewer jobs"):
         list(run_all(store_tasks.die, range(3), jobs=2))
     assert dict(run_all(store_tasks.square, SQUARES, jobs=2)) == SQUARES
 
@@ -163,8 +163,8 @@ def _scheduler_process(address):
 
 @posix
 def test_an_item_that_kills_workers_ends_the_work_and_so_does_a_cluster_without_workers(monkeypatch):
-    monkeypatch.setattr(work, "PATIENCE_SECONDS", 0.5)
-    monkeypatch.setattr(work, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(cluster_module, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(cluster_module, "LOOK_SECONDS", 0.1)
     with loopback_cluster(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1") as (address, workers):
         with pytest.raises(WorkError, match="workers died of an item, one after another"):
             list(run_all(store_tasks.die, [0], cluster=address))
@@ -175,7 +175,7 @@ def test_an_item_that_kills_workers_ends_the_work_and_so_does_a_cluster_without_
 
 @pytest.mark.parametrize("nowhere", ["tcp://127.0.0.1:1", "nonsense", "carrier-pigeon://x:1"])
 def test_a_scheduler_that_is_not_there_is_one_sentence(monkeypatch, nowhere):
-    monkeypatch.setattr(work, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 0.5)
     with pytest.raises(WorkError, match=f"no Dask scheduler answers at '{nowhere}'") as said:
         list(run_all(abs, [1], cluster=nowhere))
     assert "\n" not in str(said.value)

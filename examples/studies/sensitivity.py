@@ -15,10 +15,10 @@ from matplotlib.figure import Figure
 from pandora_regret.metrics import read_metrics
 from pandora_regret.plots.saving import save_figure
 from pandora_regret.plots.sensitivity import plot_sensitivity
-from pandora_regret.study.conditions import PAPER, read_conditions
+from pandora_regret.study.conditions import PAPER_CONDITIONS, read_conditions
 from pandora_regret.study.run import Nobody, agreement_of, reopen
 from pandora_regret.study.spec import DataSet, Study
-from pandora_regret.study.store.store import Store
+from pandora_regret.study.store.folder import Store
 from pandora_regret.study.table import Cell, study_grid
 
 SIGMAS = (0.25, 0.5, 1.0, 1.5, 2.0)
@@ -56,7 +56,7 @@ def against_sigma(
 def against_alpha(study: Study, folder: Path, data: DataSet) -> tuple[dict[str, Any], dict[str, list[Cell]]]:
     """Lines of every condition."""
     keys = ["pandora_regret" if alpha == "1" else f"beta_{alpha}" for alpha in ALPHAS]
-    results = results_of(study, folder, data, PAPER, keys)
+    results = results_of(study, folder, data, PAPER_CONDITIONS, keys)
     return results, {title: list(cells) for title, _, cells in study_grid(results, "tau", keys).rows}
 
 

@@ -12,7 +12,7 @@ import zlib
 
 import numpy as np
 
-from pandora_regret.study.store.store import Store
+from pandora_regret.study.store.folder import Store
 
 KILLS = 20
 TRUTH, CLASSES = np.arange(40) % 3, ["a", "b", "c"]

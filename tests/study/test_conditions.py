@@ -10,7 +10,7 @@ from pandora_regret import Empirical, Gamma, InputError, InputTypeError, Tests, 
 from pandora_regret.kernels import engine
 from pandora_regret.study.conditions import (
     CONDITIONS,
-    PAPER,
+    PAPER_CONDITIONS,
     Condition,
     read_condition,
     read_conditions,
@@ -180,7 +180,7 @@ def test_prevalence_weights_classes_as_asked():
 
 
 def test_conditions_are_read_from_names_and_tables():
-    assert [condition.name for condition in read_conditions(PAPER)] == list(PAPER)
+    assert [condition.name for condition in read_conditions(PAPER_CONDITIONS)] == list(PAPER_CONDITIONS)
     cooler = read_condition({"name": "random_temperature", "sigma": 0.25})
     assert (cooler.temperature, cooler.sigma, cooler.title) == ("all", 0.25, "Random Temperature")
     new = read_condition({"name": "both", "temperature": "distractors", "prevalence": "equal"})

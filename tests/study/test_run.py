@@ -24,7 +24,7 @@ from pandora_regret.study.run import (
     run_study,
     standing,
 )
-from pandora_regret.study.store.store import Store
+from pandora_regret.study.store.folder import Store
 
 pytest.importorskip("safetensors")
 HERE = Path(__file__).parents[1] / "helpers"

@@ -1,1 +1,75 @@
-"""The paper's experiment as a tool: zoos of models, their predictions, and which metric picks the cheapest one."""
+"""The paper's experiment as a tool: zoos of models, their predictions, and which metric picks the cheapest one.
+
+Every public name is found here, `pandora_regret.study.Store` for one, and loads when it is first asked for; the
+modules in which they live may change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pandora_regret.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from pandora_regret.study.conditions import CONDITIONS as CONDITIONS
+    from pandora_regret.study.conditions import PAPER_CONDITIONS as PAPER_CONDITIONS
+    from pandora_regret.study.conditions import Condition as Condition
+    from pandora_regret.study.conditions import read_condition as read_condition
+    from pandora_regret.study.conditions import read_conditions as read_conditions
+    from pandora_regret.study.predicting import predict_all as predict_all
+    from pandora_regret.study.prediction import Outcome as Outcome
+    from pandora_regret.study.prediction import Prediction as Prediction
+    from pandora_regret.study.prediction import Target as Target
+    from pandora_regret.study.prediction import Zoo as Zoo
+    from pandora_regret.study.ranking.agreement import agreement as agreement
+    from pandora_regret.study.ranking.results import Agreement as Agreement
+    from pandora_regret.study.results import read_results as read_results
+    from pandora_regret.study.run import agreement_of as agreement_of
+    from pandora_regret.study.run import begin as begin
+    from pandora_regret.study.run import forget_failures as forget_failures
+    from pandora_regret.study.run import reopen as reopen
+    from pandora_regret.study.run import run_study as run_study
+    from pandora_regret.study.run import standing as standing
+    from pandora_regret.study.spec import DataSet as DataSet
+    from pandora_regret.study.spec import Study as Study
+    from pandora_regret.study.spec import read_study as read_study
+    from pandora_regret.study.store.disk import StoreError as StoreError
+    from pandora_regret.study.store.folder import Store as Store
+    from pandora_regret.study.store.imports import import_predictions as import_predictions
+    from pandora_regret.study.table import PAPER_METRICS as PAPER_METRICS
+    from pandora_regret.study.table import Cell as Cell
+    from pandora_regret.study.table import Grid as Grid
+    from pandora_regret.study.table import as_text as as_text
+    from pandora_regret.study.table import study_grid as study_grid
+    from pandora_regret.study.zoos.existing import FilesZoo as FilesZoo
+    from pandora_regret.study.zoos.existing import StoreZoo as StoreZoo
+    from pandora_regret.study.zoos.tables import TableZoo as TableZoo
+    from pandora_regret.study.zoos.timm_models import TimmZoo as TimmZoo
+    from pandora_regret.study.zoos.variants import VariantsZoo as VariantsZoo
+
+_MODULE_OF = {
+    name: module
+    for module, names in {
+        "conditions": ("CONDITIONS", "PAPER_CONDITIONS", "Condition", "read_condition", "read_conditions"),
+        "prediction": ("Outcome", "Prediction", "Target", "Zoo"),
+        "ranking.agreement": ("agreement",),
+        "ranking.results": ("Agreement",),
+        "results": ("read_results",),
+        "predicting": ("predict_all",),
+        "run": ("agreement_of", "begin", "forget_failures", "reopen", "run_study", "standing"),
+        "spec": ("DataSet", "Study", "read_study"),
+        "store.disk": ("StoreError",),
+        "store.folder": ("Store",),
+        "store.imports": ("import_predictions",),
+        "table": ("PAPER_METRICS", "Cell", "Grid", "as_text", "study_grid"),
+        "zoos.existing": ("FilesZoo", "StoreZoo"),
+        "zoos.tables": ("TableZoo",),
+        "zoos.timm_models": ("TimmZoo",),
+        "zoos.variants": ("VariantsZoo",),
+    }.items()
+    for name in names
+}
+
+__all__ = sorted(_MODULE_OF)
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULE_OF)

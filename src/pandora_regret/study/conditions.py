@@ -185,7 +185,7 @@ class Condition:
         return check_costs(given, "prevalence", classes)
 
 
-PAPER = ("clinical", "well_specified", "random_temperature", "random_distractor_temperature")
+PAPER_CONDITIONS = ("clinical", "well_specified", "random_temperature", "random_distractor_temperature")
 
 CONDITIONS: dict[str, Condition] = {
     condition.name: condition

@@ -20,8 +20,8 @@ from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.study.prediction import Outcome, Target, Zoo
 from pandora_regret.study.ranking.agreement import agreement
 from pandora_regret.study.spec import DataSet, Study, read_study
+from pandora_regret.study.store.folder import Store
 from pandora_regret.study.store.labels import check_same
-from pandora_regret.study.store.store import Store
 from pandora_regret.work import run_all
 
 SCHEMA = "pandora-study/1"

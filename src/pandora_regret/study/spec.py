@@ -19,7 +19,7 @@ from pandora_regret.inputs import FloatArray, InputError, read_choice
 from pandora_regret.inputs.costs import read_costs
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import Metric, read_metrics
-from pandora_regret.study.conditions import PAPER, Condition, read_conditions
+from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
 from pandora_regret.study.prediction import Zoo
 from pandora_regret.study.ranking.agreement import Resample
 from pandora_regret.study.ranking.replicates import RESAMPLE
@@ -86,7 +86,7 @@ def read_study(path: str | os.PathLike[str], folder: str | os.PathLike[str] | No
         resample=_resample(root),
         level=read_level(float(root.number("level")) if "level" in root else 0.95),
         data=data,
-        conditions=read_conditions(_list(root, "conditions") if "conditions" in root else PAPER),
+        conditions=read_conditions(_list(root, "conditions") if "conditions" in root else PAPER_CONDITIONS),
         text=text,
     )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pandora_regret import pandora_regret
 from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.study.store.manifest import file_name
-from pandora_regret.study.store.store import Store
+from pandora_regret.study.store.folder import Store
 
 pytest.importorskip("safetensors")
 

@@ -11,7 +11,7 @@ import pytest
 
 from pandora_regret.inputs import InputError
 from pandora_regret.study.store.manifest import FORMAT, Manifest, file_name
-from pandora_regret.study.store.store import Store, StoreError
+from pandora_regret.study.store.folder import Store, StoreError
 
 pytest.importorskip("safetensors")
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pandora_regret.inputs import FloatArray, Labels, read_choice, read_count
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import BASELINE, Metric, default_metrics, read_metrics
-from pandora_regret.study.conditions import PAPER, Condition, read_conditions
+from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
 from pandora_regret.study.ranking.choosing import excess_costs, picked_models, regret_of
 from pandora_regret.study.ranking.contest import Contest, read_contest
 from pandora_regret.study.ranking.replicates import RESAMPLE, instance_counts, model_counts
@@ -67,7 +67,7 @@ def agreement(
     models: Sequence[str] | None = None,
     classes: Sequence[str] | None = None,
     costs: Any = None,
-    conditions: Iterable[Any] = PAPER,
+    conditions: Iterable[Any] = PAPER_CONDITIONS,
     metrics: Iterable[Any] | None = None,
     replicates: int = 1000,
     resample: Resample = "instances",

@@ -11,7 +11,7 @@ from pandora_regret.files import Batch, Layout, Predictions, align, open_predict
 from pandora_regret.files.formats import FORMATS
 from pandora_regret.files.text import COMPRESSED
 from pandora_regret.inputs import InputError
-from pandora_regret.study.store.store import Store
+from pandora_regret.study.store.folder import Store
 
 
 def import_predictions(

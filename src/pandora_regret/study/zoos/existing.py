@@ -11,8 +11,8 @@ from typing import Any
 from pandora_regret.files import Layout
 from pandora_regret.inputs import InputError
 from pandora_regret.study.prediction import Outcome, Target
+from pandora_regret.study.store.folder import Store
 from pandora_regret.study.store.imports import import_predictions
-from pandora_regret.study.store.store import Store
 
 
 class _Stored:

@@ -20,8 +20,8 @@ from pandora_regret.inputs import FloatArray, InputError, IntArray, read_count, 
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.optional import import_optional
 from pandora_regret.study.prediction import Outcome, Prediction, Target
-from pandora_regret.study.tabular import BUNDLED, LabelledTable, add_noise, read_labelled, sample_rows
 from pandora_regret.study.zoos.classifiers import Classifier, all_classifiers
+from pandora_regret.study.zoos.table_files import BUNDLED, LabelledTable, add_noise, read_labelled, sample_rows
 
 TURN = RLock()
 MOST_NAMES = 50  # columns that one feature of names becomes; rarer names share the last
