@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pandora_regret.work import cluster as cluster_module
 from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.work import WorkError, run_all
+from pandora_regret.work import cluster as cluster_module
 
 pytest.importorskip("cloudpickle")
 pytest.importorskip("distributed")
@@ -94,7 +94,7 @@ def test_jobs_is_a_number_of_processes(jobs, error):
 
 @posix
 def test_a_process_that_is_killed_is_one_sentence():
-    with pytest.raises(WorkError, match="its process was killed, perhaps for want of memory; resume with fewer jobs"):
+    with pytest.raises(WorkError, match="killed, perhaps for want of memory; resume with fewer jobs"):
         list(run_all(store_tasks.die, range(3), jobs=2))
     assert dict(run_all(store_tasks.square, SQUARES, jobs=2)) == SQUARES
 

@@ -13,18 +13,10 @@ import pytest
 import study_zoo
 
 from pandora_regret import InputError
+from pandora_regret.study import Store, begin, forget_failures, read_results, reopen, run_study, standing
+from pandora_regret.study.predicting import Nobody
 from pandora_regret.study.prediction import Target
-from pandora_regret.study.run import (
-    RESULTS,
-    Nobody,
-    begin,
-    forget_failures,
-    read_results,
-    reopen,
-    run_study,
-    standing,
-)
-from pandora_regret.study.store.folder import Store
+from pandora_regret.study.results import RESULTS
 
 pytest.importorskip("safetensors")
 HERE = Path(__file__).parents[1] / "helpers"

@@ -82,7 +82,7 @@ def table(
     What it holds: tau, how well each metric ranks models by search cost; gap, the same minus that of Pandora's
     Regret; regret, what the model that a metric picks costs more, a case, than the best of the zoo.
     """
-    from pandora_regret.study.run import read_results
+    from pandora_regret.study.results import read_results
     from pandora_regret.study.table import FORMATS, PAPER_METRICS, study_grid
 
     grid = study_grid(read_results(folder), what, () if every else metrics or PAPER_METRICS)
@@ -97,7 +97,7 @@ def table(
 def figure(folder: Path, file: Path, metrics: tuple[str, ...], every: bool) -> None:
     """Draw the intervals of the gaps to Pandora's Regret into FILE: SVG, PDF or PNG."""
     from pandora_regret.plots.tau_gaps import draw_tau_gaps
-    from pandora_regret.study.run import read_results
+    from pandora_regret.study.results import read_results
     from pandora_regret.study.table import PAPER_METRICS, study_grid
 
     grid = study_grid(read_results(folder), "gap", () if every else metrics or PAPER_METRICS)

@@ -68,7 +68,7 @@ def _from_study(study: str | os.PathLike[str] | None) -> Mapping[str, Draw]:
     if study is None:
         return {}
     from pandora_regret.plots.tau_gaps import draw_tau_gaps
-    from pandora_regret.study.run import read_results
+    from pandora_regret.study.results import read_results
     from pandora_regret.study.table import study_grid
 
     gaps = study_grid(read_results(study), "gap")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.study.prediction import Outcome, Target, Zoo
@@ -100,23 +100,35 @@ def outcomes(
     if getattr(zoo, "only_reads", False):
         yield from zoo.predict(names)
         return
-    batches = zoo.batches(names)
+    batches: list[list[str]] = zoo.batches(names)
     if zoo.in_one_process and cluster is None:
         batches = [[name for batch in batches for name in batch]]
     while batches:
-        again: list[list[str]] = []
-        left = {tuple(batch): dict.fromkeys(batch) for batch in batches}
-        for batch, result in run_apart(partial(_predict, zoo), batches, jobs=jobs, cluster=cluster, timeout=timeout):
-            rest = left[tuple(batch)]
+        attempt = _Attempt(zoo, batches)
+        yield from attempt.outcomes(jobs=jobs, cluster=cluster, timeout=timeout)
+        batches = attempt.again
+
+
+class _Attempt:
+    """One try of some batches; afterwards `again` holds what is to be tried in smaller ones."""
+
+    def __init__(self, zoo: Zoo, batches: list[list[str]]) -> None:
+        self.again: list[list[str]] = []
+        self._zoo, self._batches = zoo, batches
+        self._left = {tuple(batch): dict.fromkeys(batch) for batch in batches}  # what each has not finished
+
+    def outcomes(self, **how: Any) -> Iterator[Outcome]:
+        """What became of models so far."""
+        for batch, result in run_apart(partial(_predict, self._zoo), self._batches, **how):
+            left = self._left[tuple(batch)]
             if not isinstance(result, Death):
-                rest.pop(result.name, None)
+                left.pop(result.name, None)
                 yield result
-            elif len(batch) == 1:
+            elif len(batch) > 1:
+                first, others = list(left)[:1], list(left)[1:]
+                self.again += [part for part in (first, others) if part]
+            elif left:
                 yield Outcome(batch[0], failure=result.reason)
-            else:
-                first, *others = rest or batch
-                again += [[first], others] if others else [[first]]
-        batches = again
 
 
 def _predict(zoo: Zoo, names: Sequence[str]) -> Iterator[Outcome]:

@@ -25,13 +25,14 @@ from pandora_regret.study.ranking.agreement import Resample
 from pandora_regret.study.ranking.replicates import RESAMPLE
 from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 
-STUDY_KEYS = ("title", "seed", "metrics", "replicates", "resample", "level", "data", "conditions")
-DATA_KEYS = ("name", "costs", "currency", "zoo")
+STUDY_KEYS = ("title", "seed", "metrics", "replicates", "resample", "level", "timeout", "data", "conditions")
+DATA_KEYS = ("name", "costs", "currency", "zoo", "leave_out")
 PATHS = ("cache", "folder", "model_list", "paths")  # options of a zoo that name files
 NAMES = ("data", "images", "weights")  # options that name a file, or something that is known by name
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.IGNORECASE)
 KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
 LISTED = {"text": "texts", "a whole number": "whole numbers", "a number": "numbers", "a table": "tables"}
+LONGEST_TIMEOUT = 31 * 86400.0  # seconds
 TAKEN = ("study.toml", "origin.json", "results.json")  # what else lies in the output folder
 
 
@@ -43,6 +44,7 @@ class DataSet:
     zoo: Zoo
     costs: Mapping[str, float] | None  # by class; None where every test costs the same
     currency: str | None
+    leave_out: tuple[str, ...] = ()  # names of models, or patterns, that are neither run nor ranked
 
     def costs_of(self, classes: Sequence[str]) -> FloatArray:
         """In the order of the classes, matched by name."""
@@ -63,6 +65,7 @@ class Study:
     level: float
     data: tuple[DataSet, ...]
     conditions: tuple[Condition, ...]
+    timeout: float | None  # seconds that one model may take
     text: bytes  # the file itself, to be copied into the output
 
 
@@ -87,6 +90,7 @@ def read_study(path: str | os.PathLike[str], folder: str | os.PathLike[str] | No
         level=read_level(float(root.number("level")) if "level" in root else 0.95),
         data=data,
         conditions=read_conditions(_list(root, "conditions") if "conditions" in root else PAPER_CONDITIONS),
+        timeout=_timeout(root),
         text=text,
     )
 
@@ -99,6 +103,7 @@ def _read_data(section: Section, base: Path) -> DataSet:
         zoo=_read_zoo(section.section("zoo"), base),
         costs=costs,
         currency=section.text("currency") if "currency" in section else currency,
+        leave_out=_names(section, "leave_out"),
     )
 
 
@@ -175,8 +180,24 @@ def plain(value: Any) -> Any:
 
 
 def _resample(root: Section) -> Resample:
-    given = root.text("resample", "both")
-    return cast("Resample", read_choice(given, f"{root.file}: resample", RESAMPLE))
+    return cast("Resample", read_choice(root.text("resample", "both"), f"{root.file}: resample", RESAMPLE))
+
+
+def _timeout(root: Section) -> float | None:
+    if "timeout" not in root:
+        return None
+    seconds = float(root.number("timeout"))
+    if not 0 < seconds <= LONGEST_TIMEOUT:
+        root.fail("timeout", f"is {seconds:g}: it must be a number of seconds above 0, a month at most.")
+    return seconds
+
+
+def _names(section: Section, key: str) -> tuple[str, ...]:
+    """A list of names, or of patterns; empty where the key is missing."""
+    names = section.entries.get(key, [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        section.fail(key, f"is {shown(names)}: it must be a list of names in quotes.")
+    return tuple(names)
 
 
 def _list(root: Section, key: str) -> Sequence[Any]:

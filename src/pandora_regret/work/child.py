@@ -15,6 +15,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Event, Thread, Timer
 from typing import Any, BinaryIO
@@ -77,10 +78,8 @@ class Child:
         self.kill()
         self._process.wait()
         for pipe in (self._to_child, self._from_child):
-            try:
+            with suppress(BrokenPipeError):  # what was not sent yet
                 pipe.close()
-            except BrokenPipeError:  # what was not sent yet
-                pass
 
     def __enter__(self) -> Child:
         return self

@@ -43,8 +43,9 @@ def read_jobs(jobs: int) -> int:
     cores = os.cpu_count() or 1
     if jobs == -1:
         return cores
-    if read_count(jobs, "jobs") > MOST_PER_CORE * cores:
-        raise InputError(f"jobs is {jobs}: this machine has {cores} cores, ask for {MOST_PER_CORE * cores} at most.")
+    most = MOST_PER_CORE * cores
+    if read_count(jobs, "jobs") > most:
+        raise InputError(f"jobs is {jobs}: this machine has {cores} cores, ask for {most} at most.")
     return jobs
 
 

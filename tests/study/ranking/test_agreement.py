@@ -8,14 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kendalltau
+from scipy.stats import t as student
 
 from pandora_regret import InputError, Uniform, search_cost
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
+from pandora_regret.study import Agreement, agreement
 from pandora_regret.study.conditions import CONDITIONS, Condition
 from pandora_regret.study.ranking import agreement as module
 from pandora_regret.study.ranking import contest as contest_module
-from pandora_regret.study.ranking.agreement import Agreement, agreement, percentiles
+from pandora_regret.study.ranking.agreement import BIAS_WEIGHT, percentiles
+from pandora_regret.study.ranking.choosing import PARTS
 from pandora_regret.study.ranking.replicates import instance_counts, model_counts
 
 COSTS = [100.0, 40.0, 10.0]
@@ -80,20 +83,18 @@ def resampled_taus(truth, proba, number, resample, seed, keys):
 
 
 @pytest.mark.parametrize("resample", ["instances", "models", "both"])
-def test_intervals_are_percentiles_of_duplicated_rows_and_models(resample):
+def test_intervals_reach_as_far_as_replicates_of_duplicated_rows_and_models_lie_around_the_estimate(resample):
     truth, proba = zoo()
-    found = agreement(truth, proba, **{**QUICK, "replicates": 19}, resample=resample, level=0.8, seed=3)
-    names = sorted(map(str, range(len(proba))))
-    taus = np.array(
-        [resampled_taus(truth, proba[[int(n) for n in names]], r, resample, 3, KEYS) for r in range(1, 20)]
-    )
-    for ends, values in [
-        ((found.tau_low, found.tau_high), taus),
-        ((found.gap_low, found.gap_high), taus - taus[:, :1]),
-    ]:
-        low, high = percentiles(values[None], 0.8)
-        assert_allclose(ends[0], low, atol=1e-12)
-        assert_allclose(ends[1], high, atol=1e-12)
+    result = agreement(truth, proba, **{**QUICK, "replicates": 19}, resample=resample, level=0.8, seed=3)
+    taus = np.array([resampled_taus(truth, proba, r, resample, 3, KEYS) for r in range(1, 20)])
+    for name, values in (("tau", taus), ("gap", taus - taus[:, :1])):
+        estimate, low, high = (getattr(result, f"{name}{end}")[0] for end in ("", "_low", "_high"))
+        bias, spread = values.mean(axis=0) - estimate, values.std(axis=0)
+        reach = student.ppf(0.9, len(proba) - 1) * np.sqrt(spread**2 + BIAS_WEIGHT * bias**2)
+        least = 0 if name == "tau" else result.tau_low[0] - result.tau_high[0, 0]
+        most = 1 if name == "tau" else result.tau_high[0] - result.tau_low[0, 0]
+        assert_allclose(low, np.maximum(estimate - reach, least), atol=1e-12)
+        assert_allclose(high, np.minimum(estimate + reach, most), atol=1e-12)
 
 
 def test_replicates_are_classical_and_each_depends_on_its_number_alone():
@@ -192,6 +193,23 @@ def test_models_of_equal_means_tie_however_their_sums_are_rounded():
     assert not found.constant[0, 0]
 
 
+def test_one_outlier_does_not_flatten_the_others():
+    truth, proba = zoo(n_models=12, n_rows=200)
+    huge = Metric(
+        "huge", "Huge", "lower", rows=lambda truth, table: 1e14 ** (table[:, 0] > 1 - 1e-12) * _loss(truth, table)
+    )
+    outlier = np.full((1, 200, 3), [1.0, 0.0, 0.0])
+    with_outlier = agreement(truth, np.concatenate([proba, outlier]), **{**QUICK, "metrics": [huge]})
+    values = [np.mean(huge.rows(truth, table)) for table in [*proba, outlier[0]]]
+    expected = kendalltau(values, cost_of(truth, [*proba, outlier[0]])).statistic
+    assert max(values) > 2.0**40 * sorted(values)[-2]
+    assert_allclose(with_outlier.tau[0, 1], expected)
+
+
+def _loss(truth, table):
+    return 1 - table[np.arange(len(truth)), truth]
+
+
 def test_infinite_log_losses_tie_for_the_last_place():
     truth = np.array([0, 1, 0, 1])
     good, fair = np.array([[0.8, 0.2], [0.2, 0.8]] * 2), np.array([[0.6, 0.4], [0.4, 0.6]] * 2)
@@ -222,21 +240,25 @@ def test_the_regret_of_choosing_by_hand():
 
 
 def honest_regret(truth, proba, number, seed):
-    """Picked by accuracy on the resample, paid on the rows that it left out."""
+    """Picked by accuracy on the resample, paid on the rows that it left out; the best picked on all rows but those
+    that it is paid on."""
     counts = instance_counts(range(number, number + 1), len(truth), "instances", seed)[0]
     accuracies = [METRICS["accuracy"](truth, table, sample_weight=counts) for table in proba]
-    paid = np.array(cost_of(truth[counts == 0], proba[:, counts == 0]))
-    best = np.argmin(cost_of(truth, proba))
-    return np.mean(paid[np.isclose(accuracies, max(accuracies), rtol=1e-12)]) - paid[best]
+    bills = np.array([search_cost(truth, table, COSTS, per_instance=True) for table in proba])
+    left_out, best = counts == 0, 0.0
+    for part in range(PARTS):
+        ours = left_out & (np.arange(len(truth)) % PARTS == part)
+        best += bills[bills[:, ~ours].mean(axis=1).argmin(), ours].sum() / left_out.sum()
+    return bills[np.isclose(accuracies, max(accuracies), rtol=1e-12)][:, left_out].mean() - best
 
 
 def test_the_honest_regret_is_paid_on_what_the_resample_left_out():
     truth, proba = zoo(n_models=5, n_rows=30)
-    found = agreement(truth, proba, **{**QUICK, "metrics": ["accuracy"], "replicates": 30}, seed=2)
+    result = agreement(truth, proba, **{**QUICK, "metrics": ["accuracy"], "replicates": 30}, seed=2)
     regrets = [honest_regret(truth, proba, number, 2) for number in range(1, 31)]
-    assert_allclose(found.regret_mean[0, 1], np.mean(regrets), atol=1e-10)
+    assert_allclose(result.regret_mean[0, 1], np.mean(regrets), atol=1e-10)
     low, high = percentiles(np.array(regrets)[None, :, None], 0.95)
-    assert_allclose([found.regret_low[0, 1], found.regret_high[0, 1]], [low[0, 0], high[0, 0]], atol=1e-10)
+    assert_allclose([result.regret_low[0, 1], result.regret_high[0, 1]], [low[0, 0], high[0, 0]], atol=1e-10)
 
 
 def test_among_resampled_models_the_best_is_the_best_of_those_drawn():

@@ -5,8 +5,8 @@ import pytest
 
 from pandora_regret.files import Layout
 from pandora_regret.inputs import InputError
-from pandora_regret.study.store.imports import import_predictions
 from pandora_regret.study.store.folder import Store
+from pandora_regret.study.store.imports import import_predictions
 
 pytest.importorskip("safetensors")
 pytest.importorskip("pyarrow")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pandora_regret import pandora_regret
 from pandora_regret.inputs import InputError, InputTypeError
-from pandora_regret.study.store.manifest import file_name
 from pandora_regret.study.store.folder import Store
+from pandora_regret.study.store.manifest import file_name
 
 pytest.importorskip("safetensors")
 

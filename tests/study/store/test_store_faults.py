@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pandora_regret.inputs import InputError
-from pandora_regret.study.store.manifest import FORMAT, Manifest, file_name
 from pandora_regret.study.store.folder import Store, StoreError
+from pandora_regret.study.store.manifest import FORMAT, Manifest, file_name
 
 pytest.importorskip("safetensors")
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from pandora_regret.inputs import FloatArray, Labels, read_choice, read_count
 from pandora_regret.inputs.numbers import read_level
@@ -30,11 +31,12 @@ Resample: TypeAlias = Literal["instances", "models", "both"]
 Progress: TypeAlias = Callable[[int, int, str], None]
 
 TABLE_BYTES = 1 << 29  # of one condition's costs: of all models and draws, and as many replicates as fit
-DIGITS = 40  # binary: what agrees in so many is a tie, however its sum was rounded
+BIAS_WEIGHT = 3  # of the squared bias beside the variance: enough to cover models that are hard to tell apart
+DIGITS = 40  # binary: values that agree in so many are ties, however their sums were rounded
 
 
 @dataclass(frozen=True)
-class Resampled:
+class Replicates:
     """Some replicates: what they drew, and the metrics already computed of that."""
 
     counts: FloatArray  # (R, N), one instance's side by side; one row where all replicates have the same instances
@@ -42,7 +44,7 @@ class Resampled:
     seen: dict[Any, FloatArray] = field(default_factory=dict)
 
     @classmethod
-    def draw(cls, numbers: range, contest: Contest, resample: str) -> Resampled:
+    def draw(cls, numbers: range, contest: Contest, resample: str) -> Replicates:
         """The replicates of these numbers."""
         cases = range(1) if resample == "models" else numbers
         counts = instance_counts(cases, len(contest.truth), resample, contest.seed)
@@ -96,7 +98,7 @@ def agreement(
     resample
         What a replicate draws anew: "instances", "models" or "both".
     level
-        Of the percentile intervals.
+        Of the intervals.
     seed
         Of costs, temperatures and replicates, a whole number.
     progress
@@ -123,7 +125,7 @@ def agreement(
     blocks = list(_blocks(numbers, contest, asked))
     advance = _steps(progress, len(blocks) * len(asked) * len(contest.models))
     for block in blocks:
-        resampled = Resampled.draw(block, contest, resample)
+        resampled = Replicates.draw(block, contest, resample)
         for of_condition, condition in zip(found, asked, strict=True):
             of_condition.append(_findings(contest, condition, by, resampled, advance))
     about = {"resample": resample, "replicates": len(numbers) - 1, "level": share, "seed": contest.seed}
@@ -154,14 +156,14 @@ def _findings(
     contest: Contest,
     condition: Condition,
     metrics: Sequence[Metric],
-    resampled: Resampled,
+    resampled: Replicates,
     advance: Callable[[int, str], None],
 ) -> Findings:
     base = condition.weights(contest.truth, contest.classes)
     weights = resampled.counts * base
     values = _metric_values(contest, condition, metrics, resampled, weights)
     costs, rows = contest.search_costs(condition, weights, lambda more: advance(more, condition.title))
-    _settle(costs)
+    _round(costs)
     taus = replicate_taus(values, costs, resampled.drawn)
     excess = excess_costs(rows, base, resampled.counts, resampled.drawn)
     picked = [picked_models(m, v, resampled.drawn) for m, v in zip(metrics, values, strict=True)]
@@ -172,32 +174,31 @@ def _findings(
 
 
 def _metric_values(
-    contest: Contest, condition: Condition, metrics: Sequence[Metric], resampled: Resampled, weights: FloatArray
+    contest: Contest, condition: Condition, metrics: Sequence[Metric], resampled: Replicates, weights: FloatArray
 ) -> FloatArray:
     """All metrics, (Q, M, R); those that know no costs once for all conditions that look alike to them."""
     look = (condition.temperature, condition.temperature and condition.sigma, weights[:1].tobytes())
     unpriced = [metric for metric in metrics if not metric.priced]
     if look not in resampled.seen:
         resampled.seen[look] = contest.metric_values(unpriced, condition, weights)
-        _settle(resampled.seen[look].transpose(1, 2, 0))
+        _round(resampled.seen[look].transpose(1, 2, 0))
     priced = [metric for metric in metrics if metric.priced]
     if not priced:
         return resampled.seen[look]
     with_costs = contest.metric_values(priced, condition, weights)
-    _settle(with_costs.transpose(1, 2, 0))
+    _round(with_costs.transpose(1, 2, 0))
     by_key = dict(zip([m.key for m in unpriced + priced], [*resampled.seen[look], *with_costs], strict=True))
     return np.stack([by_key[metric.key] for metric in metrics])
 
 
-def _settle(values: FloatArray) -> None:
-    """Round (M, R, D) values, in place, so that equal means are ties however their sums were rounded."""
-    largest = np.zeros(values.shape[2])
+def _round(values: FloatArray) -> None:
+    """Keep so many digits of each of (M, R, D) values, in place, so that equal means tie however they were summed.
+
+    Digits are counted from each value's own first one: one model's huge value must not make the others tie.
+    """
     for of_model in values:
-        finite = np.where(np.isfinite(of_model), np.abs(of_model), 0.0)
-        np.maximum(largest, finite.max(axis=0), out=largest)
-    grid = np.ldexp(1.0, np.frexp(largest)[1] - DIGITS)
-    for of_model in values:
-        of_model[:] = np.rint(of_model / grid) * grid
+        mantissa, exponent = np.frexp(of_model)
+        np.ldexp(np.rint(np.ldexp(mantissa, DIGITS)), exponent - DIGITS, out=of_model)
 
 
 def _is_constant(values: FloatArray) -> NDArray[np.bool_]:
@@ -218,17 +219,24 @@ def _summary(
 ) -> Agreement:
     """Values from replicate 0, the sample itself, and intervals from the others."""
     signed = np.stack([findings.taus for findings in found])  # (C, R, Q)
-    taus = np.abs(signed)
+    taus = signed * np.where(signed[:, :1] < 0, -1, 1)  # the estimate's absolute value, and what lies around it
     baseline = [metric.key for metric in metrics].index(BASELINE)
+    gaps = taus - taus[:, :, [baseline]]
     regrets = np.stack([findings.regrets for findings in found])
-    tables = {"tau": taus, "gap": taus - taus[:, :, [baseline]], "regret": regrets}
-    figures: dict[str, Any] = {name: table[:, 0] for name, table in tables.items()}
+    quantile = student.ppf((1 + about["level"]) / 2, len(contest.models) - 1)
+    low, high = _around_estimates(taus, quantile, 0, 1)
+    ends = low - high[:, [baseline]], high - low[:, [baseline]]  # further apart the two cannot be
+    intervals = {"tau": (low, high), "gap": _around_estimates(gaps, quantile, *ends)}
+    intervals["regret"] = percentiles(regrets[:, 1:], about["level"])
     return Agreement(
         conditions=tuple(_described(condition) for condition in conditions),
         metrics=tuple({"key": m.key, "title": m.title, "better": m.better} for m in metrics),
-        **figures,
-        **_intervals(tables, about["level"]),
+        tau=taus[:, 0],
+        gap=gaps[:, 0],
+        regret=regrets[:, 0],
         regret_mean=regrets[:, 1:].mean(axis=1) if about["replicates"] else np.full_like(regrets[:, 0], np.nan),
+        **{f"{name}_low": low for name, (low, _) in intervals.items()},
+        **{f"{name}_high": high for name, (_, high) in intervals.items()},
         constant=np.stack([findings.constant for findings in found]),
         reversed=signed[:, 0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0,
         picked=tuple(findings.picked for findings in found),
@@ -244,12 +252,22 @@ def _described(condition: Condition) -> dict[str, Any]:
     return {"name": condition.name, "title": condition.title, "unit": condition.unit, "draws": draws}
 
 
-def _intervals(tables: dict[str, FloatArray], level: float) -> dict[str, Any]:
-    """Percentile intervals of (C, R, Q) tables whose row 0 is no replicate."""
-    found: dict[str, Any] = {}
-    for name, table in tables.items():
-        found[f"{name}_low"], found[f"{name}_high"] = percentiles(table[:, 1:], level)
-    return found
+def _around_estimates(
+    table: FloatArray, quantile: float, least: FloatArray | float, most: FloatArray | float
+) -> tuple[FloatArray, FloatArray]:
+    """Intervals of (C, R, Q) values whose row 0 is the estimate: as far on both sides as replicates lie from it.
+
+    Percentiles of replicates would not do. Tau counts which of two models is ahead, and every resampling adds the
+    noise of the sample once more, so replicates lie to one side of the estimate as the estimate lies to that side
+    of the truth, and somewhat less far: the first noise overturns the closest pairs. So their bias counts
+    `BIAS_WEIGHT` times beside their variance. Such an interval always contains the estimate.
+    """
+    estimate, replicates = table[:, 0], table[:, 1:]
+    if not replicates.shape[1]:
+        return np.full_like(estimate, np.nan), np.full_like(estimate, np.nan)
+    bias = replicates.mean(axis=1) - estimate
+    reach = quantile * np.sqrt(replicates.var(axis=1) + BIAS_WEIGHT * bias**2)
+    return np.maximum(estimate - reach, least), np.minimum(estimate + reach, most)
 
 
 def percentiles(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:

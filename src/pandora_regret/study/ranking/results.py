@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret._version import __version__
 from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs.records import check_record
 
 SCHEMA = "pandora-agreement/1"
 FIGURES = {
@@ -20,6 +21,85 @@ FIGURES = {
 }
 
 FLAGS = ("constant", "reversed")
+
+Number: TypeAlias = float | Literal["inf", "-inf"] | None  # as JSON holds it: undefined is null
+
+
+class FigureRecord(TypedDict):
+    """One figure and its interval."""
+
+    value: Number
+    low: Number
+    high: Number
+    mean: NotRequired[Number]
+
+
+class CellRecord(TypedDict):
+    """One metric under one condition."""
+
+    key: str
+    constant: bool
+    reversed: bool
+    tau: FigureRecord
+    gap: FigureRecord
+    regret: FigureRecord
+    picked: list[str]
+
+
+class ConditionRecord(TypedDict):
+    """One condition."""
+
+    name: str
+    title: str
+    unit: str
+    draws: int
+    metrics: list[CellRecord]
+
+
+class MetricRecord(TypedDict):
+    """One metric."""
+
+    key: str
+    title: str
+    better: Literal["lower", "higher"]
+
+
+class IntervalRecord(TypedDict):
+    """How intervals were found."""
+
+    method: str
+    level: float
+    replicates: int
+    resample: Literal["instances", "models", "both"]
+    seed: int
+
+
+class ContestRecord(TypedDict):
+    """What was compared on what."""
+
+    models: list[str]
+    classes: list[str]
+    rows: int
+
+
+class AgreementRecord(TypedDict):
+    """What `Agreement.to_dict` gives."""
+
+    schema: Literal["pandora-agreement/1"]
+    library: str
+    data: ContestRecord
+    interval: IntervalRecord
+    metrics: list[MetricRecord]
+    conditions: list[ConditionRecord]
+
+
+def check_agreement(record: Any, place: str = "") -> None:
+    """The form of an `AgreementRecord`: every entry, and one cell for every metric under every condition."""
+    check_record(record, AgreementRecord, place)
+    keys = [metric["key"] for metric in record["metrics"]]
+    for condition in record["conditions"]:
+        if [cell["key"] for cell in condition["metrics"]] != keys or not keys:
+            raise InputError(f"{place or 'agreement'}: {condition['name']!r} has other metrics than {keys}.")
 
 
 @dataclass(frozen=True)
@@ -100,12 +180,13 @@ class Agreement:
         return {**cell, "picked": list(self.picked[c][q])}
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Agreement:
+    def from_dict(cls, record: Mapping[str, Any]) -> Agreement:
         """What `to_dict` gave, as arrays again."""
-        if found.get("schema") != SCHEMA:
-            raise InputError(f"schema is {found.get('schema')!r}: this library reads {SCHEMA!r}.")
-        cells = [condition["metrics"] for condition in found["conditions"]]
-        about = [{key: value for key, value in each.items() if key != "metrics"} for each in found["conditions"]]
+        if record.get("schema") != SCHEMA:
+            raise InputError(f"schema is {record.get('schema')!r}: this library reads {SCHEMA!r}.")
+        check_agreement(record)
+        cells = [condition["metrics"] for condition in record["conditions"]]
+        about = [{key: value for key, value in each.items() if key != "metrics"} for each in record["conditions"]]
         tables = {
             part: _table(cells, name, which)
             for name, parts in FIGURES.items()
@@ -117,10 +198,10 @@ class Agreement:
             **{name: np.array([[cell[name] for cell in row] for row in cells]) for name in FLAGS},
             "picked": tuple(tuple(tuple(cell["picked"]) for cell in row) for row in cells),
             "conditions": tuple(about),
-            "metrics": tuple(dict(metric) for metric in found["metrics"]),
-            **{name: tuple(found["data"][name]) for name in ("models", "classes")},
-            "rows": found["data"]["rows"],
-            **{name: found["interval"][name] for name in ("resample", "replicates", "level", "seed")},
+            "metrics": tuple(dict(metric) for metric in record["metrics"]),
+            **{name: tuple(record["data"][name]) for name in ("models", "classes")},
+            "rows": record["data"]["rows"],
+            **{name: record["interval"][name] for name in ("resample", "replicates", "level", "seed")},
         }
         return cls(**{field.name: read[field.name] for field in fields(cls)})
 
