@@ -18,8 +18,7 @@ from scipy.stats import kendalltau
 from yardstick import best, claim, finish, record
 
 from pandora_regret.metrics import default_metrics
-from pandora_regret.study.conditions import CONDITIONS
-from pandora_regret.study.ranking.agreement import agreement
+from pandora_regret.study import CONDITIONS, agreement
 from pandora_regret.study.ranking.tau import replicate_taus
 
 MODELS, ROWS, CLASSES, REPLICATES, DRAWS = 600, 2000, 7, 1000, 100

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from pandora_regret.costs import load_costs
-from pandora_regret.study.zoos.table_files import LabelledTable, read_labelled
+from pandora_regret.study import LabelledTable, read_labelled
 
 TABLES = {
     "wine": "wine",

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from pandora_regret.atomic import write_atomically
+from pandora_regret.study import VariantsZoo
 from pandora_regret.study.vision.features import extract
 from pandora_regret.study.vision.images import load_images
-from pandora_regret.study.zoos.variants import VariantsZoo
 
 ENCODER, RESOLUTION, OUTPUT = "vit_small_patch14_reg4_dinov2.lvd142m", 224, "block12/avg"
 DATA_SETS = ("dermamnist", "octmnist")

@@ -11,10 +11,7 @@ from pandora_regret.cli.comparison import print_comparison
 from pandora_regret.cli.console import bars, output
 from pandora_regret.compare import Comparison, compare
 from pandora_regret.report import write_report
-from pandora_regret.study.run import begin, run_study
-from pandora_regret.study.spec import Study
-from pandora_regret.study.store.folder import Store
-from pandora_regret.study.table import PAPER_METRICS, as_text, study_grid
+from pandora_regret.study import PAPER_METRICS, Store, Study, as_text, begin, run_study, study_grid
 
 STUDY = Path(__file__).parent / "studies" / "digits.toml"
 OUT = Path("demo-output")

@@ -15,11 +15,17 @@ from matplotlib.figure import Figure
 from pandora_regret.metrics import read_metrics
 from pandora_regret.plots.saving import save_figure
 from pandora_regret.plots.sensitivity import plot_sensitivity
-from pandora_regret.study.conditions import PAPER_CONDITIONS, read_conditions
-from pandora_regret.study.run import Nobody, agreement_of, reopen
-from pandora_regret.study.spec import DataSet, Study
-from pandora_regret.study.store.folder import Store
-from pandora_regret.study.table import Cell, study_grid
+from pandora_regret.study import (
+    PAPER_CONDITIONS,
+    Cell,
+    DataSet,
+    Store,
+    Study,
+    agreement_of,
+    read_conditions,
+    reopen,
+    study_grid,
+)
 
 SIGMAS = (0.25, 0.5, 1.0, 1.5, 2.0)
 ALPHAS = ("0", "0.1", "0.3", "0.5", "1", "2", "3", "5", "10", "inf")
@@ -32,7 +38,7 @@ def results_of(study: Study, folder: Path, data: DataSet, conditions: Any, metri
     """The study's own, with other conditions and metrics."""
     asked = read_conditions(conditions)
     other = replace(study, replicates=REPLICATES, conditions=asked, metrics=read_metrics(metrics))
-    return {"data": [agreement_of(other, data, Store.open(folder / data.name), Nobody())]}
+    return {"data": [agreement_of(other, data, Store.open(folder / data.name))]}
 
 
 def against_sigma(

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from pandora_regret.study.table import study_grid as study_grid
     from pandora_regret.study.zoos.existing import FilesZoo as FilesZoo
     from pandora_regret.study.zoos.existing import StoreZoo as StoreZoo
+    from pandora_regret.study.zoos.table_files import LabelledTable as LabelledTable
+    from pandora_regret.study.zoos.table_files import read_labelled as read_labelled
     from pandora_regret.study.zoos.tables import TableZoo as TableZoo
     from pandora_regret.study.zoos.timm_models import TimmZoo as TimmZoo
     from pandora_regret.study.zoos.variants import VariantsZoo as VariantsZoo
@@ -63,6 +65,7 @@ _MODULE_OF = {
         "store.imports": ("import_predictions",),
         "table": ("PAPER_METRICS", "Cell", "Grid", "as_text", "study_grid"),
         "zoos.existing": ("FilesZoo", "StoreZoo"),
+        "zoos.table_files": ("LabelledTable", "read_labelled"),
         "zoos.tables": ("TableZoo",),
         "zoos.timm_models": ("TimmZoo",),
         "zoos.variants": ("VariantsZoo",),

@@ -72,7 +72,7 @@ class Condition:
     'cool'
     >>> Condition("warm", temperature="some")
     Traceback (most recent call last):
-    pandora_regret.inputs.numbers.InputError: temperature is 'some': pass one of 'all' (of all classes), ...
+    pandora_regret.inputs.errors.InputError: temperature is 'some': pass one of 'all' (of all classes), ...
     """
 
     name: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pandora_regret.files import Batch, Layout, Predictions, align, open_predict
 from pandora_regret.files.formats import FORMATS
 from pandora_regret.files.text import COMPRESSED
 from pandora_regret.inputs import InputError
+from pandora_regret.study.prediction import Prediction, Target
 from pandora_regret.study.store.folder import Store
 
 
@@ -29,8 +31,9 @@ def import_predictions(
     Parameters
     ----------
     paths
-        Files, or folders of files, in any format that `open_predictions` reads. A file is a model named after it,
-        unless a model column, or the names of the arrays in an NPZ archive, say that it holds several.
+        Files, folders of files, or patterns such as ``"runs/*.csv"``, in any format that `open_predictions` reads.
+        A file is a model named after it, unless a model column, or the names of the arrays in an NPZ archive, say
+        that it holds several.
     layout
         Which column is what, where names do not tell.
     about
@@ -46,21 +49,43 @@ def import_predictions(
     >>> store.models, store.probabilities(["bad"]).tolist()
     (('bad', 'good'), [[[0.0, 1.0], [1.0, 0.0]]])
     """
-    models = [model for path in _files(paths) for model in open_predictions(path, layout)]
-    _check_each_name_once(models)
-    for model in models:
-        _check_no_weights(model)
-    every = zip(models, read_models(models), strict=True)
-    first, batch = next(every)
-    with Store.create(store_folder, batch.truth, batch.classes, about=about) as store:
-        _save(store, first, batch)
-        for model, other in every:
-            _save(store, model, align([batch, other], [first.name, model.name])[1])
+    files = PredictionFiles(paths, layout)
+    with Store.create(store_folder, files.target.truth, files.target.classes, about=about) as store:
+        for name, prediction in files.predictions():
+            store.save(name, prediction.values, logits=prediction.logits, metadata=prediction.metadata)
     return store
 
 
-def _save(store: Store, model: Predictions, batch: Batch) -> None:
-    store.save(model.name, batch.values, logits=model.logits, metadata={"file": model.path})
+class PredictionFiles:
+    """Models in files, opened together and read one after the other; a file that models share is read once."""
+
+    def __init__(
+        self,
+        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        layout: Layout | None = None,
+    ) -> None:
+        self.models = [model for path in _files(paths) for model in open_predictions(path, layout)]
+        _check_names(self.models)
+        for model in self.models:
+            _check_no_weights(model)
+        self._batches = read_models(self.models)
+        self._first = next(self._batches)
+
+    @property
+    def target(self) -> Target:
+        """Labels and classes, those of the first model."""
+        return Target(self._first.truth, tuple(map(str, self._first.classes)))
+
+    def predictions(self) -> Iterator[tuple[str, Prediction]]:
+        """The models' names and predictions, rows and classes as in the first; they can be walked through once."""
+        first = self.models[0]
+        yield first.name, _prediction(first, self._first)
+        for model, batch in zip(self.models[1:], self._batches, strict=True):
+            yield model.name, _prediction(model, align([self._first, batch], [first.name, model.name])[1])
+
+
+def _prediction(model: Predictions, batch: Batch) -> Prediction:
+    return Prediction(batch.values, model.logits, {"file": model.path})
 
 
 def _check_no_weights(model: Predictions) -> None:
@@ -73,22 +98,26 @@ def _check_no_weights(model: Predictions) -> None:
 
 
 def _files(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    found = [file for path in given for file in _files_of(Path(path))]
-    if not found:
+    listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    files = [file for path in listed for file in _files_of(Path(path))]
+    if not files:
         raise InputError("no file of predictions: pass at least one path.")
-    return found
+    return files
 
 
-def _files_of(path: Path) -> Iterator[Path]:
-    """A file, or those in a folder whose names say that they may be predictions, sorted."""
-    if not path.is_dir():
-        yield path
-        return
-    found = sorted(file for file in path.iterdir() if _may_be_predictions(file))
-    if not found:
-        raise InputError(f"{path} holds no file of predictions: they end in {', '.join(FORMATS)}.")
-    yield from found
+def _files_of(path: Path) -> list[Path]:
+    """A file, those that a pattern matches, or those in a folder whose names say that they may be predictions."""
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if _may_be_predictions(file))
+        if not files:
+            raise InputError(f"{path} holds no file of predictions: they end in {', '.join(FORMATS)}.")
+        return files
+    if path.exists() or not has_magic(str(path)):
+        return [path]
+    matches = sorted(Path(match) for match in glob(str(path), recursive=True))
+    if not matches:
+        raise InputError(f"{path} matches no file: correct the pattern.")
+    return [file for match in matches for file in _files_of(match)]
 
 
 def _may_be_predictions(file: Path) -> bool:
@@ -96,9 +125,11 @@ def _may_be_predictions(file: Path) -> bool:
     return name.suffix in FORMATS and not file.name.startswith(".") and file.is_file()
 
 
-def _check_each_name_once(models: list[Predictions]) -> None:
+def _check_names(models: list[Predictions]) -> None:
     seen: dict[str, Predictions] = {}
     for model in models:
+        if not model.name.strip():
+            raise InputError(f"{model.path} has rows without the name of a model: name it, or drop them.")
         other = seen.setdefault(model.name, model)
         if other is not model:
             raise InputError(

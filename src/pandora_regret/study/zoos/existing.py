@@ -5,25 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, ClassVar
 
 from pandora_regret.files import Layout
 from pandora_regret.inputs import InputError
 from pandora_regret.study.prediction import Outcome, Target
 from pandora_regret.study.store.folder import Store
-from pandora_regret.study.store.imports import import_predictions
+from pandora_regret.study.store.imports import PredictionFiles
 
 
-class _Stored:
-    """What a zoo that is already a store answers."""
+@dataclass(frozen=True)
+class _Existing:
+    """What zoos share whose predictions are only read: that is cheap, cannot crash, and is done here."""
 
-    in_one_process = True
+    in_one_process: ClassVar[bool] = True
+    only_reads: ClassVar[bool] = True
+
+    def batches(self, names: Sequence[str]) -> list[list[str]]:
+        """One by one."""
+        return [[name] for name in names]
+
+
+@dataclass(frozen=True)
+class StoreZoo(_Existing):
+    """The models of a prediction store."""
+
+    folder: str
 
     @property
     def store(self) -> Store:
-        """Where the predictions are."""
-        raise NotImplementedError
+        """The store, opened to read."""
+        return Store.open(self.folder)
 
     def target(self) -> Target:
         """The instances of the store."""
@@ -32,10 +44,6 @@ class _Stored:
     def names(self) -> list[str]:
         """The models of the store."""
         return list(self.store.models)
-
-    def batches(self, names: Sequence[str]) -> list[list[str]]:
-        """Reading is cheap: one by one."""
-        return [[name] for name in names]
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         """The predictions as they are."""
@@ -51,20 +59,11 @@ class _Stored:
 
 
 @dataclass(frozen=True)
-class StoreZoo(_Stored):
-    """The models of a prediction store."""
+class FilesZoo(_Existing):
+    """The models whose predictions lie in files; the columns' names are as in `Layout`.
 
-    folder: str
-
-    @property
-    def store(self) -> Store:
-        """The store, opened to read."""
-        return Store.open(self.folder)
-
-
-@dataclass(frozen=True)
-class FilesZoo(_Stored):
-    """The models whose predictions lie in files, or folders of files; the columns' names are as in `Layout`."""
+    `paths` are files, folders of files, or patterns such as ``"runs/*.csv"``.
+    """
 
     paths: str | tuple[str, ...]
     label: str | None = None
@@ -74,15 +73,26 @@ class FilesZoo(_Stored):
     logits: bool = False
     classes: tuple[str, ...] | None = None
 
-    @property
-    def store(self) -> Store:
-        """The predictions, read and aligned once a process."""
-        return _imported(self)[1]
+    def target(self) -> Target:
+        """The instances of the first model, to which the others are matched."""
+        return _opened(self).target
+
+    def names(self) -> list[str]:
+        """The models, in the order of the files."""
+        return [model.name for model in _opened(self).models]
+
+    def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
+        """The predictions as they are; every file is read once, and none of them again until they are all done."""
+        files, wanted = _opened(self), set(names)
+        _opened.cache_clear()  # whoever asks again begins at the first file
+        yield from (Outcome(name, made) for name, made in files.predictions() if name in wanted)
+
+    def about(self) -> dict[str, Any]:
+        """The files."""
+        return {"zoo": "files", "files": sorted({model.path for model in _opened(self).models})}
 
 
 @cache
-def _imported(zoo: FilesZoo) -> tuple[TemporaryDirectory[str], Store]:
-    """A store in a folder that lives as long as this process."""
-    folder = TemporaryDirectory(ignore_cleanup_errors=True)
+def _opened(zoo: FilesZoo) -> PredictionFiles:
     options = {field.name: getattr(zoo, field.name) for field in fields(zoo) if field.name != "paths"}
-    return folder, import_predictions(zoo.paths, folder.name, layout=Layout(**options))
+    return PredictionFiles(zoo.paths, Layout(**options))

@@ -19,10 +19,9 @@ from pandora_regret.optional import import_optional
 
 BUNDLED = ("digits", "wine", "iris", "breast_cancer")
 MISSING = ["", "?", " ?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"]
-Columns = dict[
-    str, NDArray[Any]
-]  # float64 with NaN where a number is missing, or objects: a name, None where missing
+Columns = dict[str, NDArray[Any]]  # float64, NaN where missing; or names as objects, None where missing
 
+DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?(e[+-]?\d+)?", re.IGNORECASE)
 ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+(\{.*\}|\S+)", re.IGNORECASE)
 
 
@@ -218,19 +217,36 @@ def _columns(table: Any, path: Path) -> Columns:
         raise InputError(f"{path} has two columns called {twice[0]!r}: rename one.")
     if not len(table):
         raise InputError(f"{path} has no rows: it must hold a table.")
-    return {name: _column(values) for name, values in zip(names, table.columns, strict=True)}
+    columns = dict(zip(names, table.columns, strict=True))
+    return {name: _column(values, f"{path} column {name!r}") for name, values in columns.items()}
 
 
-def _column(values: Any) -> NDArray[Any]:
+def _column(values: Any, place: str) -> NDArray[Any]:
     """Numbers in float64, anything else as names."""
     arrow = import_optional("pyarrow", extra="zoo")
     compute = import_optional("pyarrow.compute", extra="zoo")
     kind = values.type
-    if arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_null(kind):
+    is_number = (arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_decimal, arrow.types.is_null)
+    if any(is_kind(kind) for is_kind in is_number):
         numbers: NDArray[Any] = values.cast(arrow.float64(), safe=False).to_numpy()
         return numbers.astype(np.float64)
-    names: NDArray[Any] = compute.utf8_trim_whitespace(values.cast(arrow.string())).to_numpy()
-    return names.astype(object)
+    try:
+        names: NDArray[Any] = compute.utf8_trim_whitespace(values.cast(arrow.string())).to_numpy().astype(object)
+    except (arrow.ArrowNotImplementedError, arrow.ArrowInvalid):
+        raise InputError(f"{place} holds {kind}: it must hold numbers or names.") from None
+    _check_names(names, place)
+    return names
+
+
+def _check_names(names: NDArray[Any], place: str) -> None:
+    """Names that are no names: cells with the character NUL, and numbers with decimal commas."""
+    known = [name for name in names if name is not None]
+    broken = [row for row, name in enumerate(names) if name is not None and "\0" in name]
+    if broken:
+        raise InputError(f"{place} row {broken[0]} holds the character NUL: the file is damaged.")
+    commas = [name for name in known if "," in name]
+    if commas and all(DECIMAL_COMMA.fullmatch(name) for name in known):
+        raise InputError(f"{place} holds numbers with decimal commas, {commas[0]!r} for one: write points.")
 
 
 def _find(columns: Columns, wanted: str | int, argument: str) -> str:
