@@ -45,7 +45,7 @@ def begin(study_file: str | os.PathLike[str], folder: str | os.PathLike[str]) ->
 
 def _may_replace(copy: Path, study: Study) -> bool:
     """Whether a study's file still says the same about all that predictions and results depend on."""
-    return _fixed_part(copy.read_bytes()) == _fixed_part(study.text)
+    return bool(_fixed_part(copy.read_bytes()) == _fixed_part(study.text))
 
 
 def _fixed_part(text: bytes) -> Any:
@@ -82,7 +82,7 @@ def run_study(
     watcher, out = watcher or Nobody(), Path(folder)
     for data in study.data:  # what is wrong with costs and conditions is said before hours of predicting
         _check_fit(study, data, open_store(data, out / data.name)[0])
-    how = {"jobs": jobs, "cluster": cluster, "timeout": study.timeout, "watcher": watcher}
+    how: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "timeout": study.timeout, "watcher": watcher}
     parts = []
     for data in study.data:
         with predict_all(data, out / data.name, **how) as store:
@@ -166,7 +166,7 @@ def _standing_of(data: DataSet, folder: Path) -> Standing:
     if not Store.exists(folder):
         return Standing(data.name, None, 0, {})
     store = Store.open(folder)
-    listed, done, failed = (kept_models(data, n) for n in (store.about["models"], store.models, store.failures))
+    listed, done, failed = (kept_models(data, n) for n in (store.about["models"], store.models, [*store.failures]))
     return Standing(data.name, len(listed), len(done), {name: store.failures[name] for name in failed})
 
 

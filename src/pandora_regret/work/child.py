@@ -101,7 +101,12 @@ class Child:
 
     def _reply(self, timeout: float | None) -> tuple[str, Any]:
         late = Event()
-        timer = Timer(timeout or 0, lambda: (late.set(), self.kill()))
+
+        def stop() -> None:
+            late.set()
+            self.kill()
+
+        timer = Timer(timeout or 0, stop)
         if timeout is not None:
             timer.start()
         reply = _receive(self._from_child)

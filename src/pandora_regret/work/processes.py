@@ -103,8 +103,9 @@ class _Crew:
         try:
             while (item := self._next()) is not None:
                 child = child or self._hired()
-                died = self._report(child, item[0])
-                child = self._discharged(child) if died else child
+                if self._report(child, item[0]):
+                    self._discharged(child)
+                    child = None
         except BaseException as error:  # it belongs to whoever waits for the results
             self.results.put((None, _Raised(error)))
         finally:

@@ -226,17 +226,21 @@ def _summary(
     quantile = student.ppf((1 + about["level"]) / 2, len(contest.models) - 1)
     low, high = _around_estimates(taus, quantile, 0, 1)
     ends = low - high[:, [baseline]], high - low[:, [baseline]]  # further apart the two cannot be
-    intervals = {"tau": (low, high), "gap": _around_estimates(gaps, quantile, *ends)}
-    intervals["regret"] = percentiles(regrets[:, 1:], about["level"])
+    gap_low, gap_high = _around_estimates(gaps, quantile, *ends)
+    regret_low, regret_high = percentiles(regrets[:, 1:], about["level"])
     return Agreement(
         conditions=tuple(_described(condition) for condition in conditions),
         metrics=tuple({"key": m.key, "title": m.title, "better": m.better} for m in metrics),
         tau=taus[:, 0],
+        tau_low=low,
+        tau_high=high,
         gap=gaps[:, 0],
+        gap_low=gap_low,
+        gap_high=gap_high,
         regret=regrets[:, 0],
         regret_mean=regrets[:, 1:].mean(axis=1) if about["replicates"] else np.full_like(regrets[:, 0], np.nan),
-        **{f"{name}_low": low for name, (low, _) in intervals.items()},
-        **{f"{name}_high": high for name, (_, high) in intervals.items()},
+        regret_low=regret_low,
+        regret_high=regret_high,
         constant=np.stack([findings.constant for findings in found]),
         reversed=signed[:, 0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0,
         picked=tuple(findings.picked for findings in found),
