@@ -93,8 +93,9 @@ def search_cost(
         Costs of the tests, shape (K,), or (N, K) where each instance has its own, or named by class; with
         `groups`, one per group, (G,), or named by group.
     ties
-        Of ``p_k / c_k`` (equal as floats): "index" tests the lower class number first, as the paper's simulator
-        does; "average" breaks ties at random, as its theory does, and returns the mean.
+        Of ``p_k / c_k``, that is quotients equal but for rounding (4.5 units in the last place of the forecasts'
+        precision): "index" tests the lower class number first, as the paper's simulator does; "average" breaks
+        ties at random, as its theory does, and returns the mean.
     groups
         For tests that each answer for several classes, as one biopsy does: the labels of each group's classes, a
         list of lists or a mapping from names of groups. A group is paid for once and settles all its classes.

@@ -81,14 +81,14 @@ def forecasts(draw, logits=None):
 
 @given(forecasts(), st.sampled_from(ALPHAS))
 def test_total_losses_are_the_reference(forecast, alpha):
-    found = joined(compiled.total_losses(forecast, alpha))
-    assert_allclose(found, by_blocks(forecast, reference.total_losses, alpha), rtol=1e-12, atol=1e-290)
+    result = joined(compiled.total_losses(forecast, alpha))
+    assert_allclose(result, by_blocks(forecast, reference.total_losses, alpha), rtol=1e-12, atol=1e-290)
 
 
 @given(forecasts(), st.sampled_from([BROKEN_AT_RANDOM, BROKEN_BY_INDEX]))
 def test_realised_costs_are_the_reference_ties_included(forecast, ties):
-    found = joined(compiled.realised_costs(forecast, ties))
-    assert_allclose(found, by_blocks(forecast, reference.realised_costs, ties), rtol=1e-14)
+    result = joined(compiled.realised_costs(forecast, ties))
+    assert_allclose(result, by_blocks(forecast, reference.realised_costs, ties), rtol=1e-14)
 
 
 @pytest.mark.parametrize("ties", [BROKEN_AT_RANDOM, BROKEN_BY_INDEX])
@@ -98,20 +98,20 @@ def test_logits_that_tie_within_rounding_are_left_to_the_reference(ties):
     costs = rng.integers(1, 6, (3000, 4)).astype(float)
     with np.errstate(divide="ignore"):
         forecast = read_forecast(rng.integers(0, 4, 3000), np.log(parts), logits=True).with_costs(costs)
-    found = joined(compiled.realised_costs(forecast, ties))
-    assert_allclose(found, by_blocks(forecast, reference.realised_costs, ties), rtol=1e-14)
+    result = joined(compiled.realised_costs(forecast, ties))
+    assert_allclose(result, by_blocks(forecast, reference.realised_costs, ties), rtol=1e-14)
 
 
 def test_threads_keep_their_pair_sums_apart(monkeypatch):
     """A thread is interrupted between making its table and filling it."""
-    monkeypatch.setattr(compiled, "WORTH_A_CHUNK", 1000)
+    monkeypatch.setattr(compiled, "CHUNK_ELEMENTS", 1000)
     rng = np.random.default_rng(6)
     forecast = read_forecast(rng.integers(0, 4, 20_000), rng.dirichlet(np.ones(4), 20_000))
     [(_, _, expected)] = compiled.pair_losses(forecast, 1.0)
     zeros = np.zeros
     monkeypatch.setattr(compiled.np, "zeros", lambda *shape: (zeros(*shape), time.sleep(0.001))[0])
-    [(_, _, found)] = compiled.pair_losses(forecast, 1.0)
-    assert (found == expected).all()
+    [(_, _, result)] = compiled.pair_losses(forecast, 1.0)
+    assert (result == expected).all()
 
 
 @given(forecasts(), st.sampled_from([1e-6, 0.37, 1.0, 3.0, np.inf]))
@@ -138,7 +138,7 @@ def test_simulated_totals_are_the_reference(forecast, seed):
 @pytest.mark.parametrize("rows", [1, 2, 1000, 70_000])
 def test_many_rows_are_cut_and_put_together_again(rows, monkeypatch):
     monkeypatch.setattr(compiled, "ROWS_AT_ONCE", 20_000)
-    monkeypatch.setattr(compiled, "WORTH_A_CHUNK", 1000)
+    monkeypatch.setattr(compiled, "CHUNK_ELEMENTS", 1000)
     rng = np.random.default_rng(rows)
     forecast = read_forecast(rng.integers(0, 5, rows), rng.dirichlet(np.ones(5), rows))
     parts = list(compiled.total_losses(forecast, 0.37))
@@ -150,8 +150,8 @@ def test_a_hundred_thousand_classes():
     rng = np.random.default_rng(0)
     forecast = read_forecast([7, 99_999], rng.dirichlet(np.ones(100_000), 2))
     for alpha in ALPHAS:
-        found = joined(compiled.total_losses(forecast, alpha))
-        assert_allclose(found, by_blocks(forecast, reference.total_losses, alpha), rtol=1e-12)
+        result = joined(compiled.total_losses(forecast, alpha))
+        assert_allclose(result, by_blocks(forecast, reference.total_losses, alpha), rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ class SearchObjective:
     With ``g`` the gradient in the raw scores, the curvature is taken as ``h = 2 (1 + alpha) |g|``. Each pair of
     truth and rival bends by at most ``1 + alpha`` times its slope, and the 2 is there because both scores of a
     pair move at once; where there is one score only (two classes), it is left out. A leaf therefore moves a raw
-    score by at most ``learning_rate / (2 (1 + alpha))`` a round, however wrong its rows are: training is steady,
+    score by at most ``learning_rate / (2 (1 + alpha))`` per round, however wrong its rows are: training is steady,
     but takes more rounds than log loss does. Give it several hundred, and stop early.
 
     The curvature fades as ``e^(-(1 + alpha) lead)`` while a row gets fitted, faster than that of log loss.
@@ -125,7 +125,7 @@ class SearchMetric:
     __name__ = "search_cost"  # what XGBoost's classifiers call it
 
     def cost(self, y: Any, predicted: Any, sample_weight: Any) -> float:
-        """The weighted mean over rows."""
+        """The weighted mean over rows of classes (N,) and predictions (N, K), or (N,) of two classes."""
         table = _table(predicted) if self.logits else _two_columns(predicted)
         forecast = _named(read_forecast(y, table, sample_weight=sample_weight, logits=self.logits), self.labels)
         prior, forecast = priced(forecast, self.prior, self.costs, self.typical_costs)

@@ -41,8 +41,8 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
         return -float(self._score_func(y_true, table, **options | {"labels": labels} | metadata))
 
     def __repr__(self) -> str:
-        given = "".join(f", {name}={value!r}" for name, value in self._kwargs.items() if value is not None)
-        return f"ForecastScorer(-{self._score_func.__name__}{given})"
+        options = "".join(f", {name}={value!r}" for name, value in self._kwargs.items() if value is not None)
+        return f"ForecastScorer(-{self._score_func.__name__}{options})"
 
 
 def pandora_regret_scorer(*, alpha: float = 1.0, labels: Any = None) -> ForecastScorer:
@@ -123,7 +123,7 @@ def _every_class(options: dict[str, Any], known: NDArray[Any], y_true: NDArray[A
 
 def _in_columns(table: FloatArray, known: NDArray[Any], labels: list[Any]) -> FloatArray:
     """One column for every class; what the estimator does not know is impossible to it."""
-    position = {str(label): at for at, label in enumerate(labels)}
+    position = {str(label): column for column, label in enumerate(labels)}
     unknown = [label for label in known.tolist() if str(label) not in position]
     if unknown:
         raise InputError(

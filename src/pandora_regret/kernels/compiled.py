@@ -19,20 +19,20 @@ from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_ti
 
 ROWS_AT_ONCE = 1 << 18  # so that one number per row stays small beside the rows themselves
 COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
-WORTH_A_CHUNK = 1 << 18  # elements
-CHUNKS_A_THREAD = 8  # at most; a core that is interrupted does not keep the others waiting
+CHUNK_ELEMENTS = 1 << 18  # at least, of what a thread is handed at a time
+CHUNKS_PER_THREAD = 8  # at most; a core that is interrupted does not keep the others waiting
 MOST_PAIR_BYTES = 1 << 25  # of the (K, K) sums that threads keep to themselves
 
 
 def total_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, FloatArray]]:
-    """Rows, a part at a time, and ``sum_j C_j L_alpha(q_i / q_j)`` of each."""
+    """Rows, a part at a time, and ``sum_j C_j L_alpha(q_i / q_j)`` of each, (n,)."""
     for part in _parts(forecast):
         totals = _compiled_totals(part, alpha, BROKEN_AT_RANDOM)
         yield part, _fall_back_to_reference(totals, part, partial(reference.total_losses, alpha=alpha))
 
 
 def realised_costs(forecast: Forecast, ties: Ties) -> Iterator[tuple[Forecast, FloatArray]]:
-    """Rows, a part at a time, and what each one's search costs."""
+    """Rows, a part at a time, and the cost of each row's search, (n,)."""
     for part in _parts(forecast):
         costs = reference.own_costs(part) + _compiled_totals(part, np.inf, ties) / 2
         yield part, _fall_back_to_reference(costs, part, partial(reference.realised_costs, ties=ties))
@@ -50,7 +50,7 @@ def pair_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, Fl
 
 
 def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
-    """The weighted total cost of all searches under each drawn cost vector."""
+    """The weighted total cost of all searches under each drawn cost vector, (D, K) -> (D,)."""
     totals = np.zeros(len(unit_costs))
     for part in _parts(forecast):
         totals += _simulated(part, unit_costs)
@@ -80,7 +80,7 @@ def _parts(forecast: Forecast) -> Iterator[Forecast]:
 
 
 def _compiled_totals(part: Forecast, alpha: float, ties: Ties) -> FloatArray:
-    """Total losses, NaN where the compiled loop has a doubt."""
+    """Total losses, (n,); NaN where the compiled loop has a doubt."""
     totals = np.empty(len(part))
 
     def score(chunk: slice) -> None:
@@ -99,7 +99,7 @@ def _pair_sums(part: Forecast, alpha: float, totals: FloatArray) -> FloatArray:
         cpu.pair_sums(*forecasts, alpha, relative_tie(rows), rows.weights, totals[chunk], pairs)
         return pairs
 
-    fits = part.n_classes**2 * 8 * _n_threads() * CHUNKS_A_THREAD <= MOST_PAIR_BYTES
+    fits = part.n_classes**2 * 8 * _n_threads() * CHUNKS_PER_THREAD <= MOST_PAIR_BYTES
     return np.asarray(np.sum(in_threads(sums, len(part), part.values.size if fits else 0), axis=0))
 
 
@@ -134,7 +134,7 @@ def _n_threads() -> int:
 def in_threads(job: Callable[[slice], Any], n_items: int, n_elements: int) -> list[Any]:
     """What a job that releases the interpreter's lock makes of slices of its items, on all cores if worth it."""
     threads = _n_threads()
-    chunks = min(CHUNKS_A_THREAD * threads, max(1, n_elements // WORTH_A_CHUNK)) if threads > 1 else 1
+    chunks = min(CHUNKS_PER_THREAD * threads, max(1, n_elements // CHUNK_ELEMENTS)) if threads > 1 else 1
     step = -(-n_items // chunks)
     slices = [slice(start, start + step) for start in range(0, n_items, step)]
     return [job(slices[0])] if len(slices) == 1 else list(_pool().map(job, slices))

@@ -173,8 +173,9 @@ def _add_pairs(row, logits, i, costs, alpha, kind, tie, weight, pairs):
 def simulate(values, logits, truth, weights, costs, tie, unit_costs, totals):
     """The weighted total cost of all rows' searches under each drawn cost vector; random ties in the mean.
 
-    Rows are turned into columns, some at a time, so that the innermost loop runs over rows and becomes vector
-    code however few the classes are.
+    Nothing is sorted: the cost of a search is that of all classes which beat the truth, found by comparison. Rows
+    are turned into columns, some at a time, so that the innermost loop runs over rows and becomes vector code
+    however few the classes are.
     """
     totals[:] = 0.0
     for start in range(0, len(values), LANES):

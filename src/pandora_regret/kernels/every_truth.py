@@ -13,7 +13,7 @@ from pandora_regret.priors.beta import decay, power, rise
 
 
 def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
-    """``sum_j C_j L(r_ij)`` in column i, as if i were the truth: O(K log K) a row in the Beta family."""
+    """``sum_j C_j L(r_ij)`` in column i, as if i were the truth: O(K log K) per row in the Beta family."""
     if isinstance(prior, Beta):
         return prior.mean * (prior.loss_to_share * _by_sorting(block, prior.alpha))
     return np.stack([_if_true(block, i, prior) for i in range(block.n_classes)], axis=1)
@@ -25,7 +25,12 @@ def _if_true(block: Forecast, i: int, prior: Prior) -> FloatArray:
 
 
 def _by_sorting(block: Forecast, alpha: float) -> FloatArray:
-    """In search order, one sweep down sums the classes tested before each, one sweep up those after it."""
+    """``sum_j C_j L_alpha(q_i / q_j)`` in column i, (n, K), without K^2 pairs.
+
+    In search order the losses of one class follow from those of its neighbour: a step down by x multiplies every
+    ``r^alpha`` by ``e^(alpha x)``. So one sweep down sums over the classes tested before each, and one sweep up
+    over those after it; all terms are positive, so nothing cancels.
+    """
     order, costs, step, tied = rank(block)
     step = np.where(tied, 0.0, step) if alpha == np.inf else step
     waste = _tested_before(step.T, costs.T, alpha) + _tested_after(step.T, costs.T, alpha)

@@ -24,7 +24,7 @@ from pandora_regret.kernels.gpu_loops import (
 
 LONGEST_TILE = 4096  # longer rows are cut into slices
 SHORT_TILE = 2048  # short rows share a tile of this many elements
-SLICE_BLOCK, BLOCKS_A_SLICE = 1024, 42  # as measured fastest on an H200
+SLICE_BLOCK, BLOCKS_PER_SLICE = 1024, 42  # as measured fastest on an H200
 ENOUGH_PROGRAMS = 4096
 COUNT_BLOCK = SCALE_BLOCK = 4096
 
@@ -146,15 +146,15 @@ def _launch_slices(work: _Work) -> torch.Tensor:
 
 
 def tile_shape(block: int) -> tuple[int, int]:
-    """Rows a tile and warps a program; 16 elements per thread measured fastest."""
+    """Rows per tile and warps per program; 16 elements per thread measured fastest."""
     rows = max(1, SHORT_TILE // block) if block < SHORT_TILE // 2 else 1
     return rows, min(8, max(1, rows * block // 512))
 
 
 def slice_shape(n_rows: int, n_classes: int) -> tuple[int, int, int]:
-    """Columns a block, blocks a slice and warps a program: even slices, more where rows don't fill the device."""
+    """Columns per block, blocks per slice, warps per program: even slices, more if rows don't fill the device."""
     blocks = triton.cdiv(n_classes, SLICE_BLOCK)
-    slices = max(1, round(blocks / BLOCKS_A_SLICE), min(blocks, ENOUGH_PROGRAMS // n_rows))
+    slices = max(1, round(blocks / BLOCKS_PER_SLICE), min(blocks, ENOUGH_PROGRAMS // n_rows))
     return SLICE_BLOCK, triton.cdiv(blocks, slices), 4
 
 

@@ -95,7 +95,7 @@ def tile_loop(
     target,  # (N,)
     costs,  # (K,), read only if priced
     scale,  # (), what the gradient is multiplied by
-    losses,  # (N,) out, or one sum a program if summed
+    losses,  # (N,) out, or one sum per program if summed
     grad,  # (N, K) out, contiguous, written only if wanted
     n_rows,
     class_units,
@@ -110,7 +110,7 @@ def tile_loop(
     rows_per_tile: tl.constexpr,
     block: tl.constexpr,  # >= K
 ):
-    """Whole rows, several at a time."""
+    """Losses and gradients of whole rows, several per program: for rows short enough to stay in registers."""
     n_classes, stride = class_units * unit, stride_units * unit
     row = tl.program_id(0).to(tl.int64) * rows_per_tile + tl.arange(0, rows_per_tile)
     present = row < n_rows
@@ -159,7 +159,10 @@ def slice_loop(
     blocks_per_slice: tl.constexpr,
     block: tl.constexpr,
 ):
-    """One slice of one long row."""
+    """One slice of one long row, so that few long rows keep the whole device busy.
+
+    The gradient of the truth needs the sum over all slices; `finish_loop` adds it.
+    """
     n_classes, stride = class_units * unit, stride_units * unit
     row, part = tl.program_id(0).to(tl.int64), tl.program_id(1)
     truth, n_read, ours, our_cost = _truth_of(logits, target, costs, row, stride, n_classes, True, priced)
@@ -185,7 +188,7 @@ def slice_loop(
 def finish_loop(
     partial,  # (2, N, S)
     target,  # (N,)
-    losses,  # (N,) out, or one sum a program if summed
+    losses,  # (N,) out, or one sum per program if summed
     grad,  # (N, K) out: the truth's column
     n_rows,
     n_classes,

@@ -30,7 +30,7 @@ BROKEN_BY_INDEX: Ties = (2.0, 0.0)  # the lower class number is tested first
 
 
 def costs_of(block: Forecast) -> FloatArray:
-    """C_k of every row: (n, K)."""
+    """The base costs C_k of every row, (n, K)."""
     costs = np.ones(block.n_classes) if block.costs is None else block.costs
     return np.broadcast_to(costs, block.values.shape)
 

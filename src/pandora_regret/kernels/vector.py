@@ -1,4 +1,4 @@
-"""exp and log that LLVM turns into vector code inside a numba loop, where libm's would be called once a number.
+"""exp and log that LLVM turns into vector code inside a numba loop, where libm's would be called once per number.
 
 Cody-Waite reduction and a polynomial; relative error below 1e-15. Compiled without reassociation, which would
 undo the reduction's two-part constants.

@@ -42,7 +42,7 @@ def reference(logits, target, alpha, costs=None):
 
 
 def every_truth(logits, alpha, costs=None):
-    """The loss of every class, were it the truth, (N, K): O(K^2) a row."""
+    """The loss of every class, were it the truth, (N, K): O(K^2) per row."""
     classes = [torch.full((len(logits),), i) for i in range(logits.shape[1])]
     return np.stack([reference(logits, truth, alpha, costs)[0] for truth in classes], axis=1)
 

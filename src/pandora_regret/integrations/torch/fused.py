@@ -35,7 +35,7 @@ def fused_loss(logits: torch.Tensor, target: torch.Tensor, costs: torch.Tensor |
 
 
 class FusedPandoraLoss(torch.autograd.Function):
-    """The name that a loss's `grad_fn` shows."""
+    """The loss as autograd sees it: logits (N, K) -> loss, with the gradient made ahead by the forward pass."""
 
     @staticmethod
     def forward(
@@ -148,7 +148,7 @@ def _by_torch(
     *,
     want_grad: bool,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """A block of rows at a time, so that temporaries stay small."""
+    """`_loss_rows` in plain PyTorch, a block of rows at a time, so that temporaries stay small."""
     losses = torch.empty(len(logits), dtype=scale.dtype, device=logits.device)
     grad = torch.empty(logits.shape, dtype=logits.dtype, device=logits.device) if want_grad else None
     for rows in blocks_of(logits):
@@ -205,7 +205,7 @@ def loss_of_one_truth(
 
 
 def _of_rivals(terms: torch.Tensor, truth: torch.Tensor, costs: torch.Tensor | None) -> torch.Tensor:
-    """What each wrong class adds, in place."""
+    """Terms (n, K) times costs, in place, and zero for the truth."""
     if costs is not None:
         terms *= costs
     return terms.scatter_(1, truth, 0.0)

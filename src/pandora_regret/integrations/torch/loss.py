@@ -87,7 +87,7 @@ class PandoraLoss(torch.nn.Module):
         )
 
     def extra_repr(self) -> str:
-        """What the loss was built from."""
+        """The arguments, for `print`."""
         return (
             f"alpha={self.alpha}, costs={self.costs}, reduction={self.reduction!r}, "
             f"label_smoothing={self.label_smoothing}, ignore_index={self.ignore_index}"

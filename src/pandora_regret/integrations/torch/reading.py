@@ -78,20 +78,20 @@ def check_classes(target: torch.Tensor, n_classes: int, ignore_index: int | None
 
 
 def refuse_gradient(tensor: Any, name: str) -> None:
-    """A gradient that would be lost in silence."""
+    """Raise if a tensor wants a gradient that it would not get."""
     if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
         raise InputError(f"{name} requires a gradient, but only logits get one: pass {name}.detach().")
 
 
 def read_reduction(reduction: str) -> Reduction:
-    """One of PyTorch's three."""
+    """One of PyTorch's three reductions, or an error."""
     if reduction not in get_args(Reduction):
         raise InputError(f"reduction is {reduction!r}: it must be one of {get_args(Reduction)}.")
     return reduction  # type: ignore[return-value]
 
 
 def read_smoothing(label_smoothing: float) -> float:
-    """A share, from 0 to 1."""
+    """A number from 0 to 1, or an error."""
     share = read_number(label_smoothing, "label_smoothing")
     if not 0 <= share <= 1:
         raise InputError(f"label_smoothing is {share:g}: it must lie in [0, 1].")

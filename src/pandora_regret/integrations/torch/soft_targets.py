@@ -59,7 +59,7 @@ def loss_of_soft_targets(
 
 
 def _descend(logits: torch.Tensor, costs: torch.Tensor | None, *, jumps: bool) -> Ladder:
-    """Sort; among the impossible classes the cheapest comes first."""
+    """Sort the classes of every row; among the impossible ones the cheapest comes first."""
     if costs is None:
         values, order = logits.sort(dim=1, descending=True)
         return Ladder(order, values, torch.ones_like(values), False, jumps)

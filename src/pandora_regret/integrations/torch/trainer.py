@@ -37,7 +37,7 @@ OBJECTIVES = {"search": "Pandora's Regret at alpha and costs", "log_loss": "cros
 
 @dataclass(frozen=True)
 class Examples:
-    """Features, classes and weights on the device; weights have mean 1 over all rows that were given."""
+    """Features, classes and weights on the device; weights have mean 1 over all rows passed to `fit`."""
 
     features: torch.Tensor  # (n, D) float32
     truth: torch.Tensor  # (n,) int64
@@ -46,10 +46,10 @@ class Examples:
     def __len__(self) -> int:
         return len(self.truth)
 
-    def rows(self, which: torch.Tensor) -> Examples:
-        """Some of them."""
-        which = which.to(self.truth.device)
-        return Examples(self.features[which], self.truth[which], self.weights[which])
+    def rows(self, index: torch.Tensor) -> Examples:
+        """The rows of these numbers, (m,)."""
+        index = index.to(self.truth.device)
+        return Examples(self.features[index], self.truth[index], self.weights[index])
 
     def head_of_shares(self, n_classes: int) -> torch.nn.Linear:
         """A head that forecasts the shares of the classes, whatever the features; nothing is impossible to it."""
@@ -150,7 +150,7 @@ class SearchProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SearchProbe:
-        """Train the head."""
+        """Train the head on features (N, D) and classes (N,)."""
         self._check_parameters()
         examples = self._examples(X, y, sample_weight)
         chance = torch.Generator().manual_seed(int(check_random_state(self.random_state).randint(2**31)))
@@ -278,6 +278,6 @@ class Best:
         return settled and self.since >= self.patience
 
     def restore(self, head: torch.nn.Linear) -> None:
-        """Back to the best, if any was seen."""
+        """Give the head its best weights back, if any were seen."""
         if self.weights is not None:
             head.load_state_dict(self.weights)
