@@ -71,5 +71,5 @@ def _saved_comparison(path: str) -> Comparison:
         return Comparison.from_dict(json.loads(Path(path).read_bytes()))
     except InputError as error:
         raise error.within(str(path)) from None
-    except (ValueError, TypeError, AttributeError, RecursionError):
+    except (ValueError, RecursionError):  # not JSON, or nested too deeply
         raise InputError(f"{path} is not a comparison: write it with pandora compare --json.") from None

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from types import UnionType
-from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from pandora_regret.inputs import InputError
+from pandora_regret.records import from_plain, to_plain
 
 SCHEMA = "pandora-comparison/1"
+TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
 
 
 @dataclass(frozen=True)
@@ -177,20 +178,20 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dicts, numbers and text: strict JSON."""
-        return cast(dict[str, Any], _to_json(self))
+        return cast(dict[str, Any], to_plain(self))
 
     @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> Comparison:
-        """The comparison that `to_dict` wrote down."""
-        if given.get("schema") != SCHEMA:
-            raise InputError(f"this comparison has schema {given.get('schema')!r}: {SCHEMA!r} can be read here.")
-        found = _from_json(cls, given)
-        if not found.models:
-            raise InputError("the comparison holds no models: write it again.")
-        return found
+    def from_dict(cls, data: Mapping[str, Any]) -> Comparison:
+        """The comparison that `to_dict` wrote down; what is not one raises an `InputError` that says where."""
+        schema = data.get("schema") if isinstance(data, Mapping) else None
+        if schema != SCHEMA:
+            raise InputError(f"this comparison has schema {schema!r:.60}: {SCHEMA!r} can be read here.")
+        comparison = from_plain(cls, data, "comparison")
+        _check_agreement(comparison)
+        return comparison
 
     def table(self) -> list[dict[str, Any]]:
-        """One flat row a model, for printing: every score with its interval, rank, probability of being best."""
+        """One flat row per model, for printing: every score with its interval, rank, probability of being best."""
         return [_flat(model) for model in self.models]
 
 
@@ -201,49 +202,49 @@ def _flat(model: ModelResult) -> dict[str, Any]:
     return row
 
 
-def _to_json(value: Any) -> Any:
-    if is_dataclass(value):
-        named = ((each, getattr(value, each.name)) for each in fields(value))
-        return {_key(each): _to_json(item) for each, item in named if item is not None or _is_required(each)}
-    if isinstance(value, tuple):
-        return [_to_json(item) for item in value]
-    return {key: _to_json(item) for key, item in value.items()} if isinstance(value, dict) else value
+def _check_agreement(comparison: Comparison) -> None:
+    """That the parts of a comparison that was read fit each other: every list as long as what it is about."""
+    for place, fits, problem in _expectations(comparison):
+        if not fits:
+            raise InputError(problem, place=f"the comparison's {place}", fix="write it again")
 
 
-def _key(each: Any) -> str:
-    """A field's name in JSON, where `class` is no reserved word."""
-    return str(each.metadata.get("json", each.name))
+def _expectations(comparison: Comparison) -> Iterator[tuple[str, bool, str]]:
+    """What is looked at, whether it is as it must be, and what is wrong with it otherwise."""
+    data, names = comparison.data, [model.name for model in comparison.models]
+    n_classes, keys = len(data.classes), {metric.key for metric in comparison.metrics}
+    yield "list of models", bool(names), "is empty"
+    yield "models", len(set(names)) == len(names), "share a name"
+    yield "data.classes", 2 <= n_classes == len(data.class_weights), "are fewer than 2, or not as many as weights"
+    yield "data.class_weights", min(data.class_weights, default=0.0) >= 0, "are negative"
+    yield "interval.level", 0 < comparison.interval.level < 1, "is not between 0 and 1"
+    yield "metrics", "expected_cost" in keys and len(keys) == len(comparison.metrics), "lack one, or repeat one"
+    for key in keys:
+        yield f"ranks.{key}", len(comparison.ranks.get(key, ())) == len(names), "are not one per model"
+    for costs in (comparison.costs, *comparison.scenarios):
+        typical = costs.typical
+        fits = typical is None or (len(typical) == n_classes and min(typical) > 0)
+        yield "typical costs", fits, "are not one positive number per class"
+    for gap in comparison.differences:
+        yield "differences", {gap.model, gap.against} <= set(names), "name a model that is not there"
+    for alpha in comparison.alphas:
+        yield "alphas", alpha == "inf" or (isinstance(alpha, float) and alpha >= 0), "hold what is no alpha"
+    for number, model in enumerate(comparison.models):
+        for part, fits, problem in _expectations_of_model(comparison, model, keys):
+            yield f"models[{number}].{part}", fits, problem
 
 
-def _is_required(each: Any) -> bool:
-    return not each.metadata.get("optional", False)
-
-
-T = TypeVar("T")
-
-
-def _from_json(kind: type[T], value: Any) -> T:
-    """A value of a kind that is built of dataclasses, tuples and dicts of one kind, and optional things."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if is_dataclass(kind):
-        return cast(T, _dataclass_from(kind, value))
-    if origin is UnionType and value is not None:
-        return cast(T, _from_json(inner[0], value))
-    if origin is tuple and value is not None:
-        return cast(T, tuple(_from_json(inner[0], item) for item in value))
-    if origin is dict and value is not None:
-        return cast(T, {key: _from_json(inner[1], item) for key, item in value.items()})
-    return cast(T, value)
-
-
-def _dataclass_from(kind: Any, value: dict[str, Any]) -> Any:
-    """Keys that a later version added are passed over; those that have to be there are asked for by name."""
-    hints, given = get_type_hints(kind), {}
-    for each in fields(kind):
-        if _key(each) in value:
-            given[each.name] = _from_json(hints[each.name], value[_key(each)])
-    try:
-        return kind(**given)
-    except TypeError:
-        missing = [_key(each) for each in fields(kind) if _key(each) not in value and _is_required(each)]
-        raise InputError(f"the comparison's {kind.__name__} lacks {', '.join(missing)}: write it again.") from None
+def _expectations_of_model(
+    comparison: Comparison, model: ModelResult, keys: set[str]
+) -> Iterator[tuple[str, bool, str]]:
+    n_classes, costs = len(comparison.data.classes), model.pair_costs
+    yield "scores", keys <= set(model.scores), "lack a metric"
+    yield "scores.expected_cost.value", model.scores["expected_cost"].value is not None, "is missing"
+    square = {len(costs), *map(len, costs)}
+    yield "pair_costs", not costs or square == {n_classes}, "are not one row and column per class"
+    yield "by_class", len(model.by_class) in (0, n_classes), "is not one entry per class"
+    yield "by_class", all(each.weight >= 0 for each in model.by_class), "holds a negative weight"
+    yield "calibration", all(each.weight >= 0 for each in model.calibration), "holds a negative weight"
+    yield "alphas", len(model.alphas) == len(comparison.alphas), "are not one per alpha"
+    yield "scenarios", len(model.scenarios) == len(comparison.scenarios), "are not one per scenario"
+    yield "decomposition", not model.decomposition or set(TERMS) <= set(model.decomposition), "lacks a term"

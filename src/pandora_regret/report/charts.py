@@ -14,6 +14,7 @@ from typing import Any
 Facts = Mapping[str, Any]
 
 ALIKE = 1e-9  # values that differ by less, relatively, differ by rounding
+SMALLEST = 1e-280  # values below it are drawn as zero
 HUES = 8  # colours that colour-blind readers can tell apart; further models are grey
 HEAT_STEPS = 9
 
@@ -43,7 +44,9 @@ class Axis:
         known = [value for value in values if value is not None and isfinite(value)] or [0.0, 1.0]
         low, high = min(known), max(known)
         largest = max(abs(low), abs(high))
-        room = padding * (high - low) if high - low > ALIKE * largest else 0.5 * largest or 1.0
+        if largest < SMALLEST:  # whose parts no floating-point number could tell apart
+            low, high, largest = 0.0, 0.0, 2.0
+        room = padding * (high - low) if high - low > ALIKE * largest else 0.5 * largest
         return cls(low - room, high + room, round_ticks(low - room, high + room))
 
     def percent(self, value: float) -> float:

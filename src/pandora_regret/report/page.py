@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from base64 import b64encode
 from collections.abc import Iterator
 from functools import cache
@@ -28,6 +29,7 @@ from pandora_regret.report.tables import (
 )
 from pandora_regret.text import Formats, alpha_name, count, shortened, typed, without_direction_marks
 
+CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 TITLE = "Models compared by search cost"
 STYLES = ("page.css", "tables.css", "charts.css", "print.css")
 SCRIPTS = ("sorting.js", "choices.js", "ranking.js", "what_if.js", "start.js")
@@ -149,6 +151,7 @@ def _environment(jinja2: Any) -> Any:
         loader=jinja2.PackageLoader("pandora_regret.report", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_without_controls,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -157,6 +160,11 @@ def _environment(jinja2: Any) -> Any:
     environment.filters |= {each.__name__: each for each in filters}
     environment.globals["hue"] = lambda index: index if index < HUES else "rest"
     return environment
+
+
+def _without_controls(value: Any) -> Any:
+    """Text as HTML allows it: a name may hold characters that command a terminal, or end a line."""
+    return CONTROLS.sub("\ufffd", value) if type(value) is str else value
 
 
 def _joined(names: tuple[str, ...]) -> str:
