@@ -126,7 +126,7 @@ def read_metric(metric: Any) -> Metric:
     'Beta score, α = 0.5'
     >>> read_metric({"key": "mine", "title": "Mine", "better": "lower", "rows": "my_package.metrics:rows"})
     Traceback (most recent call last):
-    pandora_regret.inputs.numbers.InputError: rows is 'my_package.metrics:rows': No module named 'my_package'.
+    pandora_regret.inputs.errors.InputError: rows is 'my_package.metrics:rows': No module named 'my_package'.
     """
     if isinstance(metric, Mapping):
         return _from_table(dict(metric))
