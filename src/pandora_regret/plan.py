@@ -101,11 +101,15 @@ def _one_of(costs: Any, tests: Tests | None, labels: Any) -> Tests:
 
 def _walk(p: FloatArray, order: IntArray, tests: Tests, labels: Sequence[Any]) -> Iterator[Step]:
     """Bayes' rule along the order: a test that found nothing makes its class less likely, and others more."""
-    missed, spent = p.copy(), 0.0
-    for k in order:
-        left = missed.sum()
-        now = missed[k] / left if left > 0 else 0.0
-        cost = tests.fruitless_cost[k]
-        spent += cost
+    missed, before = p.copy(), np.empty(len(order))
+    for step, k in enumerate(order):
+        before[step] = missed[k]
         missed[k] *= 1 - tests.sensitivity[k]
-        yield Step(labels[k], float(now), float(cost), float(spent), float(max(0.0, 1 - missed.sum())))
+    caught = before * tests.sensitivity[order]  # the chance that this step finds the truth
+    left = np.append(caught, missed.sum())[::-1].cumsum()[::-1]  # that no step before did: added from the end,
+    # where the terms are small, since what is left of 1 after many subtractions is rounding
+    now = np.divide(before, left[:-1], out=np.zeros(len(order)), where=left[:-1] > 0)
+    costs = tests.fruitless_cost[order]
+    columns = (now, costs, costs.cumsum(), np.clip(1 - left[1:], 0.0, None))
+    for k, values in zip(order, zip(*(column.tolist() for column in columns), strict=True), strict=True):
+        yield Step(labels[k], *values)

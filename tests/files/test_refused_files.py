@@ -25,7 +25,7 @@ from pandora_regret.inputs import InputError
         ("truth,a,b\na,0.5,0.5\n", ["no label column", "y_true", "--label"]),
         ("y_true,a,b\na,0.5,0.5\nb,0.5,0.5\nc,0.5,0.5\n", ["line 4", "'c'", "['a', 'b']"]),
         ("y_true,a,b\n5,0.5,0.5\n", ["line 2", "'5'", "['a', 'b']"]),
-        ("y_true,a\na,1\n", ["1 forecast columns"]),
+        ("y_true,a\na,1\n", ["1 forecast column "]),
         ("id,y_true,a,b\n1,a,0.5,0.5\n1,b,0.5,0.5\n", ["line 3", "id 1", "line 2"]),
         ("id,y_true,a,b\n,a,0.5,0.5\n1,b,0.5,0.5\n", ["line 2", "'id'", "no value"]),
         ("y_true,a,b\na,0.5,0.5\nb,50,50\n", ["line 3", "percentages"]),

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pandora_regret.files import Layout, OneRow
     from pandora_regret.plan import Plan
 
+MOST_STEPS = 500  # in a table for people
+
 
 @click.command()
 @click.argument("forecast", type=INPUT_PATH)
@@ -149,7 +151,7 @@ def _print(plan: Plan, currency: str | None, source: str | None) -> None:
     from pandora_regret.cli.printing import Column, print_columns
     from pandora_regret.text import Formats, money, significant
 
-    console, steps = output(), plan.steps
+    console, steps = output(), plan.steps[:MOST_STEPS]
     formats = Formats(currency, max(step.cost for step in steps))
     price = formats.money if currency else significant
     columns = [
@@ -160,6 +162,8 @@ def _print(plan: Plan, currency: str | None, source: str | None) -> None:
         Column("Done by then", [formats.share(step.done) for step in steps]),
     ]
     print_columns(console, Column("Step", [str(number) for number in range(1, len(steps) + 1)]), columns)
+    if len(plan.steps) > MOST_STEPS:
+        console.print(f"... and {len(plan.steps) - MOST_STEPS:,} more steps, which --json lists.", style="dim")
     console.print()
     console.print(f"Expected total: {money(plan.expected_cost, currency)}.", style="bold")
     if source is None:

@@ -20,7 +20,10 @@ from pandora_regret.files.source import Records, check_names
 from pandora_regret.files.text import LONGEST_LINE, TextFile, read_sample
 
 SEPARATORS = (",", ";", "\t", "|")
-UNCLOSED = "opens a quotation mark that is never closed"
+UNCLOSED = {
+    "problem": "opens a quotation mark that is never closed",
+    "fix": "close it, or double it within a value",
+}
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class DelimitedFile(TextFile):
         header_line, header = lines[0] if lines else (1, b"")
         if complete and self._is_open(lines[-1][1] if lines else b""):
             where = f" line {lines[-1][0]}"
-            raise FileError(UNCLOSED, path=self.path, where=where, fix="close it, or double it within a value")
+            raise FileError(path=self.path, where=where, **UNCLOSED)
         try:
             names = next(csv.reader([header.decode("utf-8").rstrip("\r\n")], delimiter=self.delimiter), [])
         except (UnicodeDecodeError, csv.Error) as error:
@@ -103,20 +106,30 @@ class DelimitedFile(TextFile):
         if not self.has_rows:
             return
         types = {name: pa.float64() if name in numbers else pa.string() for name in columns}
+        skipped = self.header_lines if self.span is None else 0
         options = arrow_csv.ReadOptions(
-            column_names=list(self.kinds),
-            skip_rows=self.header_lines if self.span is None else 0,
-            block_size=self.block_bytes,
+            column_names=list(self.kinds), skip_rows=skipped, block_size=self.block_bytes
         )
         conversion = arrow_csv.ConvertOptions(column_types=types, include_columns=list(columns))
         good_rows = self.first
         try:
             with self.opened() as stream:
-                for records in arrow_csv.open_csv(stream, options, self._parse_options(), conversion):
+                counting = _CountingStream(stream)
+                for records in arrow_csv.open_csv(counting, options, self._parse_options(), conversion):
                     yield records
                     good_rows += len(records)
         except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
             self.explain(error, numbers, good_rows)
+        if good_rows - self.first != counting.lines - skipped:
+            self._check_last_quote()
+
+    def _check_last_quote(self) -> None:
+        """Arrow takes the rest of a file for one value where a quote is opened in the last column."""
+        row, line = 0, b""
+        for row, _, line in self._rows():  # noqa: B007
+            pass
+        if self._is_open(line):
+            raise self.error(row, **UNCLOSED)
 
     def _parse_options(self) -> Any:
         return arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.broken_lines)
@@ -124,7 +137,7 @@ class DelimitedFile(TextFile):
     def problem(self, text: str, row: int, numbers: frozenset[str]) -> dict[str, Any] | None:
         """A quote that is never closed, too few or too many values, or text for a number."""
         if self._is_open(text.encode()):
-            return {"problem": UNCLOSED, "fix": "close it, or double it within a value"}
+            return UNCLOSED
         values = next(csv.reader(text.splitlines(keepends=True), delimiter=self.delimiter), [])
         if row >= 0 and len(values) != len(self.kinds):
             fix = "quote values that contain the separator, or complete the line"
@@ -136,6 +149,27 @@ class DelimitedFile(TextFile):
             return None
         name, value = bad
         return {"problem": f"holds {value!r}", "column": name, "value": value, "fix": number_hint(value)}
+
+
+class _CountingStream:
+    """A stream of bytes, as Arrow reads it, whose ends of lines are counted along the way."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._last = stream, b""
+        self._ends = 0
+        self.closed = False
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        block: bytes = self._stream.read(size)
+        self._ends += block.count(b"\n")
+        self._last = block[-1:] or self._last
+        return block
+
+    @property
+    def lines(self) -> int:
+        """Read up to now; the last may have no end."""
+        return self._ends + (self._last not in (b"", b"\n"))
 
 
 @cache

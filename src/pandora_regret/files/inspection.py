@@ -16,7 +16,7 @@ from pandora_regret.files.arrow import common_dtype, regrouped, texts_of
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import open_sources
 from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, some, unlabelled
-from pandora_regret.files.predictions import open_predictions
+from pandora_regret.files.predictions import models_of
 from pandora_regret.files.reading import number_hint
 from pandora_regret.files.roles import ID, MODEL, ROLES, WEIGHT, Role
 from pandora_regret.files.source import Records, Source
@@ -69,10 +69,7 @@ def inspect_file(path: str, layout: Layout) -> list[Inspected]:
         tables = open_sources(path, layout.classes)
     except InputError as error:
         return [Inspected(path, path, problems=[_of_file(error)])]
-    results = [_inspect_table(name, source, layout) for name, source in tables.items()]
-    if all(result.fine for result in results):
-        _read_as_scores_do(path, layout, results[0])
-    return results
+    return [_inspect_table(name, source, layout) for name, source in tables.items()]
 
 
 def _of_file(error: InputError) -> Problem:
@@ -80,15 +77,12 @@ def _of_file(error: InputError) -> Problem:
     return Problem("file", error.within_file if isinstance(error, FileError) else str(error))
 
 
-def _read_as_scores_do(path: str, layout: Layout, result: Inspected) -> None:
-    """The last word is the reader's: what it would refuse is not fine."""
-    try:
-        for model in open_predictions(path, layout):
-            for batch in model.batches():
-                with batch.blamed():
-                    batch.forecast(model.logits).check()
-    except InputError as error:
-        result.problems.append(_of_file(error))
+def _read_as_scores_do(name: str, source: Source, layout: Layout) -> None:
+    """The last word is the reader's: what it refuses is not fine."""
+    for model in models_of(name, (source,), layout):
+        for batch in model.batches():
+            with batch.blamed():
+                batch.forecast(model.logits).check()
 
 
 def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
@@ -99,6 +93,8 @@ def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
         wanted = set(result.columns.wanted)
         result.unused = [column for column in source.kinds if column not in wanted]
         _TableWalk(source, result.columns, layout.logits, result, columns.forecasts).walk()
+        if result.fine:
+            _read_as_scores_do(name, source, layout)
     except InputError as error:
         result.problems.append(_of_file(error))
     except pa.ArrowException as error:
@@ -117,7 +113,7 @@ def _likeliest(source: Source, columns: Columns) -> Columns:
     """
     blocks = source.read([columns.label], frozenset(), ROWS_AT_ONCE)
     labels = {text for records in blocks for text in set(texts_of(records.column(columns.label))) if text}
-    named = tuple(name for name in source.kinds if name in labels)
+    named = tuple(name for name, kind in source.kinds.items() if name in labels and kind != "nested")
     if len(named) < 2 or named == columns.forecasts:
         return columns
     either = {*named, *columns.forecasts}
@@ -149,13 +145,15 @@ class _TableWalk:
 
     def walk(self) -> None:
         rows = max(1, min(ROWS_AT_ONCE, ELEMENTS // len(self.columns.wanted)))
+        of_the_whole: list[Problem] = []
         try:
             for records in regrouped(self.source.read(self.columns.wanted, frozenset(), rows), rows):
                 self._look_at(records)
                 self.row += len(records)
+            of_the_whole = list(self._of_the_whole())
         finally:  # what was found before a block that cannot be read is found all the same
             self.result.rows = self.row
-            self.result.problems = [*self.noted.values(), *self._of_the_whole()]
+            self.result.problems = [*self.noted.values(), *of_the_whole]
 
     def _of_the_whole(self) -> Iterator[Problem]:
         if not self.row:

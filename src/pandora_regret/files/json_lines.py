@@ -24,7 +24,9 @@ DEEPEST = 100  # lists within lists; Arrow's parser takes a stack frame for each
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
 DEPTHS = np.zeros(256, dtype=np.int64)
 DEPTHS[[ord("["), ord("{")]], DEPTHS[[ord("]"), ord("}")]] = 1, -1
-JSON_KINDS = {str: "string", bool: "boolean", int: "number", float: "number", list: "array", dict: "object"}
+JSON_KINDS = {
+    str: "a string", bool: "a boolean", int: "a number", float: "a number", list: "an array", dict: "an object"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -93,22 +95,22 @@ class JsonLines(TextFile):
         return next(filter(None, problems), None)
 
     def _kind_problem(self, name: str, value: Any, numbers: frozenset[str]) -> dict[str, Any] | None:
-        usual = "number" if name in numbers else self._usual_kinds.get(name)
+        usual = "a number" if name in numbers else self._usual_kinds.get(name)
         kind = JSON_KINDS.get(type(value))
         if kind is None or usual is None or kind == usual:
             return None
         about = {"column": name, "value": value}
         if name in numbers:
             return {"problem": f"holds {value!r:.80}", "fix": number_hint(value), **about}
-        problem = f"holds a {kind} where other lines hold a {usual}"
+        problem = f"holds {kind} where other lines hold {usual}"
         return {"problem": problem, "fix": "write the same kind on every line", **about}
 
     @cached_property
     def _usual_kinds(self) -> dict[str, str]:
         """What JSON calls the values of each column, where the first lines tell."""
-        known = {"number": "number", "text": "string"}
+        known = {"number": "a number", "text": "a string"}
         kinds = {name: known.get(kind) for name, kind in self.kinds.items()}
-        kinds |= {each.name: "boolean" for each in self.schema or () if pa.types.is_boolean(each.type)}
+        kinds |= {each.name: "a boolean" for each in self.schema or () if pa.types.is_boolean(each.type)}
         return {name: kind for name, kind in kinds.items() if kind}
 
 

@@ -144,7 +144,7 @@ def _forecasts(layout: Layout, kinds: Mapping[str, Kind], taken: set[str], path:
 def too_few(names: Sequence[str], kinds: Mapping[str, Kind], path: str, condition: str) -> FileError:
     """The error for a table without forecasts."""
     return FileError(
-        f"has {len(names)} forecast columns{condition} among {some(list(kinds))}",
+        f"has {len(names)} forecast column{'s' * (len(names) != 1)}{condition} among {some(list(kinds))}",
         path=path,
         argument="proba_prefix",
         fix="write one column per class, two at least, or say what their names begin with (--proba-prefix)",
@@ -201,6 +201,10 @@ class Classes:
             if self.by_number and _is_integer(text) and 0 <= int(text) < len(self.names):
                 return int(text)
         return None
+
+    def is_number(self, label: Any) -> bool:
+        """Whether a label is a whole number, however it is written; True and False are names."""
+        return not isinstance(label, bool) and any(_is_integer(text) for text in _spellings(label))
 
 
 def _spellings(label: Any) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from tokenize import TokenError
 from typing import Any, BinaryIO, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from pandora_regret.inputs import InputError
 FORECASTS, COSTS, CLASSES = "y_proba", "costs", "classes"
 USUAL_NAMES = frozenset(name for role in ROLES for name in role.usual)
 DENSEST = 1032  # bytes that a byte of a deflated file can stand for
+BAD_HEADER = (ValueError, SyntaxError, TokenError, RecursionError, MemoryError)  # read as Python literals
 DAMAGE = (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, OSError, RuntimeError, ValueError)
 
 
@@ -128,9 +130,9 @@ def _class_names(path: str, model: str, headers: Mapping[str, Header]) -> tuple[
     """The array `classes`."""
     n_classes = headers[model].shape[1]
     with _archive(path) as archive, ExitStack() as stack:
-        array = _ArrayRows(archive, path, CLASSES, 0, stack).all()
-    names = tuple(map(str, _texts(array, path, CLASSES) if array.dtype.kind in "US" else array.ravel().tolist()))
-    if array.ndim != 1 or len(names) != n_classes or len(set(names)) != n_classes:
+        array = _ArrayRows(archive, path, CLASSES, 0, stack).all().ravel()
+    names = tuple(map(str, _texts(array, path, CLASSES) if array.dtype.kind in "US" else array.tolist()))
+    if len(names) != n_classes or len(set(names)) != n_classes:
         problem = f"holds {some(names)} but {model} has {n_classes} columns"
         raise FileError(problem, path=path, where=f": {CLASSES}", value=names, fix="name each column once")
     return names
@@ -139,7 +141,7 @@ def _class_names(path: str, model: str, headers: Mapping[str, Header]) -> tuple[
 def _texts(array: NDArray[Any], path: str, key: str) -> NDArray[Any]:
     try:
         return (np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array).astype(object)
-    except (UnicodeError, ValueError):
+    except (UnicodeError, ValueError, SystemError):  # SystemError: beyond the last character of Unicode
         where = f": array {key!r}"
         raise FileError("holds bytes that are no text", path=path, where=where, fix="save UTF-8 text") from None
 
@@ -195,7 +197,7 @@ def _header(member: Any, path: str, key: str) -> Header:
         version = np.lib.format.read_magic(member)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(member)
-    except ValueError as error:
+    except BAD_HEADER as error:
         raise unreadable(path, "an array", error, where=f": array {key!r}") from None
     if min(shape, default=0) < 0:
         raise _damaged_array(path, key, f"has shape {shape}")

@@ -129,12 +129,15 @@ def open_predictions(
     if not paths:
         raise InputError("no file of predictions: pass at least one path.", argument="path")
     layout = layout or Layout()
-    models: list[Predictions] = []
-    for name, sources in sources_of_parts(paths, layout.classes):
-        model = Predictions(name, sources, _columns_of(sources, layout), layout.logits)
-        _check_labels(model, layout)
-        models += _each_model(replace(model, single=_is_single(model)))
-    return models
+    parts = sources_of_parts(paths, layout.classes)
+    return [model for name, sources in parts for model in models_of(name, sources, layout)]
+
+
+def models_of(name: str, sources: tuple[Source, ...], layout: Layout) -> list[Predictions]:
+    """The models in a table, which may be cut into several files."""
+    model = Predictions(name, sources, _columns_of(sources, layout), layout.logits)
+    _check_labels(model, layout)
+    return _each_model(replace(model, single=_is_single(model)))
 
 
 def read_all(predictions: Predictions) -> Batch:
@@ -229,30 +232,33 @@ def _check_numbers_start_at_zero(model: Predictions) -> None:
     """Labels 1, 2, ... of columns without names may count from 0 or from 1; if 0 or K occurs, it is clear."""
     classes, seen = Classes(model.classes), set[int]()
     for _, _, records in model._walk([model.columns.label]):
-        labels = records.column(model.columns.label).unique().to_pylist()
-        if not all(isinstance(label, int) or str(label).isdigit() for label in labels):
-            return
-        seen |= {number for label in labels if (number := classes.number_of(label)) is not None}
-        if 0 in seen:
-            return
+        for label in records.column(model.columns.label).unique().to_pylist():
+            number = classes.number_of(label)
+            if number is None or number == 0 or not classes.is_number(label):
+                return
+            seen.add(number)
     if 1 in seen:
-        last = len(model.classes) - 1
         raise FileError(
-            f"holds numbers from 1 to {max(seen)} for {last + 1} classes, which may count from 0 or from 1",
+            f"holds numbers from 1 to {max(seen)} for {len(model.classes)} classes, counted from 0 or from 1",
             path=model.path,
             where=f": column {model.columns.label!r}",
             argument="classes",
             column=model.columns.label,
-            fix=f"list the classes (--classes): {_example(model)}",
+            fix=f"list the classes (--classes): {_both_readings(model)}",
         )
 
 
-def _example(model: Predictions) -> str:
+def _both_readings(model: Predictions) -> str:
     """How to say from where labels count."""
-    if not model.sources[0].names_classes:
-        k = len(model.classes)
-        return f"0,1,...,{k - 1} if they count from 0, 1,2,...,{k} if from 1"
-    return f"{','.join(model.classes[:3])},... if they count from 0; if not, write the classes' names as labels"
+    k = len(model.classes)
+    if model.sources[0].names_classes:
+        return f"{_listed(model.classes)} if from 0; if from 1, write the classes' names as labels"
+    return f"{_listed(range(k))} if from 0, {_listed(range(1, k + 1))} if from 1"
+
+
+def _listed(names: Sequence[Any]) -> str:
+    shown = names if len(names) < 5 else [*names[:2], "...", names[-1]]
+    return ",".join(map(str, shown))
 
 
 def _classes_in(model: Predictions, source: Source, row: int, records: Records) -> set[int]:
@@ -294,8 +300,8 @@ def _each_model(model: Predictions) -> list[Predictions]:
         return [model]
     names: dict[str, None] = {}
     for source, row, records in model._walk([column]):
-        distinct = records.column(column).unique()
-        if distinct.null_count or "" in (texts := texts_of(distinct).tolist()):
+        distinct = texts_of(records.column(column).unique()).tolist()
+        if any(not name or "\0" in name for name in distinct):
             ColumnReader(records, source, range(row, row + len(records)), Classes(())).names(column)
-        names |= dict.fromkeys(texts)
+        names |= dict.fromkeys(distinct)
     return [replace(model, name=name, only=name) for name in names]

@@ -84,6 +84,10 @@ class ColumnReader:
         texts = texts_of(column)
         if "" in texts:
             self._fail(int(np.argmax(texts == "")), column=name, **NO_VALUE)
+        if "\0" in "".join(texts):
+            index = next(index for index, text in enumerate(texts) if "\0" in text)
+            fix = "write the text without it"
+            self._fail(index, "holds a null character", column=name, value=texts[index], fix=fix)
         return _whole_numbers(texts)
 
     def _numbers(self, name: str) -> NDArray[Any]:
@@ -99,8 +103,10 @@ class ColumnReader:
         try:
             return column.cast(pa.float64())
         except pa.ArrowException:
-            index, text = next(pair for pair in enumerate(texts_of(column)) if not is_number(pair[1]))
-            self._fail(index, f"holds {text!r}", column=name, value=text, fix=number_hint(text))
+            texts = texts_of(column)
+            index = next((index for index, text in enumerate(texts) if not is_number(text)), 0)
+            problem = f"holds {texts[index]!r}"
+            self._fail(index, problem, column=name, value=texts[index], fix=number_hint(texts[index]))
 
     def _check_nothing_missing(self, column: Any, name: str) -> None:
         if column.null_count:
@@ -114,6 +120,7 @@ class ColumnReader:
 
     def _fail_label(self, index: int, name: str) -> NoReturn:
         label = self.records.column(name)[index].as_py()
+        label = label if isinstance(label, (str, int, float)) else str(label)
         problem = f"holds the label {label!r}, which has no forecast column"
         fix = (
             f"the classes are {some(self.classes.names)}; correct the label, add the column, or say what the "
