@@ -35,7 +35,7 @@ class ParquetFile(Source):
         bounded = {"buffer_size": BUFFER_BYTES, "pre_buffer": False}  # a file read ahead would stay in memory
         with explained(self.path, "Parquet"), self._open(read_dictionary=texts, **bounded) as file:
             groups = range(*self.groups) if self.groups else None
-            yield from file.iter_batches(rows, columns=list(columns), row_groups=groups)
+            yield from _valid(file.iter_batches(rows, columns=list(columns), row_groups=groups))
 
     def pieces(self, n: int) -> list[Source]:
         """Whole row groups."""
@@ -80,7 +80,7 @@ class ArrowFile(Source):
         position = {name: index for index, name in enumerate(self.kinds)}
         options = ipc.IpcReadOptions(included_fields=[position[name] for name in columns])
         with explained(self.path, "Arrow"), _open_arrow(self.path, options=options) as reader:
-            yield from _within(_batches(reader), self.first, self.n_rows)
+            yield from _within(_valid(_batches(reader)), self.first, self.n_rows)
 
     def pieces(self, n: int) -> list[Source]:
         """Rows in equal parts; those before a part are skipped."""
@@ -97,6 +97,13 @@ def _batches(reader: Any) -> Iterator[Records]:
     if hasattr(reader, "num_record_batches"):
         return (reader.get_batch(index) for index in range(reader.num_record_batches))
     return iter(reader)
+
+
+def _valid(batches: Iterator[Records]) -> Iterator[Records]:
+    """Batches whose offsets lie within them and whose text is UTF-8, as Arrow believes without looking."""
+    for batch in batches:
+        batch.validate(full=True)
+        yield batch
 
 
 def _within(batches: Iterator[Records], first: int, n_rows: int | None) -> Iterator[Records]:

@@ -54,8 +54,10 @@ class DelimitedFile(TextFile):
     def _with_header(self, sample: bytes, complete: bool) -> Self:
         """The same file with the names of its columns, nothing being known yet of what they hold."""
         lines = [(number, line) for number, line in self._joined(io.BytesIO(sample)) if self.is_row(line)]
-        header_line, header = lines[0] if lines else (1, b"")
-        if complete and self._is_open(lines[-1][1] if lines else b""):
+        if not lines:
+            raise FileError("has no header", path=self.path, fix="name the columns on the first line")
+        header_line, header = lines[0]
+        if complete and self._is_open(lines[-1][1]):
             where = f" line {lines[-1][0]}"
             raise FileError(path=self.path, where=where, **UNCLOSED)
         try:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pandora_regret.files.arrow import common_dtype, regrouped, texts_of
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import open_sources
-from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, some, unlabelled
+from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, some, too_few, unlabelled
 from pandora_regret.files.predictions import models_of
 from pandora_regret.files.reading import number_hint
 from pandora_regret.files.roles import ID, MODEL, ROLES, WEIGHT, Role
@@ -113,7 +113,9 @@ def _likeliest(source: Source, columns: Columns) -> Columns:
     """
     blocks = source.read([columns.label], frozenset(), ROWS_AT_ONCE)
     labels = {text for records in blocks for text in set(texts_of(records.column(columns.label))) if text}
-    named = tuple(name for name, kind in source.kinds.items() if name in labels and kind != "nested")
+    taken = {name for role in ROLES for name in columns.of(role)}
+    labels -= taken | {name for name, kind in source.kinds.items() if kind == "nested"}
+    named = tuple(name for name in source.kinds if name in labels)
     if len(named) < 2 or named == columns.forecasts:
         return columns
     either = {*named, *columns.forecasts}
@@ -162,7 +164,10 @@ class _TableWalk:
             yield Problem("weight", "the weights add up to nothing: give at least one row a positive weight.")
         classes = dict(zip(self.columns.forecasts, self.columns.classes, strict=True))
         unseen = [name for name in self.of_numbers if classes.get(name) not in self.result.labels]
-        if self.row and unseen and not self.columns.certain:
+        if self.row and len(classes) < 2:
+            error = too_few(self.columns.forecasts, self.source.kinds, self.source.path, " of numbers")
+            yield Problem("columns", error.within_file)
+        elif self.row and unseen and not self.columns.certain:
             yield Problem("columns", unlabelled(self.columns, unseen, self.source.path).within_file)
 
     def _look_at(self, records: Records) -> None:
@@ -170,7 +175,8 @@ class _TableWalk:
         for role in ROLES:
             if names := self.columns.of(role):
                 checks[role.reads](records, names, role)
-        self._forecasts(records)
+        if self.columns.forecasts:
+            self._forecasts(records)
 
     def _note(self, kind: str, column: str, bad: Mask, message: Callable[[int], str]) -> None:
         """Rows of this block that have a problem; the message is about the first of all."""

@@ -21,6 +21,7 @@ from pandora_regret.files.source import Records, check_names
 from pandora_regret.files.text import BYTE_ORDER_MARK, TextFile, read_sample
 
 DEEPEST = 100  # lists within lists; Arrow's parser takes a stack frame for each
+OBJECT = re.compile(rb"\s*\{")
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
 DEPTHS = np.zeros(256, dtype=np.int64)
 DEPTHS[[ord("["), ord("{")]], DEPTHS[[ord("]"), ord("}")]] = 1, -1
@@ -68,6 +69,8 @@ class JsonLines(TextFile):
 
     def _parsed(self, block: bytes, numbers: frozenset[str], good_rows: int, options: Any = None) -> Any:
         reading = arrow_json.ReadOptions(block_size=len(block) + 1)
+        if not OBJECT.match(block):  # Arrow crashes on a block that begins with null
+            self.explain(ValueError("the first line holds no object"), numbers, good_rows)
         if _may_be_deep(block):
             self._check_depth(block, good_rows)
         try:
