@@ -18,6 +18,7 @@ from pandora_regret.cli.options import (
     IntervalOptions,
     LayoutOptions,
     PageOptions,
+    ShowsMetrics,
     check_output,
     takes,
 )
@@ -37,7 +38,7 @@ class Question(NamedTuple):
     layout: LayoutOptions
 
 
-@click.command()
+@click.command(cls=ShowsMetrics)
 @FILES
 @takes(CostOptions, ComparisonOptions, IntervalOptions, LayoutOptions, FormatOptions, PageOptions)
 @click.option("--pairs", is_flag=True, help="Differences between all pairs of models, not only to the best.")

@@ -36,6 +36,25 @@ def role_option(role: Role) -> Any:
     return option(f"--{role.option.replace('_', '-')}", metavar=metavar, help=f"{role.help}{usual}")
 
 
+class ShowsMetrics(click.Command):
+    """A command whose help lists the metrics that it shows of models."""
+
+    place = "comparison"
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from pandora_regret.metrics import shown_in
+
+        with formatter.section("Metrics"):
+            formatter.write_dl([(metric.key, metric.title) for metric in shown_in(self.place)])
+        super().format_epilog(ctx, formatter)
+
+
+class RanksByMetrics(ShowsMetrics):
+    """A command whose help lists the metrics that a study ranks models by."""
+
+    place = "study"
+
+
 def takes(*groups: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A command with the options of these dataclasses, which it gets as instances of them, in this order."""
 

@@ -25,6 +25,7 @@ from pandora_regret.cli.options import (
     FormatOptions,
     IntervalOptions,
     LayoutOptions,
+    ShowsMetrics,
     WorkOptions,
     takes,
 )
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from pandora_regret.text import Formats
 
 
-@click.command()
+@click.command(cls=ShowsMetrics)
 @FILES
 @takes(CostOptions, IntervalOptions, LayoutOptions, WorkOptions, FormatOptions)
 @click.option("--wrong-tests", is_flag=True, help="Also which wrong tests the money goes to; takes longer.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pandora_regret.cli.options import WorkOptions, takes
+from pandora_regret.cli.options import RanksByMetrics, WorkOptions, takes
 from pandora_regret.cli.printing import echo
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def resume(work: WorkOptions, *, folder: Path, retry_failed: bool) -> None:
     _finish(described, folder, work)
 
 
-@study.command()
+@study.command(cls=RanksByMetrics)
 @FOLDER
 @click.option("--what", type=click.Choice(["tau", "gap", "regret"]), default="tau", show_default=True)
 @click.option(
@@ -89,7 +89,7 @@ def table(
     echo(FORMATS[form](grid, form == "csv" if intervals is None else intervals), nl=False)
 
 
-@study.command()
+@study.command(cls=RanksByMetrics)
 @FOLDER
 @click.argument("file", type=click.Path(path_type=Path))
 @METRICS

@@ -16,6 +16,7 @@ from pandora_regret.metrics.registry import (
     ranks_as_another,
     read_metric,
     read_metrics,
+    shown_in,
 )
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "ranks_as_another",
     "read_metric",
     "read_metrics",
+    "shown_in",
     "weighted_means",
 ]

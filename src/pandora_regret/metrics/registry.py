@@ -86,16 +86,20 @@ METRICS: dict[str, Metric] = {
 }  # fmt: skip
 
 
+def shown_in(place: str) -> tuple[Metric, ...]:
+    """The metrics that are shown in a "comparison", by compare, score and the report, or in a "study"."""
+    return tuple(metric for metric in METRICS.values() if place in metric.shown_in)
+
+
 def comparison_metrics() -> tuple[Metric, ...]:
     """What compare, score and the report show of every model."""
-    return tuple(metric for metric in METRICS.values() if "comparison" in metric.shown_in)
+    return shown_in("comparison")
 
 
 def default_metrics(n_classes: int, *, priced: bool) -> tuple[Metric, ...]:
     """What a study ranks models by: what says something of so many classes; priced metrics if there are costs."""
     trivial = {f"top_{k}" for k in (2, 3) if k >= n_classes}
-    of_studies = (metric for metric in METRICS.values() if "study" in metric.shown_in)
-    return tuple(m for m in of_studies if m.key not in trivial and (priced or not m.priced))
+    return tuple(m for m in shown_in("study") if m.key not in trivial and (priced or not m.priced))
 
 
 def ranks_as_another(key: str) -> bool:

@@ -1,0 +1,103 @@
+"""A metric that is added to the registry in one place shows up wherever models are scored, compared and ranked."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from pandora_regret.compare import Comparison, compare
+from pandora_regret.inputs import InputError
+from pandora_regret.metrics import METRICS, Metric
+from pandora_regret.report import write_report
+from pandora_regret.study.ranking.agreement import agreement
+from pandora_regret.study.table import as_text, study_grid
+
+N, CLASSES = 80, ("a", "b", "c")
+
+
+def surprise(truth, proba):
+    return 1 - proba[np.arange(len(truth)), truth]
+
+
+TOY = Metric(
+    "surprise",
+    "Surprise",
+    "lower",
+    rows=surprise,
+    wording="the surprise",
+    unit="share",
+    bounds=(0.0, 1.0),
+    shown_in=("comparison", "study"),
+)
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    monkeypatch.setitem(METRICS, TOY.key, TOY)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """True classes, and forecasts of models of different skill."""
+    rng = np.random.default_rng(0)
+    truth, skill = rng.integers(0, 3, N), np.linspace(0.5, 3, 6)[:, None, None]
+    odds = np.exp(skill * np.eye(3)[truth] + rng.normal(size=(6, N, 3)))
+    return truth, odds / odds.sum(axis=2, keepdims=True)
+
+
+@pytest.mark.parametrize("bootstrap", [0, 100])
+def test_it_is_in_a_comparison_and_its_json_and_page(data, tmp_path, bootstrap):
+    truth, (one, *_, other) = data
+    comparison = compare(truth, {"one": one, "other": other}, bootstrap=bootstrap)
+    written = json.loads(json.dumps(comparison.to_dict()))
+    assert {"key": "surprise", "title": "Surprise", "better": "lower", "unit": "share"} in written["metrics"]
+    score = comparison.best.scores["surprise"]
+    assert_allclose(score.value, surprise(truth, other).mean())
+    assert 0 <= score.low < score.value < score.high <= 1
+    assert comparison.ranks["surprise"] == (1.0, 2.0)
+    assert Comparison.from_dict(written) == comparison
+    assert "Surprise" in write_report(comparison, tmp_path / "page.html").read_text()
+
+
+def test_it_is_in_a_studys_table(data):
+    truth, forecasts = data
+    result = agreement(truth, forecasts, costs=[1.0, 2.0, 9.0], conditions=["clinical"], replicates=0)
+    grid = study_grid({"data": [{"name": "toy", "failures": {}, "agreement": result.to_dict()}]}, metrics=())
+    assert "Surprise" in grid.metrics
+    assert "Surprise" in as_text(grid)
+
+
+@pytest.mark.parametrize("command", [("score",), ("compare",), ("study", "table"), ("study", "figure")])
+def test_it_is_in_the_commands_help(command):
+    cli_files = pytest.importorskip("cli_files", reason="click is not installed")
+    page = cli_files.run(*command, "--help").stdout
+    assert "surprise " in page.split("Metrics:")[1]
+
+
+def test_it_is_in_what_score_prints_and_writes(data, tmp_path):
+    pytest.importorskip("pyarrow")
+    cli_files = pytest.importorskip("cli_files", reason="click is not installed")
+    truth, forecasts = data
+    rows = [("y_true", *CLASSES), *zip(np.array(CLASSES)[truth], *forecasts[0].T, strict=True)]
+    path = cli_files.write_csv(tmp_path / "model.csv", rows)
+    written = json.loads(cli_files.run("score", path, "--json").stdout)
+    assert "surprise" in [metric["key"] for metric in written["metrics"]]
+    assert_allclose(written["models"][0]["scores"]["surprise"]["value"], surprise(truth, forecasts[0]).mean())
+    assert "Surprise " in cli_files.run("score", path).stdout
+    table = csv.DictReader(io.StringIO(cli_files.run("score", path, "--csv").stdout))
+    assert "surprise" in [row["metric"] for row in table]
+
+
+def test_a_comparison_of_nan_is_an_error_that_names_the_row(data, monkeypatch):
+    truth, forecasts = data
+
+    def broken(truth, proba):
+        return np.where(proba[:, 0] == forecasts[0, 7, 0], np.nan, 1.0)
+
+    monkeypatch.setitem(METRICS, "broken", Metric("broken", "Broken", "lower", broken, shown_in=("comparison",)))
+    with pytest.raises(InputError, match="row 7 makes metric 'broken' NaN") as caught:
+        compare(truth, {"one": forecasts[0]})
+    assert caught.value.row == 7
