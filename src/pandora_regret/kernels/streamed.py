@@ -18,7 +18,7 @@ from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
 LANES = 256
 N_METRICS = 7
 LOSS, COST, REALISED, TESTS, LOG_LOSS, BRIER, RIGHT = range(N_METRICS)
-COUNT, WEIGHT, HEFT = range(3)  # sums over rows: of 1, w and w^2
+COUNT, WEIGHT, SQUARED_WEIGHT = range(3)  # sums over rows: of 1, w and w^2
 TOTAL, CENTRE, DRIFT, SPREAD = range(4)  # sums of each metric: of w x, w^2 (x - centre), w^2 (x - centre)^2
 
 
@@ -55,8 +55,17 @@ def score(
 
     The loss is that of uniform costs, which knows no base costs; the cost is
     ``mean (C_i + share sum_j C_j L_alpha)``, and what is realised at the mean costs likewise.
+
+    Why one loop for everything: a file's columns arrive faster than seven passes over them could be made, and all
+    metrics need the same two numbers of each pair, p of the truth and p of its rival. So each column is read once,
+    a lane of rows at a time, and every sum over classes is kept per row until the last class has passed; only then
+    are the sums turned into metrics. Columns come as addresses, since numba would compile a tuple of K arrays anew
+    for every K. Steps that numba can turn into vector code are functions of their own without branches: what
+    depends on a condition is computed for all rows and selected. A row of doubt (no distribution, or a truth that
+    is nearly impossible) gets weight 0, so that sums need no second look at it. Squares are summed about the mean
+    of the first lane: about 0 they would cancel, and the mean itself is not known before the end.
     """
-    own, merit, p, heft = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    own, merit, p, weight = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
     total, squares, loss = np.empty(LANES), np.empty(LANES), np.empty(LANES)
     priced, spent, lane = np.empty(LANES), np.empty(LANES), np.empty((N_METRICS, LANES))
     ours, best = np.empty(LANES, like.dtype), np.empty(LANES, like.dtype)
@@ -79,12 +88,12 @@ def score(
                 _add_spent(column, number, costs[j], label, merit, tie, before, spent)
             if not simple:
                 _add_priced(column, number, 1.0 if free else costs[j], alpha, label, merit, tie, priced)
-        _weigh(total, p, merit, tolerance if bad == 0 else -1.0, heft, doubtful[low : low + n])
+        _weigh(total, p, merit, tolerance if bad == 0 else -1.0, weight, doubtful[low : low + n])
         if len(weights):
-            heft[:n] *= weights[low : low + n]
-        _finish(heft, p, squares, loss, likeliest, label, lane, n)
-        _finish_costs(heft, own, loss if simple else priced, spent, before, mean, share, free, lane, n)
-        _add_up(heft, doubtful[low : low + n], lane, low == start, of_rows, of_metrics)
+            weight[:n] *= weights[low : low + n]
+        _finish(weight, p, squares, loss, likeliest, label, lane, n)
+        _finish_costs(weight, own, loss if simple else priced, spent, before, mean, share, free, lane, n)
+        _add_up(weight, doubtful[low : low + n], lane, low == start, of_rows, of_metrics)
         predicted[low : low + n] = likeliest[:n]
         if table.size:
             table[:, low : low + n] = lane[:, :n]
@@ -156,33 +165,33 @@ def _add_spent(column, number, cost, label, merit, tie, before, spent):
 
 
 @njit(**FAST)
-def _weigh(total, p, merit, tolerance, heft, doubtful):
+def _weigh(total, p, merit, tolerance, weight, doubtful):
     """What each row counts: nothing where it is in doubt, as a sum that is NaN always is."""
     for r in range(len(doubtful)):
         sure = (abs(total[r] - 1) <= tolerance) & (p[r] > LEAST_TRUTH) & (merit[r] > LEAST_TRUTH)
-        heft[r] = 1.0 if sure else 0.0
+        weight[r] = 1.0 if sure else 0.0
     for r in range(len(doubtful)):
-        doubtful[r] = heft[r] == 0
+        doubtful[r] = weight[r] == 0
 
 
 @njit(**FAST)
-def _finish(heft, p, squares, loss, likeliest, label, lane, n):
+def _finish(weight, p, squares, loss, likeliest, label, lane, n):
     """Rows without weight get zeros, so that nothing infinite is multiplied by it."""
     for r in range(n):
-        lane[LOSS, r] = loss[r] if heft[r] > 0 else 0.0
+        lane[LOSS, r] = loss[r] if weight[r] > 0 else 0.0
     for r in range(n):
-        lane[BRIER, r] = squares[r] + (1 - p[r]) * (1 - p[r]) if heft[r] > 0 else 0.0
+        lane[BRIER, r] = squares[r] + (1 - p[r]) * (1 - p[r]) if weight[r] > 0 else 0.0
     for r in range(n):
         surprise = -log_normal(p[r])
-        lane[LOG_LOSS, r] = surprise if surprise > 0 and heft[r] > 0 else 0.0
+        lane[LOG_LOSS, r] = surprise if surprise > 0 and weight[r] > 0 else 0.0
     for r in range(n):
         lane[RIGHT, r] = likeliest[r] == label[r]
 
 
 @njit(**FAST)
-def _finish_costs(heft, own, losses, spent, before, mean, share, free, lane, n):
+def _finish_costs(weight, own, losses, spent, before, mean, share, free, lane, n):
     for r in range(n):
-        lane[COST, r] = mean * (own[r] + share * losses[r]) if heft[r] > 0 else 0.0
+        lane[COST, r] = mean * (own[r] + share * losses[r]) if weight[r] > 0 else 0.0
     for r in range(n):
         lane[TESTS, r] = 1.0 + before[r]
     for r in range(n):
@@ -190,26 +199,26 @@ def _finish_costs(heft, own, losses, spent, before, mean, share, free, lane, n):
 
 
 @njit(**FAST)
-def _add_up(heft, doubtful, lane, is_first, of_rows, of_metrics):
+def _add_up(weight, doubtful, lane, is_first, of_rows, of_metrics):
     """Add a lane; the mean of the first one is the centre of all."""
-    n, weight, squares, count = len(doubtful), 0.0, 0.0, 0
+    n, sum_of_weights, squares, count = len(doubtful), 0.0, 0.0, 0
     for r in range(n):
-        weight += heft[r]
-        squares += heft[r] * heft[r]
-        count += heft[r] > 0
+        sum_of_weights += weight[r]
+        squares += weight[r] * weight[r]
+        count += weight[r] > 0
     of_rows[COUNT] += count
-    of_rows[WEIGHT] += weight
-    of_rows[HEFT] += squares
+    of_rows[WEIGHT] += sum_of_weights
+    of_rows[SQUARED_WEIGHT] += squares
     for m in range(len(lane)):
         values, total, drift, spread = lane[m], 0.0, 0.0, 0.0
         for r in range(n):
-            total += heft[r] * values[r]
+            total += weight[r] * values[r]
         if is_first:
-            of_metrics[CENTRE, m] = total / weight if weight > 0 else 0.0
+            of_metrics[CENTRE, m] = total / sum_of_weights if sum_of_weights > 0 else 0.0
         centre = of_metrics[CENTRE, m]
         for r in range(n):
-            pull = heft[r] * (values[r] - centre)
-            drift += heft[r] * pull
+            pull = weight[r] * (values[r] - centre)
+            drift += weight[r] * pull
             spread += pull * pull
         of_metrics[TOTAL, m] += total
         of_metrics[DRIFT, m] += drift
