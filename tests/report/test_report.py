@@ -19,7 +19,9 @@ from pandora_regret.compare.result import Estimate
 from pandora_regret.optional import MissingLibraryError
 from pandora_regret.report import render_report, write_report
 from pandora_regret.report.charts import Axis, bump_chart, round_ticks
+from pandora_regret.report.selection import select_models
 from pandora_regret.report.tables import MOST_CLASSES, MOST_CLASSES_LISTED, rounded_shares, what_if
+from pandora_regret.text import money
 
 pytest.importorskip("jinja2")
 
@@ -222,7 +224,7 @@ def test_a_decomposition_is_told_in_money(comparison):
     }
     with_terms = replace(comparison, models=(replace(best, decomposition=terms), *comparison.models[1:]))
     (panel,) = Page(render_report(with_terms)).all("article", id="panel-0")
-    assert f"$1.25 of the ${best.cost:.2f} would go away by recalibrating" in panel["text"]
+    assert f"$1.25 of every {money(best.cost, 'USD')} would go away by recalibrating" in panel["text"]
     assert "Decomposition" in render_report(with_terms)
     assert "would go away" not in render_report(comparison)
 
@@ -303,3 +305,56 @@ def test_a_page_of_very_many_classes_stays_small():
 def test_what_cannot_be_said_of_one_case_is_left_out():
     page = render_report(compare([0], {"one": [[0.8, 0.2]], "two": [[0.7, 0.3]]}))
     assert 'data-value="None"' not in page
+
+
+@pytest.mark.parametrize(
+    ("lost", "sentence"),
+    [
+        (Estimate(0.0, 0.0, 0.4), "These data give no reason to recalibrate."),
+        (Estimate(1e-15, -1e-15, 1e-15), "Recalibrating would save nothing that could be measured."),
+        (Estimate(-0.3, -0.5, 0.1), "Recalibrating would save nothing that could be measured."),
+        (Estimate(1.25, -0.5, 3.0), "Recalibrating might save $1.25 of every "),
+        (Estimate(1.25, 0.5, 2.0), "$1.25 of every "),
+    ],
+)
+def test_rounding_noise_is_no_saving(comparison, lost, sentence):
+    """1e-15 was once printed as "$0.00 would go away"."""
+    rest = dict.fromkeys(("discrimination", "uncertainty"), Estimate(1.0, 0.5, 1.5))
+    best = replace(comparison.best, decomposition={"miscalibration": lost, **rest})
+    page = render_report(replace(comparison, models=(best, *comparison.models[1:])))
+    assert sentence in page
+    assert ("would go away" in page) == (lost.low > 0)
+
+
+@pytest.fixture(scope="module")
+def sixty():
+    return compared(60, typical_costs=[10.0, 40.0, 20.0, 5.0])
+
+
+def test_beyond_fifty_models_the_page_shows_the_ends_and_those_asked_for(sixty):
+    names = [model.name for model in sixty.models]
+    page = Page(render_report(sixty, show=[names[45]]))
+    shown = [e["text"] for e in page.all("bdi", inside="model-table")]
+    assert shown == [*names[:40], names[45], *names[-10:]]
+    (sentence,) = page.all("p", class_="left-out")
+    assert (
+        "Of 60 models this page shows the 40 cheapest, the 10 dearest and 1 that was asked for" in sentence["text"]
+    )
+    assert "60 models" in page.all("p", class_="byline")[0]["text"]
+    (island,) = page.all("script", type="application/json")
+    assert [model.name for model in Comparison.from_dict(json.loads(island["text"])).models] == shown
+
+
+def test_places_in_the_chart_are_among_the_models_shown(sixty):
+    chart = bump_chart(*(sixty.to_dict()[key] for key in ("models", "metrics")), sixty.to_dict()["ranks"])
+    some, _ = select_models(sixty)
+    facts = some.to_dict()
+    reduced = bump_chart(facts["models"], facts["metrics"], facts["ranks"])
+    assert max(y for line in reduced["lines"] for _, y in line["points"]) < reduced["height"] < chart["height"]
+
+
+def test_fifty_models_are_all_shown_and_a_model_that_is_not_there_is_named():
+    fifty = compared(50)
+    assert select_models(fifty) == (fifty, None)
+    with pytest.raises(InputError, match="show is 'nobody': the models are"):
+        render_report(fifty, show=["nobody"])

@@ -87,14 +87,14 @@ def compare(
 
         print_comparison(result, pairs=pairs, by_class=by_class)
     if html is not None:
-        write_page(result, html, page.title)
+        write_page(result, html, page)
 
 
-def write_page(comparison: Comparison, path: Path, title: str | None) -> None:
+def write_page(comparison: Comparison, path: Path, page: PageOptions) -> None:
     """Write the report, and say where it is, beside whatever standard output holds."""
     from pandora_regret.report import write_report
 
-    echo(f"Report: {write_report(comparison, path, title=title)}", err=True)
+    echo(f"Report: {write_report(comparison, path, title=page.title, show=page.show)}", err=True)
 
 
 def compare_files(files: Sequence[str], question: Question) -> Comparison:

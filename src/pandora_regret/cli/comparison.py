@@ -10,6 +10,7 @@ from pandora_regret.cli.console import output
 from pandora_regret.cli.printing import Column, bullets, heading, print_columns
 from pandora_regret.compare.prices import ALIKE, STATED
 from pandora_regret.compare.result import Comparison, Difference, Estimate, MetricInfo, ModelResult
+from pandora_regret.compare.words import recalibrating
 from pandora_regret.metrics import ranks_as_another
 from pandora_regret.text import UNDEFINED, Formats, count, percent
 
@@ -157,7 +158,11 @@ class _Page:
             Column(title, [self._estimate("money", parts[title.lower()]) for _, parts in known])
             for title in ("Miscalibration", "Discrimination", "Uncertainty")
         ]
-        self._print(Column("Model", [name for name, _ in known], "left"), columns)
+        self._print(Column("Model", [name for name, _ in known], "left"), columns, space=False)
+        level, currency = self.found.interval.level, self.found.costs.currency
+        said = ((model.name, recalibrating(model, level, currency)) for model in self.found.models)
+        bullets(self.console, (f"{name}: {sentence}" for name, sentence in said if sentence))
+        self.console.print()
 
     def _classes(self) -> None:
         for model in self.found.models:

@@ -202,6 +202,9 @@ class PageOptions:
     """How the page is written."""
 
     title: str | None = option("--title", help="The page's heading.")
+    show: tuple[str, ...] = option(
+        "--show", multiple=True, metavar="MODEL", help="A model to show on the page even if there are over 50."
+    )
     force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
 

@@ -14,6 +14,7 @@ from pandora_regret.text import capitalised, listed, money, pair_sentence, perce
 FEW_CLUSTERS = 30
 PAIRS_NAMED = 3  # per model
 A_LEAP = 2  # places
+NOTHING = 1e-4  # of the cost: a saving that no reader would notice
 
 
 def largest_pairs(
@@ -106,6 +107,21 @@ def _spending(best: ModelResult, pairs: Sequence[LargestPair], currency: str | N
         return f"{own}, and nothing is wasted."
     parts = [f"{ruling_out(pair.truth, pair.tested)} ({money(pair.cost, currency)})" for pair in pairs]
     return f"{own}; the dearest wrong test{'s are' if len(parts) > 1 else ' is'} {listed(parts)}."
+
+
+def recalibrating(model: ModelResult, level: float, currency: str | None) -> str | None:
+    """What recalibrating a model would save, as far as the data can tell; None where that was not asked."""
+    if model.decomposition is None or (lost := model.decomposition["miscalibration"]).value is None:
+        return None
+    if lost.value == 0:
+        return "These data give no reason to recalibrate."
+    if lost.value < NOTHING * model.cost:
+        return "Recalibrating would save nothing that could be measured."
+    amount = f"{money(lost.value, currency)} of every {money(model.cost, currency)}"
+    between = _between(lost.low, lost.high, level, currency)
+    if lost.low is not None and lost.low <= 0:
+        return f"Recalibrating might save {amount}{between}, but these data do not settle whether it would."
+    return f"{amount} would go away by recalibrating{between}."
 
 
 def disagreements(

@@ -5,6 +5,7 @@ Distances along a responsive axis are percentages, so that text keeps its size o
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
@@ -82,7 +83,7 @@ def _placed(axis: Axis, name: str, score: Facts) -> dict[str, Any]:
 
 def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) -> dict[str, Any]:
     """Ranks of every model by every metric: one column per metric, one line per model."""
-    columns = [ranks[metric["key"]] for metric in metrics]
+    columns = [_ranked_again(ranks[metric["key"]]) for metric in metrics]
     first, last = _places(columns[0]), _places(columns[-1])
     return {
         "width": 2 * BUMP_GUTTER + BUMP_COLUMN * (len(metrics) - 1),
@@ -101,6 +102,13 @@ def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) 
         "left": BUMP_GUTTER - 14,
         "right": BUMP_GUTTER + BUMP_COLUMN * (len(metrics) - 1) + 14,
     }
+
+
+def _ranked_again(ranks: Sequence[float | None]) -> list[float | None]:
+    """Ranks among the models of the chart, where those are only some; ties share the mean of their places."""
+    known = sorted(rank for rank in ranks if rank is not None)
+    places = {rank: (bisect_left(known, rank) + bisect_right(known, rank) + 1) / 2 for rank in known}
+    return [None if rank is None else places[rank] for rank in ranks]
 
 
 def _heading(k: int, title: str) -> dict[str, Any]:

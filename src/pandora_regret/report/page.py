@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -14,9 +14,11 @@ from typing import Any
 
 from pandora_regret.atomic import write_atomically
 from pandora_regret.compare import Comparison
+from pandora_regret.compare.words import recalibrating
 from pandora_regret.inputs import InputTypeError
 from pandora_regret.optional import import_optional
 from pandora_regret.report.charts import HUES, bump_chart, calibration_plot, interval_plot
+from pandora_regret.report.selection import select_models
 from pandora_regret.report.tables import (
     MOST_CLASSES,
     MOST_CLASSES_LISTED,
@@ -35,7 +37,9 @@ STYLES = ("page.css", "tables.css", "charts.css", "print.css")
 SCRIPTS = ("sorting.js", "choices.js", "ranking.js", "what_if.js", "start.js")
 
 
-def write_report(comparison: Any, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+def write_report(
+    comparison: Any, path: str | os.PathLike[str], *, title: str | None = None, show: Sequence[str] = ()
+) -> Path:
     """Write a comparison as one self-contained HTML file: no network, readable without JavaScript.
 
     Parameters
@@ -46,6 +50,8 @@ def write_report(comparison: Any, path: str | os.PathLike[str], *, title: str | 
         The file to write; one that is there is replaced.
     title
         The page's heading.
+    show
+        Names of models to show in any case; of more than 50, the others are the cheapest and the dearest.
 
     Returns
     -------
@@ -61,12 +67,12 @@ def write_report(comparison: Any, path: str | os.PathLike[str], *, title: str | 
     ...     write_report(comparison, f"{folder}/report.html", title="Two models").name
     'report.html'
     """
-    page = render_report(comparison, title=title)
+    page = render_report(comparison, title=title, show=show)
     # A file name that is not UTF-8 may have become a model's name; such bytes must not cost the whole page.
     return write_atomically(path, lambda file: file.write(page.encode("utf-8", errors="replace")))
 
 
-def render_report(comparison: Any, *, title: str | None = None) -> str:
+def render_report(comparison: Any, *, title: str | None = None, show: Sequence[str] = ()) -> str:
     """The page as text; parameters as in `write_report`.
 
     Examples
@@ -75,7 +81,9 @@ def render_report(comparison: Any, *, title: str | None = None) -> str:
     >>> "<title>One model</title>" in render_report(compare([0], {"one": [[0.8, 0.2]]}), title="One model")
     True
     """
-    facts = _read_comparison(comparison)
+    whole = _read_comparison(comparison)
+    shown, left_out = select_models(whole, show)
+    facts = shown.to_dict()
     spent = (model["scores"]["expected_cost"]["value"] for model in facts["models"])
     formats = Formats.for_costs(spent, facts["costs"]["currency"])
     style, script = _joined(STYLES), _joined(SCRIPTS)
@@ -90,23 +98,25 @@ def render_report(comparison: Any, *, title: str | None = None) -> str:
             script=script,
             policy=_policy(style, script),
             download=_for_download(facts),
-            **_views(facts),
+            n_models=len(whole.models),
+            left_out=left_out,
+            **_views(facts, shown),
         )
     )
     return page
 
 
-def _read_comparison(comparison: Any) -> dict[str, Any]:
+def _read_comparison(comparison: Any) -> Comparison:
     if isinstance(comparison, dict):
         comparison = Comparison.from_dict(comparison)
     if not isinstance(comparison, Comparison):
         raise InputTypeError(
             f"comparison is {type(comparison).__name__}: pass what compare() returns, or its to_dict()."
         )
-    return comparison.to_dict()
+    return comparison
 
 
-def _views(facts: dict[str, Any]) -> dict[str, Any]:
+def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     """What the templates show that the comparison does not say in so many words."""
     models, data, costs = facts["models"], facts["data"], facts["costs"]
     start = at_start(facts["alphas"]) if facts["alphas"] else 0
@@ -117,17 +127,18 @@ def _views(facts: dict[str, Any]) -> dict[str, Any]:
         "alpha_start": start,
         "by_alpha": ranking([model["alphas"][start] for model in models]) if facts["alphas"] else [],
         "by_scenario": ranking([model["scenarios"][0] for model in models]) if facts["scenarios"] else [],
-        "panels": list(_panels(facts)),
+        "panels": list(_panels(facts, comparison)),
         "question": what_if(data["class_weights"], costs["typical"]),
     }
 
 
-def _panels(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str, Any]]:
     """Each model in detail."""
     largest = largest_pair(facts["models"])
-    for model in facts["models"]:
+    for model, result in zip(facts["models"], comparison.models, strict=True):
         yield {
             "model": model,
+            "recalibrating": recalibrating(result, comparison.interval.level, comparison.costs.currency),
             "calibration": calibration_plot(model["calibration"]),
             "wrong_tests": wrong_tests(model["pair_costs"], facts["data"]["classes"], largest),
             "by_class": (by_class := dearest_classes(model["by_class"])),
