@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pandora_regret.inputs import InputError, InputTypeError
-from pandora_regret.work import WorkError, run_all
+from pandora_regret.work import Death, WorkError, run_all, run_apart
 from pandora_regret.work import cluster as cluster_module
 
 pytest.importorskip("cloudpickle")
@@ -119,6 +119,68 @@ def test_ctrl_c_ends_the_work_and_leaves_no_process(tmp_path, jobs):
     _wait_until_gone(ran.pid)
     done = len(list(tmp_path.iterdir()))
     assert done < 1000
+
+
+DEATHS = {
+    "exit": "its process ended (3)",
+    "segfault": "its process crashed (SIGSEGV)",
+    "kill": "its process was killed, perhaps for want of memory",
+    "leave": "it raised SystemExit(enough)",
+    "interrupt": "it raised KeyboardInterrupt()",
+    "hang": "it took longer than 3 seconds, its timeout",
+}
+
+
+@posix
+@pytest.mark.parametrize("place", ["processes", "cluster"])
+def test_an_item_that_kills_its_process_or_never_ends_is_known_and_the_others_go_on(place, request):
+    settings = {"cluster": request.getfixturevalue("address")} if place == "cluster" else {"jobs": 2}
+    items = ["a", *DEATHS, "b"]
+    results = {item: [] for item in items}
+    for item, result in run_apart(store_tasks.misbehave, items, timeout=3, **settings):
+        results[item].append(result)
+    assert all(results[item] == [f"first of {item}", f"second of {item}"] for item in "ab")
+    assert {item: results[item][-1] for item in DEATHS} == {item: Death(why) for item, why in DEATHS.items()}
+    assert all(results[item][0] == f"first of {item}" for item in DEATHS)
+
+
+def test_what_the_work_prints_and_reads_is_not_taken_for_a_message():
+    assert sorted(run_apart(store_tasks.print_and_read, [1, 2])) == [(1, (1, "")), (2, (2, ""))]
+
+
+@posix
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_their_parent(tmp_path, kind):
+    program = (
+        "from functools import partial; from store_tasks import tell_processes; "
+        "from pandora_regret.work import run_all; "
+        f"list(run_all(partial(tell_processes, {str(tmp_path)!r}), range(4), jobs=2))"
+    )
+    path = os.pathsep.join([str(Path(__file__).parent / "helpers"), *sys.path])
+    parent = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path})
+    while len(list(tmp_path.iterdir())) < 2:
+        time.sleep(0.05)
+        assert parent.poll() is None
+    parent.send_signal(kind)
+    assert parent.wait(timeout=10) == -kind
+    deadline = time.monotonic() + 5
+    while any(_is_running(int(file.name)) for file in tmp_path.iterdir()):
+        time.sleep(0.05)
+        assert time.monotonic() < deadline, "workers were left behind"
+
+
+def _is_running(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{process}/stat")
+    return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def test_more_jobs_than_a_machine_can_bear_are_one_sentence():
+    with pytest.raises(InputError, match=r"jobs is 1000000: this machine has \d+ cores, ask for \d+ at most"):
+        run_all(abs, [1], jobs=1_000_000)
 
 
 def _wait_until_gone(group):

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -34,3 +35,36 @@ def mark_and_wait(folder, number):
     (Path(folder) / f"{number}-{os.getpid()}").touch()
     time.sleep(0.1)
     return os.getpid()
+
+
+def misbehave(item):
+    """Give half of what is asked for, then do what the item says; anything else is squared."""
+    yield f"first of {item}"
+    endings = {
+        "exit": lambda: os._exit(3),
+        "segfault": lambda: os.kill(os.getpid(), signal.SIGSEGV),
+        "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+        "leave": lambda: sys.exit("enough"),
+        "interrupt": _interrupt,
+        "hang": lambda: time.sleep(600),
+    }
+    endings.get(item, lambda: None)()
+    yield f"second of {item}"
+
+
+def _interrupt():
+    raise KeyboardInterrupt
+
+
+def print_and_read(number):
+    """What would break a protocol on standard input and output."""
+    print("x" * 1000, flush=True)
+    os.write(1, b"y" * 1000)
+    return number, sys.stdin.read()
+
+
+def tell_processes(folder, number):
+    """Say which process works on an item, for ever."""
+    (Path(folder) / str(os.getpid())).touch()
+    while True:
+        pass

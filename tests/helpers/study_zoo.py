@@ -1,15 +1,22 @@
 """A zoo of made-up models, quick to run, some of which fail; and a study of it that can be run as a program."""
 
+import os
+import signal
 import sys
 import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from pandora_regret.study.prediction import Outcome, Prediction, Target
-from pandora_regret.study.run import begin, run_study
+from pandora_regret.study import Outcome, Prediction, Target, begin, run_study
 
 FAILURES = {"raises": "RuntimeError: out of luck"}
+ENDINGS = {
+    "exits": lambda: os._exit(1),
+    "crashes": lambda: os.kill(os.getpid(), signal.SIGSEGV),
+    "leaves": lambda: sys.exit(0),
+    "hangs": lambda: time.sleep(600),
+}
 STUDY = """
 title = "Made-up models"
 seed = 1
@@ -33,19 +40,27 @@ class MadeUpZoo:
     models: int = 12
     seconds: float = 0.01
     in_one_process: bool = False
+    culprits: tuple[str, ...] = ()
+    together: int = 1
 
     def target(self):
         return Target(np.random.default_rng(0).integers(0, 3, 60), ("a", "b", "c"))
 
     def names(self):
-        return [f"model {number}" for number in range(self.models)] + ["raises", "gives NaN"]
+        return [f"model {number}" for number in range(self.models)] + [
+            "raises",
+            "gives NaN",
+            *self.culprits,
+        ]
 
     def batches(self, names):
-        return [[name] for name in names]
+        return [list(names[start : start + self.together]) for start in range(0, len(names), self.together)]
 
     def predict(self, names):
         for name in names:
             time.sleep(self.seconds)
+            if name in ENDINGS:
+                ENDINGS[name]()
             yield (
                 Outcome(name, failure=FAILURES[name]) if name in FAILURES else Outcome(name, self._forecast(name))
             )

@@ -13,10 +13,20 @@ import pytest
 import study_zoo
 
 from pandora_regret import InputError
-from pandora_regret.study import Store, begin, forget_failures, read_results, reopen, run_study, standing
+from pandora_regret.study import (
+    Store,
+    begin,
+    forget_failures,
+    read_results,
+    reopen,
+    run_study,
+    standing,
+    study_grid,
+)
 from pandora_regret.study.predicting import Nobody
 from pandora_regret.study.prediction import Target
 from pandora_regret.study.results import RESULTS
+from pandora_regret.study.table import FORMATS
 
 pytest.importorskip("safetensors")
 HERE = Path(__file__).parents[1] / "helpers"
@@ -229,3 +239,94 @@ def test_a_study_that_predicted_nothing_may_be_mended(study_file, tmp_path):
     study_file.write_text(study_zoo.STUDY.replace("seed = 1", "seed = 2"), encoding="utf-8")
     assert begin(study_file, tmp_path / "o").seed == 2
     assert reopen(tmp_path / "o").seed == 2
+
+
+CULPRITS = {
+    "exits": "its process ended (1)",
+    "crashes": "its process crashed (SIGSEGV)",
+    "leaves": "it raised SystemExit(0)",
+    "hangs": "it took longer than 3 seconds, its timeout",
+}
+WITH_CULPRITS = study_zoo.STUDY.replace("seed = 1", "seed = 1\ntimeout = 3") + f"culprits = {list(CULPRITS)}\n"
+
+
+def failures_of(out):
+    return {name: reason for name, reason in read_results(out)["data"][0]["failures"].items() if name in CULPRITS}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGSEGV")
+@pytest.mark.parametrize("zoo", ["", "together = 5\n", "in_one_process = true\n"])
+def test_models_that_kill_their_process_or_never_end_are_failures_and_the_study_goes_on(finished, tmp_path, zoo):
+    file, out = tmp_path / "culprits.toml", tmp_path / "out"
+    file.write_text(WITH_CULPRITS + zoo, encoding="utf-8")
+    run_study(begin(file, out), out, jobs=2)
+    assert failures_of(out) == CULPRITS
+    agreements = [read_results(folder)["data"][0]["agreement"] for folder in (out, finished)]
+    assert agreements[0] == agreements[1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGSEGV")
+def test_a_cluster_goes_on_too(tmp_path):
+    pytest.importorskip("distributed")
+    from cluster import loopback_cluster
+
+    file, out = tmp_path / "culprits.toml", tmp_path / "out"
+    file.write_text(WITH_CULPRITS + "together = 4\n", encoding="utf-8")
+    with loopback_cluster() as (address, workers):
+        run_study(begin(file, out), out, cluster=address)
+        assert [worker.poll() for worker in workers] == [None, None]
+    assert failures_of(out) == CULPRITS
+
+
+def test_a_model_may_be_left_out_and_the_timeout_changed_after_the_study_has_begun(finished, study_file):
+    changed = study_zoo.STUDY.replace('name = "made up"', 'name = "made up"\nleave_out = ["model 1*", "raises"]')
+    study_file.write_text(changed.replace("seed = 1", "seed = 1\ntimeout = 60"), encoding="utf-8")
+    run_study(begin(study_file, finished), finished)
+    [part] = read_results(finished)["data"]
+    assert set(part["failures"]) == {"gives NaN"}
+    assert [name for name in part["agreement"]["data"]["models"] if name.startswith("model 1")] == []
+    assert standing(finished)[0][0].models == 10
+    assert reopen(finished).timeout == 60
+
+
+def test_code_in_a_study_file_runs_only_if_it_is_trusted(study_file, tmp_path):
+    named = study_zoo.STUDY.replace('"accuracy"', '"os:getcwd"')
+    table = study_zoo.STUDY.replace('"accuracy"', '{key = "x", title = "X", better = "lower", rows = "os:getcwd"}')
+    for text in (named, table):
+        study_file.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=r"names 'os:getcwd', which is code: if you trust the file"):
+            begin(study_file, tmp_path / "o")
+    assert begin(study_file, tmp_path / "o", trust=True).metrics[2].key == "x"
+    assert standing(tmp_path / "o")[0][0].name == DATA  # needs no code, and asks for no trust
+
+
+def mutations(plain, rng, count):
+    """Results with one entry removed, or replaced by something else."""
+    strange = [None, True, -1, 1e308, 10**30, "", "inf", "\0", [], {}, [None], {"a": 1}]
+    for _ in range(count):
+        changed = json.loads(plain)
+        place, keys = changed, None
+        while isinstance(place, (dict, list)) and place and (keys is None or rng.random() < 0.85):
+            keys = list(place) if isinstance(place, dict) else range(len(place))
+            holder, key = place, keys[rng.integers(len(keys))]
+            place = holder[key]
+        if rng.random() < 0.3:
+            del holder[key]
+        else:
+            holder[key] = strange[rng.integers(len(strange))]
+        yield json.dumps(changed)
+
+
+def test_mutated_results_are_a_table_or_one_sentence(finished):
+    plain, refused = (finished / RESULTS).read_text(), 0
+    for text in mutations(plain, np.random.default_rng(0), 500):
+        (finished / RESULTS).write_text(text)
+        try:
+            results = read_results(finished)
+        except InputError:
+            refused += 1
+            continue
+        for what in ("tau", "gap", "regret"):
+            for write in FORMATS.values():
+                write(study_grid(results, what, ()), True)
+    assert refused > 250

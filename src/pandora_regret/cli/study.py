@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pandora_regret.cli.options import RanksByMetrics, WorkOptions, takes
+from pandora_regret.cli.options import FORCE, RanksByMetrics, WorkOptions, check_output, takes
 from pandora_regret.cli.printing import echo
 
 if TYPE_CHECKING:
-    from pandora_regret.study.spec import Study
+    from pandora_regret.study import Study
 
 FOLDER = click.argument("folder", type=click.Path(path_type=Path))
 METRICS = click.option("--metric", "metrics", multiple=True, help="A metric's key; may be repeated.")
 ALL = click.option("--all", "every", is_flag=True, help="All metrics instead of those of the paper's table.")
+
+TRUST = click.option("--trust", is_flag=True, help="Run code that the study file names as metrics, module:name.")
 
 
 @click.group()
@@ -39,22 +41,24 @@ def study() -> None:
 @click.argument("study_file", type=click.Path(path_type=Path))
 @click.option("--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder for the output.")
 @takes(WorkOptions)
-def run(work: WorkOptions, *, study_file: Path, folder: Path) -> None:
+@TRUST
+def run(work: WorkOptions, *, study_file: Path, folder: Path, trust: bool) -> None:
     """Run the study that a TOML file describes; what is already in the output folder is kept."""
-    from pandora_regret.study.run import begin
+    from pandora_regret.study import begin
 
-    _finish(begin(study_file, folder), folder, work)
+    _finish(begin(study_file, folder, trust=trust), folder, work)
 
 
 @study.command()
 @FOLDER
 @takes(WorkOptions)
+@TRUST
 @click.option("--retry-failed", is_flag=True, help="Try models again that failed before.")
-def resume(work: WorkOptions, *, folder: Path, retry_failed: bool) -> None:
+def resume(work: WorkOptions, *, folder: Path, trust: bool, retry_failed: bool) -> None:
     """Go on with a study where it was interrupted."""
-    from pandora_regret.study.run import forget_failures, reopen
+    from pandora_regret.study import forget_failures, reopen
 
-    described = reopen(folder)
+    described = reopen(folder, trust=trust)
     if retry_failed:
         forget_failures(described, folder)
     _finish(described, folder, work)
@@ -82,8 +86,8 @@ def table(
     What it holds: tau, how well each metric ranks models by search cost; gap, the same minus that of Pandora's
     Regret; regret, what the model that a metric picks costs more, a case, than the best of the zoo.
     """
-    from pandora_regret.study.results import read_results
-    from pandora_regret.study.table import FORMATS, PAPER_METRICS, study_grid
+    from pandora_regret.study import PAPER_METRICS, read_results, study_grid
+    from pandora_regret.study.table import FORMATS
 
     grid = study_grid(read_results(folder), what, () if every else metrics or PAPER_METRICS)
     echo(FORMATS[form](grid, form == "csv" if intervals is None else intervals), nl=False)
@@ -94,11 +98,12 @@ def table(
 @click.argument("file", type=click.Path(path_type=Path))
 @METRICS
 @ALL
-def figure(folder: Path, file: Path, metrics: tuple[str, ...], every: bool) -> None:
+@FORCE
+def figure(folder: Path, file: Path, metrics: tuple[str, ...], every: bool, force: bool) -> None:
     """Draw the intervals of the gaps to Pandora's Regret into FILE: SVG, PDF or PNG."""
+    check_output(file, force)
     from pandora_regret.plots.tau_gaps import draw_tau_gaps
-    from pandora_regret.study.results import read_results
-    from pandora_regret.study.table import PAPER_METRICS, study_grid
+    from pandora_regret.study import PAPER_METRICS, read_results, study_grid
 
     grid = study_grid(read_results(folder), "gap", () if every else metrics or PAPER_METRICS)
     echo(str(draw_tau_gaps(grid, file)))
@@ -108,7 +113,7 @@ def figure(folder: Path, file: Path, metrics: tuple[str, ...], every: bool) -> N
 @FOLDER
 def status(folder: Path) -> None:
     """How far a study is: models done, failed and missing."""
-    from pandora_regret.study.run import standing
+    from pandora_regret.study import standing
 
     parts, finished = standing(folder)
     for part in parts:
@@ -126,8 +131,7 @@ def status(folder: Path) -> None:
 def _finish(described: Study, folder: Path, work: WorkOptions) -> None:
     """Do what is left to do, with bars, and print the table."""
     from pandora_regret.cli.console import bars
-    from pandora_regret.study.run import run_study
-    from pandora_regret.study.table import as_text, study_grid
+    from pandora_regret.study import as_text, run_study, study_grid
 
     with bars() as watcher:
         results = run_study(described, folder, jobs=work.jobs, cluster=work.cluster, watcher=watcher)

@@ -20,16 +20,19 @@ from pandora_regret.inputs import InputError
 from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_store, predict_all
 from pandora_regret.study.ranking.agreement import agreement
 from pandora_regret.study.results import RESULTS, SCHEMA
-from pandora_regret.study.spec import DataSet, Study, read_study
+from pandora_regret.study.spec import DataSet, Study, read_data_sets, read_study
 from pandora_regret.study.store.folder import Store
 
 STUDY, ORIGIN = "study.toml", "origin.json"
 CHANGEABLE = ("timeout", "leave_out")  # entries of a study file that may change after it has begun
 
 
-def begin(study_file: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Study:
-    """Read a study, and make its output folder; one that exists must be of the same study."""
-    study, out = read_study(study_file), Path(folder)
+def begin(study_file: str | os.PathLike[str], folder: str | os.PathLike[str], *, trust: bool = False) -> Study:
+    """Read a study, and make its output folder; one that exists must be of the same study.
+
+    `trust` lets the file name metrics that are code of yours, as in `read_study`.
+    """
+    study, out = read_study(study_file, trust=trust), Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     copy = out / STUDY
     if copy.exists() and any(entry.is_dir() for entry in out.iterdir()) and not _may_replace(copy, study):
@@ -54,12 +57,16 @@ def _fixed_part(text: bytes) -> Any:
     return {key: value for key, value in entries.items() if key not in CHANGEABLE} | {"data": data}
 
 
-def reopen(folder: str | os.PathLike[str]) -> Study:
-    """The study of an output folder."""
-    out = Path(folder)
-    if not (out / STUDY).is_file():
-        raise InputError(f"{str(out)!r} holds no study: start one with pandora study run FILE --out {out}.")
-    return read_study(out / STUDY, _origin(out))
+def reopen(folder: str | os.PathLike[str], *, trust: bool = False) -> Study:
+    """The study of an output folder; `trust` as in `begin`."""
+    return read_study(_study_file(folder), _origin(Path(folder)), trust=trust)
+
+
+def _study_file(folder: str | os.PathLike[str]) -> Path:
+    file = Path(folder) / STUDY
+    if not file.is_file():
+        raise InputError(f"{str(folder)!r} holds no study: start one with pandora study run FILE --out {folder}.")
+    return file
 
 
 def _origin(out: Path) -> Path:
@@ -158,8 +165,9 @@ class Standing:
 
 def standing(folder: str | os.PathLike[str]) -> tuple[list[Standing], bool]:
     """How far each data set is, and whether there are results; only looks, and disturbs no run under way."""
-    study, out = reopen(folder), Path(folder)
-    return [_standing_of(data, out / data.name) for data in study.data], (out / RESULTS).is_file()
+    out = Path(folder)
+    data_sets = read_data_sets(_study_file(folder), _origin(out))
+    return [_standing_of(data, out / data.name) for data in data_sets], (out / RESULTS).is_file()
 
 
 def _standing_of(data: DataSet, folder: Path) -> Standing:

@@ -32,6 +32,7 @@ NAMES = ("data", "images", "weights")  # options that name a file, or something 
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.IGNORECASE)
 KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
 LISTED = {"text": "texts", "a whole number": "whole numbers", "a number": "numbers", "a table": "tables"}
+TRUST = "trust=True, or --trust to the command"
 LONGEST_TIMEOUT = 31 * 86400.0  # seconds
 TAKEN = ("study.toml", "origin.json", "results.json")  # what else lies in the output folder
 
@@ -69,30 +70,58 @@ class Study:
     text: bytes  # the file itself, to be copied into the output
 
 
-def read_study(path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> Study:
-    """Read a study file and check it; paths in it are relative to `folder`, the file's own unless given."""
-    file = Path(path)
+def read_study(
+    path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None, *, trust: bool = False
+) -> Study:
+    """Read a study file and check it; paths in it are relative to `folder`, the file's own unless given.
+
+    A file can name metrics as ``"module:name"``, which runs that module; only a file that you `trust` may.
+    """
+    root, text = _read_file(Path(path))
+    metrics = _list(root, "metrics") if "metrics" in root else None
+    if metrics is not None and not trust:
+        _check_no_code(root, metrics)
+    return Study(
+        title=root.text("title"),
+        seed=root.whole("seed", 0, 2**32 - 1, default=42),
+        metrics=None if metrics is None else read_metrics(metrics),
+        replicates=root.whole("replicates", 1, 1_000_000, default=1000),
+        resample=_resample(root),
+        level=read_level(float(root.number("level")) if "level" in root else 0.95),
+        data=_data_sets(root, Path(path).parent if folder is None else Path(folder)),
+        conditions=read_conditions(_list(root, "conditions") if "conditions" in root else PAPER_CONDITIONS),
+        timeout=_timeout(root),
+        text=text,
+    )
+
+
+def read_data_sets(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> tuple[DataSet, ...]:
+    """The data sets of a study file; its metrics are not looked at, so that no code of theirs runs."""
+    return _data_sets(_read_file(Path(path))[0], Path(folder))
+
+
+def _read_file(file: Path) -> tuple[Section, bytes]:
     try:
         text = file.read_bytes()
     except OSError as error:
         raise InputError(f"{str(file)!r} is not a file that can be read ({error.strerror}).") from None
     root = Section(file.name, "", parse_toml(text, file.name))
     root.check_keys(STUDY_KEYS)
-    base = Path(folder) if folder is not None else file.parent
+    return root, text
+
+
+def _check_no_code(root: Section, metrics: Sequence[Any]) -> None:
+    for metric in metrics:
+        entries = metric.values() if isinstance(metric, Mapping) else [metric]
+        code = [entry for entry in entries if isinstance(entry, str) and ":" in entry]
+        if code:
+            root.fail("metrics", f"names {code[0]!r}, which is code: if you trust the file, pass {TRUST}.")
+
+
+def _data_sets(root: Section, base: Path) -> tuple[DataSet, ...]:
     data = tuple(_read_data(section, base) for section in root.sections("data"))
     _check_distinct(root, [one.name for one in data])
-    return Study(
-        title=root.text("title"),
-        seed=root.whole("seed", 0, 2**32 - 1, default=42),
-        metrics=read_metrics(_list(root, "metrics")) if "metrics" in root else None,
-        replicates=root.whole("replicates", 1, 1_000_000, default=1000),
-        resample=_resample(root),
-        level=read_level(float(root.number("level")) if "level" in root else 0.95),
-        data=data,
-        conditions=read_conditions(_list(root, "conditions") if "conditions" in root else PAPER_CONDITIONS),
-        timeout=_timeout(root),
-        text=text,
-    )
+    return data
 
 
 def _read_data(section: Section, base: Path) -> DataSet:

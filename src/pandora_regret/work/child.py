@@ -62,12 +62,15 @@ class Child:
             _send(self._to_child, (do, item))
         except BrokenPipeError:
             raise DiedError(self._ending()) from None
-        while (reply := self._reply(timeout))[0] != "done":
-            if reply[0] == "raised":
-                raise reply[1]
-            if reply[0] == "quit":
-                raise DiedError(reply[1])
-            yield reply[1]
+        kind, value = self._reply(None)  # that it has begun: starting Python and importing is nobody's fault
+        while kind != "done":
+            if kind == "raised":
+                raise value
+            if kind == "quit":
+                raise DiedError(value)
+            if kind == "result":
+                yield value
+            kind, value = self._reply(timeout)
 
     def kill(self) -> None:
         """End it at once; whoever waits for a reply is told that it died."""
@@ -150,6 +153,7 @@ def _listen(requests: BinaryIO, waiting: SimpleQueue[bytes]) -> None:
 def _answer(request: bytes, replies: BinaryIO) -> None:
     try:
         do, item = pickle.loads(request)
+        _send(replies, ("begun", None))
         result = do(item)
         for value in result if isinstance(result, Iterator) else (result,):
             _send(replies, ("result", value))
