@@ -9,12 +9,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from pandora_regret.calibrate.crossfit import cross_fit, deal, read_groups
 from pandora_regret.calibrate.objectives import LogLoss
 from pandora_regret.calibrate.rows import LabelledScores, probabilities_of, rows_of
 from pandora_regret.calibrate.scaling import METHODS, Map, default_map, frequency_map, warranted_map
+from pandora_regret.inference.intervals import (
+    effective_number,
+    influence_of_mean,
+    standard_error,
+    student_interval,
+)
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
@@ -164,9 +169,7 @@ def _counted_by_group(rows: LabelledScores, groups: IntArray | None) -> Labelled
     A map must be warranted by what is independent: rows of one group count as one, and of unequal weights as many
     count as equal ones of the same spread would (Kish's effective size).
     """
-    totals = _within_groups(rows.weights, groups)
-    size = totals.sum() ** 2 / (totals**2).sum()
-    weights = rows.weights * (size / rows.weights.sum())
+    weights = rows.weights * (_independent(rows.weights, groups) / rows.weights.sum())
     return replace(rows, weights=weights, costs=np.ones((rows.n_classes, 1)))
 
 
@@ -216,12 +219,15 @@ def _all_alike(rows: LabelledScores) -> bool:
 def _term(values: FloatArray, weights: FloatArray, groups: IntArray | None, level: float) -> Term:
     """A weighted mean, with an interval by Student's t from errors summed within groups."""
     mean = Mean.of(values, weights).mean
-    errors = _within_groups(weights * (values - mean) / weights.sum(), groups)
-    size = np.count_nonzero(_within_groups(weights, groups))
-    if size < 2:
-        return Term(mean, np.nan, np.nan)
-    half = stdtrit(size - 1, (1 + level) / 2) * np.sqrt(size / (size - 1) * (errors**2).sum())
-    return Term(mean, mean - float(half), mean + float(half))
+    errors = _within_groups(influence_of_mean(values, weights, mean), groups)
+    size = _independent(weights, groups)
+    low, high = student_interval(mean, standard_error(errors, size), size, level)
+    return Term(mean, np.nan if low is None else low, np.nan if high is None else high)
+
+
+def _independent(weights: FloatArray, groups: IntArray | None) -> float:
+    """How many rows, or groups, of equal weight would say as much."""
+    return effective_number(_within_groups(weights, groups) / weights.sum())
 
 
 def _up_to(term: Term, hindsight: Term) -> Term:
@@ -236,7 +242,7 @@ def _up_to(term: Term, hindsight: Term) -> Term:
 
 def _within_groups(values: FloatArray, groups: IntArray | None) -> FloatArray:
     """The sums of the values over each group, (G,); the values themselves where there are no groups."""
-    return values if groups is None else np.bincount(groups, values)
+    return values if groups is None else np.asarray(np.bincount(groups, values), dtype=np.float64)
 
 
 def _plain(number: float) -> float | None:

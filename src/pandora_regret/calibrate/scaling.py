@@ -177,8 +177,13 @@ def _descend(
         pull = strength * distance
         return loss + float(pull @ distance) / 2, _flat(candidate.pulled_back(rows.scores, slopes)) + pull
 
-    options = {"maxiter": MOST_ITERATIONS, "ftol": 1e-13, "gtol": 1e-8}
-    result = minimize(penalised, _flat(start), jac=True, method="L-BFGS-B", options=options)
+    result = minimize(
+        penalised,
+        _flat(start),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": MOST_ITERATIONS, "ftol": 1e-13, "gtol": 1e-8},
+    )
     return _unflat(result.x, plain), float(result.fun)
 
 

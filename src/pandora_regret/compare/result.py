@@ -181,7 +181,7 @@ class Comparison:
         return cast(dict[str, Any], to_plain(self))
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Comparison:
+    def from_dict(cls, data: Any) -> Comparison:
         """The comparison that `to_dict` wrote down; what is not one raises an `InputError` that says where."""
         schema = data.get("schema") if isinstance(data, Mapping) else None
         if schema != SCHEMA:
@@ -221,8 +221,7 @@ def _expectations(comparison: Comparison) -> Iterator[tuple[str, bool, str]]:
     yield "metrics", "expected_cost" in keys and len(keys) == len(comparison.metrics), "lack one, or repeat one"
     for key in keys:
         yield f"ranks.{key}", len(comparison.ranks.get(key, ())) == len(names), "are not one per model"
-    for costs in (comparison.costs, *comparison.scenarios):
-        typical = costs.typical
+    for typical in (comparison.costs.typical, *(scenario.typical for scenario in comparison.scenarios)):
         fits = typical is None or (len(typical) == n_classes and min(typical) > 0)
         yield "typical costs", fits, "are not one positive number per class"
     for gap in comparison.differences:
