@@ -15,29 +15,29 @@ from pandora_regret.kernels.compiled import in_threads
 
 def log_loss_along(rows: LabelledScores, inverse_temperature: float) -> tuple[float, ...]:
     """The mean log loss of ``scores / T``, its slope and its curvature in 1 / T."""
-    given = (rows.scores, rows.truth, rows.weights, inverse_temperature)
-    return _means(rows, lambda part: loops.log_loss_along(*given, part.start, part.stop))
+    arguments = (rows.scores, rows.truth, rows.weights, inverse_temperature)
+    return _means(rows, lambda part: loops.log_loss_along(*arguments, part.start, part.stop))
 
 
 def beta_along(rows: LabelledScores, inverse_temperature: float, alpha: float, unit: float) -> tuple[float, ...]:
     """The mean of ``sum_j C_j L_alpha / 3`` in units of cost, its slope and its curvature in 1 / T."""
-    given = (rows.scores, rows.truth, rows.weights, _third(rows, unit), inverse_temperature, alpha)
-    return _means(rows, lambda part: loops.beta_along(*given, part.start, part.stop))
+    arguments = (rows.scores, rows.truth, rows.weights, _third(rows, unit), inverse_temperature, alpha)
+    return _means(rows, lambda part: loops.beta_along(*arguments, part.start, part.stop))
 
 
 def log_loss_gradient(rows: LabelledScores, scores: FloatArray) -> tuple[float, FloatArray]:
     """The mean log loss, and its derivative in every score, (K, N)."""
     slopes = np.empty_like(scores)
     shares = rows.weights / rows.weights.sum()
-    given = (scores, rows.truth, shares, slopes)
-    return _sum(rows, lambda part: loops.log_loss_gradient(*given, part.start, part.stop)), slopes
+    arguments = (scores, rows.truth, shares, slopes)
+    return _sum(rows, lambda part: loops.log_loss_gradient(*arguments, part.start, part.stop)), slopes
 
 
 def beta_gradient(rows: LabelledScores, scores: FloatArray, alpha: float, unit: float) -> tuple[float, FloatArray]:
     """The mean of ``sum_j C_j L_alpha / 3`` in units of cost, and its derivative in every score, (K, N)."""
     slopes = np.empty_like(scores)
-    given = (scores, rows.truth, rows.weights / rows.weights.sum(), _third(rows, unit), alpha, slopes)
-    return _sum(rows, lambda part: loops.beta_gradient(*given, part.start, part.stop)), slopes
+    arguments = (scores, rows.truth, rows.weights / rows.weights.sum(), _third(rows, unit), alpha, slopes)
+    return _sum(rows, lambda part: loops.beta_gradient(*arguments, part.start, part.stop)), slopes
 
 
 def _third(rows: LabelledScores, unit: float) -> FloatArray:

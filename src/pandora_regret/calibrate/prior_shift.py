@@ -97,8 +97,8 @@ class PriorShift(ReadsForecasts):
         if self.target_prior is None:
             return np.asarray(self.source_prior_)
         listed = by_name(self.target_prior, list(self.classes_), "target_prior")
-        given = read_probabilities([listed], labels=list(self.classes_), name="target_prior").check()
-        return np.asarray(given.values[0], dtype=np.float64)
+        target = read_probabilities([listed], labels=list(self.classes_), name="target_prior").check()
+        return np.asarray(target.values[0], dtype=np.float64)
 
 
 def _table(forecast: Forecast) -> FloatArray:

@@ -146,7 +146,7 @@ def _choices(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]
     chosen: dict[str, list[str]] = {}
     for key, places in ranks.items():
         if any(model.scores[key].value is not None for model in models):
-            first = models[min(range(len(models)), key=lambda at: places[at])].name
+            first = models[min(range(len(models)), key=lambda index: places[index])].name
             chosen.setdefault(first, []).append(METRICS[key].wording)
     return chosen
 
@@ -161,9 +161,9 @@ def _leaps(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]) 
         if abs(by_cost[furthest] - by_key[furthest]) >= A_LEAP:
             leaps.setdefault((furthest, by_key[furthest]), []).append(METRICS[key].wording)
     return [
-        f"{models[at].name} is number {place:g} of {len(models)} by {listed(keys)}, "
-        f"but number {by_cost[at]:g} by expected search cost."
-        for (at, place), keys in leaps.items()
+        f"{models[index].name} is number {place:g} of {len(models)} by {listed(keys)}, "
+        f"but number {by_cost[index]:g} by expected search cost."
+        for (index, place), keys in leaps.items()
     ]
 
 

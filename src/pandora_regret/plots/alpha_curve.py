@@ -39,8 +39,8 @@ def plot_alpha_curve(comparison: Comparison, *, relative: bool = False, ax: Axes
     --------
     >>> from matplotlib.figure import Figure
     >>> from pandora_regret.compare import compare
-    >>> found = compare([0, 1], {"sharp": [[0.8, 0.2], [0.2, 0.8]], "vague": [[0.6, 0.4], [0.4, 0.6]]})
-    >>> len(plot_alpha_curve(found, ax=Figure().subplots()).lines)
+    >>> comparison = compare([0, 1], {"sharp": [[0.8, 0.2], [0.2, 0.8]], "vague": [[0.6, 0.4], [0.4, 0.6]]})
+    >>> len(plot_alpha_curve(comparison, ax=Figure().subplots()).lines)
     2
     """
     axes = axes_of(ax)

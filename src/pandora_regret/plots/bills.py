@@ -73,19 +73,19 @@ def _bill(name: str, forecast: Mapping[Any, float], truth: Any, costs: Mapping[A
             f"truth is {truth!r}, which forecast {name!r} does not know: name one of {list(forecast)}."
         )
     steps = plan_search(forecast, costs).steps
-    found = next(at for at, step in enumerate(steps) if step.test == truth)
-    return list(steps[: found + 1])
+    last = next(number for number, step in enumerate(steps) if step.test == truth)
+    return list(steps[: last + 1])
 
 
 def _draw_bill(axes: Axes, row: int, bill: list[Step], letters: float) -> None:
     """One bar, with room for so many letters per unit of cost; its last piece is the truth."""
     for step in bill:
-        start, found = step.total_cost - step.cost, step is bill[-1]
-        colour = RIGHT if found else WRONG
+        start, is_truth = step.total_cost - step.cost, step is bill[-1]
+        colour = RIGHT if is_truth else WRONG
         [piece] = axes.barh(row, step.cost, left=start, height=0.55, color=colour, edgecolor="white")
         room = int(letters * step.cost)
         if room >= FEWEST_LETTERS:
-            style: dict[str, Any] = {"ha": "center", "va": "center", "color": "white" if found else "black"}
+            style: dict[str, Any] = {"ha": "center", "va": "center", "color": "white" if is_truth else "black"}
             name = shortened(str(step.test), room)
             text = axes.text(start + step.cost / 2, row, name, parse_math=False, clip_on=True, **style)
             text.set_clip_path(piece)  # widths are estimates

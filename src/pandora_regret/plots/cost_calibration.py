@@ -47,8 +47,8 @@ def plot_cost_calibration(comparison: Comparison, model: str | None = None, *, a
     --------
     >>> from matplotlib.figure import Figure
     >>> from pandora_regret.compare import compare
-    >>> found = compare([0, 1], {"sharp": [[0.8, 0.2], [0.2, 0.8]]}, currency="EUR")
-    >>> plot_cost_calibration(found, ax=Figure().subplots()).get_xlabel()
+    >>> comparison = compare([0, 1], {"sharp": [[0.8, 0.2], [0.2, 0.8]]}, currency="EUR")
+    >>> plot_cost_calibration(comparison, ax=Figure().subplots()).get_xlabel()
     'predicted cost (EUR)'
     """
     shown, axes = model_of(comparison, model), axes_of(ax)

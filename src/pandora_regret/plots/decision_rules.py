@@ -56,13 +56,13 @@ class Case:
 
     def regions(self) -> list[Region]:
         """All parts of the simplex that the rule tells apart; together they are all of it."""
-        found = []
+        regions = []
         for tested, sides in _CUTS[self.rule](self.costs, self.truth):
             corners = WHOLE
             for side in sides:
                 corners = clipped(corners, side)
-            found.append(Region(tested, corners))
-        return [region for region in found if area_and_centre(region.corners)[0] > NOTHING]
+            regions.append(Region(tested, corners))
+        return [region for region in regions if area_and_centre(region.corners)[0] > NOTHING]
 
 
 def read_case(rule: str, forecast: Any, costs: Any, truth: Any, labels: ArrayLike | None) -> Case:

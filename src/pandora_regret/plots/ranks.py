@@ -38,8 +38,8 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] = METRICS, *, ax: 
     --------
     >>> from matplotlib.figure import Figure
     >>> from pandora_regret.compare import compare
-    >>> found = compare([0, 1], {"sharp": [[0.8, 0.2], [0.2, 0.8]], "vague": [[0.6, 0.4], [0.4, 0.6]]})
-    >>> axes = plot_ranks(found, ["expected_cost", "accuracy"], ax=Figure().subplots())
+    >>> comparison = compare([0, 1], {"sharp": [[0.8, 0.2], [0.2, 0.8]], "vague": [[0.6, 0.4], [0.4, 0.6]]})
+    >>> axes = plot_ranks(comparison, ["expected_cost", "accuracy"], ax=Figure().subplots())
     >>> [text.get_text() for text in axes.texts]
     ['sharp', 'sharp', 'vague', 'vague']
     """

@@ -28,14 +28,14 @@ def plot_sensitivity(numbers: Sequence[Any], lines: Mapping[str, Sequence[Cell]]
     """
     axes = axes_of(ax)
     places = range(len(numbers))
-    for at, (label, cells) in enumerate(lines.items()):
-        style: dict[str, Any] = {"color": COLOURS[at % 6], "marker": MARKERS[at % 6], "label": label}
+    for number, (label, cells) in enumerate(lines.items()):
+        style: dict[str, Any] = {"color": COLOURS[number % 6], "marker": MARKERS[number % 6], "label": label}
         axes.plot(places, [_value(cell.value) for cell in cells], markersize=3.5, linewidth=1.2, **style)
         wrong = [(x, cell.value) for x, cell in zip(places, cells, strict=True) if cell.reversed]
         hollow: dict[str, Any] = style | {"label": None, "linestyle": "", "markerfacecolor": "white", "zorder": 3}
         axes.plot([x for x, _ in wrong], [_value(y) for _, y in wrong], markersize=3.5, **hollow)
         low, high = ([_value(end) for end in ends] for ends in zip(*((c.low, c.high) for c in cells), strict=True))
-        axes.fill_between(places, low, high, color=COLOURS[at % 6], alpha=0.12, linewidth=0)
+        axes.fill_between(places, low, high, color=COLOURS[number % 6], alpha=0.12, linewidth=0)
     axes.set_xticks(places, [str(number) for number in numbers])
     axes.set_ylim(0, 1)
     axes.set_ylabel("|τ| with search cost")

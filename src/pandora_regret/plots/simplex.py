@@ -45,11 +45,11 @@ def lattice(n: int) -> tuple[FloatArray, IntArray]:
 def clipped(polygon: FloatArray, side: FloatArray) -> FloatArray:
     """The part of a convex polygon, (n, 3), where ``side @ p >= 0``; empty where there is none."""
     heights, corners = polygon @ side, []
-    for at, (height, before) in enumerate(zip(heights, np.roll(heights, 1), strict=True)):
+    for index, (height, before) in enumerate(zip(heights, np.roll(heights, 1), strict=True)):
         if (before < 0) != (height < 0):
-            corners.append(polygon[at - 1] + (polygon[at] - polygon[at - 1]) * before / (before - height))
+            corners.append(polygon[index - 1] + (polygon[index] - polygon[index - 1]) * before / (before - height))
         if height >= 0:
-            corners.append(polygon[at])
+            corners.append(polygon[index])
     return np.array(corners).reshape(-1, 3)
 
 

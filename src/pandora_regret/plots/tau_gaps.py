@@ -33,7 +33,7 @@ def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
     """
     axes = axes_of(ax)
     rows = [(data, cells) for title, data, cells in grid.rows if title == condition]
-    others = [at for at, title in enumerate(grid.metrics) if title != METRICS[BASELINE].title]
+    others = [index for index, title in enumerate(grid.metrics) if title != METRICS[BASELINE].title]
     for number, (data, cells) in enumerate(rows):
         shift = (number - (len(rows) - 1) / 2) * 0.6 / len(rows)
         style = {"color": COLOURS[number % 6], "marker": MARKERS[number % 6], "label": data}
@@ -48,13 +48,13 @@ def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
 
 def _draw_intervals(axes: Axes, cells: list[Cell], shift: float, style: dict[str, Any]) -> None:
     """A marker at each value, a line from low to high; undefined ones are left out."""
-    for at, cell in enumerate(cells):
+    for row, cell in enumerate(cells):
         if cell.low is not None and cell.high is not None:
-            ends = [cell.low, cell.high], [at + shift] * 2
+            ends = [cell.low, cell.high], [row + shift] * 2
             axes.plot(*ends, color=style["color"], linewidth=1.4, solid_capstyle="butt")
-    known = [(cell.value, at + shift) for at, cell in enumerate(cells) if cell.value is not None]
-    axes.plot([x for x, _ in known], [y for _, y in known], linestyle="", markersize=4, **style)
-    wrong = [(cell.value, at + shift) for at, cell in enumerate(cells) if cell.reversed and cell.value is not None]
+    places = [(cell, cell.value, row + shift) for row, cell in enumerate(cells) if cell.value is not None]
+    axes.plot([x for _, x, _ in places], [y for _, _, y in places], linestyle="", markersize=4, **style)
+    wrong = [(x, y) for cell, x, y in places if cell.reversed]
     hollow = style | {"label": None, "markerfacecolor": "white", "zorder": 3}
     axes.plot([x for x, _ in wrong], [y for _, y in wrong], linestyle="", markersize=4, **hollow)
 

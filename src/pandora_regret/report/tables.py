@@ -104,10 +104,10 @@ def rounded_shares(weights: Sequence[float]) -> np.ndarray[Any, np.dtype[np.floa
     >>> rounded_shares([1.0, 1.0, 1.0])
     array([0.334, 0.333, 0.333])
     """
-    heft = np.array(weights, dtype=np.float64)
-    heft = heft / heft.sum() if heft.sum() > 0 else np.full(len(heft), 1 / len(heft))
-    parts = 1000 if len(heft) <= 50 else 1_000_000
-    whole = np.floor(heft * parts)
+    shares = np.array(weights, dtype=np.float64)
+    shares = shares / shares.sum() if shares.sum() > 0 else np.full(len(shares), 1 / len(shares))
+    parts = 1000 if len(shares) <= 50 else 1_000_000
+    whole = np.floor(shares * parts)
     short = parts - int(whole.sum())
-    whole[np.argsort(whole - heft * parts, kind="stable")[:short]] += 1
+    whole[np.argsort(whole - shares * parts, kind="stable")[:short]] += 1
     return whole / parts
