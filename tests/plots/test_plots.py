@@ -159,7 +159,9 @@ def study(tmp_path):
     data = [{"name": "Derm", "currency": "USD", "failures": {}, "agreement": found.to_dict()}]
     folder = tmp_path / "study"
     folder.mkdir()
-    (folder / "results.json").write_text(json.dumps({"schema": "pandora-study/1", "title": "t", "data": data}))
+    (folder / "results.json").write_text(
+        json.dumps({"schema": "pandora-study/1", "library": "test", "title": "t", "data": data})
+    )
     return folder
 
 
