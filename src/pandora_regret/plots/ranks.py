@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pandora_regret.inputs import read_choice
+from pandora_regret.metrics import ranks_as_another
 from pandora_regret.plots.style import COLOURS, MARKERS, QUIET, axes_of
 from pandora_regret.text import shortened
 
@@ -14,13 +15,12 @@ if TYPE_CHECKING:
 
     from pandora_regret.compare import Comparison
 
-METRICS = ("expected_cost", "pandora_regret", "log_loss", "brier", "accuracy", "macro_f1")
 LONGEST_NAME = 16
 MOST_NAMED = 25  # models whose names have a line each
 APART = 0.25  # of names and lines
 
 
-def plot_ranks(comparison: Comparison, metrics: Sequence[str] = METRICS, *, ax: Axes | None = None) -> Axes:
+def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, ax: Axes | None = None) -> Axes:
     """The rank of every model by every metric, the best on top; tied models share a place.
 
     The six cheapest models have a colour each, others are grey.
@@ -30,7 +30,7 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] = METRICS, *, ax: 
     comparison
         From `compare`.
     metrics
-        Their keys, from left to right.
+        Their keys, from left to right; expected cost and all scores and shares unless given.
     ax
         Where to draw; the current axes unless given.
 
@@ -44,7 +44,8 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] = METRICS, *, ax: 
     ['sharp', 'sharp', 'vague', 'vague']
     """
     axes, titles = axes_of(ax), {metric.key: metric.title for metric in comparison.metrics}
-    ranks = [comparison.ranks[read_choice(key, "metric", titles)] for key in metrics]
+    keys = _usual_keys(comparison) if metrics is None else metrics
+    ranks = [comparison.ranks[read_choice(key, "metric", titles)] for key in keys]
     last = len(ranks) - 1
     first_places, last_places = _places(ranks[0]), _places(ranks[last])
     for number, model in enumerate(comparison.models):
@@ -54,11 +55,16 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] = METRICS, *, ax: 
             words = {"color": style["color"], "va": "center", "fontsize": "small", "parse_math": False}
             axes.text(-APART, first_places[number], name, ha="right", **words)
             axes.text(last + APART, last_places[number], name, ha="left", **words)
-    _name_metrics(axes, [titles[key] for key in metrics])
+    _name_metrics(axes, [titles[key] for key in keys])
     axes.set_ylim(len(comparison.models) + 0.5, 0.5)
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
     return axes
+
+
+def _usual_keys(comparison: Comparison) -> list[str]:
+    scores = [each.key for each in comparison.metrics if each.unit in ("score", "share")]
+    return ["expected_cost", *(key for key in scores if not ranks_as_another(key))]
 
 
 def _style(number: int) -> dict[str, Any]:
