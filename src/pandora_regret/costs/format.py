@@ -35,7 +35,7 @@ def read_format(document: dict[str, Any], file: str) -> Pathways:
     root = Section(file, "", document)
     _check_version(root)
     root.check_keys(FILE_KEYS)
-    items = _read_items(root)
+    items = read_items(root)
     pathways = _read_pathways(root, [item.key for item in items])
     result = Pathways(
         title=root.text("title"),
@@ -59,7 +59,7 @@ def _check_version(root: Section) -> None:
         root.fail("format_version", f"is {shown(version)}", f"this release reads version {FORMAT_VERSION} only")
 
 
-def _read_items(root: Section) -> tuple[Item, ...]:
+def read_items(root: Section) -> tuple[Item, ...]:
     items = root.section("items")
     return tuple(_read_item(key, items.section(key), root) for key in items)
 
@@ -91,7 +91,7 @@ def _read_pathways(root: Section, items: Collection[str]) -> tuple[Pathway, ...]
     """Every pathway, after those it contains."""
     table = root.section("pathways")
     names = list(table)
-    steps = {name: tuple(_read_step(step, items, names) for step in table.sections(name)) for name in names}
+    steps = {name: tuple(read_step(step, items, names) for step in table.sections(name)) for name in names}
     pathways = {name: Pathway(name, steps[name]) for name in names}
     try:
         order = list(TopologicalSorter({name: pathways[name].parts for name in names}).static_order())
@@ -101,7 +101,7 @@ def _read_pathways(root: Section, items: Collection[str]) -> tuple[Pathway, ...]
     return tuple(pathways[name] for name in order)
 
 
-def _read_step(section: Section, items: Collection[str], pathways: Collection[str]) -> Step:
+def read_step(section: Section, items: Collection[str], pathways: Collection[str]) -> Step:
     section.check_keys(STEP_KEYS)
     otherwise = None
     if "otherwise" in section:

@@ -1,0 +1,283 @@
+"""The hot loops of work-ups, compiled by numba.
+
+The state graph is swept for 32 forecasts at once, each in its own lane: every inner loop runs over the lanes
+without a branch, so it becomes vector code, and what it touches stays in the cache. Four edges at a time share the
+loads and stores of a lane. Only values are swept; what a class costs is then found by walking the best policy along
+the outcomes that the class can give, and what is best is asked again only in the states that are met on the way.
+
+Rows of lanes are addressed by two indices throughout: a view of a row would be counted as a reference each time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pandora_regret.kernels.vector import FAST
+from pandora_regret.workup.reference import AS_GOOD, TIE
+from pandora_regret.workup.states import NOWHERE
+
+LANES = 32
+INLINE = {**FAST, "forceinline": True}
+
+
+@njit(**FAST)
+def graph_costs(p, starts, truths, graph, edge_costs, fallback, values, paid):
+    """Each row's predicted cost into `values`, and what each of its truths costs into `paid`.
+
+    `truths` holds the classes that are asked about, those of row n from ``starts[n]`` on; `fallback` what to do
+    in states that a forecast holds to be impossible, from `solve`.
+    """
+    n_states, n_classes = graph.likelihood.shape
+    value, mass = np.zeros((n_states + 1, LANES)), np.zeros((n_states + 1, LANES))
+    lanes, stack = np.empty((n_classes, LANES)), np.empty(n_states + 1, np.intp)
+    for first in range(0, len(p), LANES):
+        used = min(LANES, len(p) - first)
+        for lane in range(LANES):
+            for k in range(n_classes):
+                lanes[k, lane] = p[first + min(lane, used - 1), k]
+        _sweep(lanes, graph, edge_costs, value, mass)
+        for lane in range(used):
+            row = first + lane
+            values[row] = value[0, lane]
+            for pair in range(starts[row], starts[row + 1]):
+                paid[pair] = _walk(p[row], truths[pair], lane, value, mass, graph, edge_costs, fallback, stack)
+
+
+@njit(**FAST)
+def solve(p, graph, edge_costs):
+    """The value of every state for one forecast, and its option there, (S,): of all states, likely or not."""
+    n_states, n_classes = graph.likelihood.shape
+    value, mass = np.zeros((n_states + 1, LANES)), np.zeros((n_states + 1, LANES))
+    lanes, chosen = np.empty((n_classes, LANES)), np.empty(n_states, np.intp)
+    for k in range(n_classes):
+        lanes[k, :] = p[k]
+    _sweep(lanes, graph, edge_costs, value, mass)
+    for state in range(n_states):
+        chosen[state] = _option(p, state, 0, value, mass, graph, edge_costs)
+    return value[:, 0].copy(), chosen
+
+
+@njit(**FAST)
+def _sweep(p, graph, edge_costs, value, mass):
+    """The least expected cost from every state on, and the probability of each state, (S + 1, lanes)."""
+    likelihood, may_stop, edges, more_edges, children, more, behind, ended, losses, weighted, names, constant = (
+        graph
+    )
+    best, total, largest = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    for state in range(len(likelihood) - 1, -1, -1):
+        if behind[state, 0] == NOWHERE:
+            _weigh(p, likelihood, state, total, largest)
+            _store(total, mass, state)
+        else:
+            _add_up(p, behind[state, 0], behind[state, 1], behind[state, 2], ended[state], mass, state)
+        _fill(best, np.inf)
+        for stop in range(len(losses) if may_stop[state] else 0):
+            if constant[stop]:
+                _constant_loss(losses[stop, 0], mass, state, best)
+            else:
+                _weigh(p, weighted, stop * len(likelihood) + state, total, largest)
+                _stop_loss(names[stop], total, largest, best)
+        last = edges[state + 1] - 1
+        for edge in range(edges[state], last + 1, 4):
+            if more_edges[edge] == more_edges[min(edge + 3, last) + 1]:
+                _four_edges(edge, last, edge_costs, children, mass, state, value, best)
+            else:
+                _large_edges(edge, last, edge_costs, children, more_edges, more, mass, state, value, total, best)
+        _store(best, value, state)
+
+
+@njit(**INLINE)
+def _fill(row, number):
+    for lane in range(LANES):
+        row[lane] = number
+
+
+@njit(**INLINE)
+def _store(row, table, state):
+    for lane in range(LANES):
+        table[state, lane] = row[lane]
+
+
+@njit(**INLINE)
+def _add_up(p, one, two, k, weight, mass, state):
+    """The probability of a state from those of two states behind it and a class that ends there."""
+    for lane in range(LANES):
+        mass[state, lane] = mass[one, lane] + mass[two, lane] + weight * p[k, lane]
+
+
+@njit(**INLINE)
+def _weigh(p, weights, state, total, largest):
+    """The sum and the largest of ``weights[state, k] p_k`` over classes, four at a time."""
+    _fill(total, 0.0)
+    _fill(largest, 0.0)
+    end = len(p) - 1
+    for k in range(0, len(p), 4):
+        i, j, m = min(k + 1, end), min(k + 2, end), min(k + 3, end)
+        of_k, of_i = weights[state, k], weights[state, i] if i > k else 0.0
+        of_j, of_m = weights[state, j] if j > i else 0.0, weights[state, m] if m > j else 0.0
+        for lane in range(LANES):
+            a, b, c, d = of_k * p[k, lane], of_i * p[i, lane], of_j * p[j, lane], of_m * p[m, lane]
+            total[lane] += (a + b) + (c + d)
+            largest[lane] = max(largest[lane], max(max(a, b), max(c, d)))
+
+
+@njit(**INLINE)
+def _constant_loss(loss, mass, state, best):
+    for lane in range(LANES):
+        best[lane] = min(best[lane], loss * mass[state, lane])
+
+
+@njit(**INLINE)
+def _stop_loss(names_class, total, largest, best):
+    for lane in range(LANES):
+        best[lane] = min(best[lane], total[lane] - (largest[lane] if names_class else 0.0))
+
+
+@njit(**INLINE)
+def _four_edges(edge, last, costs, children, mass, state, value, best):
+    """Up to four edges; the last one is repeated where there are fewer."""
+    f, g, h = min(edge + 1, last), min(edge + 2, last), min(edge + 3, last)
+    e0, f0, g0, h0 = children[edge, 0], children[f, 0], children[g, 0], children[h, 0]
+    e1, f1, g1, h1 = children[edge, 1], children[f, 1], children[g, 1], children[h, 1]
+    of_e, of_f, of_g, of_h = costs[edge], costs[f], costs[g], costs[h]
+    for lane in range(LANES):
+        weight = mass[state, lane]
+        a = of_e * weight + value[e0, lane] + value[e1, lane]
+        b = of_f * weight + value[f0, lane] + value[f1, lane]
+        c = of_g * weight + value[g0, lane] + value[g1, lane]
+        d = of_h * weight + value[h0, lane] + value[h1, lane]
+        best[lane] = min(best[lane], min(min(a, b), min(c, d)))
+
+
+@njit(**FAST)
+def _large_edges(edge, last, costs, children, more_edges, more, mass, state, value, total, best):
+    """Up to four edges with any number of children."""
+    for one in range(edge, min(edge + 3, last) + 1):
+        first, second, cost = children[one, 0], children[one, 1], costs[one]
+        for lane in range(LANES):
+            total[lane] = cost * mass[state, lane] + value[first, lane] + value[second, lane]
+        for index in range(more_edges[one], more_edges[one + 1]):
+            child = more[index]
+            for lane in range(LANES):
+                total[lane] += value[child, lane]
+        for lane in range(LANES):
+            best[lane] = min(best[lane], total[lane])
+
+
+@njit(**FAST)
+def _option(p, state, lane, value, mass, graph, edge_costs):
+    """The first option that is as good as the best: -1 less the number of a stop, or the number of an edge."""
+    likelihood, may_stop, edges, more_edges, children, more, _, _, losses, weighted, names, _ = graph
+    enough = value[state, lane] * AS_GOOD
+    for stop in range(len(losses) if may_stop[state] else 0):
+        total, largest = 0.0, 0.0
+        for k in range(len(p)):
+            term = p[k] * weighted[stop * len(likelihood) + state, k]
+            total += term
+            largest = max(largest, term)
+        if total - (largest if names[stop] else 0.0) <= enough:
+            return -1 - stop
+    for edge in range(edges[state], edges[state + 1]):
+        total = (
+            edge_costs[edge] * mass[state, lane] + value[children[edge, 0], lane] + value[children[edge, 1], lane]
+        )
+        for index in range(more_edges[edge], more_edges[edge + 1]):
+            total += value[more[index], lane]
+        if total <= enough:
+            return edge - edges[state]
+    return 0
+
+
+@njit(**FAST)
+def _walk(p, k, lane, value, mass, graph, edge_costs, fallback, stack):
+    """What the best policy of the forecast in a lane costs if class k is the truth."""
+    likelihood, _, edges, more_edges, children, more, _, _, losses, weighted, names, _ = graph
+    stack[0], size, paid = 0, 1, 0.0
+    while size:
+        size -= 1
+        state = stack[size]
+        likely, chance = mass[state, lane] > 0, likelihood[state, k]
+        option = _option(p, state, lane, value, mass, graph, edge_costs) if likely else fallback[state]
+        if option < 0:
+            stop = -1 - option
+            right = names[stop] and k == _named(p, weighted, stop * len(likelihood) + state, likely)
+            paid += 0.0 if right else chance * losses[stop, k]
+            continue
+        edge = edges[state] + option
+        paid += chance * edge_costs[edge]
+        for index in range(2 + more_edges[edge + 1] - more_edges[edge]):
+            child = children[edge, index] if index < 2 else more[more_edges[edge] + index - 2]
+            if child < len(likelihood) and likelihood[child, k] > 0:
+                stack[size] = child
+                size += 1
+    return paid
+
+
+@njit(**FAST)
+def _named(p, weighted, row, likely):
+    """The class whose loss is avoided by naming it; where nothing is likely, as if all classes were alike."""
+    named, largest = 0, -1.0
+    for k in range(len(p)):
+        term = weighted[row, k] * (p[k] if likely else 1.0)
+        if term > largest:
+            named, largest = k, term
+    return named
+
+
+@njit(**FAST)
+def forest_costs(masses, counts, parents, costs, finished):
+    """What has been spent when each step of each row is done, by Horn's algorithm, into `finished`, (n, M)."""
+    n_steps = len(costs)
+    weight, links, states = (
+        np.empty((3, n_steps)),
+        np.empty((4, n_steps), np.intp),
+        np.empty((2, n_steps), np.bool_),
+    )
+    waiting, made = states[0], states[1]
+    for row in range(len(masses)):
+        for step in range(n_steps):
+            weight[0, step], weight[1, step], weight[2, step] = masses[row, step], counts[step], costs[step]
+            links[0, step], links[1, step], links[2, step], links[3, step] = step, step, -1, step
+        waiting[:], made[:], spent = True, False, 0.0
+        for _ in range(n_steps):
+            block = _best_block(weight, waiting)
+            waiting[block] = False
+            parent = parents[links[0, block]]
+            if parent >= 0 and not made[parent]:
+                _join(block, links[3, parent], weight, links)
+                continue
+            step = links[0, block]
+            while step >= 0:
+                spent += costs[step]
+                finished[row, step], made[step] = spent, True
+                step = links[2, step]
+
+
+@njit(**INLINE)
+def _best_block(weight, waiting):
+    """The waiting block with the most probability per cost; among impossible ones the most classes per cost."""
+    mass, count, cost = weight[0], weight[1], weight[2]
+    best = -1
+    for block in range(len(waiting)):
+        if not waiting[block]:
+            continue
+        if best < 0:
+            best = block
+            continue
+        merit = count if mass[block] == 0 and mass[best] == 0 else mass
+        if merit[block] * cost[best] > merit[best] * cost[block] * (1 + TIE):
+            best = block
+    return best
+
+
+@njit(**INLINE)
+def _join(block, into, weight, links):
+    """Append a block to another: links are each block's first and last step, each step's successor and block."""
+    weight[:, into] += weight[:, block]
+    links[2, links[1, into]] = links[0, block]
+    links[1, into] = links[1, block]
+    step = links[0, block]
+    while step >= 0:
+        links[3, step] = into
+        step = links[2, step]

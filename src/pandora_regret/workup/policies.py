@@ -1,0 +1,281 @@
+"""The exact policies: what a forecast's best policy costs if a class is the truth, each by its fastest method."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.inputs.tables import row_slices
+from pandora_regret.kernels import engine
+from pandora_regret.kernels.reference import BROKEN_BY_INDEX, search_order
+from pandora_regret.priors import Prior
+from pandora_regret.workup import reference
+from pandora_regret.workup.states import Graph, compile_graph
+
+if TYPE_CHECKING:
+    from pandora_regret.workup.description import Workup
+    from pandora_regret.workup.recognise import Node
+
+
+class Pairs(NamedTuple):
+    """Rows of forecasts, and for each the classes that may be its truth."""
+
+    starts: IntArray  # (n + 1,) where the classes of each row begin
+    rows: IntArray  # (P,)
+    truths: IntArray  # (P,)
+
+    @classmethod
+    def of_table(cls, votes: Any) -> Pairs:
+        """The classes that have any weight in each row, (n, K)."""
+        rows, truths = np.nonzero(votes)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(votes)))])
+        return cls(starts.astype(np.intp), rows, truths)
+
+    @classmethod
+    def of_labels(cls, truth: IntArray) -> Pairs:
+        """One class per row."""
+        return cls(np.arange(len(truth) + 1), np.arange(len(truth)), truth)
+
+
+class Policy(ABC):
+    """The best policy of every forecast, for one work-up."""
+
+    method: str
+    title: str
+
+    def __init__(self, workup: Workup) -> None:
+        self.workup = workup
+
+    def __str__(self) -> str:
+        return self.title
+
+    @abstractmethod
+    def paid(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> FloatArray:
+        """What the policy of each row costs if each of its truths holds, (P,); steps cost so much, (M,)."""
+
+    def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
+        """What each row expects its own policy to cost, (n,)."""
+        return self._mean(p, lambda pairs: self.paid(p, pairs, costs))
+
+    def paid_on_average(self, p: FloatArray, pairs: Pairs, prior: Prior) -> FloatArray | None:
+        """The same over a prior of costs, where there is a closed form."""
+        return None
+
+    def predicted_on_average(self, p: FloatArray, prior: Prior) -> FloatArray | None:
+        """What each row expects over a prior of costs, where there is a closed form."""
+        if self.paid_on_average(p[:0], Pairs.of_table(p[:0]), prior) is None:
+            return None
+        return self._mean(p, lambda pairs: self.paid_on_average(p, pairs, prior))
+
+    def _mean(self, p: FloatArray, paid: Callable[[Pairs], Any]) -> FloatArray:
+        pairs = Pairs.of_table(p)
+        return np.bincount(pairs.rows, p[pairs.rows, pairs.truths] * paid(pairs), minlength=len(p))
+
+
+class Nested(Policy):
+    """A search on every level of a hierarchy: closed form for every prior, by the chain rule.
+
+    What follows when a test has answered does not depend on the order of its siblings, so every level is the
+    paper's search over the masses of its tests.
+    """
+
+    def __init__(self, workup: Workup, tree: tuple[Node, ...]) -> None:
+        super().__init__(workup)
+        self.levels = list(_levels(tree))
+        nested = len(self.levels) > 1
+        self.method, self.title = ("hierarchy", "levels of search") if nested else ("search", "search")
+
+    def paid(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> FloatArray:
+        """The costs of tests up to the one that answers, on all levels."""
+        return self._over_levels(p, pairs, costs, lambda level, _: engine.realised_costs(level, BROKEN_BY_INDEX))
+
+    def paid_on_average(self, p: FloatArray, pairs: Pairs, prior: Prior) -> FloatArray:
+        """The closed form of every level's search."""
+        base = self.workup.costs / prior.mean
+        return self._over_levels(
+            p, pairs, base, lambda level, steps: engine.search_costs(level, _OfSteps(prior, steps))
+        )
+
+    def _over_levels(
+        self, p: FloatArray, pairs: Pairs, costs: FloatArray, search: Callable[[Forecast, IntArray], Any]
+    ) -> FloatArray:
+        paid = np.zeros(len(pairs.rows))
+        for steps, members in self.levels:
+            chosen = np.flatnonzero(members.any(axis=0)[pairs.truths]) if len(self.levels) > 1 else slice(None)
+            masses, truth = (p @ members.T)[pairs.rows[chosen]], members.argmax(axis=0)[pairs.truths[chosen]]
+            if len(truth):
+                level = as_forecast(masses, truth, costs[steps])
+                paid[chosen] += np.concatenate([values for _, values in search(level, steps)])
+        return paid
+
+
+def _levels(nodes: Sequence[Node], n_classes: int | None = None) -> Iterator[tuple[IntArray, NDArray[np.bool_]]]:
+    """For every set of siblings their steps, (C,), and which classes lie below each, (C, K)."""
+    n_classes = n_classes or sum(len(node.classes) for node in nodes)
+    members = np.array([[k in node.classes for k in range(n_classes)] for node in nodes])
+    yield np.array([node.step for node in nodes]), members
+    for node in nodes:
+        if node.children:
+            yield from _levels(node.children, n_classes)
+
+
+def as_forecast(masses: FloatArray, truth: IntArray, costs: FloatArray) -> Forecast:
+    """Masses that need not sum to 1 as a forecast: a search looks at their ratios only."""
+    n_rows, n_columns = masses.shape
+    empty = Forecast(masses, False, range(n_columns), truth, range(n_rows), np.inf, checked=True)
+    return empty.with_costs(costs)
+
+
+class _OfSteps(Prior):
+    """A prior of all steps, seen from some of them."""
+
+    def __init__(self, prior: Prior, steps: IntArray) -> None:
+        self.prior, self.steps, self.strictly_proper = prior, steps, prior.strictly_proper
+
+    strictly_proper = False
+
+    @property
+    def mean(self) -> Any:
+        return self.prior.mean[self.steps] if isinstance(self.prior.mean, np.ndarray) else self.prior.mean
+
+    def share(self, log_odds: FloatArray, i: Any = 0, j: Any = 1) -> FloatArray:
+        return self.prior.share(log_odds, self.steps[i], self.steps[j])
+
+    def share_slope(self, log_odds: FloatArray, i: Any = 0, j: Any = 1) -> FloatArray:
+        return self.prior.share_slope(log_odds, self.steps[i], self.steps[j])
+
+    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+        return self.prior.draw(n_draws, len(self.prior.mean), rng)[:, self.steps]
+
+
+class Forest(Policy):
+    """Steps that need at most one other before them, and settle disjoint sets of classes: Horn's algorithm."""
+
+    method, title = "forest", "the best order of shared steps"
+
+    def __init__(self, workup: Workup, parents: tuple[int, ...]) -> None:
+        super().__init__(workup)
+        self.parents = np.array(parents, dtype=np.intp)
+        self.members = np.array([[k in step.settles for k in range(len(workup.classes))] for step in workup.steps])
+
+    def paid(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> FloatArray:
+        """What has been spent when the step of the truth is done."""
+        masses, counts = p @ self.members.T, self.members.sum(axis=1).astype(np.float64)
+        finished = self._finished(masses, counts, costs)
+        return np.asarray(finished[pairs.rows, self.members.argmax(axis=0)[pairs.truths]])
+
+    def _finished(self, masses: FloatArray, counts: FloatArray, costs: FloatArray) -> FloatArray:
+        finished = np.empty_like(masses)
+        if engine.worth_compiling(masses.size * len(costs) * 8):
+            from pandora_regret.kernels.compiled import in_threads
+            from pandora_regret.workup import loops
+
+            def search(rows: slice) -> None:
+                loops.forest_costs(masses[rows], counts, self.parents, costs, finished[rows])
+
+            in_threads(search, len(masses), masses.size * len(costs))
+            return finished
+        for row, mass in enumerate(masses):
+            order = reference.forest_order(mass, counts, self.parents.tolist(), costs)
+            finished[row, order] = np.cumsum(costs[order])
+        return finished
+
+
+class Prefix(Policy):
+    """A search that may be given up at one loss for all classes: the best prefix of the p/c order."""
+
+    method, title = "prefix", "the best moment to give up a search"
+
+    def __init__(self, workup: Workup, tree: tuple[Node, ...]) -> None:
+        super().__init__(workup)
+        [(self.steps, self.members)] = _levels(tree)
+        self.loss = min(stop.losses[0] for stop in workup.stops)
+
+    def paid(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> FloatArray:
+        """Up to the step of the truth, or to the end of the prefix and the loss."""
+        order, spent, tests, _ = self._prefixes(p, costs)
+        place = np.argsort(order, axis=1)[pairs.rows, self.members.argmax(axis=0)[pairs.truths]]
+        made = tests[pairs.rows]
+        return np.where(place < made, spent[pairs.rows, place + 1], spent[pairs.rows, made] + self.loss)
+
+    def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
+        """The least of all prefixes."""
+        return self._prefixes(p, costs)[3]
+
+    def _prefixes(self, p: FloatArray, costs: FloatArray) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
+        """The order of tests, what 0, 1, ... of them cost, how many to make, and what that is expected to cost."""
+        masses, costs = p @ self.members.T, costs[self.steps]
+        order = search_order(as_forecast(masses, np.empty(0, np.intp), costs))
+        spent = np.cumsum(np.pad(costs[order], ((0, 0), (1, 0))), axis=1)
+        mass = np.take_along_axis(masses, order, axis=1)
+        left = np.pad(
+            np.cumsum(mass[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1))
+        )  # still open after 0, 1, ... tests
+        found = np.cumsum(np.pad(mass * spent[:, 1:], ((0, 0), (1, 0))), axis=1)
+        totals = found + left * (spent + self.loss)
+        best = totals.min(axis=1)
+        return order, spent, np.argmax(totals <= best[:, None] * reference.AS_GOOD, axis=1), best
+
+
+class GraphPolicy(Policy):
+    """Everything else, by the state graph: compiled once, swept for all forecasts."""
+
+    method = "graph"
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """The graph has a size once it has been needed."""
+        return "the state graph"
+
+    @cached_property
+    def graph(self) -> Graph:
+        """All states that can be reached."""
+        return compile_graph(self.workup)
+
+    def paid(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> FloatArray:
+        """By walking the chosen policy along the outcomes that a class can give."""
+        return self._costs(p, pairs, costs)[1]
+
+    def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
+        """The value of the start."""
+        return self._costs(p, Pairs.of_table(np.zeros_like(p)), costs)[0]
+
+    def _costs(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        graph, edge_costs = self.graph, self.graph.edge_costs(costs)
+        if engine.worth_compiling(len(p) * max(1, len(graph.actions)) // 4):
+            return _compiled_costs(graph, p, pairs, edge_costs)
+        fallback = reference.sweep(graph, np.ones((1, p.shape[1])), edge_costs)[1][:, 0]
+        parts = []
+        for rows in row_slices(len(p), len(graph) + 1):
+            some = slice(*pairs.starts[[rows.start, rows.stop]])
+            given = (p[rows], pairs.rows[some] - rows.start, pairs.truths[some])
+            parts.append(reference.graph_costs(*given, graph, edge_costs, fallback))
+        return np.concatenate([values for values, _ in parts]), np.concatenate([paid for _, paid in parts])
+
+
+def _compiled_costs(
+    graph: Graph, p: FloatArray, pairs: Pairs, edge_costs: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    from pandora_regret.kernels.compiled import in_threads
+    from pandora_regret.workup import loops
+
+    arrays = graph.arrays
+    fallback = loops.solve(np.ones(p.shape[1]), arrays, edge_costs)[1]
+    values, paid = np.empty(len(p)), np.empty(len(pairs.rows))
+    p = np.ascontiguousarray(p)
+
+    def search(rows: slice) -> None:
+        rows = slice(rows.start, min(rows.stop, len(p)))
+        first, last = pairs.starts[[rows.start, rows.stop]]
+        starts = pairs.starts[rows.start : rows.stop + 1] - first
+        given = (p[rows], starts, pairs.truths[first:last], arrays, edge_costs, fallback)
+        loops.graph_costs(*given, values[rows], paid[first:last])
+
+    in_threads(search, len(p), len(p) * len(graph.actions))
+    return values, paid

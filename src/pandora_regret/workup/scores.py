@@ -1,0 +1,238 @@
+"""The scores of work-ups: what the whole work-up of a forecast costs under the truth, expects to cost, and wastes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pandora_regret.inputs import (
+    FloatArray,
+    Forecast,
+    InputError,
+    InputTypeError,
+    IntArray,
+    Labels,
+    Table,
+    read_count,
+    read_forecast,
+    read_probabilities,
+)
+from pandora_regret.inputs.tables import is_frame
+from pandora_regret.kernels.reference import probabilities
+from pandora_regret.priors import Prior
+from pandora_regret.scores import mean_or_rows
+from pandora_regret.workup.description import Workup
+from pandora_regret.workup.draws import cost_draws, read_step_prior
+from pandora_regret.workup.policies import Pairs, Policy
+
+if TYPE_CHECKING:
+    from pandora_regret.workup.menu import Menu
+
+DRAWS = 128
+
+
+def workup_cost(
+    y_true: Labels,
+    y_proba: Table,
+    workup: Workup | Menu,
+    *,
+    prior: Prior | None = None,
+    draws: int = DRAWS,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    per_instance: bool = False,
+) -> float | FloatArray:
+    """What the best work-up of each forecast costs under the truth: a proper score, lower is better.
+
+    Each forecast chooses the policy that it expects to cost least; the score is what that policy costs if the
+    true class is what it is, in the mean over outcomes that are left to chance.
+
+    Parameters
+    ----------
+    y_true
+        True classes, shape (N,): names, or column numbers. Or annotators' votes as probabilities, shape (N, K).
+    workup
+        A `Workup`, or a `Menu` of protocols.
+    prior
+        How far costs vary around those of the work-up, which are then means: the score is the average over cost
+        vectors. In closed form for searches and hierarchies, else over shared quasi-random draws.
+    draws
+        How many cost vectors to average over where there is no closed form.
+
+    Other parameters as in `pandora_regret`.
+
+    Examples
+    --------
+    >>> visit_and_biopsy = Workup(
+    ...     ["melanoma", "nevus", "keratosis"],
+    ...     {"visit": {"cost": 75, "tells_apart": ["nevus"]},
+    ...      "biopsy": {"cost": 300, "requires": "visit", "tells_apart": ["melanoma", "keratosis"]}},
+    ... )
+    >>> workup_cost(["nevus", "melanoma"], [[0.2, 0.7, 0.1]] * 2, visit_and_biopsy, per_instance=True)
+    array([ 75., 375.])
+    """
+    rows = _Rows(workup, prior, draws, y_proba, labels, sample_weight, logits, y_true)
+    return mean_or_rows(
+        ((block, _weighted(rows.paid(p, pairs), pairs, votes)) for block, p, pairs, votes in rows), per_instance
+    )
+
+
+def workup_regret(
+    y_true: Labels,
+    y_proba: Table,
+    workup: Workup | Menu,
+    *,
+    prior: Prior | None = None,
+    draws: int = DRAWS,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    per_instance: bool = False,
+) -> float | FloatArray:
+    """What the work-up costs beyond what someone who knew the truth would pay: never negative.
+
+    Parameters as in `workup_cost`.
+
+    Examples
+    --------
+    >>> tests = Workup(["a", "b"], {"test a": {"cost": 3, "confirms": "a"}, "test b": {"cost": 5, "confirms": "b"}})
+    >>> workup_regret(["a", "b"], [[0.9, 0.1], [0.9, 0.1]], tests, per_instance=True)
+    array([0., 3.])
+    """
+    rows = _Rows(workup, prior, draws, y_proba, labels, sample_weight, logits, y_true)
+    known = np.eye(len(rows.workup.classes))
+    least = rows.paid(known, Pairs.of_table(known))
+    parts = ((block, rows.paid(p, pairs) - least[pairs.truths], pairs, votes) for block, p, pairs, votes in rows)
+    return mean_or_rows(
+        ((block, _weighted(excess, pairs, votes)) for block, excess, pairs, votes in parts), per_instance
+    )
+
+
+def workup_entropy(
+    y_proba: Table,
+    workup: Workup | Menu,
+    *,
+    prior: Prior | None = None,
+    draws: int = DRAWS,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+    per_instance: bool = False,
+) -> float | FloatArray:
+    """What forecasts expect their own work-up to cost: `workup_cost` in the mean, if they are right.
+
+    Parameters as in `workup_cost`.
+
+    Examples
+    --------
+    >>> tests = Workup(["a", "b"], {"test a": {"cost": 3, "confirms": "a"}, "test b": {"cost": 5, "confirms": "b"}})
+    >>> workup_entropy([[0.5, 0.5]], tests)
+    5.5
+    """
+    rows = _Rows(workup, prior, draws, y_proba, labels, sample_weight, logits)
+    return mean_or_rows(((block, rows.predicted(p)) for block, p, _, _ in rows), per_instance)
+
+
+class _Rows:
+    """Forecasts in the order of a work-up's classes, some at a time, and what they cost."""
+
+    def __init__(
+        self,
+        workup: Workup | Menu,
+        prior: Prior | None,
+        draws: int,
+        y_proba: Table,
+        labels: Any,
+        sample_weight: Any,
+        logits: bool,
+        y_true: Any = None,
+    ) -> None:
+        self.policy, self.workup = read_policy(workup)
+        self.prior = None if prior is None else read_step_prior(prior, self.workup)
+        self.draws = read_count(draws, "draws")
+        named = _default_labels(y_true, y_proba, labels, self.workup)
+        self.forecast = read_probabilities(y_proba, labels=named, sample_weight=sample_weight, logits=logits)
+        self.votes = None
+        if y_true is not None and (is_frame(y_true) or np.ndim(y_true) == 2):
+            names = self.forecast.labels if named is not None or is_frame(y_true) else None
+            self.votes = read_probabilities(y_true, labels=names, name="y_true")
+        elif y_true is not None:
+            options: dict[str, Any] = {"labels": named, "sample_weight": sample_weight, "logits": logits}
+            self.forecast = read_forecast(y_true, y_proba, **options)
+        self.columns = class_columns(self.forecast, self.workup)
+
+    def __iter__(self) -> Iterator[tuple[Forecast, FloatArray, Pairs, FloatArray | None]]:
+        """Rows, their probabilities, which truths they are asked about, and the votes for these."""
+        blocks = self.forecast.blocks()
+        position = np.argsort(self.columns)
+        if self.votes is None:
+            for block in blocks:
+                yield block, self._ordered(block), Pairs.of_labels(position[block.truth]), None
+            return
+        if len(self.votes) != len(self.forecast):
+            raise InputError(
+                f"y_true has {len(self.votes)} rows but y_proba has {len(self.forecast)}: pass one each."
+            )
+        for block, votes in zip(blocks, self.votes.blocks(), strict=True):
+            table = votes.values[:, self.columns]
+            pairs = Pairs.of_table(table)
+            yield block, self._ordered(block), pairs, table[pairs.rows, pairs.truths]
+
+    def _ordered(self, block: Forecast) -> FloatArray:
+        return np.ascontiguousarray(probabilities(block)[:, self.columns])
+
+    def paid(self, p: FloatArray, pairs: Pairs) -> FloatArray:
+        """What each row's policy costs under each of its truths, (P,)."""
+        if self.prior is None:
+            return self.policy.paid(p, pairs, self.workup.costs)
+        closed = self.policy.paid_on_average(p, pairs, self.prior)
+        return self._average(lambda costs: self.policy.paid(p, pairs, costs)) if closed is None else closed
+
+    def predicted(self, p: FloatArray) -> FloatArray:
+        """What each row expects its policy to cost, (n,)."""
+        if self.prior is None:
+            return self.policy.predicted(p, self.workup.costs)
+        closed = self.policy.predicted_on_average(p, self.prior)
+        return self._average(lambda costs: self.policy.predicted(p, costs)) if closed is None else closed
+
+    def _average(self, cost: Any) -> FloatArray:
+        drawn = cost_draws(self.prior, self.workup, self.draws)  # type: ignore[arg-type]
+        return np.asarray(sum(cost(costs) for costs in drawn) / len(drawn))
+
+
+def read_policy(workup: Any) -> tuple[Policy, Workup]:
+    """The policy of a work-up or a menu, and the work-up."""
+    policy = getattr(workup, "policy", None)
+    if not isinstance(policy, Policy):
+        raise InputTypeError(f"workup must be a Workup or a Menu, such as Workup.load(path), got {workup!r:.200}.")
+    return policy, policy.workup
+
+
+def class_columns(forecast: Forecast, workup: Workup) -> IntArray:
+    """The column of each class of the work-up; by name where columns have names."""
+    names = [str(label) for label in forecast.labels]
+    if isinstance(forecast.labels, range) and len(names) == len(workup.classes):
+        return np.arange(len(names))
+    if sorted(names) != sorted(workup.classes):
+        raise InputError(
+            f"y_proba has the columns {names[:8]} but the work-up is about {list(workup.classes)[:8]}: "
+            "name every class of the work-up, and no other, with labels=[...]."
+        )
+    return np.array([names.index(name) for name in workup.classes], dtype=np.intp)
+
+
+def _default_labels(y_true: Any, y_proba: Table, labels: Any, workup: Workup) -> Any:
+    """Columns without names are the work-up's classes, unless the truth is given as column numbers."""
+    if labels is not None or is_frame(y_proba):
+        return labels
+    numbers = y_true is not None and not is_frame(y_true) and np.asarray(y_true).dtype.kind in "iuf"
+    return None if numbers or np.shape(y_proba)[1:] != (len(workup.classes),) else list(workup.classes)
+
+
+def _weighted(costs: FloatArray, pairs: Pairs, votes: FloatArray | None) -> FloatArray:
+    """Per row: the cost of its truth, or the mean over its votes."""
+    return costs if votes is None else np.bincount(pairs.rows, costs * votes, minlength=len(pairs.starts) - 1)
