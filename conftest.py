@@ -31,6 +31,7 @@ NEEDS = {
     "src/pandora_regret/study/store/folder.py": ["safetensors"],
     "src/pandora_regret/study/zoos/table_files.py": ["sklearn"],
     "src/pandora_regret/study/zoos/tables.py": ["sklearn"],
+    "src/pandora_regret/workup/loops.py": ["numba"],
 }
 LEFT_OUT = {
     path: missing for path, needed in NEEDS.items() if (missing := [lib for lib in needed if not find_spec(lib)])

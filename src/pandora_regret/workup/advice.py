@@ -14,8 +14,10 @@ from pandora_regret.workup.states import Branch, State, StateSpace
 
 
 class Myopic:
-    """The step that gains most per cost: by "greedy" the chance of being done, or what stopping then loses less;
-    by "information" entropy. Where there are ways to stop, it stops as soon as no single step pays for itself.
+    """The step that gains most per cost.
+
+    Gained is by "greedy" the chance of being done, or what stopping then loses less; by "information" entropy.
+    Where there are ways to stop, it stops as soon as no single step pays for itself.
     """
 
     def __init__(self, space: StateSpace, p: FloatArray, rule: str) -> None:

@@ -1,9 +1,9 @@
-"""What a work-up is: classes, steps that inform about them, and ways to stop; read, checked, and written as TOML."""
+"""What a work-up is: classes, steps that inform about them, and ways to stop."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -177,11 +177,11 @@ class Workup:
         Examples
         --------
         >>> for step in Workup.from_pathways("dermamnist").steps:
-        ...     print(f"{step.name:22}{step.cost:9.4f}  {' '.join(map(str, step.requires))}")
+        ...     print(f"{step.name:22}{step.cost:9.4f}", *step.requires)
         visit                   75.1500
-        benign_keratosis        30.8625  visit
-        melanoma               308.6250  visit
-        basal_cell_carcinoma   165.6700  visit
+        basal_cell_carcinoma   165.6700 visit
+        benign_keratosis        30.8625 visit
+        melanoma               308.6250 visit
         """
         from pandora_regret.workup.pathways import shared_steps
 
@@ -243,11 +243,6 @@ class Workup:
         return as_toml(self.to_dict())
 
 
-def is_certain(workup: Workup) -> bool:
-    """Whether the truth alone decides every outcome."""
-    return all(step.is_certain for step in workup.steps)
-
-
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """The content of a file, or an error in one sentence."""
     try:
@@ -255,11 +250,6 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     except (OSError, ValueError, TypeError) as error:  # ValueError: a null character in the path
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{str(path)!r} cannot be read ({reason}): pass the path of a TOML file.") from None
-
-
-def field_names() -> tuple[str, ...]:
-    """Of a Workup, in order."""
-    return tuple(field.name for field in fields(Workup))
 
 
 def _counted(number: int, noun: str) -> str:

@@ -8,63 +8,50 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from pandora_regret.optional import import_optional
-from pandora_regret.workup.plan import PlanNode, WorkupPlan
+from pandora_regret.text import money, percent, shortened
+from pandora_regret.workup.plan import Alternative, PlanNode, WorkupPlan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT, MARGIN = 250, 62, 150, 40, 14  # of the picture, in pixels
 FILLS = {"step": "#dbe9f6", "stop": "#fbe3d3", "done": "#e3f0e5"}
 LIKELY = 0.005  # classes less likely than this are not worth a word
 
 
-def money(amount: float, currency: str) -> str:
-    """An amount in a currency, without cents where they do not matter."""
-    digits = f"{amount:,.0f}" if abs(amount) >= 100 or amount == round(amount) else f"{amount:,.2f}"
-    sign = SIGNS.get(currency, "")
-    return f"{sign}{digits}" if sign or not currency else f"{digits} {currency}"
-
-
 def as_text(plan: WorkupPlan) -> str:
     """What to do next, what may come of it, and what else could be done."""
-    node = plan.tree
-    lines = [f"Next: {_headline(node, plan.currency)}."]
+    node, said = plan.tree, _in_words(plan.tree, plan.currency)
+    while len(node.branches) == 1:  # a visit tells nothing: what comes after it does
+        [node] = node.branches.values()
+        said += f", then {_in_words(node, plan.currency)}"
+    lines = [f"Next: {said}."]
     width = max((len(outcome) for outcome in node.branches), default=0)
     for outcome, after in node.branches.items():
-        lines.append(
-            f"  {outcome:{width}} ({_percent(after.chance):>4}) -> {_step_in_words(after, plan.currency)}"
-        )
+        share = percent(after.chance / node.chance)
+        lines.append(f"  {outcome:{width}} ({share}) -> {_in_words(after, plan.currency)}{_ending(after)}")
     lines.append(f"Expected cost from here: {money(plan.expected_cost, plan.currency)}.")
-    others = [one for one in plan.alternatives if one.name != plan.next][:4]
-    if others:
-        told = [
-            f"{one.name} {money(one.expected_cost, plan.currency)} (+{money(one.extra, plan.currency)})"
-            for one in others
-        ]
-        lines.append(f"Alternatives: {', '.join(told)}.")
-    return "\n".join(lines)
+    others = [_compared(one, plan.currency) for one in plan.alternatives if one.name != plan.next][:4]
+    return "\n".join([*lines, f"Alternatives: {', '.join(others)}."] if others else lines)
 
 
-def _headline(node: PlanNode, currency: str) -> str:
-    return f"{node.name} ({money(node.cost, currency)})" if node.kind == "step" else f"stop: {node.name}"
+def _compared(one: Alternative, currency: str | None) -> str:
+    return f"{one.name} {money(one.expected_cost, currency)} (+{money(one.extra, currency)})"
 
 
-def _step_in_words(node: PlanNode, currency: str) -> str:
-    """What follows an outcome, in half a line."""
-    name, chance = max(node.posterior.items(), key=lambda pair: pair[1])
+def _in_words(node: PlanNode, currency: str | None) -> str:
+    """What is done at a node."""
+    if node.kind == "step":
+        return f"{node.name} ({money(node.cost, currency)})"
+    likely = sorted((pair for pair in node.posterior.items() if pair[1] >= LIKELY), key=lambda pair: -pair[1])
     if node.kind == "done":
-        return f"done: {name}" if chance > 1 - LIKELY else "done"
-    if node.kind == "stop":
-        others = sorted((pair for pair in node.posterior.items() if pair[1] >= LIKELY), key=lambda pair: -pair[1])
-        told = ", ".join(f"{_percent(part)} {one}" for one, part in others[:3])
-        return f"stop: {node.name} (these are {told})"
-    then = ", then done" if all(after.kind == "done" for after in node.branches.values()) else ""
-    return f"{node.name} ({money(node.cost, currency)}){then}"
+        return f"done: {likely[0][0]}" if len(likely) == 1 else "done"
+    return f"stop: {node.name} (these are {', '.join(f'{percent(part)} {name}' for name, part in likely[:3])})"
 
 
-def _percent(chance: float) -> str:
-    return f"{100 * chance:.0f} %" if 0.01 <= chance <= 0.99 or chance in (0, 1) else f"{100 * chance:.2g} %"
+def _ending(node: PlanNode) -> str:
+    ends = node.kind == "step" and all(after.kind == "done" for after in node.branches.values())
+    return ", then done" if ends else ""
 
 
 @dataclass(frozen=True)
@@ -99,7 +86,7 @@ def as_svg(plan: WorkupPlan) -> str:
     boxes = layout(plan.tree)
     width = (max(box.column for box in boxes) + 1) * COLUMN - (COLUMN - BOX_WIDTH) + 2 * MARGIN
     height = (max(box.row for box in boxes) + 1) * ROW + 2 * MARGIN
-    title = f"Next: {_headline(plan.tree, plan.currency)}; expected {money(plan.expected_cost, plan.currency)}"
+    title = f"Next: {_in_words(plan.tree, plan.currency)}; expected {money(plan.expected_cost, plan.currency)}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" font-size="12" role="img">',
@@ -121,33 +108,37 @@ def _svg_edge(box: Box) -> str:
     (x0, y0), (x1, y1) = _corner(box.parent), _corner(box)
     start, end, middle = (x0 + BOX_WIDTH, y0 + BOX_HEIGHT / 2), (x1, y1 + BOX_HEIGHT / 2), x0 + BOX_WIDTH + 20
     path = f"M{start[0]:.0f},{start[1]:.1f} H{middle:.0f} V{end[1]:.1f} H{end[0]:.0f}"
-    label = f"{_short(box.outcome, 13)} {_percent(box.node.chance / box.parent.node.chance)}"
+    label = _edge_label(box)
     text = f'<text x="{middle + 3:.0f}" y="{end[1] - 4:.1f}" font-size="10">{escape(label)}</text>'
+    text = text if label else ""
     return f'<path d="{path}" fill="none" stroke="#777"/>{text}'
 
 
-def _svg_box(box: Box, currency: str) -> str:
+def _svg_box(box: Box, currency: str | None) -> str:
     (x, y), node = _corner(box), box.node
-    lines = [_short(line, 24) for line in _box_lines(node, currency)]
+    lines = [shortened(line, 24) for line in _box_lines(node, currency)]
+    bold = [' font-weight="bold"', ""]
     texts = [
-        f'<text x="{x + 6:.0f}" y="{y + 16 + 15 * number:.1f}"{" font-weight=" + chr(34) + "bold" + chr(34) if not number else ""}>'
-        f"{escape(line)}</text>"
+        f'<text x="{x + 6:.0f}" y="{y + 16 + 15 * number:.1f}"{bold[number]}>{escape(line)}</text>'
         for number, line in enumerate(lines)
     ]
-    full = f"<title>{escape(node.name)}</title>"
-    rect = f'<rect x="{x:.0f}" y="{y:.1f}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="4" fill="{FILLS[node.kind]}"/>'
-    return f"<g>{full}{rect}{''.join(texts)}</g>"
+    size = f'width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="4"'
+    rect = f'<rect x="{x:.0f}" y="{y:.1f}" {size} fill="{FILLS[node.kind]}"/>'
+    return f"<g><title>{escape(node.name)}</title>{rect}{''.join(texts)}</g>"
 
 
-def _box_lines(node: PlanNode, currency: str) -> tuple[str, str]:
+def _box_lines(node: PlanNode, currency: str | None) -> tuple[str, str]:
     name, chance = max(node.posterior.items(), key=lambda pair: pair[1])
     if node.kind == "step":
         return node.name, f"{money(node.cost, currency)}, in all {money(node.expected_cost, currency)}"
-    return ("done" if node.kind == "done" else f"stop: {node.name}"), f"{_percent(chance)} {name}"
+    return ("done" if node.kind == "done" else f"stop: {node.name}"), f"{percent(chance)} {name}"
 
 
-def _short(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+def _edge_label(box: Box) -> str:
+    """The outcome that leads to a box, and how likely it is; of a visit, nothing."""
+    parent = box.parent.node if box.parent else box.node
+    share = box.node.chance / parent.chance if parent.chance else 0.0
+    return f"{shortened(box.outcome, 13)} {percent(share)}" if len(parent.branches) > 1 else ""
 
 
 def draw_tree(plan: WorkupPlan, ax: Axes | None = None) -> Axes:
@@ -156,13 +147,13 @@ def draw_tree(plan: WorkupPlan, ax: Axes | None = None) -> Axes:
     axes: Axes = ax if ax is not None else pyplot.gca()
     for box in layout(plan.tree):
         style = {"boxstyle": "round", "facecolor": FILLS[box.node.kind], "edgecolor": "none"}
-        said = "\n".join(_short(line, 24) for line in _box_lines(box.node, plan.currency))
+        said = "\n".join(shortened(line, 24) for line in _box_lines(box.node, plan.currency))
         if box.parent is not None:
             axes.plot(
                 [box.parent.column, box.column], [-box.parent.row, -box.row], color="0.5", linewidth=0.8, zorder=0
             )
             middle = ((box.parent.column + box.column) / 2, -(box.parent.row + box.row) / 2)
-            label = f"{_short(box.outcome, 13)} {_percent(box.node.chance / box.parent.node.chance)}"
+            label = _edge_label(box)
             axes.text(*middle, label, fontsize="x-small", ha="center", va="bottom", parse_math=False)
         axes.text(
             box.column, -box.row, said, fontsize="small", ha="center", va="center", bbox=style, parse_math=False

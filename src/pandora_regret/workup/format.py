@@ -178,7 +178,7 @@ class _Reader:
                 if isinstance(value, dict)
                 else Section(table.file, table.path(name), {"cost": value})
             )
-            below = [step for step in self._level(node, (name,))]
+            below = list(self._level(node, (name,)))
             inside = sorted({k for step in below for k in step.settles})
             if not below and name not in self.classes:
                 table.fail(name, f"is no class and has nothing below it: {did_you_mean(name, self.classes)}")

@@ -1,9 +1,9 @@
 """The hot loops of work-ups, compiled by numba.
 
 The state graph is swept for 32 forecasts at once, each in its own lane: every inner loop runs over the lanes
-without a branch, so it becomes vector code, and what it touches stays in the cache. Four edges at a time share the
-loads and stores of a lane. Only values are swept; what a class costs is then found by walking the best policy along
-the outcomes that the class can give, and what is best is asked again only in the states that are met on the way.
+without a branch, so it becomes vector code, and what it touches stays in the cache. Four edges at a time share
+the loads and stores of a lane. Only values are swept; what a class costs is then found by walking the best policy
+along the outcomes that the class can give, and what is best is asked again only in the states met on the way.
 
 Rows of lanes are addressed by two indices throughout: a view of a row would be counted as a reference each time.
 """

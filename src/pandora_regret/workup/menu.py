@@ -27,8 +27,8 @@ class Menu(Policy):
 
     Examples
     --------
-    >>> workup = Workup(["a", "b"], {"test a": {"cost": 3, "confirms": "a"}, "test b": {"cost": 5, "confirms": "b"}})
-    >>> menu = workup.menu({"b first": {"step": "test b", "then": {"no": {"step": "test a"}}}})
+    >>> workup = Workup(["a", "b"], {"look": {"cost": 3, "confirms": "a"}, "probe": {"cost": 5, "confirms": "b"}})
+    >>> menu = workup.menu({"probe first": {"step": "probe", "then": {"no": {"step": "look"}}}})
     >>> menu.costs_by_class(workup.costs)
     array([[8., 5.]])
     """

@@ -81,7 +81,7 @@ class WorkupPlan:
     tree: PlanNode
     cost_by_class: dict[str, float]  # what the plan costs if a class is the truth
     found: dict[str, str | None]
-    currency: str
+    currency: str | None
     method: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,10 +162,14 @@ def plan_workup(
     if not (p * solver.likelihood).any():
         raise InputError(f"found is {found}: the forecast holds this to be impossible.")
     tree, costs = solver.grow(solver.start, solver.likelihood, 1.0)
-    alternatives = sorted(solver.alternatives(), key=lambda one: (one.expected_cost, one.name != tree.name))
+    alternatives = (
+        []
+        if tree.kind == "done"
+        else sorted(solver.alternatives(), key=lambda one: (one.expected_cost, one.name != tree.name))
+    )
     by_class = {name: float(cost) for name, cost in zip(workup.classes, costs, strict=True) if np.isfinite(cost)}
     return WorkupPlan(
-        tree.name, tree.expected_cost, tuple(alternatives), tree, by_class, found, workup.currency, method
+        tree.name, tree.expected_cost, tuple(alternatives), tree, by_class, found, workup.currency or None, method
     )
 
 
@@ -197,6 +201,8 @@ class _Solver:
 
     def grow(self, state: State, likelihood: FloatArray, chance: float) -> tuple[PlanNode, FloatArray]:
         """The tree from a state on, and what it costs if each class is the truth; NaN for those it excludes."""
+        if state.done:
+            return self._done(likelihood, chance)
         option = self.option(state, likelihood)
         if option is None:
             name, lost = self._stop(likelihood)
@@ -218,10 +224,13 @@ class _Solver:
         return PlanNode(name, "step", cost, chance, expected, posterior, nodes), _if_possible(costs, likelihood)
 
     def _after(self, branch: Branch, likelihood: FloatArray, chance: float) -> tuple[PlanNode, FloatArray]:
-        if branch.state is not None:
-            return self.grow(branch.state, likelihood, chance)
+        return (
+            self._done(likelihood, chance) if branch.state is None else self.grow(branch.state, likelihood, chance)
+        )
+
+    def _done(self, likelihood: FloatArray, chance: float) -> tuple[PlanNode, FloatArray]:
         done = PlanNode("done", "done", 0.0, chance, 0.0, self._posterior(likelihood), {})
-        return done, np.zeros(len(self.p))
+        return done, _if_possible(np.zeros(len(self.p)), likelihood)
 
     def alternatives(self) -> Iterator[Alternative]:
         """Everything that can be done at the start."""

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from pandora_regret.workup.recognise import Node
 
 
+FIRST = 1e200  # so much likelier is what is possible than what is not
+
+
 class Pairs(NamedTuple):
     """Rows of forecasts, and for each the classes that may be its truth."""
 
@@ -51,6 +54,16 @@ class Policy(ABC):
 
     def __init__(self, workup: Workup) -> None:
         self.workup = workup
+        self.loops_are_ready = False  # compiled for an earlier call
+
+    def prepare(self, n_rows: int) -> None:
+        """Compile loops if so many rows make it worth while, in this call or in all that follow."""
+        self.loops_are_ready |= engine.worth_compiling(n_rows * self.work_per_row)
+
+    @property
+    def work_per_row(self) -> int:
+        """About how many times a number is read for each row, where that is done by loops of this package."""
+        return 0
 
     def __str__(self) -> str:
         return self.title
@@ -109,10 +122,20 @@ class Nested(Policy):
         for steps, members in self.levels:
             chosen = np.flatnonzero(members.any(axis=0)[pairs.truths]) if len(self.levels) > 1 else slice(None)
             masses, truth = (p @ members.T)[pairs.rows[chosen]], members.argmax(axis=0)[pairs.truths[chosen]]
+            masses = _told_apart(masses, truth, members.sum(axis=1))
             if len(truth):
                 level = as_forecast(masses, truth, costs[steps])
                 paid[chosen] += np.concatenate([values for _, values in search(level, steps)])
         return paid
+
+
+def _told_apart(masses: FloatArray, truth: IntArray, counts: IntArray) -> FloatArray:
+    """Masses, where tests of nothing but impossible classes come last, as if all of these were equally likely."""
+    impossible = masses[np.arange(len(truth)), truth] == 0
+    if impossible.any() and (counts > 1).any():
+        masses = masses.copy()
+        masses[impossible] = np.where(masses[impossible] > 0, FIRST * masses[impossible], counts)
+    return masses
 
 
 def _levels(nodes: Sequence[Node], n_classes: int | None = None) -> Iterator[tuple[IntArray, NDArray[np.bool_]]]:
@@ -147,6 +170,9 @@ class _OfSteps(Prior):
     def share(self, log_odds: FloatArray, i: Any = 0, j: Any = 1) -> FloatArray:
         return self.prior.share(log_odds, self.steps[i], self.steps[j])
 
+    def share_with_ties(self, log_odds: FloatArray, i: Any, j: Any, width: FloatArray | float) -> FloatArray:
+        return self.prior.share_with_ties(log_odds, self.steps[i], self.steps[j], width)
+
     def share_slope(self, log_odds: FloatArray, i: Any = 0, j: Any = 1) -> FloatArray:
         return self.prior.share_slope(log_odds, self.steps[i], self.steps[j])
 
@@ -170,9 +196,15 @@ class Forest(Policy):
         finished = self._finished(masses, counts, costs)
         return np.asarray(finished[pairs.rows, self.members.argmax(axis=0)[pairs.truths]])
 
+    @property
+    def work_per_row(self) -> int:
+        """Every step is compared with every other; in Python that takes long."""
+        return 8 * len(self.parents) ** 2
+
     def _finished(self, masses: FloatArray, counts: FloatArray, costs: FloatArray) -> FloatArray:
         finished = np.empty_like(masses)
-        if engine.worth_compiling(masses.size * len(costs) * 8):
+        self.prepare(len(masses))
+        if self.loops_are_ready:
             from pandora_regret.kernels.compiled import in_threads
             from pandora_regret.workup import loops
 
@@ -238,6 +270,11 @@ class GraphPolicy(Policy):
         """All states that can be reached."""
         return compile_graph(self.workup)
 
+    @property
+    def work_per_row(self) -> int:
+        """Every edge is looked at once, by NumPy many rows at a time."""
+        return max(1, len(self.graph.actions) // 4)
+
     def paid(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> FloatArray:
         """By walking the chosen policy along the outcomes that a class can give."""
         return self._costs(p, pairs, costs)[1]
@@ -248,7 +285,8 @@ class GraphPolicy(Policy):
 
     def _costs(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> tuple[FloatArray, FloatArray]:
         graph, edge_costs = self.graph, self.graph.edge_costs(costs)
-        if engine.worth_compiling(len(p) * max(1, len(graph.actions)) // 4):
+        self.prepare(len(p))
+        if self.loops_are_ready:
             return _compiled_costs(graph, p, pairs, edge_costs)
         fallback = reference.sweep(graph, np.ones((1, p.shape[1])), edge_costs)[1][:, 0]
         parts = []

@@ -1,4 +1,4 @@
-"""The scores of work-ups: what the whole work-up of a forecast costs under the truth, expects to cost, and wastes."""
+"""The scores of work-ups: what the work-up of a forecast costs under the truth, expects to cost, and wastes."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def workup_regret(
 
     Examples
     --------
-    >>> tests = Workup(["a", "b"], {"test a": {"cost": 3, "confirms": "a"}, "test b": {"cost": 5, "confirms": "b"}})
+    >>> tests = Workup(["a", "b"], {"look": {"cost": 3, "confirms": "a"}, "probe": {"cost": 5, "confirms": "b"}})
     >>> workup_regret(["a", "b"], [[0.9, 0.1], [0.9, 0.1]], tests, per_instance=True)
     array([0., 3.])
     """
@@ -129,7 +129,7 @@ def workup_entropy(
 
     Examples
     --------
-    >>> tests = Workup(["a", "b"], {"test a": {"cost": 3, "confirms": "a"}, "test b": {"cost": 5, "confirms": "b"}})
+    >>> tests = Workup(["a", "b"], {"look": {"cost": 3, "confirms": "a"}, "probe": {"cost": 5, "confirms": "b"}})
     >>> workup_entropy([[0.5, 0.5]], tests)
     5.5
     """
@@ -190,17 +190,18 @@ class _Rows:
         if self.prior is None:
             return self.policy.paid(p, pairs, self.workup.costs)
         closed = self.policy.paid_on_average(p, pairs, self.prior)
-        return self._average(lambda costs: self.policy.paid(p, pairs, costs)) if closed is None else closed
+        return self._average(len(p), lambda costs: self.policy.paid(p, pairs, costs)) if closed is None else closed
 
     def predicted(self, p: FloatArray) -> FloatArray:
         """What each row expects its policy to cost, (n,)."""
         if self.prior is None:
             return self.policy.predicted(p, self.workup.costs)
         closed = self.policy.predicted_on_average(p, self.prior)
-        return self._average(lambda costs: self.policy.predicted(p, costs)) if closed is None else closed
+        return self._average(len(p), lambda costs: self.policy.predicted(p, costs)) if closed is None else closed
 
-    def _average(self, cost: Any) -> FloatArray:
+    def _average(self, n_rows: int, cost: Any) -> FloatArray:
         drawn = cost_draws(self.prior, self.workup, self.draws)  # type: ignore[arg-type]
+        self.policy.prepare(n_rows * len(drawn))
         return np.asarray(sum(cost(costs) for costs in drawn) / len(drawn))
 
 

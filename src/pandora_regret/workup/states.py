@@ -1,4 +1,4 @@
-"""The state graph: what can have been observed, what can be done then, and where that leads; the same for all rows.
+"""The state graph: what can have been observed, what can be done then, and where that leads; one for all rows.
 
 A state is what a case is known to be by now: the classes still possible, and the outcomes of those steps whose
 outcome the possible classes do not tell (noisy ones, ones that others require, and all under a budget). A class
@@ -32,6 +32,7 @@ class State(NamedTuple):
     possible: int  # one bit per class
     outcomes: tuple[int, ...]  # (M,) of the steps that are kept track of: the outcome's number, or UNUSED
     rounds: int = 0  # counted where they are paid out of a budget
+    done: bool = False  # only of a start: the findings have already ended the work-up
 
 
 class GraphArrays(NamedTuple):
@@ -82,7 +83,7 @@ class StateSpace:
         together = [self.workup.step_index[name] for name in self.workup.together]
         if len(together) > MOST_TOGETHER:
             raise InputError(
-                f"rounds.together lists {len(together)} steps: at most {MOST_TOGETHER} can be ordered in one round."
+                f"rounds.together lists {len(together)} steps: at most {MOST_TOGETHER} fit into one round."
             )
         sets = [set_ for size in range(2, len(together) + 1) for set_ in combinations(together, size)]
         return [(step,) for step in range(len(self.workup.steps))] + sets
@@ -102,12 +103,15 @@ class StateSpace:
     def start(self, found: Mapping[str, str | None] | None = None) -> tuple[State, FloatArray]:
         """The state after some findings, and how likely they are for each class; prerequisites count as made."""
         outcomes, likelihood = [UNUSED] * len(self.tracked), np.ones(self.n_classes)
-        for step, outcome in self._findings(found or {}).items():
+        findings = self._findings(found or {})
+        for step, outcome in findings.items():
             likelihood = likelihood * self.chances[step][outcome]
             outcomes[step] = outcome if self.tracked[step] else UNUSED
         if not likelihood.any():
             raise InputError(f"found is {dict(found or {})}: no class can have all of these outcomes.")
-        return State(_bits(likelihood > 0), tuple(outcomes)), likelihood
+        possible = _bits(likelihood > 0)
+        done = bool(findings) and self._ends(possible, tuple(findings), tuple(findings.values()))
+        return State(possible, tuple(outcomes), done=done), likelihood
 
     def _findings(self, found: Mapping[str, str | None]) -> dict[int, int]:
         findings: dict[int, int] = {}
@@ -124,7 +128,7 @@ class StateSpace:
 
     def moves(self, state: State) -> Iterator[tuple[int, list[Branch]]]:
         """Every action that is possible and of any use, and its branches."""
-        for action, steps in enumerate(self.actions):
+        for action, steps in enumerate(() if state.done else self.actions):
             if all(self._available(state, step) for step in steps) and self._affordable(state, steps):
                 yield action, list(self._branches(state, steps))
 

@@ -1,0 +1,217 @@
+"""The description: TOML and Python say the same, mistakes are one sentence, pathway files become work-ups."""
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from workups import random_workup, search_workup
+
+from pandora_regret import InputError, search_cost
+from pandora_regret.costs import available_costs, load_costs
+from pandora_regret.workup import Workup, workup_cost
+
+SKIN = """
+format_version = 1
+title = "A pigmented lesion"
+currency = "USD"
+source = "a fee schedule"
+year = 2026
+classes = ["melanoma", "nevus", "seborrheic keratosis"]
+
+[items.first]
+name = "first specimen"
+amount = 100.10
+
+[items.further]
+name = "further specimen"
+amount = 50
+
+[steps.visit]
+cost = 75
+
+[steps.dermoscopy]
+cost = 52.5
+requires = "visit"
+outcomes.suspicious = { melanoma = 0.9, others = 0.2 }
+outcomes.benign = "otherwise"
+
+[steps.biopsy]
+items = [{ item = "first" }, { item = "further", probability = 0.5 }]
+requires = "dermoscopy=suspicious"
+tells_apart = "all"
+
+[steps.blood]
+cost = 40
+positive_for = ["melanoma"]
+sensitivity = 0.8
+specificity = 0.9
+
+[stops.watch]
+loss = { melanoma = 20000, others = 0 }
+
+[stops.name]
+wrong = 900
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load_changed(old="", new="", text=SKIN):
+        assert old in text
+        path = tmp_path / "skin.toml"
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        return Workup.load(path)
+
+    return load_changed
+
+
+def test_the_file_says_what_it_means(load):
+    workup = load()
+    visit, dermoscopy, biopsy, blood = workup.steps
+    assert (visit.outcomes, visit.cost, workup.currency, workup.year) == (("done",), 75.0, "USD", 2026)
+    assert dermoscopy.chances[0] == (0.9, 0.2, 0.2)
+    assert dermoscopy.chances[1] == pytest.approx((0.1, 0.8, 0.8))
+    assert (biopsy.cost, biopsy.settles) == (125.10, {0, 1, 2})
+    assert str(biopsy.requires[0]) == "dermoscopy=suspicious"
+    assert blood.chances[0] == pytest.approx((0.8, 0.1, 0.1))
+    assert workup.stops[0].losses == (20000.0, 0.0, 0.0)
+    assert workup.stops[1].names_class
+    assert workup.method == "graph"
+
+
+def test_a_file_and_python_say_the_same(load):
+    workup = load()
+    assert Workup.from_dict(workup.to_dict()) == workup
+    assert load(text=workup.to_toml()) == workup
+
+
+@given(st.integers(0, 10**6))
+def test_toml_of_any_workup_reads_back_as_itself(seed):
+    from pandora_regret.costs.section import parse_toml
+
+    workup = random_workup(np.random.default_rng(seed), n_steps=4)
+    again = Workup.from_dict(parse_toml(workup.to_toml().encode(), "again"))
+    assert again == workup
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("others = 0.2 }", "others = 0.2 }\noutcomes.odd = 0.1", None),
+        (
+            'outcomes.benign = "otherwise"',
+            "outcomes.benign = 0.5",
+            "steps.dermoscopy.outcomes have probabilities that sum to 1.4 if the truth is 'melanoma': make it 1",
+        ),
+        ("melanoma = 0.9", "melanoma = 1.9", "'suspicious' the probability 1.9 if the truth is 'melanoma'"),
+        (
+            "melanoma = 0.9",
+            "melanom = 0.9",
+            "steps.dermoscopy.outcomes.suspicious.melanom is no class: did you mean",
+        ),
+        ('requires = "visit"', 'requires = "dermoscopy"', "steps.dermoscopy.requires requires itself"),
+        ('requires = "visit"', 'requires = "biopsy"', "requires itself (dermoscopy -> biopsy -> dermoscopy)"),
+        (
+            'requires = "visit"',
+            'requires = "vist"',
+            "steps.dermoscopy.requires is 'vist', and 'vist' is no step: did",
+        ),
+        ("=suspicious", "=suspicous", "is no outcome of dermoscopy: did you mean 'suspicious'?"),
+        (
+            '"dermoscopy=suspicious"',
+            '["dermoscopy=suspicious", "dermoscopy=benign"]',
+            "steps.biopsy.requires asks dermoscopy for two outcomes at once, so the step can never be made",
+        ),
+        ("cost = 75", "cost = -75", "steps.visit.cost is -75: it must be a number from 0"),
+        ("cost = 75", "", "steps.visit.cost is missing, and so is items: state one of the two"),
+        ("cost = 75", 'cost = "75"', "steps.visit.cost is '75': it must be a number, without quotes"),
+        ("cost = 75", "costs = 75", "steps.visit.costs is not a key of the format: did you mean 'cost'?"),
+        ("[stops.watch]", "[stop.watch]", "stop is not a key of the format: did you mean 'stops'?"),
+        ("wrong = 900", "wrong = 900\nloss = 3", "stops.name.loss and wrong: state exactly one"),
+        ('"nevus", ', '"melanoma", ', "classes must list at least two classes, each once"),
+        ("sensitivity = 0.8", "", "steps.blood.sensitivity is missing"),
+        ("cost = 40", "cost = 40\nconfirms = 'nevus'", "steps.blood.positive_for stands beside confirms"),
+        ("year = 2026", "year = 2026\nbudget = 90", "steps.dermoscopy.cost costs 127.5 with all that it requires"),
+        ("format_version = 1", "format_version = 2", "format_version is 2: this release reads version 1 only"),
+        ('{ item = "first" }', '{ item = "frist" }', "did you mean 'first'?"),
+    ],
+)
+def test_every_mistake_is_one_sentence_with_its_key(load, old, new, said):
+    if said is None:
+        assert load(old, new).steps[1].outcomes == ("suspicious", "odd", "benign")
+        return
+    with pytest.raises(InputError) as error:
+        load(old, new)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_class_that_nothing_can_confirm_is_refused():
+    with pytest.raises(InputError, match="classes contains 'b', which nothing can ever confirm: add a step"):
+        Workup(["a", "b"], {"test": {"cost": 1, "confirms": "a"}})
+    assert Workup(["a", "b"], {"test": {"cost": 1, "confirms": "a"}}, confirm=False).method == "graph"
+
+
+def test_a_step_behind_a_confirmed_class_is_unreachable():
+    steps = {"look": {"cost": 1, "confirms": "a"}, "probe": {"cost": 1, "requires": "look=yes", "confirms": "b"}}
+    with pytest.raises(InputError, match=r"steps.probe.requires is look=yes, which confirms a class and ends"):
+        Workup(["a", "b"], steps)
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "said"),
+    [
+        ({"x": {"cost": 1, "a": 1}, "b": 1}, "hierarchy.x has one class below it: put that class in its place"),
+        ({"a": 1, "bb": 1}, "hierarchy.bb is no class and has nothing below it: did you mean 'b'?"),
+        ({"a": 1}, "classes contains 'b', which nothing can ever confirm"),
+    ],
+)
+def test_hierarchies_that_cannot_be_are_refused(hierarchy, said):
+    with pytest.raises(InputError) as error:
+        Workup(["a", "b"], hierarchy=hierarchy)
+    assert said in str(error.value)
+
+
+def test_methods_are_recognised_from_what_the_file_says():
+    assert search_workup([1, 2, 3]).method == "search"
+    assert search_workup([1, 2], stops={"give up": {"loss": 3}}).method == "prefix"
+    assert search_workup([1, 2], stops={"give up": {"loss": {"class 0": 3}}}).method == "graph"
+    assert search_workup([1, 2], confirm=False).method == "graph"
+    assert search_workup([1, 2], budget=10).method == "graph"
+    assert search_workup([1, 0]).method == "graph"
+    tree = {"ab": {"cost": 1, "a": 2, "b": 3}, "c": 4}
+    nested = Workup(["a", "b", "c"], hierarchy=tree)
+    assert nested.method == "hierarchy"
+    assert Workup.from_dict(nested.to_dict()).method == "hierarchy"  # written as steps
+    assert Workup.from_pathways("dermamnist").method == "forest"
+
+
+@pytest.mark.parametrize("name", available_costs())
+def test_pathways_with_shared_steps_never_cost_more(name):
+    """Nobody pays twice for a visit; who pays only once pays the same as before."""
+    pathways, workup = load_costs(name), Workup.from_pathways(name)
+    p = np.random.default_rng(0).dirichlet(np.ones(len(pathways.classes)), 200)
+    for k, own in enumerate(pathways.costs.values()):
+        shared = workup_cost(np.full(200, k), p, workup, per_instance=True)
+        alone = search_cost(np.full(200, k), p, list(pathways.costs.values()), per_instance=True)
+        assert shared.min() == pytest.approx(own)
+        assert shared.mean() <= alone.mean()
+
+
+def test_the_melanoma_example_pays_the_visit_once():
+    workup = Workup.from_pathways("dermamnist")
+    forecast = [[0.05, 0.1, 0.1, 0.05, 0.3, 0.3, 0.1]]
+    assert workup_cost(["melanoma"], forecast, workup) == pytest.approx(414.6375)
+    assert workup_cost([4], forecast, workup) == pytest.approx(414.6375)
+
+
+def test_numbers_are_exact_decimals():
+    steps = {"a": {"cost": 0.1, "confirms": "x"}, "b": {"cost": Decimal("0.3"), "confirms": "y"}}
+    assert Workup(["x", "y"], steps).costs.tolist() == [0.1, 0.3]
+
+
+def test_a_file_that_is_not_there_is_one_sentence(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        Workup.load(tmp_path / "nowhere.toml")

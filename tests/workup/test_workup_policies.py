@@ -1,0 +1,274 @@
+"""Each exact method against what it must equal: enumeration, the searches of the package, and the others."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from workups import every_policy, names, random_workup, search_workup
+
+from pandora_regret import (
+    Exponential,
+    Fixed,
+    Gamma,
+    LogNormal,
+    Tests,
+    Uniform,
+    beta_score,
+    expected_expenditure,
+    expected_search_cost,
+    search_cost,
+)
+from pandora_regret.workup import Workup, plan_workup, reference, workup_cost, workup_entropy, workup_regret
+from pandora_regret.workup.policies import GraphPolicy, Pairs, _compiled_costs
+
+seeds = st.integers(0, 10**6)
+
+
+def costs_by_class(policy, p, costs=None):
+    """What the policy of each forecast costs if each class is the truth, (n, K)."""
+    p = np.atleast_2d(p)
+    pairs = Pairs.of_table(np.ones_like(p))
+    return policy.paid(p, pairs, policy.workup.costs if costs is None else costs).reshape(p.shape)
+
+
+def forecasts(rng, n, n_classes):
+    """Some of them with classes held to be impossible."""
+    p = rng.dirichlet(np.ones(n_classes), n) * (rng.random((n, n_classes)) < 0.8)
+    return (
+        np.where(p.sum(axis=1, keepdims=True) > 0, p, 1.0)
+        / np.where(p.any(axis=1), p.sum(axis=1), n_classes)[:, None]
+    )
+
+
+@given(seeds)
+def test_state_graph_equals_enumeration(seed):
+    rng = np.random.default_rng(seed)
+    workup = random_workup(rng, n_classes=int(rng.integers(2, 5)), n_steps=int(rng.integers(1, 4)))
+    written_out = every_policy(workup) if _is_small(workup) else None
+    assume(written_out is not None)
+    for p in rng.dirichlet(np.ones(len(workup.classes)), 3):
+        least = (written_out @ p).min()
+        assert workup_entropy([p], workup) == pytest.approx(least, rel=1e-11)
+        by_class = costs_by_class(GraphPolicy(workup), p)[0]
+        assert p @ by_class == pytest.approx(least, rel=1e-11)
+        assert np.abs(written_out - by_class).max(axis=1).min() < 1e-9, "no such policy"
+
+
+def _is_small(workup):
+    outcomes = sorted((len(step.outcomes) for step in workup.steps), reverse=True)
+    return len(outcomes) < 3 or (outcomes[0] <= 3 and sum(outcomes) <= 6 and not workup.together)
+
+
+@given(seeds)
+def test_compiled_sweep_equals_the_reference(seed):
+    rng = np.random.default_rng(seed)
+    workup = random_workup(rng, n_classes=int(rng.integers(2, 8)), n_steps=int(rng.integers(1, 6)))
+    p = forecasts(rng, 70, len(workup.classes))
+    pairs = Pairs.of_table(rng.random(p.shape) < 0.5)
+    graph = GraphPolicy(workup).graph
+    edge_costs = graph.edge_costs(workup.costs)
+    fallback = reference.sweep(graph, np.ones((1, p.shape[1])), edge_costs)[1][:, 0]
+    expected = reference.graph_costs(p, pairs.rows, pairs.truths, graph, edge_costs, fallback)
+    for ours, theirs in zip(_compiled_costs(graph, p, pairs, edge_costs), expected, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-11, abs=1e-11)
+
+
+@given(seeds)
+def test_state_graph_reduces_to_search(seed):
+    rng = np.random.default_rng(seed)
+    costs = rng.choice([0.5, 1.0, 1.3, 2.0, 4.0], rng.integers(2, 6))
+    workup = search_workup(costs)
+    p = forecasts(rng, 5, len(costs)).round(3)
+    p /= p.sum(axis=1, keepdims=True)
+    assert workup.method == "search"
+    plain = [search_cost(np.full(5, k), p, costs, per_instance=True) for k in range(len(costs))]
+    for policy in (workup.policy, GraphPolicy(workup)):
+        assert costs_by_class(policy, p) == pytest.approx(np.transpose(plain), rel=1e-12)
+
+
+@given(seeds)
+def test_state_graph_reduces_to_imperfect_single_pass(seed):
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 5))
+    costs, sensitivity = rng.uniform(1, 5, k), rng.uniform(0.3, 1, k).round(2)
+    classes = names(k)
+    steps = {
+        f"test {i}": {"cost": costs[i], "confirms": classes[i], "sensitivity": sensitivity[i]} for i in range(k)
+    }
+    workup, p = Workup(classes, steps), rng.dirichlet(np.ones(k), 4)
+    assert workup.method == "graph"
+    tests = Tests(cost=costs, sensitivity=sensitivity)
+    for truth in range(k):
+        expected = expected_expenditure(np.full(4, truth), p, tests, search="single_pass", per_instance=True)
+        assert workup_cost(np.full(4, truth), p, workup, per_instance=True) == pytest.approx(expected, rel=1e-11)
+
+
+@given(seeds)
+def test_state_graph_reduces_to_disjoint_groups(seed):
+    rng = np.random.default_rng(seed)
+    groups, classes = [[0, 3], [1], [2, 4, 5]], names(6)
+    costs = rng.uniform(1, 5, 3)
+    steps = {f"group {g}": {"cost": costs[g], "tells_apart": [classes[k] for k in groups[g]]} for g in range(3)}
+    workup, p = Workup(classes, steps), forecasts(rng, 4, 6)
+    assert workup.method == "search"
+    grouped = [search_cost(np.full(4, k), p, costs, groups=groups, per_instance=True) for k in range(6)]
+    for policy in (workup.policy, GraphPolicy(workup)):
+        assert costs_by_class(policy, p) == pytest.approx(np.transpose(grouped), rel=1e-12)
+
+
+def random_hierarchy(rng):
+    """Two or three groups of one to three classes, some of them split again."""
+    tree, classes = {}, []
+    for g in range(int(rng.integers(2, 4))):
+        members = [f"{g}{k}" for k in range(int(rng.integers(1, 4)))]
+        classes += members
+        leaves = {name: float(rng.uniform(1, 5)) for name in members}
+        tree |= {f"group {g}": {"cost": float(rng.uniform(1, 5)), **leaves}} if len(members) > 1 else leaves
+    return Workup(classes, hierarchy=tree)
+
+
+@given(seeds)
+def test_hierarchy_chain_rule(seed):
+    """A search on every level is what the state graph finds."""
+    rng = np.random.default_rng(seed)
+    workup = random_hierarchy(rng)
+    assume(workup.method == "hierarchy")
+    p = forecasts(rng, 3, len(workup.classes))
+    by_levels = costs_by_class(workup.policy, p)
+    assert by_levels == pytest.approx(costs_by_class(GraphPolicy(workup), p), rel=1e-11)
+
+
+@pytest.mark.parametrize("prior", [Uniform(), Exponential(), Gamma(2.0), LogNormal(0.6)], ids=repr)
+def test_hierarchy_chain_rule_over_costs(prior):
+    """The closed form against Monte Carlo over drawn costs."""
+    rng = np.random.default_rng(3)
+    tree = {
+        "ab": {"cost": 2.0, "a": 1.0, "b": 3.0},
+        "cde": {"cost": 1.0, "c": 1.0, "de": {"cost": 2, "d": 1, "e": 2}},
+    }
+    workup = Workup(list("abcde"), hierarchy=tree)
+    p = rng.dirichlet(np.ones(5), 1)
+    drawn = workup.costs * prior.sample(1600, len(workup.steps), rng) / prior.mean
+    simulated = np.array([costs_by_class(workup.policy, p, costs)[0] for costs in drawn])
+    exact = workup_cost(range(5), np.tile(p, (5, 1)), workup, prior=prior, per_instance=True)
+    assert (abs(simulated.mean(axis=0) - exact) < 4.5 * simulated.std(axis=0) / 40).all()
+
+
+@pytest.mark.parametrize("prior", [Uniform(), Exponential(), Gamma(0.5), LogNormal(0.5, correlation=0.3), Fixed()])
+def test_one_level_is_the_score_of_the_paper(prior):
+    rng = np.random.default_rng(2)
+    costs, p, y = rng.uniform(1, 5, 4), rng.dirichlet(np.ones(4), 30), rng.integers(4, size=30)
+    ours = workup_cost(y, p, search_workup(costs), prior=prior, per_instance=True)
+    assert ours == pytest.approx(expected_search_cost(y, p, prior=prior, typical_costs=costs, per_instance=True))
+    if prior == Uniform():  # C E[u] + b L with E[u] = 1/2 and b = 1/6, where C are base costs, twice the means
+        beta = beta_score(y, p, costs=2 * costs, per_instance=True)
+        assert ours == pytest.approx(costs[y] + beta / 6)
+
+
+def random_forest(rng):
+    """Steps that need at most one other before them; a class each, or none."""
+    n_steps = int(rng.integers(2, 7))
+    settled = rng.random(n_steps) < 0.7
+    settled[:2] = True
+    classes = names(int(settled.sum()))
+    left, steps = list(classes), {}
+    for s in range(n_steps):
+        steps[f"step {s}"] = {"cost": float(rng.choice([1.0, 2.0, 2.5, 7.0]))}
+        if s and rng.random() < 0.6:
+            steps[f"step {s}"]["requires"] = f"step {rng.integers(s)}"
+        if settled[s]:
+            steps[f"step {s}"]["tells_apart"] = [left.pop()]
+    return Workup(classes, steps)
+
+
+def feasible_orders(workup):
+    for order in permutations(range(len(workup.steps))):
+        place = {workup.steps[step].name: at for at, step in enumerate(order)}
+        if all(place[one.step] < place[step.name] for step in workup.steps for one in step.requires):
+            yield order
+
+
+@given(seeds)
+def test_forest_is_optimal(seed):
+    """Against all feasible orders, against the state graph, and compiled against plain."""
+    rng = np.random.default_rng(seed)
+    workup = random_forest(rng)
+    assume(workup.method == "forest")
+    p = forecasts(rng, 3, len(workup.classes))
+    by_class = costs_by_class(workup.policy, p)
+    step_of = workup.policy.members.argmax(axis=0)
+    totals = []
+    for order in feasible_orders(workup):
+        spent = np.empty(len(order))
+        spent[list(order)] = np.cumsum(workup.costs[list(order)])
+        totals.append(p @ spent[step_of])
+    assert (p * by_class).sum(axis=1) == pytest.approx(np.min(totals, axis=0), rel=1e-12)
+    assert workup_entropy(p, workup, per_instance=True) == pytest.approx(np.min(totals, axis=0), rel=1e-12)
+    assert (p * costs_by_class(GraphPolicy(workup), p)).sum(axis=1) == pytest.approx(np.min(totals, axis=0))
+
+
+@given(seeds)
+def test_compiled_forest_equals_the_reference(seed):
+    from pandora_regret.workup import loops
+
+    rng = np.random.default_rng(seed)
+    workup = random_forest(rng)
+    assume(workup.method == "forest")
+    p, policy = forecasts(rng, 20, len(workup.classes)), workup.policy
+    masses, counts = p @ policy.members.T, policy.members.sum(axis=1).astype(float)
+    finished = np.empty_like(masses)
+    loops.forest_costs(masses, counts, policy.parents, workup.costs, finished)
+    assert finished == pytest.approx(policy._finished(masses, counts, workup.costs), rel=1e-12)
+
+
+@given(seeds)
+def test_prefix_is_optimal(seed):
+    """Against all orders of all subsets of tests, and against the state graph."""
+    rng = np.random.default_rng(seed)
+    k, loss = int(rng.integers(2, 5)), float(rng.uniform(1, 12))
+    costs = rng.uniform(0.5, 5, k)
+    workup = search_workup(costs, stops={"give up": {"loss": loss}})
+    assert workup.method == "prefix"
+    p = forecasts(rng, 2, k)
+    best = np.full(2, np.inf)
+    for size in range(k + 1):
+        for tests in (order for some in combinations(range(k), size) for order in permutations(some)):
+            spent = np.full(k, sum(costs[list(tests)]) + loss)
+            spent[list(tests)] = np.cumsum(costs[list(tests)])
+            best = np.minimum(best, p @ spent)
+    assert workup_entropy(p, workup, per_instance=True) == pytest.approx(best, rel=1e-12)
+    by_class = costs_by_class(workup.policy, p)
+    assert (p * by_class).sum(axis=1) == pytest.approx(best, rel=1e-12)
+    assert (p * costs_by_class(GraphPolicy(workup), p)).sum(axis=1) == pytest.approx(best, rel=1e-12)
+
+
+@given(seeds)
+def test_knowing_the_truth_is_never_beaten(seed):
+    rng = np.random.default_rng(seed)
+    workup = random_workup(rng)
+    n = len(workup.classes)
+    p, y = forecasts(rng, 6, n), rng.integers(n, size=6)
+    assert (workup_regret(y, p, workup, per_instance=True) >= -1e-9).all()
+    known = np.eye(n)
+    assert workup_regret(np.arange(n), known, workup, per_instance=True) == pytest.approx(np.zeros(n), abs=1e-12)
+
+
+def test_a_class_that_is_left_over_is_not_confirmed():
+    costs = {"confirm": [1.0, 6.0], "left over": [1.0, 1.0]}
+    for confirm, expected in zip((True, False), costs.values(), strict=True):
+        workup = search_workup([1.0, 5.0], confirm=confirm)
+        assert costs_by_class(GraphPolicy(workup), [0.9, 0.1])[0].tolist() == expected
+
+
+def test_too_many_states_are_refused_with_what_would_help():
+    classes = names(3)
+    noisy = {
+        f"t{i}": {"cost": 1, "positive_for": classes[:1], "sensitivity": 0.8, "specificity": 0.7} for i in range(9)
+    }
+    workup = Workup(classes, noisy, stops={"name": {"wrong": 10}})
+    with pytest.raises(
+        ValueError, match=r"more than 1,000 states \(perhaps 1.97e\+04\).*hierarchy, or Workup.menu"
+    ):
+        plan_workup([0.2, 0.3, 0.5], workup, limit=1000)

@@ -1,0 +1,137 @@
+"""Every work-up gives a proper score; rules of thumb do not."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from workups import names, random_workup, search_workup
+
+from pandora_regret import Beta, Empirical, Exponential, FromScipy, Gamma, LogNormal, Uniform
+from pandora_regret.workup import Workup, plan_workup, workup_cost, workup_entropy
+
+seeds = st.integers(0, 10**6)
+
+
+def expected_score(q, p, workup, **options):
+    """Of the forecast p if classes have the probabilities q: votes are truths in the mean."""
+    return float(workup_cost([q], [p], workup, **options))
+
+
+@given(seeds)
+def test_any_workup_is_proper(seed):
+    rng = np.random.default_rng(seed)
+    workup = random_workup(rng, n_classes=int(rng.integers(2, 6)), n_steps=int(rng.integers(1, 6)))
+    q, *others = rng.dirichlet(np.ones(len(workup.classes)), 6)
+    honest = expected_score(q, q, workup)
+    assert honest == pytest.approx(workup_entropy([q], workup), rel=1e-11, abs=1e-12)
+    for p in (*others, np.eye(len(q))[0], (q + others[0]) / 2):
+        assert expected_score(q, p, workup) >= honest * (1 - 1e-11) - 1e-12
+
+
+@pytest.mark.parametrize(
+    "prior", [Uniform(), Beta(0.5), Exponential(), Gamma(2.0), LogNormal(0.7, correlation=0.4)], ids=repr
+)
+@given(seed=seeds)
+def test_average_over_draws_is_proper(prior, seed):
+    rng = np.random.default_rng(seed)
+    workup = random_workup(rng, n_classes=3, n_steps=2)
+    q, *others = rng.dirichlet(np.ones(3), 4)
+    honest = expected_score(q, q, workup, prior=prior, draws=7)
+    assert honest == pytest.approx(workup_entropy([q], workup, prior=prior, draws=7), rel=1e-11, abs=1e-12)
+    for p in others:
+        assert expected_score(q, p, workup, prior=prior, draws=7) >= honest * (1 - 1e-11) - 1e-12
+
+
+def overlapping_groups():
+    classes = names(4)
+    groups = {"first": [0, 1], "second": [0, 2], "third": [1, 3]}
+    steps = {name: {"cost": 1, "tells_apart": [classes[k] for k in group]} for name, group in groups.items()}
+    return Workup(classes, steps)
+
+
+def test_greedy_is_not_proper():
+    """The counter-example: shading an honest uniform forecast pays under the greedy rule, and never otherwise."""
+    workup, honest, shaded = overlapping_groups(), np.full(4, 0.25), np.array([0.2, 0.2, 0.3, 0.3])
+
+    def paid(p, method):
+        return honest @ list(plan_workup(p, workup, method=method).cost_by_class.values())
+
+    assert paid(honest, "greedy") == pytest.approx(1.75)
+    assert paid(shaded, "greedy") == pytest.approx(1.50)
+    assert paid(honest, "optimal") == pytest.approx(1.50)
+    assert paid(shaded, "optimal") == pytest.approx(1.50)
+
+
+@pytest.mark.parametrize("prior", [Uniform(), Exponential(), LogNormal(0.8)], ids=repr)
+def test_a_hierarchy_is_strictly_proper_where_its_searches_are(prior):
+    workup = Workup(
+        ["a", "b", "c", "d"],
+        hierarchy={"ab": {"cost": 2.0, "a": 1.0, "b": 3.0}, "cd": {"cost": 1.0, "c": 1.0, "d": 1.0}},
+    )
+    q = np.array([0.4, 0.1, 0.2, 0.3])
+
+    def score(logits):
+        p = np.exp(logits - logits.max())
+        return expected_score(q, p / p.sum(), workup, prior=prior)
+
+    for start in (np.zeros(4), np.array([2.0, -1.0, 0.0, 1.0])):
+        found = minimize(
+            score, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-13, "maxiter": 4000}
+        )
+        p = np.exp(found.x - found.x.max())
+        assert p / p.sum() == pytest.approx(q, abs=2e-3)
+
+
+def test_a_panel_beside_definitive_tests_keeps_the_score_strict():
+    """Costs that may come near zero make every order of definitive tests worth while, whatever the panel costs."""
+    classes = names(3)
+    steps = {f"test {k}": {"cost": 1, "confirms": name} for k, name in enumerate(classes)}
+    panel = {"cost": 1, "positive_for": classes[:2], "sensitivity": 1, "specificity": 1}
+    workup = Workup(classes, steps | {"panel": panel})
+    assert workup.method == "graph"
+    q = np.array([0.5, 0.3, 0.2])
+    angles = np.linspace(0, 2 * np.pi, 13)[:, None]
+    around = np.cos(angles) * np.array([1, -1, 0]) / 2**0.5 + np.sin(angles) * np.array([1, 1, -2]) / 6**0.5
+    p = np.vstack([q, q + 0.1 * around])
+    honest, *others = workup_cost(np.tile(q, (14, 1)), p, workup, prior=Uniform(), draws=4096, per_instance=True)
+    assert min(others) > honest + 1e-4
+
+
+def test_without_definitive_tests_a_score_need_not_be_strict():
+    workup = Workup(["a", "b"], {"both": {"cost": 2, "tells_apart": "all"}})
+    assert workup_cost(["a", "b"], [[0.9, 0.1], [0.1, 0.9]], workup, per_instance=True).tolist() == [2.0, 2.0]
+
+
+def test_draws_are_shared_and_the_same_every_time():
+    rng = np.random.default_rng(0)
+    workup = random_workup(rng, n_classes=4, n_steps=3)
+    p, y = rng.dirichlet(np.ones(4), 10), rng.integers(4, size=10)
+    together = workup_cost(y, p, workup, prior=Gamma(2.0), draws=32, per_instance=True)
+    alone = [workup_cost(y[i : i + 1], p[i : i + 1], workup, prior=Gamma(2.0), draws=32) for i in range(10)]
+    assert together == pytest.approx(alone, rel=1e-13)
+
+
+@pytest.mark.parametrize("scipy_name", ["gamma", "lognorm"])
+def test_draws_follow_the_prior(scipy_name):
+    """The quasi-random average over draws of a plain search tends to its closed form."""
+    from scipy import stats
+
+    from pandora_regret.workup.draws import cost_draws
+
+    dist = getattr(stats, scipy_name)
+    priors = {"gamma": [Gamma(2.0), FromScipy(dist(2.0))], "lognorm": [LogNormal(0.5), FromScipy(dist(0.5))]}
+    workup = search_workup([1.0, 2.0, 3.0])
+    for prior in priors[scipy_name]:
+        drawn = cost_draws(prior, workup, 1024)
+        assert drawn.mean(axis=0) == pytest.approx(workup.costs, rel=0.01)
+        assert np.corrcoef(drawn.T)[np.triu_indices(3, 1)] == pytest.approx(np.zeros(3), abs=0.05)
+
+
+def test_observed_costs_of_steps_are_averaged_over_all_samples():
+    samples = [[1.0, 4.0], [3.0, 1.0], [2.0, 2.5]]
+    workup = search_workup([2.0, 2.5])
+    prior = Empirical(samples, labels=["test 0", "test 1"])
+    paid = workup_cost([1], [[0.6, 0.4]], workup, prior=prior)
+    one_by_one = [workup_cost([1], [[0.6, 0.4]], search_workup(costs)) for costs in samples]
+    assert paid == pytest.approx(np.mean(one_by_one))
