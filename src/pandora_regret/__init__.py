@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from pandora_regret.search import search_cost, search_order, simulate_search
     from pandora_regret.tally import Tally
+    from pandora_regret.workup import Workup, plan_workup, workup_cost, workup_entropy, workup_regret
 
 __all__ = [
     "Beta",
@@ -66,6 +67,7 @@ __all__ = [
     "Tally",
     "Tests",
     "Uniform",
+    "Workup",
     "__version__",
     "available_costs",
     "beta_score",
@@ -81,6 +83,7 @@ __all__ = [
     "pair_costs",
     "pandora_regret",
     "plan_search",
+    "plan_workup",
     "predicted_expenditure",
     "search_cost",
     "search_divergence",
@@ -90,6 +93,9 @@ __all__ = [
     "simulate_expenditure",
     "simulate_search",
     "treatment_payoff",
+    "workup_cost",
+    "workup_entropy",
+    "workup_regret",
     "write_report",
 ]
 
@@ -133,6 +139,11 @@ _MODULE_OF = {
     "search_order": "search",
     "simulate_search": "search",
     "Tally": "tally",
+    "Workup": "workup",
+    "plan_workup": "workup",
+    "workup_cost": "workup",
+    "workup_entropy": "workup",
+    "workup_regret": "workup",
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULE_OF)

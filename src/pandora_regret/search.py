@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.groups import grouped_costs, grouped_orders
 from pandora_regret.inputs import (
     FloatArray,
     IntArray,
@@ -21,13 +20,13 @@ from pandora_regret.inputs import (
     read_seed,
 )
 from pandora_regret.inputs.tables import read_one_or_many, row_slices
-from pandora_regret.inputs.tests import Method
 from pandora_regret.kernels.engine import realised_costs, simulated_totals
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 from pandora_regret.kernels.reference import search_order as order_of
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows, priced
 from pandora_regret.tally import Mean
+from pandora_regret.workup.groups import Method, grouped_costs, grouped_orders
 
 Ties: TypeAlias = Literal["index", "average"]
 TIES = {"index": "the lower class number first", "average": "broken at random, in the mean"}
@@ -45,7 +44,7 @@ def search_order(
     costs: Any,
     *,
     groups: Any = None,
-    method: Method = "greedy",
+    method: Method = "exact",
     labels: ArrayLike | None = None,
     logits: bool = False,
 ) -> IntArray:
@@ -79,7 +78,7 @@ def search_cost(
     *,
     ties: Ties = "index",
     groups: Any = None,
-    method: Method = "greedy",
+    method: Method = "exact",
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -101,9 +100,9 @@ def search_cost(
         list of lists or a mapping from names of groups. A group is paid for once and settles all its classes.
         Groups may overlap; together they must hold every class. Ties go by group number.
     method
-        How groups are ordered. "greedy": by falling probability per cost of the classes still open; optimal if
-        groups do not overlap, an approximation otherwise. "exact": the order of least expected cost, from all
-        subsets of at most 10 groups.
+        How groups are ordered: "exact", the order of least expected cost. `search_order` also takes "greedy",
+        by falling probability per cost of the classes still open, which where groups overlap is an approximation
+        and not a proper score.
 
     Other parameters as in `pandora_regret`.
 

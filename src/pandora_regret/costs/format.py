@@ -60,6 +60,7 @@ def _check_version(root: Section) -> None:
 
 
 def read_items(root: Section) -> tuple[Item, ...]:
+    """The fees that a file lists."""
     items = root.section("items")
     return tuple(_read_item(key, items.section(key), root) for key in items)
 
@@ -102,6 +103,7 @@ def _read_pathways(root: Section, items: Collection[str]) -> tuple[Pathway, ...]
 
 
 def read_step(section: Section, items: Collection[str], pathways: Collection[str]) -> Step:
+    """A step of a pathway, which pays for items or follows other pathways."""
     section.check_keys(STEP_KEYS)
     otherwise = None
     if "otherwise" in section:

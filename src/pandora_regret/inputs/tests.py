@@ -13,15 +13,12 @@ from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.forecast import Forecast
 from pandora_regret.inputs.labels import read_labels, read_truth
-from pandora_regret.inputs.numbers import LARGEST, FloatArray, read_choice, read_floats
+from pandora_regret.inputs.numbers import LARGEST, FloatArray, read_floats
 from pandora_regret.inputs.tables import by_name, match_names
 
 SearchName: TypeAlias = Literal["single_pass", "restarts", "adaptive"]
-Method: TypeAlias = Literal["greedy", "exact"]
 
 LEAST_SENSITIVITY = 1e-4  # of adaptive repeats, whose expenditure is a sum of about 30 / s terms
-METHODS = {"greedy": "by probability per cost", "exact": "the best of all orders of a few groups"}
-MOST_GROUPS = 10  # of an exact search, which looks at every subset of the groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,13 +167,9 @@ def read_unit_costs(unit_costs: Any, tests: Tests) -> FloatArray:
     return array
 
 
-def read_groups(groups: Any, costs: Any, forecast: Forecast, method: Method) -> Groups:
+def read_groups(groups: Any, costs: Any, forecast: Forecast) -> Groups:
     """Groups of classes, listed or named, that together cover all classes, and what the test of each costs."""
-    read_choice(method, "method", METHODS)
     names, listed = _listed_groups(groups)
-    if method == "exact" and len(names) > MOST_GROUPS:
-        fix = f"method='exact' takes at most {MOST_GROUPS}; use method='greedy'"
-        raise InputError(f"has {len(names)} entries", argument="groups", value=len(names), fix=fix)
     members = np.stack(
         [_members(group, f"groups[{name!r}]", forecast) for name, group in zip(names, listed, strict=True)]
     )

@@ -30,15 +30,15 @@ class Myopic:
         moves = list(self.space.moves(state))
         if not moves or (self.stops and not any(self._pays(terms, state, *move) for move in moves)):
             return None
-        return max(moves, key=lambda move: self._merit(terms, state, *move, 0.0))  # the first of equals
+        return max(moves, key=lambda move: self._merit(terms, state, *move))  # the first of equals
 
     def _pays(self, terms: FloatArray, state: State, action: int, branches: list[Branch]) -> bool:
         """Whether the best stop after the step, with what it costs, is better than the best stop now."""
         gain, cost = self._gain(terms, state, action, branches, "greedy", 0.0)
-        return gain > cost * terms.sum()
+        return bool(gain > cost * terms.sum())
 
-    def _merit(self, terms: FloatArray, state: State, action: int, branches: list[Branch], spent: float) -> float:
-        gain, cost = self._gain(terms, state, action, branches, self.rule, spent)
+    def _merit(self, terms: FloatArray, state: State, action: int, branches: list[Branch]) -> float:
+        gain, cost = self._gain(terms, state, action, branches, self.rule, 0.0)
         return gain / cost if cost > 0 else np.inf
 
     def _gain(

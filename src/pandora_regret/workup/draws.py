@@ -24,11 +24,11 @@ def read_step_prior(prior: Any, workup: Workup) -> Prior:
             f"prior is about {prior.n_classes} tests but the work-up has {len(workup.steps)} steps: "
             "build the prior with one entry per step."
         )
-    prior = prior.for_classes([step.name for step in workup.steps])
-    mean = np.asarray(prior.mean)
+    fitted: Prior = prior.for_classes([step.name for step in workup.steps])
+    mean = np.asarray(fitted.mean)
     if not (np.isfinite(mean) & (mean > 0)).all():
         raise InputError(f"prior {prior!r} has mean cost {mean.max():g}: choose one with a positive finite mean.")
-    return prior
+    return fitted
 
 
 def cost_draws(prior: Prior, workup: Workup, draws: int) -> FloatArray:

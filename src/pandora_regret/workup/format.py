@@ -217,9 +217,11 @@ class _Reader:
         return sum((times * self.items[payment.name].amount for payment, times in payments), Decimal(0))
 
     def stops(self) -> Iterator[Stop]:
-        tables = self.root.section("stops") if "stops" in self.root else {}
+        if "stops" not in self.root:
+            return
+        tables = self.root.section("stops")
         for name in tables:
-            section = self.root.section("stops").section(name)
+            section = tables.section(name)
             section.check_keys(("loss", "wrong"))
             if ("loss" in section) == ("wrong" in section):
                 section.fail("loss", "and wrong: state exactly one of the two.")

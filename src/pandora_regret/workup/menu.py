@@ -58,7 +58,8 @@ class Menu(Policy):
     def choice(self, p: FloatArray, costs: FloatArray | None = None) -> IntArray:
         """The number of the protocol that each forecast, (n, K), expects to cost least; the first of equals."""
         expected = p @ self.costs_by_class(self.workup.costs if costs is None else costs).T
-        return np.argmax(expected <= expected.min(axis=1, keepdims=True) * AS_GOOD, axis=1)
+        as_good = expected <= expected.min(axis=1, keepdims=True) * AS_GOOD
+        return np.asarray(np.argmax(as_good, axis=1), dtype=np.intp)
 
     def paid(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> FloatArray:
         """The row of the matrix that each forecast chooses."""

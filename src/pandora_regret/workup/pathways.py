@@ -24,7 +24,7 @@ def shared_steps(pathways: str | os.PathLike[str] | Pathways) -> dict[str, Any]:
     steps: dict[str, dict[str, Any]] = {}
     ends = {hypothesis.name: (hypothesis.pathway, parts[hypothesis.pathway]) for hypothesis in source.hypotheses}
     _grow(ends, 0, None, steps)
-    about = {"title": source.title, "setting": source.setting, "currency": source.currency}
+    about: dict[str, Any] = {"title": source.title, "setting": source.setting, "currency": source.currency}
     sources, years = {item.source for item in source.items}, {item.year for item in source.items}
     if len(sources) == len(years) == 1:
         about |= {"source": sources.pop(), "year": years.pop()}
@@ -36,7 +36,8 @@ def shared_steps(pathways: str | os.PathLike[str] | Pathways) -> dict[str, Any]:
 
 def _parts(source: Pathways) -> dict[str, list[_Part]]:
     """Every pathway as a list of payments; a pathway that is certain to be followed once is written out."""
-    amounts, totals = {item.key: item.amount for item in source.items}, {}
+    amounts = {item.key: item.amount for item in source.items}
+    totals: dict[str, Decimal] = {}
     parts: dict[str, list[_Part]] = {}
     for pathway in source.pathways:  # each after those it contains
         listed: list[_Part] = []

@@ -88,7 +88,7 @@ class Policy(ABC):
 
     def _mean(self, p: FloatArray, paid: Callable[[Pairs], Any]) -> FloatArray:
         pairs = Pairs.of_table(p)
-        return np.bincount(pairs.rows, p[pairs.rows, pairs.truths] * paid(pairs), minlength=len(p))
+        return np.asarray(np.bincount(pairs.rows, p[pairs.rows, pairs.truths] * paid(pairs), len(p)), np.float64)
 
 
 class Nested(Policy):
@@ -120,7 +120,8 @@ class Nested(Policy):
     ) -> FloatArray:
         paid = np.zeros(len(pairs.rows))
         for steps, members in self.levels:
-            chosen = np.flatnonzero(members.any(axis=0)[pairs.truths]) if len(self.levels) > 1 else slice(None)
+            below = np.asarray(members.any(axis=0))
+            chosen = np.flatnonzero(below[pairs.truths]) if len(self.levels) > 1 else slice(None)
             masses, truth = (p @ members.T)[pairs.rows[chosen]], members.argmax(axis=0)[pairs.truths[chosen]]
             masses = _told_apart(masses, truth, members.sum(axis=1))
             if len(truth):
@@ -177,7 +178,7 @@ class _OfSteps(Prior):
         return self.prior.share_slope(log_odds, self.steps[i], self.steps[j])
 
     def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
-        return self.prior.draw(n_draws, len(self.prior.mean), rng)[:, self.steps]
+        return self.prior.draw(n_draws, int(self.steps.max()) + 1, rng)[:, self.steps]
 
 
 class Forest(Policy):

@@ -236,4 +236,6 @@ def _default_labels(y_true: Any, y_proba: Table, labels: Any, workup: Workup) ->
 
 def _weighted(costs: FloatArray, pairs: Pairs, votes: FloatArray | None) -> FloatArray:
     """Per row: the cost of its truth, or the mean over its votes."""
-    return costs if votes is None else np.bincount(pairs.rows, costs * votes, minlength=len(pairs.starts) - 1)
+    if votes is None:
+        return costs
+    return np.asarray(np.bincount(pairs.rows, costs * votes, len(pairs.starts) - 1), dtype=np.float64)

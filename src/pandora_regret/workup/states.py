@@ -228,11 +228,13 @@ class Graph:
     @cached_property
     def arrays(self) -> GraphArrays:
         """What the compiled loops read."""
-        behind, ended = self._masses()
-        targets = [np.ascontiguousarray(array, dtype=np.uint32) for array in (self.children, self.more, behind)]
+        masses, ended = self._masses()
+        children, more, behind = (
+            np.ascontiguousarray(one, np.uint32) for one in (self.children, self.more, masses)
+        )
         weighted = (self.losses[:, None, :] * self.likelihood).reshape(-1, self.likelihood.shape[1])
-        stops = (self.losses, weighted, self.names_class, self.constant)
-        return GraphArrays(self.likelihood, self.may_stop, self.edges, self.more_edges, *targets, ended, *stops)
+        shape = (self.likelihood, self.may_stop, self.edges, self.more_edges, children, more, behind, ended)
+        return GraphArrays(*shape, self.losses, weighted, self.names_class, self.constant)
 
     def _masses(self) -> tuple[IntArray, FloatArray]:
         """Why a state is as likely as it is: two states behind it, (S, 3), and a class that ends there, (S,).
