@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
+    InputError,
     Labels,
     Table,
     read_alpha,
@@ -291,17 +292,27 @@ def priced(forecast: Forecast, prior: Any, costs: Any, typical_costs: Any) -> tu
 def mean_or_rows(scored: Iterable[tuple[Forecast, FloatArray]], per_instance: bool) -> float | FloatArray:
     """One value per row, or their weighted mean, from rows and their values, some at a time."""
     if per_instance:
-        return np.concatenate([values for _, values in scored])
+        return np.concatenate([_numbers(rows, values) for rows, values in scored])
     mean = Mean()
     for rows, values in scored:
-        mean.add(values, rows.weights)
+        mean.add(_numbers(rows, values), rows.weights)
     return mean.mean
+
+
+def _numbers(rows: Forecast, values: FloatArray) -> FloatArray:
+    """The values, one per row, or an error that names the first row whose value is NaN; inf is a number."""
+    if np.isnan(values).any():
+        row = int(rows.numbers[int(np.argmax(np.isnan(values)))])
+        fix = "its prior or its costs give no number there; choose others, or drop the row"
+        raise InputError("has a score that is NaN", argument=rows.name, row=row, value=np.nan, fix=fix)
+    return values
 
 
 def _tally_of_costs(forecast: Forecast, prior: Prior) -> Tally:
     tally = Tally(forecast.n_classes)
     for rows, wasted, classes, sums in wasted_pairs(forecast, prior):
-        tally.add_costs(unavoidable_costs(rows, prior) + wasted, classes, sums, rows.weights)
+        costs = _numbers(rows, unavoidable_costs(rows, prior) + wasted)
+        tally.add_costs(costs, classes, sums, rows.weights)
     return tally
 
 

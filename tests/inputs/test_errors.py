@@ -5,7 +5,15 @@ import pickle
 import numpy as np
 import pytest
 
-from pandora_regret import InputError, InputTypeError, Tests, pandora_regret
+from pandora_regret import (
+    Exponential,
+    InputError,
+    InputTypeError,
+    Tests,
+    expected_search_cost,
+    pandora_regret,
+    search_tally,
+)
 from pandora_regret.inputs.tests import check_repeatable
 
 ERROR = InputError("sums to 1.2", argument="y_proba", row=3, value=1.2, fix="normalise", command_fix="divide")
@@ -75,3 +83,24 @@ def test_adaptive_repeats_are_told_of_an_option_or_an_argument():
     assert (caught.value.argument, caught.value.column, caught.value.value) == ("sensitivity", "a", 1e-6)
     assert "search='restarts'" in str(caught.value)
     assert "--search restarts" in caught.value.sentence({})
+
+
+class Undefined(Exponential):
+    """A prior whose share is NaN at even odds."""
+
+    def share(self, log_odds, i=0, j=1):
+        return np.where(log_odds == 0, np.nan, super().share(log_odds, i, j))
+
+
+@pytest.mark.parametrize("per_instance", [False, True])
+def test_a_score_that_is_nan_is_an_error_that_names_the_row(per_instance):
+    table = [[0.6, 0.4], [0.3, 0.7], [0.5, 0.5]]
+    for score in (expected_search_cost, search_tally):
+        options = {} if score is search_tally else {"per_instance": per_instance}
+        with pytest.raises(InputError, match="y_proba row 2 has a score that is NaN") as caught:
+            score([0, 0, 0], table, prior=Undefined(), **options)
+        assert (caught.value.argument, caught.value.row) == ("y_proba", 2)
+
+
+def test_a_score_may_be_infinite():
+    assert pandora_regret([0, 1], [[0.0, 1.0], [0.5, 0.5]], alpha=0) == np.inf

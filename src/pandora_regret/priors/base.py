@@ -100,7 +100,7 @@ def log_quotient(a: FloatArray, b: FloatArray) -> FloatArray:
     """
     with np.errstate(all="ignore"):
         gap = a - b
-        excess = np.abs(gap) / np.minimum(a, b)
+        excess = np.abs(gap / np.minimum(a, b))  # of the quotient, since the smaller may be -0.0
         logs = np.copysign(np.log1p(excess), gap)
         return np.asarray(np.where(excess < LARGEST_EXCESS, logs, np.log(a) - np.log(b)))
 

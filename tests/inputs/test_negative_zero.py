@@ -1,0 +1,61 @@
+"""-0.0 is a zero: every score, order and cost is the one that 0.0 gives."""
+
+import numpy as np
+import pytest
+
+import pandora_regret as pr
+
+Y = np.array([0, 1, 2, 3, 0, 1])
+P = np.array(
+    [[0.5, 0, 0.5, 0], [0.5, 0, 0.25, 0.25], [0, 0, 0, 1.0], [0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 1.0, 0, 0]]
+)
+COSTS = np.array([3.0, 1.0, 2.0, 5.0])
+SAMPLES = [[1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 4.0, 3.0]]
+PRIORS = [
+    pr.Uniform(), pr.Beta(0.3), pr.Fixed(), pr.Exponential(), pr.Gamma(2.0), pr.LogNormal(0.5),
+    pr.Empirical(SAMPLES),
+]  # fmt: skip
+TESTS = pr.Tests(cost=COSTS, sensitivity=0.8)
+
+
+def negative(table):
+    return np.where(table == 0, -table, table)
+
+
+def check_same(score, dtype=np.float64, copies=1):
+    y, table = np.tile(Y, copies), np.tile(P, (copies, 1)).astype(dtype)
+    assert np.signbit(negative(table)).any()
+    expected = np.asarray(score(y, table))
+    assert not np.isnan(expected).any()
+    np.testing.assert_array_equal(score(y, negative(table)), expected)
+
+
+@pytest.mark.parametrize("copies", [1, 1000])  # the reference, and compiled loops
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, 2.0, np.inf])
+def test_scores(alpha, dtype, copies):
+    check_same(lambda y, p: pr.pandora_regret(y, p, alpha=alpha, per_instance=True), dtype, copies)
+    check_same(lambda y, p: pr.beta_score(y, p, alpha=alpha, costs=COSTS, per_instance=True), dtype, copies)
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=str)
+def test_costs_under_every_prior(prior):
+    options = {"prior": prior, "costs": COSTS}
+    check_same(lambda y, p: pr.expected_search_cost(y, p, **options, per_instance=True))
+    check_same(lambda y, p: pr.pair_costs(y, p, **options))
+    check_same(lambda y, p: pr.search_entropy(p, **options, per_instance=True))
+    check_same(lambda y, p: pr.search_divergence(P, p, **options, per_instance=True))
+    check_same(lambda y, p: pr.search_divergence(p, P, **options, per_instance=True))
+
+
+@pytest.mark.parametrize("search", ["single_pass", "restarts", "adaptive"])
+def test_imperfect_searches(search):
+    check_same(lambda y, p: pr.imperfect_order(p, TESTS, search=search))
+    check_same(lambda y, p: pr.expected_expenditure(y, p, TESTS, search=search, per_instance=True))
+
+
+def test_orders_and_realised_costs():
+    check_same(lambda y, p: pr.search_order(p, costs=COSTS))
+    check_same(lambda y, p: pr.search_cost(y, p, COSTS, per_instance=True))
+    check_same(lambda y, p: pr.search_tally(y, p, costs=COSTS).realised.mean)
+    check_same(lambda y, p: pr.simulate_search(y, p, draws=20, seed=0).mean)
