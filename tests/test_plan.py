@@ -75,3 +75,15 @@ def test_a_row_of_a_frame_knows_its_classes():
 def test_a_table_is_no_forecast():
     with pytest.raises(InputError, match=r"y_proba has shape \(1, 3\): pass one forecast"):
         plan_search([[0.5, 0.3, 0.2]], [1.0, 2.0, 3.0])
+
+
+def test_a_long_plan_is_exact_to_its_end():
+    from fractions import Fraction
+
+    n = 400
+    p, costs = np.full(n, 1 / n), np.arange(1.0, n + 1)
+    steps = plan_search(p, costs).steps
+    for index in (0, 200, n - 2, n - 1):
+        assert steps[index].probability == pytest.approx(float(Fraction(1, n - index)), rel=1e-12)
+        assert steps[index].done == pytest.approx((index + 1) / n, rel=1e-12)
+        assert steps[index].total_cost == sum(range(1, index + 2))

@@ -172,3 +172,11 @@ def test_a_row_that_is_no_forecast_is_said_with_its_line_and_columns(tmp_path):
     said = run("order", path, "--row", 2).stderr
     assert "p.csv line 3 (a, b, age)" in said
     assert "31" in said
+
+
+def test_of_many_steps_the_table_shows_the_first():
+    options = ["--sensitivity", "0.5", "--search", "restarts", "--steps", 3000]
+    lines = run("order", SKIN, *options).stdout.splitlines()
+    assert sum(line.strip()[:1].isdigit() for line in lines) == 500
+    assert "... and 2,500 more steps, which --json lists." in lines
+    assert len(run_json("order", SKIN, *options)["steps"]) == 3000

@@ -137,10 +137,11 @@ def _understood(one: Inspected) -> list[tuple[str, str]]:
     assert columns is not None
     counts = {LABEL: {name: one.labels[name] for name in columns.classes}, MODEL: one.models}
     values = {role: _some([f"{name} {n:,}" for name, n in times.items()]) for role, times in counts.items()}
-    lines = [("rows", f"{one.rows:,}"), ("forecasts", _some(columns.forecasts))]
+    lines = [("rows", f"{one.rows:,}")]
     for role in ROLES:
         names = _some(columns.of(role))
         lines.append((role.title, f"column {names!r}: {values[role]}" if names and role in values else names))
+    lines.insert(2, ("forecasts", _some(columns.forecasts)))
     return [(title, text) for title, text in [*lines, ("not used", _some(one.unused))] if text]
 
 

@@ -1,0 +1,173 @@
+"""Columns of odd types: labels of narrow integers, labels that may count from 0 or 1, nested and damaged data."""
+
+import datetime
+import decimal
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from prediction_files import opened, pa, pq, refused, text_file, whole, write
+
+from pandora_regret.files import read_all
+
+BASE = {"y_true": ["a", "b"], "a": [0.5, 0.5], "b": [0.5, 0.5]}
+
+
+def parquet(tmp_path, **columns):
+    pq.write_table(pa.table(BASE | columns), tmp_path / "odd.parquet")
+    return tmp_path / "odd.parquet"
+
+
+def npz(tmp_path, **arrays):
+    np.savez(tmp_path / "odd.npz", **{"y_true": [0, 1, 2, 0], "y_proba": np.full((4, 3), 1 / 3)} | arrays)
+    return tmp_path / "odd.npz"
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int64])
+def test_narrow_labels_do_not_overflow(tmp_path, kind):
+    names = [str(k) for k in range(-100, 101)]
+    labels = np.arange(-100, 101).astype(kind)
+    columns = {"y_true": labels, **{f"p_{name}": np.eye(201)[k] for k, name in enumerate(names)}}
+    pq.write_table(pa.table(columns), tmp_path / "p.parquet")
+    assert whole(tmp_path / "p.parquet", proba_prefix="p_").truth.tolist() == list(range(201))
+
+
+@pytest.mark.parametrize("labels", [[1, 2, 1, 2], [1.0, 2.0, 2.0, 1.0], ["1", "2", "1", "2"], [1, 1, 1, 1]])
+def test_labels_that_may_count_from_0_or_1_are_asked_about(tmp_path, labels):
+    path = npz(tmp_path, y_true=np.array(labels))
+    assert "counted from 0 or from 1: list the classes (--classes): 0,1,2 if from 0, 1,2,3 if from 1" in refused(
+        path
+    )
+    numbers = np.array(labels, dtype=float).astype(int)
+    np.testing.assert_array_equal(whole(path, classes=("0", "1", "2")).truth, numbers)
+    np.testing.assert_array_equal(whole(path, classes=("1", "2", "3")).truth, numbers - 1)
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2, 1], [2, 2, 2, 2], [1, 2, 0, 1]])
+def test_labels_that_can_only_count_from_0_are_not_asked_about(tmp_path, labels):
+    assert whole(npz(tmp_path, y_true=labels)).truth.tolist() == labels
+
+
+def test_numbers_for_named_classes_are_asked_about_too(tmp_path):
+    columns = {"y_true": [1, 2], "p_cat": [0.5, 0.5], "p_dog": [0.25, 0.25], "p_owl": [0.25, 0.25]}
+    path = write(tmp_path / "p.csv", columns)
+    assert "cat,dog,owl if from 0" in refused(path, proba_prefix="p_")
+    assert whole(path, proba_prefix="p_", classes=("cat", "dog", "owl")).truth.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["y_true", "id", "weight", "a"])
+@pytest.mark.parametrize("values", [[[0.5], [0.5]], [{"x": 1}, {"x": 2}]])
+def test_lists_and_structures_are_refused_where_a_value_is_needed(tmp_path, name, values):
+    path = parquet(tmp_path, **{name: values})
+    assert f"column {name!r} holds lists or structures" in refused(path, classes=("a", "b"))
+    assert len(whole(parquet(tmp_path, remark=values))) == 2
+
+
+def test_decimals_are_numbers(tmp_path):
+    halves = pa.array([decimal.Decimal("0.50")] * 2, pa.decimal128(5, 2))
+    labels = pa.array([decimal.Decimal("0.00"), decimal.Decimal("1.00")], pa.decimal128(5, 2))
+    batch = whole(parquet(tmp_path, y_true=labels, a=halves, weight=halves))
+    assert (batch.truth.tolist(), batch.weights.tolist()) == ([0, 1], [0.5, 0.5])
+    np.testing.assert_array_equal(batch.values, 0.5)
+
+
+def test_values_that_are_no_numbers_are_named(tmp_path):
+    assert "holds '0,5': write a number with a decimal point" in refused(
+        parquet(tmp_path, a=["0,5", "0,5"]), classes=("a", "b")
+    )
+    assert "holds '2020-01-01'" in refused(
+        parquet(tmp_path, a=[datetime.date(2020, 1, 1)] * 2), classes=("a", "b")
+    )
+    assert "column 'weight' holds '1'" in refused(parquet(tmp_path, weight=pa.array([1, 2], pa.duration("s"))))
+
+
+def test_null_characters_in_names_are_refused(tmp_path):
+    assert "row 2, column 'id' holds a null character" in refused(parquet(tmp_path, id=["x", "x\0"]))
+    assert "row 2, column 'model' holds a null character" in refused(parquet(tmp_path, model=["m", "m\0"]))
+    assert "row 2, column 'model' has no value" in refused(parquet(tmp_path, model=["m", ""]))
+
+
+def test_text_may_be_bytes(tmp_path):
+    assert whole(parquet(tmp_path, y_true=[b"b", b"a"])).truth.tolist() == [1, 0]
+    assert "has no forecast column" in refused(parquet(tmp_path, y_true=[b"a", b"\xff"]))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "says"),
+    [
+        ({"y_true": np.zeros(4, complex)}, "array 'y_true' holds complex128"),
+        ({"y_true": np.zeros(4, "datetime64[s]")}, "holds datetime64[s]"),
+        ({"y_true": np.zeros(4, [("x", "f8")])}, "array 'y_true' holds [('x', '<f8')]"),
+        ({"y_true": np.array([b"\xff"] * 4)}, "holds bytes that are no text"),
+        ({"y_true": np.full(4, 0x7FFFFFFF, np.uint32).view("<U1")}, "holds bytes that are no text"),
+        ({"classes": np.array("abc")}, "classes holds ['abc'] but y_proba has 3 columns"),
+        ({"y_proba": np.ones((4, 1))}, "has 1 forecast column"),
+    ],
+)
+def test_arrays_of_odd_types_are_refused(tmp_path, arrays, says):
+    assert says in refused(npz(tmp_path, **arrays))
+
+
+@pytest.mark.parametrize("kind", [np.longdouble, ">f8", np.float16])
+def test_arrays_of_unusual_precision_are_read(tmp_path, kind):
+    proba = np.array([[0.25, 0.25, 0.5]] * 4).astype(kind)
+    np.testing.assert_array_equal(whole(npz(tmp_path, y_proba=proba)).values, proba.astype(float))
+
+
+def archive(path, header, data=b"", compression=zipfile.ZIP_STORED):
+    """An NPZ archive whose forecasts have this header."""
+    labels = io.BytesIO()
+    np.save(labels, np.array([0, 1]))
+    padded = header.encode().ljust(117) + b"\n"
+    with zipfile.ZipFile(path, "w", compression) as file:
+        file.writestr("y_true.npy", labels.getvalue())
+        file.writestr("y_proba.npy", b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded + data)
+    return path
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("fortran", [True, False])
+@pytest.mark.parametrize("shape", [(2, 10**12), (10**15, 2), (2**63 - 1, 2**63 - 1)])
+def test_an_array_that_claims_more_than_the_file_holds_is_refused(tmp_path, compression, fortran, shape):
+    header = f"{{'descr': '<f8', 'fortran_order': {fortran}, 'shape': {shape}}}"
+    path = archive(tmp_path / "a.npz", header, bytes(100), compression)
+    assert "more than the file has" in refused(path)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-2, 2)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (",
+        "{'descr': '|V0', 'fortran_order': False, 'shape': (2, 2)}",
+        "(" * 100,
+        "import os",
+    ],
+)
+def test_a_damaged_header_is_refused(tmp_path, header):
+    assert "incomplete or damaged" in refused(archive(tmp_path / "a.npz", header, bytes(100)))
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_compressions_are_read(tmp_path, compression):
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2)}"
+    path = archive(tmp_path / "a.npz", header, np.full((2, 2), 0.5).tobytes(), compression)
+    np.testing.assert_array_equal(read_all(opened(path)).values, 0.5)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_deeply_nested_json_is_refused(tmp_path, index):
+    lines = [json.dumps(dict(zip(BASE, row, strict=True))) for row in zip(*BASE.values(), strict=True)]
+    lines[index] = '{"y_true": "a", "a": ' + "[" * 100_000 + "]" * 100_000 + ', "b": 0.5}'
+    path = text_file(tmp_path, "\n".join(lines), ".jsonl")
+    assert f"line {index + 1} holds lists within lists" in refused(path)
+    lines[index] = json.dumps({"y_true": "ab"[index], "a": 0.5, "b": 0.5, "note": "[" * 1000})
+    assert len(whole(text_file(tmp_path, "\n".join(lines), ".jsonl"))) == 2
+
+
+@pytest.mark.parametrize("word", ["null", "3", "[1]", '"x"', "NaN"])
+def test_a_first_line_that_is_no_object_is_refused(tmp_path, word):
+    path = text_file(tmp_path, f'{word}\n{{"y_true": "a", "a": 0.5, "b": 0.5}}\n', ".jsonl")
+    assert "line 1" in refused(path)

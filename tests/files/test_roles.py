@@ -1,0 +1,43 @@
+"""Roles of columns: one table that layouts, batches and the command's options agree with."""
+
+import subprocess
+import sys
+from dataclasses import fields
+
+import pytest
+
+from pandora_regret.files.batch import Batch
+from pandora_regret.files.layout import Columns, Layout
+from pandora_regret.files.roles import KEPT, ROLES
+
+
+def test_every_role_has_its_fields():
+    assert {role.option for role in ROLES} <= {field.name for field in fields(Layout)}
+    assert {role.name for role in ROLES} <= {field.name for field in fields(Columns)}
+    assert {role.field for role in KEPT} <= {field.name for field in fields(Batch)}
+
+
+def test_every_role_has_an_option():
+    pytest.importorskip("click")
+    from pandora_regret.cli.options import LayoutOptions
+
+    options = {field.name: field.metadata["settings"]["help"] for field in fields(LayoutOptions)}
+    for role in ROLES:
+        assert options[role.option].startswith(role.help)
+        assert all(name in options[role.option] for name in role.usual)
+
+
+def test_without_pyarrow_one_line_says_what_to_install():
+    program = """
+import sys
+sys.modules["pyarrow"] = None
+from pandora_regret.files import Batch, Layout, align, read_costs_argument, read_prior_argument
+print(read_costs_argument("a=1,b=2", ["a", "b"]).costs, read_prior_argument("gamma:2"))
+import pandora_regret.stream
+try:
+    from pandora_regret.files import open_predictions
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "pyarrow is not installed: pip install 'pandora-regret[cli]'."
