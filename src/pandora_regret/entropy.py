@@ -79,6 +79,9 @@ def _excess(truth: Forecast, block: Forecast, prior: Prior) -> FloatArray:
 
 def expectation(block: Forecast, truth: FloatArray, prior: Prior) -> FloatArray:
     """The mean search cost of a forecast when the classes have the probabilities `truth`."""
-    mean_costs = costs_of(block) * prior.mean
-    wasted = wasted_for_every_truth(block, prior)
-    return np.asarray((truth * (mean_costs + wasted)).sum(axis=1))
+    return np.asarray((truth * costs_for_every_truth(block, prior)).sum(axis=1))
+
+
+def costs_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
+    """What each row's search costs on average if class k is the truth, (N, K)."""
+    return np.asarray(costs_of(block) * prior.mean + wasted_for_every_truth(block, prior))

@@ -12,7 +12,8 @@ import numpy as np
 from pandora_regret._version import __version__
 from pandora_regret.compare import words
 from pandora_regret.compare.calibration import calibration_bins
-from pandora_regret.compare.estimates import bootstrapped, columns, linearised, values
+from pandora_regret.compare.doubts import few_carriers, rare_classes, unseen_class
+from pandora_regret.compare.estimates import bootstrapped, class_counts, columns, linearised, values
 from pandora_regret.compare.measure import ALPHAS, Measured
 from pandora_regret.compare.result import (
     ClassResult,
@@ -28,6 +29,7 @@ from pandora_regret.compare.result import (
     Scenario,
 )
 from pandora_regret.compare.sample import Sample
+from pandora_regret.inference.intervals import MOST_CLASSES, Limits, hull, interval_by_classes
 from pandora_regret.inference.joint import Linearised
 from pandora_regret.inference.multiplicity import ROUNDING, holm, probability_best
 from pandora_regret.inputs import FloatArray
@@ -44,12 +46,23 @@ class Measurements(NamedTuple):
     values: FloatArray  # (models, columns)
     classes: tuple[str, ...]
     interval: IntervalMethod
+    typical: FloatArray  # (K,) what testing each class costs, in the mean over instances
     currency: str | None
 
     @property
     def n_classes(self) -> int:
         """K."""
         return len(self.classes)
+
+    @property
+    def class_weights(self) -> FloatArray:
+        """The weight of the instances of each class, (K,)."""
+        return self.sample.by_class(self.sample.truth, 1.0, self.n_classes)
+
+    @property
+    def units(self) -> str:
+        """What is independent of each other, in words."""
+        return "groups" if self.sample.clustered else "cases"
 
     def column(self, key: str) -> int:
         """Where an estimate stands in the tables."""
@@ -62,13 +75,15 @@ def measurements_of(
     metrics: tuple[Metric, ...],
     classes: tuple[str, ...],
     interval: IntervalMethod,
+    typical: FloatArray,
     currency: str | None,
 ) -> Measurements:
-    """All estimates, and how sure they are."""
+    """All estimates, and how sure they are; `typical` is what testing each class costs, (K,) or (N, K)."""
     order, k = sorted(models, key=lambda model: sample.mean(model.rows["expected_cost"])), len(classes)
     certainty = (bootstrapped if interval.replicates else linearised)(order, sample, metrics, k, interval)
     table = values(order, sample, metrics, k)
-    return Measurements(order, sample, certainty, metrics, table, classes, interval, currency)
+    in_mean = typical if typical.ndim == 1 else typical.mean(axis=0)
+    return Measurements(order, sample, certainty, metrics, table, classes, interval, in_mean, currency)
 
 
 def comparison(
@@ -98,7 +113,7 @@ def comparison(
         alphas=tuple(alpha if alpha < np.inf else "inf" for alpha in ALPHAS),
         scenarios=scenarios,
         headline=words.headline(models, differences, ranks, pairs, known.interval.level, costs.currency),
-        notes=words.notes(models, clusters),
+        notes=words.notes(models, differences, clusters),
     )
 
 
@@ -108,22 +123,19 @@ def _drawn_costs(known: Measurements) -> tuple[FloatArray | None, int]:
 
 
 def _data(known: Measurements, clusters: int | None) -> Data:
-    weights = known.sample.by_class(known.sample.truth, 1.0, known.n_classes)
-    return Data(
-        len(known.sample.truth), float(known.sample.weights.sum()), known.classes, _floats(weights), clusters
-    )
+    weight, by_class = float(known.sample.weights.sum()), _floats(known.class_weights)
+    return Data(len(known.sample.truth), weight, known.classes, by_class, clusters)
 
 
 def _model(known: Measurements, at: int, chance: float | None) -> ModelResult:
-    model, sample = known.models[at], known.sample
-    observed, predicted = model.rows["expected_cost"], model.rows["predicted_cost"]
+    model = known.models[at]
     costs = known.values[:, known.column("expected_cost")]
     return ModelResult(
         name=model.name,
         scores={metric.key: _score(known, at, metric.key) for metric in known.metrics},
         unavoidable=model.unavoidable,
         predicted_cost=_score(known, at, "predicted_cost"),
-        calibration=calibration_bins(predicted, observed, sample, known.interval.level),
+        calibration=calibration_bins(model, known.sample, known.interval.level),
         probability_best=chance,
         rank=1 + int((costs < costs[at] * (1 - ROUNDING)).sum()),
         by_class=_by_class(model, known),
@@ -135,15 +147,60 @@ def _model(known: Measurements, at: int, chance: float | None) -> ModelResult:
 
 def _score(known: Measurements, at: int, key: str) -> Estimate:
     """A metric with its interval, which ends where the metric does."""
-    column = known.column(key)
-    value = float(known.values[at, column])
+    value = float(known.values[at, known.column(key)])
     if not np.isfinite(value):
         return Estimate(None, None, None, _why_infinite(known.models[at].rows[key]))
-    low, high = known.certainty.interval(value, lambda table: table[:, at, column])
-    if low is None or high is None:
-        return Estimate(value, low, high)
     metric = METRICS["expected_cost" if key == "predicted_cost" else key]
-    return Estimate(value, *metric.within_bounds(value, low, high))
+    low, high = _limits(known, at, key, metric)
+    if low is None or high is None:
+        return Estimate(value, None, None)
+    return _doubted(known, Estimate(value, *metric.within_bounds(value, low, high)), at, key, metric)
+
+
+def _limits(known: Measurements, at: int, key: str, metric: Metric) -> Limits:
+    """By class counts, too, where the metric is made of them; a share of instances is a proportion."""
+    column, certainty = known.column(key), known.certainty
+    value, is_proportion = float(known.values[at, column]), _is_proportion(known.models[at], key, metric)
+    limits = certainty.interval(value, lambda table: table[:, at, column], is_proportion)
+    if metric.counts is None or known.n_classes > MOST_CLASSES:
+        return limits
+    counts = class_counts(known.models[at].predicted, known.sample, known.n_classes)
+    return hull(limits, interval_by_classes(metric.counts, *counts, certainty.effective, certainty.level))
+
+
+def _is_proportion(model: Measured, key: str, metric: Metric) -> bool:
+    """Whether every instance counts 0 or 1."""
+    if not metric.is_mean or metric.bounds != (0.0, 1.0):
+        return False
+    return bool(np.isin(model.rows[key], (0.0, 1.0)).all())
+
+
+def _doubted(known: Measurements, score: Estimate, at: int, key: str, metric: Metric) -> Estimate:
+    """The same with a warning, where a handful of cases carries it, or a class was hardly seen."""
+    certainty, column = known.certainty, known.column(key)
+    if metric.counts is not None:
+        return replace(score, warning=rare_classes(known.classes, known.class_weights, certainty.effective))
+    if _is_proportion(known.models[at], key, metric):
+        return score
+    carriers = certainty.carriers(lambda table: table[:, at, column], scale=abs(score.value or 0.0))
+    if carriers.few and carriers.number > 0:
+        warning = few_carriers(carriers, "the spread", known.units)
+        return replace(score, warning=warning, carried_by=carriers.number)
+    return replace(score, warning=_unseen(known, score)) if metric.unit == "money" else score
+
+
+def _unseen(known: Measurements, cost: Estimate) -> str | None:
+    assert cost.value is not None
+    assert cost.high is not None
+    return unseen_class(
+        known.classes,
+        known.class_weights,
+        known.typical,
+        cost.value,
+        cost.high - cost.value,
+        known.certainty.effective,
+        known.currency,
+    )
 
 
 def _why_infinite(values: FloatArray) -> str:
@@ -177,16 +234,27 @@ def _difference(known: Measurements, a: int, b: int) -> Difference:
     p_value = known.certainty.p_value(difference, lambda table: table[:, a, column] - table[:, b, column], scale)
     saved = 1000 * max(-difference, 0.0)
     first, second = known.models[a].name, known.models[b].name
-    return Difference(first, second, difference, gap.low, gap.high, p_value, None, saved, realised)
+    limits = gap.low, gap.high
+    doubts = gap.warning, gap.carried_by
+    return Difference(first, second, difference, *limits, p_value, None, saved, realised, *doubts)
 
 
 def _gap(known: Measurements, a: int, b: int, key: str) -> Estimate:
     """What the first model costs more than the second on the same instances; rounding is no difference."""
     column = known.column(key)
     ours, theirs = known.values[[a, b], column].tolist()
-    limits = known.certainty.interval(ours - theirs, lambda table: table[:, a, column] - table[:, b, column])
-    rounding = ROUNDING * max(ours, theirs)
-    return Estimate(ours - theirs, *limits).mapped(lambda part: part if abs(part) > rounding else 0.0)
+    scale, certainty = max(ours, theirs), known.certainty
+
+    def difference(table: FloatArray) -> FloatArray:
+        return np.asarray(table[:, a, column] - table[:, b, column])
+
+    limits = certainty.interval(ours - theirs, difference)
+    gap = Estimate(ours - theirs, *limits).mapped(lambda part: part if abs(part) > ROUNDING * scale else 0.0)
+    carriers = certainty.carriers(difference, scale)
+    if not carriers.few or gap.low is None or (carriers.number == 0 and gap.value):
+        return gap
+    warning = few_carriers(carriers, "the difference", known.units)
+    return replace(gap, warning=warning, carried_by=carriers.number)
 
 
 def _ranks(known: Measurements) -> dict[str, tuple[float, ...]]:

@@ -140,7 +140,7 @@ def compare_forecasts(
         parts[name] = _parts(rows, prior, interval, sample) if decompose else None
     money = Costs(_read_text(currency, "currency"), repr(prior), as_tuple(typical), _read_text(source, "source"))
     classes = tuple(str(label) for label in one.labels)
-    measurements = measurements_of(measured, sample, metrics, classes, interval, money.currency)
+    measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency)
     return comparison(measurements, money, tuple(scenario for scenario, _ in other_costs), parts)
 
 

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
+from pandora_regret.compare.measure import Measured
 from pandora_regret.compare.result import Bin
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inference.intervals import (
     effective_number,
-    influence_of_mean,
-    standard_error,
-    student_interval,
+    hull,
+    interval_by_forecast,
+    interval_of_mean,
+    within_groups,
 )
 from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.tally import Mean
 
 MOST_BINS = 10
 LEAST_ROWS = 10  # a bin, in the mean
 
 
-def calibration_bins(predicted: FloatArray, observed: FloatArray, sample: Sample, level: float) -> tuple[Bin, ...]:
+def calibration_bins(model: Measured, sample: Sample, level: float) -> tuple[Bin, ...]:
     """Instances by predicted cost, in bins of about equal weight; equal predictions stay together.
 
-    The intervals of observed means are by linearisation, also where others come from a bootstrap.
+    Intervals of observed means are Student's, also where others come from a bootstrap, stretched to what forecasts
+    predict of their own spread: a bin's few rows may all have been lucky.
     """
-    number = _bin_numbers(predicted, sample.weights)
-    cluster = sample.cluster_of
-    return tuple(
-        _bin(predicted[rows], observed[rows], sample.weights[rows], cluster[rows], level)
-        for rows in (np.flatnonzero(number == at) for at in np.unique(number))
-    )
+    numbers = _bin_numbers(model.rows["predicted_cost"], sample.weights)
+    return tuple(_bin(model, sample, np.flatnonzero(numbers == number), level) for number in np.unique(numbers))
 
 
 def _bin_numbers(predicted: FloatArray, weights: FloatArray) -> IntArray:
@@ -40,11 +38,14 @@ def _bin_numbers(predicted: FloatArray, weights: FloatArray) -> IntArray:
     return np.searchsorted(np.unique(edges), predicted).astype(np.intp)
 
 
-def _bin(predicted: FloatArray, observed: FloatArray, weights: FloatArray, cluster: IntArray, level: float) -> Bin:
-    _, starts = np.unique(cluster, return_index=True)  # sorted: a cluster's rows stand together
-    mean = Mean.of(observed, weights).mean
-    influence = np.add.reduceat(influence_of_mean(observed, weights, mean), starts)
-    effective = effective_number(np.add.reduceat(weights, starts) / weights.sum())
-    low, high = student_interval(mean, standard_error(influence, effective), effective, level)
-    at_least_zero = low if low is None else max(0.0, low)
-    return Bin(Mean.of(predicted, weights).mean, mean, at_least_zero, high, float(weights.sum()))
+def _bin(model: Measured, sample: Sample, rows: IntArray, level: float) -> Bin:
+    weights, observed = sample.weights[rows], model.rows["expected_cost"][rows]
+    _, groups = np.unique(sample.cluster_of[rows], return_inverse=True)
+    mean, *student = interval_of_mean(observed, weights, groups, level)
+    shares = weights / weights.sum()
+    predicted, least = (float(shares @ of[rows]) for of in (model.rows["predicted_cost"], model.least_cost))
+    errors = within_groups(shares * np.sqrt(model.predicted_variance[rows]), groups)
+    effective = effective_number(within_groups(shares, groups))
+    by_forecast = interval_by_forecast(mean, predicted, float(errors @ errors), least, effective, level)
+    low, high = hull((student[0], student[1]), by_forecast)
+    return Bin(predicted, mean, low if low is None else max(0.0, low), high, float(weights.sum()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pandora_regret.entropy import expectation
+from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.engine import search_costs, total_losses, wasted_pairs
 from pandora_regret.kernels.reference import probabilities, unavoidable_costs
@@ -26,6 +26,8 @@ class Measured:
     name: str
     rows: dict[str, FloatArray]  # (N,) by the key of each metric that is a mean; and predicted_cost
     predicted: IntArray  # (N,) the likeliest class; ties go to the lower column number
+    predicted_variance: FloatArray  # (N,) of its cost, as each forecast predicts it
+    least_cost: FloatArray  # (N,) that there can be
     unavoidable: float  # the mean cost of testing the truth itself
     pairs: FloatArray  # (K, K)
     alphas: tuple[float, ...]
@@ -42,11 +44,13 @@ def measure(
     for metric in metrics:
         if metric.is_mean and metric.key not in rows:
             rows[metric.key] = metric.of_rows(forecast, prior)
-    rows["predicted_cost"] = _predicted_costs(forecast, prior)
+    rows["predicted_cost"], variance, least = _predicted_costs(forecast, prior)
     return Measured(
         name,
         rows,
         np.asarray(forecast.values.argmax(axis=1)),
+        variance,
+        least,
         unavoidable,
         pairs,
         tuple(_beta_score(forecast, alpha) for alpha in ALPHAS),
@@ -71,6 +75,12 @@ def _spending(forecast: Forecast, prior: Prior) -> tuple[FloatArray, float, Floa
     return np.concatenate(parts), unavoidable.mean, tally.pair_costs
 
 
-def _predicted_costs(forecast: Forecast, prior: Prior) -> FloatArray:
-    """What each forecast expects its own search to cost."""
-    return np.concatenate([expectation(block, probabilities(block), prior) for block in forecast.blocks()])
+def _predicted_costs(forecast: Forecast, prior: Prior) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What each forecast expects its own search to cost: mean, variance, and the least it may be, (N,) each."""
+    means, variances, least = [], [], []
+    for block in forecast.blocks():
+        p, costs = probabilities(block), costs_for_every_truth(block, prior)
+        means.append((p * costs).sum(axis=1))
+        variances.append((p * (costs - means[-1][:, None]) ** 2).sum(axis=1))
+        least.append(costs.min(axis=1))
+    return np.concatenate(means), np.concatenate(variances), np.concatenate(least)

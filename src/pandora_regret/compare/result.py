@@ -21,6 +21,8 @@ class Estimate:
     low: float | None
     high: float | None
     note: str | None = field(default=None, metadata={"optional": True})
+    warning: str | None = field(default=None, metadata={"optional": True})  # why not to trust the interval
+    carried_by: float | None = field(default=None, metadata={"optional": True})  # so few cases, effectively
 
     def mapped(self, change: Callable[[float], float]) -> Estimate:
         """The same in another unit, or tidied up."""
@@ -129,6 +131,13 @@ class Difference:
     p_holm: float | None
     savings_per_1000: float
     realised: Estimate  # the same of the realised cost
+    warning: str | None = field(default=None, metadata={"optional": True})  # why not to trust the interval
+    carried_by: float | None = field(default=None, metadata={"optional": True})  # so few cases, effectively
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the data show that `model` is cheaper: zero lies outside an interval that can be trusted."""
+        return self.high is not None and self.high < 0 and self.warning is None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ FEW_CLUSTERS = 30
 PAIRS_NAMED = 3  # per model
 A_LEAP = 2  # places
 NOTHING = 1e-4  # of the cost: a saving that no reader would notice
+MOST_DOUBTS = 4  # spelt out
 
 
 def largest_pairs(
@@ -68,11 +69,13 @@ def _how_sure(best: ModelResult, gap: Difference, level: float, currency: str | 
     sure = f"{best.name} is the cheapest with probability {percent(best.probability_best)}"
     if gap.difference == 0:
         return f"The runner-up, {gap.against}, costs the same; {sure}."
-    settled = gap.high < 0
-    limits = _between(-gap.high, -gap.low, level, currency, ", zero excluded" if settled else ", zero included")
-    doubt = "" if settled else ", so these data do not settle which of the two is cheaper"
-    more = f"costs {money(-gap.difference, currency)} per case more{limits}"
-    return f"The runner-up, {gap.against}, {more}{doubt}; {sure}."
+    zero = ", zero excluded" if gap.high < 0 else ", zero included"
+    limits = _between(-gap.high, -gap.low, level, currency, zero)
+    more = f"The runner-up, {gap.against}, costs {money(-gap.difference, currency)} per case more{limits}"
+    if gap.warning is not None:
+        return f"{more}. But {gap.warning}: these data do not settle which of the two is cheaper."
+    doubt = "" if gap.is_settled else ", so these data do not settle which of the two is cheaper"
+    return f"{more}{doubt}; {sure}."
 
 
 def _savings(
@@ -167,9 +170,12 @@ def _leaps(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]) 
     ]
 
 
-def notes(models: Sequence[ModelResult], clusters: int | None) -> tuple[str, ...]:
+def notes(
+    models: Sequence[ModelResult], differences: Sequence[Difference], clusters: int | None
+) -> tuple[str, ...]:
     """What a reader should know before trusting the numbers."""
-    said = [
+    said = [*_doubts(models, differences)]
+    said += [
         f"{model.name}: {key.replace('_', ' ')} is {score.note}."
         for model in models
         for key, score in model.scores.items()
@@ -181,3 +187,12 @@ def notes(models: Sequence[ModelResult], clusters: int | None) -> tuple[str, ...
             f"with fewer than {FEW_CLUSTERS}, intervals tend to be too narrow."
         )
     return tuple(said)
+
+
+def _doubts(models: Sequence[ModelResult], differences: Sequence[Difference]) -> list[str]:
+    """The first few intervals of costs, and of differences to the best model, that cannot be trusted."""
+    best, costs = models[0].name, ((model.name, model.scores["expected_cost"].warning) for model in models)
+    gaps = ((f"{gap.against} against {best}", gap.warning) for gap in differences if gap.model == best)
+    said = [f"{what}: {warning}." for what, warning in (*costs, *gaps) if warning is not None]
+    more = len(said) - MOST_DOUBTS
+    return said if more <= 0 else [*said[:MOST_DOUBTS], f"{more} more intervals cannot be trusted: see the JSON."]

@@ -8,17 +8,20 @@ instance or a group of them, has the share h_g of all weight (Kish). It takes th
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from pandora_regret.inputs import FloatArray
-from pandora_regret.tally import ALONE
+from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.tally import ALONE, Mean
 
 Limits: TypeAlias = tuple[float | None, float | None]
+OfCounts: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 NO_LIMITS: Limits = (None, None)
+MOST_CLASSES = 1000  # whose counts are moved one by one
 LARGEST_ACCELERATION = 0.15  # beyond it the correction for skewness is worse than none
 
 
@@ -50,12 +53,39 @@ def suitable_interval(
     acceleration: float = 0.0,
     is_proportion: bool = False,
 ) -> Limits:
-    """The score interval for a proportion, else corrected percentiles of replicates, (R,), else Student's."""
+    """The score interval for a proportion, else Student's, stretched to corrected percentiles of replicates, (R,).
+
+    Percentiles of few rows reach less far than t where values have heavy tails, and further where they are skewed.
+    """
     if is_proportion:
         return score_interval(value, error, effective, level)
-    if replicates is not None:
-        return corrected_interval(replicates, value, effective, level, acceleration)
-    return student_interval(value, error, effective, level)
+    student = student_interval(value, error, effective, level)
+    if replicates is None:
+        return student
+    return hull(student, corrected_interval(replicates, value, effective, level, acceleration))
+
+
+def hull(*intervals: Limits) -> Limits:
+    """The smallest interval that holds all of them; none where one of them is not known."""
+    lows, highs = zip(*intervals, strict=True)
+    if None in lows or None in highs:
+        return NO_LIMITS
+    return min(lows), max(highs)
+
+
+def interval_of_mean(
+    values: FloatArray, weights: FloatArray, groups: IntArray | None, level: float
+) -> tuple[float, float | None, float | None]:
+    """A weighted mean and Student's interval of it; rows, (N,), that share a number of `groups` are one unit."""
+    mean = Mean.of(values, weights).mean
+    influence = within_groups(influence_of_mean(values, weights, mean), groups)
+    effective = effective_number(within_groups(weights, groups) / weights.sum())
+    return mean, *student_interval(mean, standard_error(influence, effective), effective, level)
+
+
+def within_groups(values: FloatArray, groups: IntArray | None) -> FloatArray:
+    """The sums of the values over each group, (G,); the values themselves where there are no groups."""
+    return values if groups is None else np.bincount(groups, values)
 
 
 def student_interval(value: float, error: float, effective: float, level: float) -> Limits:
@@ -81,9 +111,45 @@ def score_interval(share: float, error: float, effective: float, level: float) -
         return NO_LIMITS
     spread = share * (1 - share)
     n = effective if error == 0 or spread <= 0 else effective * spread / (error**2 * (effective - 1))
-    ratio = _quantile(effective, level) ** 2 / n
-    centre, half = share + ratio / 2, math.sqrt(ratio * (spread + ratio / 4))
-    return max(0.0, (centre - half) / (1 + ratio)), min(1.0, (centre + half) / (1 + ratio))
+    low, high = _wilson(np.array(share), np.array(_quantile(effective, level) ** 2 / n))
+    return float(low), float(high)
+
+
+def interval_by_classes(
+    of_counts: OfCounts, occurs: FloatArray, named: FloatArray, right: FloatArray, effective: float, level: float
+) -> Limits:
+    """Of a metric that is a function of class counts, (K,) each, such as macro-F1: holds where classes are rare.
+
+    Of the instances that are of class k or are taken for it, a proportion is both; it has a score interval. Moving
+    each class to the end of its interval moves the metric, and the moves add up like standard errors do (MOVER).
+    """
+    both, either = occurs + named, occurs + named - right
+    if effective < ALONE:
+        return NO_LIMITS
+    n = np.where(either > 0, either * effective / occurs.sum(), 1.0)  # no count of a class that is absent moves
+    t, value = _quantile(effective, level), float(of_counts(occurs, named, right))
+    reach = []
+    for share in _wilson(np.divide(right, either, out=np.zeros_like(right), where=either > 0), t**2 / n):
+        moved = np.where(np.eye(len(right), dtype=bool), share * both / (1 + share), right)
+        shift = of_counts(*(np.broadcast_to(counts, moved.shape) for counts in (occurs, named)), moved) - value
+        reach.append(float(np.sqrt((shift**2).sum())))
+    return value - reach[0], value + reach[1]
+
+
+def interval_by_forecast(
+    value: float, predicted: float, variance: float, least: float, effective: float, level: float
+) -> Limits:
+    """Of a mean whose forecasts predict that mean, its variance, and the least value there can be.
+
+    The analogue of the score interval: variance grows from 0 at the least value to what is predicted at the mean
+    that is predicted, and on in proportion. So where all of a few rows had luck, the interval still knows that
+    they need not have had any.
+    """
+    if predicted <= least or variance <= 0:
+        return value, value
+    slope = _quantile(effective, level) ** 2 * variance / (predicted - least)
+    half = math.sqrt(slope * max(0.0, value - least) + slope**2 / 4)
+    return value + slope / 2 - half, value + slope / 2 + half
 
 
 def corrected_interval(
@@ -119,6 +185,12 @@ def acceleration_of(influence: FloatArray) -> float:
     """BCa's constant: a sixth of the skewness of an estimate, from what each unit adds to it, (G,)."""
     spread = float((influence**2).sum())
     return float((influence**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+
+
+def _wilson(share: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Limits of proportions, where `ratio` is ``t^2 / n``."""
+    centre, half = share + ratio / 2, np.sqrt(ratio * (share * (1 - share) + ratio / 4))
+    return np.maximum(0.0, (centre - half) / (1 + ratio)), np.minimum(1.0, (centre + half) / (1 + ratio))
 
 
 def _quantile(effective: float, level: float) -> float:

@@ -15,16 +15,13 @@ import numpy as np
 
 from pandora_regret.inference.carriers import Carriers, carriers_of
 from pandora_regret.inference.intervals import (
-    NO_LIMITS,
     Limits,
     acceleration_of,
-    corrected_interval,
     corrected_p_value,
     effective_number,
-    score_interval,
     standard_error,
-    student_interval,
     student_p_value,
+    suitable_interval,
 )
 from pandora_regret.inference.multiplicity import ROUNDING
 from pandora_regret.inputs import FloatArray
@@ -58,13 +55,10 @@ class Linearised:
         """The standard error of an estimate, NaN where it is not known."""
         return standard_error(pick(self.influence), self.effective)
 
-    def interval(self, value: float, pick: Pick) -> Limits:
-        """Student's, at the level asked for; None where it is not known."""
-        return student_interval(value, self.error(pick), self.effective, self.level)
-
-    def proportion(self, value: float, pick: Pick) -> Limits:
-        """The score interval of a share of instances."""
-        return score_interval(value, self.error(pick), self.effective, self.level)
+    def interval(self, value: float, pick: Pick, is_proportion: bool = False) -> Limits:
+        """At the level asked for; None where it is not known. A proportion is a share of instances."""
+        error = self.error(pick)
+        return suitable_interval(value, error, self.effective, self.level, is_proportion=is_proportion)
 
     def p_value(self, value: float, pick: Pick, scale: float) -> float | None:
         """Two-sided, of the hypothesis that the value is 0; what is below `scale` times 1e-12 is rounding."""
@@ -95,21 +89,25 @@ class Bootstrapped(Linearised):
 
     replicates: FloatArray  # (R, models, columns)
 
-    def interval(self, value: float, pick: Pick) -> Limits:
-        """Percentiles of the replicates, corrected for bias, skewness and few units."""
-        if not self.known:
-            return NO_LIMITS
-        acceleration = acceleration_of(pick(self.influence))
-        return corrected_interval(pick(self.replicates), value, self.effective, self.level, acceleration)
+    def interval(self, value: float, pick: Pick, is_proportion: bool = False) -> Limits:
+        """Student's, stretched to the replicates' percentiles."""
+        return suitable_interval(
+            value,
+            self.error(pick),
+            self.effective,
+            self.level,
+            replicates=pick(self.replicates),
+            acceleration=acceleration_of(pick(self.influence)),
+            is_proportion=is_proportion,
+        )
 
     def p_value(self, value: float, pick: Pick, scale: float) -> float | None:
-        """The level at which the interval would just reach 0."""
-        if not self.known:
+        """The larger of Student's and that of the replicates."""
+        student = super().p_value(value, pick, scale)
+        if student is None:
             return None
-        acceleration = acceleration_of(pick(self.influence))
-        return corrected_p_value(
-            pick(self.replicates), value, self.effective, acceleration, rounding=ROUNDING * scale
-        )
+        drawn, acceleration = pick(self.replicates), acceleration_of(pick(self.influence))
+        return max(student, corrected_p_value(drawn, value, self.effective, acceleration, ROUNDING * scale))
 
     def draws(self, values: FloatArray, pick: Pick) -> FloatArray | None:
         """The replicates themselves."""
