@@ -12,7 +12,7 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray
 
-FEW = 7  # units
+FEW = 6.5  # units
 SMALL_SHARE = 0.25  # of all units; small samples as such are a matter of Student's t
 
 

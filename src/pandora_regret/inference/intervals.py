@@ -15,12 +15,13 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.tally import ALONE, Mean
+from pandora_regret.tally import Mean
 
 Limits: TypeAlias = tuple[float | None, float | None]
 OfCounts: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 NO_LIMITS: Limits = (None, None)
+FEWEST = 1.5  # units, effectively: where one of them has nearly all the weight, nothing is known of others
 MOST_CLASSES = 1000  # whose counts are moved one by one
 LARGEST_ACCELERATION = 0.15  # beyond it the correction for skewness is worse than none
 
@@ -37,8 +38,8 @@ def influence_of_mean(values: FloatArray, weights: FloatArray, mean: float) -> F
 
 
 def standard_error(influence: FloatArray, effective: float) -> float:
-    """Of an estimate, from what each independent unit adds to it, (G,); NaN for a single unit."""
-    if effective < ALONE:
+    """Of an estimate, from what each independent unit adds to it, (G,); NaN where one unit has all the weight."""
+    if effective < FEWEST:
         return math.nan
     return math.sqrt(float((influence**2).sum()) / (1 - 1 / effective))
 
@@ -90,7 +91,7 @@ def within_groups(values: FloatArray, groups: IntArray | None) -> FloatArray:
 
 def student_interval(value: float, error: float, effective: float, level: float) -> Limits:
     """Value plus or minus t standard errors; no limits where there is no standard error."""
-    if not math.isfinite(error):
+    if not math.isfinite(error) or effective < FEWEST:
         return NO_LIMITS
     margin = _quantile(effective, level) * error
     return value - margin, value + margin
@@ -107,7 +108,7 @@ def score_interval(share: float, error: float, effective: float, level: float) -
     The sample size is the one at which independent instances would have this standard error; where all are alike,
     the number of units.
     """
-    if not math.isfinite(error):
+    if not math.isfinite(error) or effective < FEWEST:
         return NO_LIMITS
     spread = share * (1 - share)
     n = effective if error == 0 or spread <= 0 else effective * spread / (error**2 * (effective - 1))
@@ -124,7 +125,7 @@ def interval_by_classes(
     each class to the end of its interval moves the metric, and the moves add up like standard errors do (MOVER).
     """
     both, either = occurs + named, occurs + named - right
-    if effective < ALONE:
+    if effective < FEWEST:
         return NO_LIMITS
     n = np.where(either > 0, either * effective / occurs.sum(), 1.0)  # no count of a class that is absent moves
     t, value = _quantile(effective, level), float(of_counts(occurs, named, right))
@@ -145,6 +146,8 @@ def interval_by_forecast(
     that is predicted, and on in proportion. So where all of a few rows had luck, the interval still knows that
     they need not have had any.
     """
+    if effective < FEWEST:
+        return NO_LIMITS
     if predicted <= least or variance <= 0:
         return value, value
     slope = _quantile(effective, level) ** 2 * variance / (predicted - least)
@@ -160,7 +163,7 @@ def corrected_interval(
     Replicates spread less than estimates do, and know nothing of t: the percentiles are those that belong to t
     standard errors (Hesterberg's expanded percentiles), then moved as Efron's BCa does.
     """
-    if effective < ALONE:
+    if effective < FEWEST:
         return NO_LIMITS
     bias, reach = _bias(replicates, value), _quantile(effective, level) / math.sqrt(1 - 1 / effective)
     ends = bias + np.array([-reach, reach])

@@ -15,6 +15,7 @@ import numpy as np
 
 from pandora_regret.inference.carriers import Carriers, carriers_of
 from pandora_regret.inference.intervals import (
+    FEWEST,
     Limits,
     acceleration_of,
     corrected_p_value,
@@ -25,7 +26,6 @@ from pandora_regret.inference.intervals import (
 )
 from pandora_regret.inference.multiplicity import ROUNDING
 from pandora_regret.inputs import FloatArray
-from pandora_regret.tally import ALONE
 
 Pick: TypeAlias = Callable[[FloatArray], FloatArray]  # of a table (rows, models, columns), what is asked about
 
@@ -49,7 +49,7 @@ class Linearised:
     @property
     def known(self) -> bool:
         """Whether there is more than one unit: a single one says nothing about others."""
-        return self.effective >= ALONE
+        return self.effective >= FEWEST
 
     def error(self, pick: Pick) -> float:
         """The standard error of an estimate, NaN where it is not known."""

@@ -1,0 +1,327 @@
+"""How often intervals of 95 % hold the truth, on simulated populations whose truth is known.
+
+Each row of the table must cover at least 92 %, or warn in at least 95 % of its samples that its interval is not to
+be trusted; rows marked clean may warn in at most 2 %. Run with ``python benchmarks/coverage.py``: a few minutes on
+two cores; ``--quick`` takes a fifth of the samples.
+"""
+
+from __future__ import annotations
+
+if __name__ == "coverage":  # numba looks for the package of that name, and finds this file beside other benchmarks
+    raise ImportError("this is a benchmark, not the package `coverage`")
+
+import argparse
+import math
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pandora_regret import expected_search_cost
+from pandora_regret.calibrate import decompose
+from pandora_regret.compare import Comparison, compare
+
+ROWS, REPLICATES, SAMPLES = 60, 400, 600
+POPULATION = 400_000
+COVERS, WARNS, CLEAN, REJECTS = 0.92, 0.95, 0.02, 0.06
+
+
+class Interval(NamedTuple):
+    """One interval of one sample, the number it is to hold, and whether it came with a warning."""
+
+    low: float
+    high: float
+    truth: float
+    warned: bool = False
+
+
+Draw = Callable[[np.random.Generator, int], dict[str, Any]]  # of so many rows: arguments of `compare`
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def drawn(rng: np.random.Generator, probabilities: np.ndarray) -> np.ndarray:
+    """One class per row of probabilities."""
+    below = probabilities.cumsum(axis=1) < rng.random((len(probabilities), 1))
+    return below.sum(axis=1).clip(max=probabilities.shape[1] - 1)
+
+
+# Populations
+
+
+def two_models(rng: np.random.Generator, n: int, noise: tuple[float, float] = (0.4, 0.8)) -> dict[str, Any]:
+    """Two models that see the truth through more or less noise."""
+    signal = 1.5 * rng.normal(size=(n, 3))
+    one, other = (softmax(signal + s * rng.normal(size=(n, 3))) for s in noise)
+    return {"y_true": drawn(rng, softmax(signal)), "models": {"one": one, "other": other}}
+
+
+def sparse(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    """The same, but the second model differs from the first in 5 % of rows only."""
+    sample = two_models(rng, n)
+    one, other = sample["models"].values()
+    sample["models"]["other"] = np.where(rng.random((n, 1)) < 0.05, other, one)
+    return sample
+
+
+def clusters(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    """Four rows per group that have most of their signal and noise in common."""
+    together = np.arange(n) // 4
+    parts = [
+        0.8 * rng.normal(size=(n // 4 + 1, 3))[together] + 0.6 * rng.normal(size=(n, 3)) for _ in range(3)
+    ]
+    truth = drawn(rng, softmax(1.5 * parts[0]))
+    one, other = (softmax(1.5 * parts[0] + s * part) for s, part in zip((0.4, 0.8), parts[1:], strict=True))
+    return {"y_true": truth, "models": {"one": one, "other": other}, "groups": together}
+
+
+def weighted(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    """Weights of which the largest few of 60 hold half of all."""
+    return two_models(rng, n) | {"sample_weight": rng.lognormal(0, 1.5, n)}
+
+
+def dear(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    """A class of one case in 200 whose test costs 500 times as much."""
+    shares = np.array([0.4975, 0.4975, 0.005])
+    truth = rng.choice(3, n, p=shares)
+    forecasts = softmax(np.log(shares) + 1.5 * np.eye(3)[truth] + rng.normal(size=(n, 3)))
+    return {"y_true": truth, "models": {"one": forecasts}, "typical_costs": [1.0, 1.0, 500.0]}
+
+
+def accurate(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    """A model that is right in 98 % of cases."""
+    truth = rng.integers(0, 3, n)
+    named = np.where(rng.random(n) < 0.98, truth, (truth + 1) % 3)
+    return {"y_true": truth, "models": {"one": 0.7 * np.eye(3)[named] + 0.1}}
+
+
+def named_classes(rng: np.random.Generator, n: int, shares: tuple[float, ...]) -> dict[str, Any]:
+    """Three of four cases are named rightly, the others by the classes' shares."""
+    truth, guess = rng.choice(len(shares), (2, n), p=shares)
+    named = np.where(rng.random(n) < 0.75, truth, guess)
+    return {"y_true": truth, "models": {"one": 0.7 * np.eye(len(shares))[named] + 0.3 / len(shares)}}
+
+
+def equal_models(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    return two_models(rng, n, noise=(0.6, 0.6))
+
+
+# What is asked of a sample
+
+
+def cost(result: Comparison) -> Any:
+    return next(model for model in result.models if model.name == "one").scores["expected_cost"]
+
+
+def score(result: Comparison, key: str) -> Any:
+    return result.best.scores[key]
+
+
+def difference(result: Comparison) -> Any:
+    return result.differences[0]
+
+
+def signed(gap: Any) -> tuple[float, float]:
+    """Limits of what model "one" costs more than "other"."""
+    return (gap.low, gap.high) if gap.model == "one" else (-gap.high, -gap.low)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: a population, and the estimate whose interval is checked."""
+
+    title: str
+    draw: Draw
+    estimate: Callable[[Comparison], Any]
+    truth: Callable[[dict[str, Any]], float]  # from a sample as large as the population
+    clean: bool = False
+
+    def intervals(self, rng: np.random.Generator, truth: float, bootstrap: int) -> list[Interval]:
+        """Of one sample."""
+        estimate = self.estimate(compare(**self.draw(rng, ROWS), bootstrap=bootstrap))
+        if estimate.low is None:  # one row has nearly all the weight: no interval is an honest one
+            return [Interval(-math.inf, math.inf, truth, True)]
+        low, high = signed(estimate) if hasattr(estimate, "against") else (estimate.low, estimate.high)
+        return [Interval(low, high, truth, estimate.warning is not None)]
+
+
+def mean_cost(sample: dict[str, Any], name: str = "one") -> float:
+    prices = {"typical_costs": sample["typical_costs"]} if "typical_costs" in sample else {}
+    return float(expected_search_cost(sample["y_true"], sample["models"][name], **prices))
+
+
+def mean_difference(sample: dict[str, Any]) -> float:
+    return mean_cost(sample) - mean_cost(sample, "other")
+
+
+def true_accuracy(sample: dict[str, Any]) -> float:
+    return 0.98
+
+
+def true_f1(sample: dict[str, Any]) -> float:
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(sample["y_true"], sample["models"]["one"].argmax(axis=1), average="macro"))
+
+
+TABLE = [
+    Row("mean cost", two_models, cost, mean_cost, clean=True),
+    Row("paired difference", two_models, difference, mean_difference, clean=True),
+    Row("difference, models differ in 5 % of rows", sparse, difference, mean_difference),
+    Row("difference, 15 clusters of 4", clusters, difference, mean_difference, clean=True),
+    Row("difference, very unequal weights", weighted, difference, mean_difference),
+    Row("mean cost, very unequal weights", weighted, cost, mean_cost),
+    Row("mean cost, a rare class priced x 500", dear, cost, mean_cost),
+    Row("accuracy .98", accurate, partial(score, key="accuracy"), true_accuracy, clean=True),
+    Row(
+        "macro-F1, even classes",
+        partial(named_classes, shares=(0.4, 0.3, 0.3)),
+        partial(score, key="macro_f1"),
+        true_f1,
+        clean=True,
+    ),
+    Row(
+        "macro-F1, rare classes",
+        partial(named_classes, shares=(0.9, 0.06, 0.04)),
+        partial(score, key="macro_f1"),
+        true_f1,
+    ),
+]
+
+
+# The rest of the table, which is not one estimate of one comparison
+
+
+def bins(rng: np.random.Generator, bootstrap: int, sharpness: float, cheapest: bool) -> list[Interval]:
+    """Of calibrated forecasts (sharpness 1) or bolder ones, the cost that their own probabilities imply."""
+    signal = softmax(1.5 * rng.normal(size=(ROWS, 3)))
+    table = softmax(sharpness * np.log(signal))
+    parts = compare(drawn(rng, signal), {"one": table}, bootstrap=bootstrap).best.calibration
+    if sharpness == 1:
+        return [Interval(p.low, p.high, p.predicted) for p in (parts[:1] if cheapest else parts)]
+    truths = implied_costs(signal, table, len(parts))
+    return [Interval(p.low, p.high, truth) for p, truth in zip(parts, truths, strict=True)]
+
+
+def implied_costs(signal: np.ndarray, table: np.ndarray, n_bins: int) -> list[float]:
+    """What each bin of forecasts costs in the mean over truths drawn with the probabilities `signal`."""
+    every = np.stack([expected_search_cost(np.full(ROWS, k), table, per_instance=True) for k in range(3)], axis=1)
+    order = np.argsort((table * every).sum(axis=1), kind="stable")
+    return [float((signal * every)[rows].sum(axis=1).mean()) for rows in np.array_split(order, n_bins)]
+
+
+def discrimination(rng: np.random.Generator, bootstrap: int) -> list[Interval]:
+    """Of forecasts that know nothing: 0."""
+    truth, table = rng.choice(3, 300, p=[0.5, 0.3, 0.2]), softmax(rng.normal(size=(300, 3)))
+    term = decompose(truth, table).discrimination
+    return [Interval(term.low, term.high, 0.0)]
+
+
+OTHERS: dict[str, tuple[Callable[..., list[Interval]], int]] = {  # and one sample in how many
+    "bins of the cost-calibration plot": (partial(bins, sharpness=1.0, cheapest=False), 4),
+    "the cheapest bin": (partial(bins, sharpness=1.0, cheapest=True), 1),
+    "bins of overconfident forecasts": (partial(bins, sharpness=2.0, cheapest=False), 4),
+    "decomposition: discrimination of useless forecasts, n = 300": (discrimination, 3),
+}
+
+
+def rejected(rng: np.random.Generator, bootstrap: int) -> list[Interval]:
+    """Whether equal models are told apart, 20 cases: an interval that misses stands for a p-value below 5 %."""
+    gap = compare(**equal_models(rng, 20), bootstrap=bootstrap).differences[0]
+    return [Interval(0.0, 1.0, -1.0 if gap.p_value < 0.05 else 0.5)]
+
+
+# Measuring
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of many samples, how often something happened."""
+
+    value: float
+    n: int
+
+    @property
+    def error(self) -> float:
+        return math.sqrt(max(self.value * (1 - self.value), 1 / self.n) / self.n)
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} ± {self.error:.3f}"
+
+
+def sampled(work: Callable[..., list[Interval]], bootstrap: int, seeds: range) -> list[list[Interval]]:
+    """Some samples; each has a generator of its own."""
+    return [work(np.random.default_rng([7, seed]), bootstrap=bootstrap) for seed in seeds]
+
+
+def measured(
+    pool: ProcessPoolExecutor, work: Callable[..., list[Interval]], bootstrap: int, samples: int
+) -> tuple[Share, Share]:
+    """How often intervals hold the truth, and how often they come with a warning."""
+    parts = [range(start, min(start + 25, samples)) for start in range(0, samples, 25)]
+    results = [s for part in pool.map(partial(sampled, work, bootstrap), parts) for s in part]
+    every = [interval for sample in results for interval in sample]
+    held = np.mean([i.low <= i.truth <= i.high for i in every])
+    return Share(float(held), len(results)), Share(float(np.mean([i.warned for i in every])), len(results))
+
+
+def verdict(covers: Share, warns: Share, clean: bool) -> bool:
+    """Whether a row keeps the promise."""
+    return (covers.value >= COVERS or warns.value >= WARNS) and not (clean and warns.value > CLEAN)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a fifth of the samples")
+    parser.add_argument("--only", default="", help="rows whose title contains this")
+    options = parser.parse_args()
+    samples, missed = SAMPLES // 5 if options.quick else SAMPLES, 0
+    print("| case, n = 60 | analytic | bootstrap | warns | |\n|---|---|---|---|---|")
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for title, work, clean, n in rows(samples):
+            if options.only not in title:
+                continue
+            missed += not report(pool, title, work, clean, n)
+        missed += not p_values(pool, samples)
+    return missed > 0
+
+
+def rows(samples: int) -> list[tuple[str, Callable[..., list[Interval]], bool, int]]:
+    """Everything that is measured: title, work, whether clean, and how many samples."""
+    table, rng = [], np.random.default_rng(1)
+    for row in TABLE:
+        truth = row.truth(row.draw(rng, POPULATION))
+        table.append((row.title, partial(row.intervals, truth=truth), row.clean, samples))
+    return table + [(title, work, False, samples // part) for title, (work, part) in OTHERS.items()]
+
+
+def report(
+    pool: ProcessPoolExecutor, title: str, work: Callable[..., list[Interval]], clean: bool, samples: int
+) -> bool:
+    """Measure and print one row."""
+    by_method = [measured(pool, work, bootstrap, samples) for bootstrap in (0, REPLICATES)]
+    holds = all(verdict(covers, warns, clean) for covers, warns in by_method)
+    (analytic, warns), (bootstrapped, _) = by_method
+    print(f"| {title} | {analytic} | {bootstrapped} | {warns} | {'ok' if holds else 'MISSED'} |", flush=True)
+    return holds
+
+
+def p_values(pool: ProcessPoolExecutor, samples: int) -> bool:
+    """Equal models at n = 20 are told apart in at most 6 % of samples."""
+    shares = [measured(pool, rejected, bootstrap, 2 * samples)[0] for bootstrap in (0, REPLICATES)]
+    analytic, bootstrapped = (Share(1 - share.value, share.n) for share in shares)
+    holds = bootstrapped.value <= REJECTS
+    print(f"| p < .05 of equal models, n = 20 | {analytic} | {bootstrapped} | | {'ok' if holds else 'MISSED'} |")
+    return holds
+
+
+if __name__ == "__main__":
+    sys.exit(main())
