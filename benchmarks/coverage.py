@@ -75,9 +75,7 @@ def sparse(rng: np.random.Generator, n: int) -> dict[str, Any]:
 def clusters(rng: np.random.Generator, n: int) -> dict[str, Any]:
     """Four rows per group that have most of their signal and noise in common."""
     together = np.arange(n) // 4
-    parts = [
-        0.8 * rng.normal(size=(n // 4 + 1, 3))[together] + 0.6 * rng.normal(size=(n, 3)) for _ in range(3)
-    ]
+    parts = [0.8 * rng.normal(size=(n // 4 + 1, 3))[together] + 0.6 * rng.normal(size=(n, 3)) for _ in range(3)]
     truth = drawn(rng, softmax(1.5 * parts[0]))
     one, other = (softmax(1.5 * parts[0] + s * part) for s, part in zip((0.4, 0.8), parts[1:], strict=True))
     return {"y_true": truth, "models": {"one": one, "other": other}, "groups": together}

@@ -28,6 +28,7 @@ from pandora_regret import (
     search_tally,
 )
 from pandora_regret.compare import Comparison, compare
+from pandora_regret.inference.intervals import effective_number
 
 LABELS = ["melanoma", "nevus", "keratosis"]
 PRICES = {"nevus": 120.0, "melanoma": 380.0, "keratosis": 90.0}
@@ -69,7 +70,8 @@ def test_every_score_is_the_public_functions_own(data, given, weighted, logits):
         assert model.predicted_cost.value == pytest.approx(search_entropy(table, **given, **options), rel=1e-12)
         assert_allclose(model.pair_costs, pair_costs(truth, table, **given, **options), rtol=1e-12)
         assert model.unavoidable + np.sum(model.pair_costs) == pytest.approx(model.cost, rel=1e-12)
-        margin = stdtrit(tally.cost.effective_count - 1, 0.975) * tally.standard_error
+        shares = weights / weights.sum() if weighted else np.full(ROWS, 1 / ROWS)
+        margin = stdtrit(effective_number(shares) - 1, 0.975) * tally.standard_error
         score = model.scores["expected_cost"]
         assert (score.low, score.high) == pytest.approx((tally.mean - margin, tally.mean + margin), rel=1e-12)
 

@@ -39,7 +39,7 @@ def test_without_weights_the_interval_is_that_of_the_t_test(values):
     limits = by_hand.confidence_interval(0.9)
     assert mean == pytest.approx(values.mean())
     assert (low, high) == pytest.approx((limits.low, limits.high))
-    error = standard_error(influence_of_mean(values, np.ones(40), mean), 40)
+    error = standard_error(influence_of_mean(values, np.ones(40), mean), np.full(40, 1 / 40))
     assert student_p_value(mean, error, 40) == pytest.approx(by_hand.pvalue)
 
 
@@ -88,7 +88,7 @@ def test_very_unequal_weights_hold_the_truth():
         weights = np.minimum(rng.lognormal(0, 1.5, 60), 50.0)
         _, low, high = interval_of_mean(rng.normal(size=60), weights, None, 0.95)
         held.append(low <= 0 <= high)
-    assert 0.92 <= np.mean(held) <= 0.97
+    assert 0.94 <= np.mean(held) <= 0.985
 
 
 def replicates_of(values, n=2000):
@@ -107,14 +107,14 @@ def test_corrected_percentiles_of_a_skewed_mean_lie_further_out_on_the_long_side
 
 def test_percentiles_of_symmetric_values_are_students():
     values = stats.norm.ppf((np.arange(200) + 0.5) / 200)
-    error = standard_error(values / 200, 200)
+    error = standard_error(values / 200, np.full(200, 1 / 200))
     assert corrected_interval(replicates_of(values, 8000), 0.0, 200, 0.95) == pytest.approx(
         student_interval(0.0, error, 200, 0.95), abs=0.1 * error
     )
 
 
 def test_a_bootstrap_interval_is_never_narrower_than_students(values):
-    mean, error = values.mean(), standard_error((values - values.mean()) / 40, 40)
+    mean, error = values.mean(), standard_error((values - values.mean()) / 40, np.full(40, 1 / 40))
     student = student_interval(mean, error, 40, 0.95)
     low, high = suitable_interval(mean, error, 40, 0.95, replicates=replicates_of(values))
     assert low <= student[0]

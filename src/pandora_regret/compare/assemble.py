@@ -29,9 +29,9 @@ from pandora_regret.compare.result import (
     Scenario,
 )
 from pandora_regret.compare.sample import Sample
-from pandora_regret.inference.intervals import MOST_CLASSES, Limits, hull, interval_by_classes
+from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, Limits, hull, interval_by_classes
 from pandora_regret.inference.joint import Linearised
-from pandora_regret.inference.multiplicity import ROUNDING, holm, probability_best
+from pandora_regret.inference.multiplicity import holm, probability_best
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import METRICS, Metric
 
@@ -160,19 +160,12 @@ def _score(known: Measurements, at: int, key: str) -> Estimate:
 def _limits(known: Measurements, at: int, key: str, metric: Metric) -> Limits:
     """By class counts, too, where the metric is made of them; a share of instances is a proportion."""
     column, certainty = known.column(key), known.certainty
-    value, is_proportion = float(known.values[at, column]), _is_proportion(known.models[at], key, metric)
-    limits = certainty.interval(value, lambda table: table[:, at, column], is_proportion)
+    value = float(known.values[at, column])
+    limits = certainty.interval(value, lambda table: table[:, at, column], metric.is_proportion)
     if metric.counts is None or known.n_classes > MOST_CLASSES:
         return limits
     counts = class_counts(known.models[at].predicted, known.sample, known.n_classes)
     return hull(limits, interval_by_classes(metric.counts, *counts, certainty.effective, certainty.level))
-
-
-def _is_proportion(model: Measured, key: str, metric: Metric) -> bool:
-    """Whether every instance counts 0 or 1."""
-    if not metric.is_mean or metric.bounds != (0.0, 1.0):
-        return False
-    return bool(np.isin(model.rows[key], (0.0, 1.0)).all())
 
 
 def _doubted(known: Measurements, score: Estimate, at: int, key: str, metric: Metric) -> Estimate:
@@ -180,7 +173,7 @@ def _doubted(known: Measurements, score: Estimate, at: int, key: str, metric: Me
     certainty, column = known.certainty, known.column(key)
     if metric.counts is not None:
         return replace(score, warning=rare_classes(known.classes, known.class_weights, certainty.effective))
-    if _is_proportion(known.models[at], key, metric):
+    if metric.is_proportion:
         return score
     carriers = certainty.carriers(lambda table: table[:, at, column], scale=abs(score.value or 0.0))
     if carriers.few and carriers.number > 0:

@@ -1,8 +1,7 @@
 """Intervals and p-values of one estimate, from its standard error or from bootstrap replicates.
 
-`effective` is how many independent units of equal weight would say as much: ``1 / sum_g h_g^2`` where unit g, an
-instance or a group of them, has the share h_g of all weight (Kish). It takes the place of the sample size: t has
-`effective` - 1 degrees of freedom, and a variance is raised by ``1 / (1 - 1 / effective)``.
+`effective` is how many independent units, instances or groups of them, would say as much if all had one weight. It
+takes the place of the sample size: t has `effective` - 1 degrees of freedom.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ Limits: TypeAlias = tuple[float | None, float | None]
 OfCounts: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 NO_LIMITS: Limits = (None, None)
+ROUNDING = 1e-12  # relative; differences below it are none
 FEWEST = 1.5  # units, effectively: where one of them has nearly all the weight, nothing is known of others
 MOST_CLASSES = 1000  # whose counts are moved one by one
 LARGEST_ACCELERATION = 0.15  # beyond it the correction for skewness is worse than none
@@ -28,7 +28,18 @@ LARGEST_ACCELERATION = 0.15  # beyond it the correction for skewness is worse th
 
 def effective_number(shares: FloatArray) -> float:
     """How many units of equal weight say as much as units of these shares of all weight, (G,)."""
-    return float(1 / (shares**2).sum())
+    return effective_of_sums(1.0, float((shares**2).sum()), float((shares**4).sum()))
+
+
+def effective_of_sums(weight: float, second: float, fourth: float) -> float:
+    """The same from the sums of weights, of their squares and of their fourth powers.
+
+    A mean of units of shares h has the variance of ``1 / sum h^2`` equal ones (Kish), and the estimate of that
+    variance is as uncertain as that of ``(sum h^2)^2 / sum h^4`` (Satterthwaite). With very unequal weights the
+    first gives intervals that are too narrow, the second such that are too wide; their harmonic mean covers.
+    """
+    kish, satterthwaite = weight**2 / second, second**2 / fourth
+    return 2 / (1 / kish + 1 / satterthwaite)
 
 
 def influence_of_mean(values: FloatArray, weights: FloatArray, mean: float) -> FloatArray:
@@ -37,11 +48,13 @@ def influence_of_mean(values: FloatArray, weights: FloatArray, mean: float) -> F
         return np.asarray(weights * (values - mean) / weights.sum())
 
 
-def standard_error(influence: FloatArray, effective: float) -> float:
-    """Of an estimate, from what each independent unit adds to it, (G,); NaN where one unit has all the weight."""
-    if effective < FEWEST:
-        return math.nan
-    return math.sqrt(float((influence**2).sum()) / (1 - 1 / effective))
+def standard_error(influence: FloatArray, shares: FloatArray) -> float:
+    """Of an estimate, from what each independent unit adds to it, (G,), and its share of all weight, (G,).
+
+    NaN where one unit has all the weight.
+    """
+    free = 1 - float((shares**2).sum())
+    return math.sqrt(float((influence**2).sum()) / free) if free > ROUNDING else math.nan
 
 
 def suitable_interval(
@@ -80,8 +93,8 @@ def interval_of_mean(
     """A weighted mean and Student's interval of it; rows, (N,), that share a number of `groups` are one unit."""
     mean = Mean.of(values, weights).mean
     influence = within_groups(influence_of_mean(values, weights, mean), groups)
-    effective = effective_number(within_groups(weights, groups) / weights.sum())
-    return mean, *student_interval(mean, standard_error(influence, effective), effective, level)
+    shares = within_groups(weights, groups) / weights.sum()
+    return mean, *student_interval(mean, standard_error(influence, shares), effective_number(shares), level)
 
 
 def within_groups(values: FloatArray, groups: IntArray | None) -> FloatArray:

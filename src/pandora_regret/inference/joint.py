@@ -16,6 +16,7 @@ import numpy as np
 from pandora_regret.inference.carriers import Carriers, carriers_of
 from pandora_regret.inference.intervals import (
     FEWEST,
+    ROUNDING,
     Limits,
     acceleration_of,
     corrected_p_value,
@@ -24,7 +25,6 @@ from pandora_regret.inference.intervals import (
     student_p_value,
     suitable_interval,
 )
-from pandora_regret.inference.multiplicity import ROUNDING
 from pandora_regret.inputs import FloatArray
 
 Pick: TypeAlias = Callable[[FloatArray], FloatArray]  # of a table (rows, models, columns), what is asked about
@@ -53,7 +53,7 @@ class Linearised:
 
     def error(self, pick: Pick) -> float:
         """The standard error of an estimate, NaN where it is not known."""
-        return standard_error(pick(self.influence), self.effective)
+        return standard_error(pick(self.influence), self.shares)
 
     def interval(self, value: float, pick: Pick, is_proportion: bool = False) -> Limits:
         """At the level asked for; None where it is not known. A proportion is a share of instances."""
@@ -74,7 +74,7 @@ class Linearised:
         if not self.known:
             return None
         psi = pick(self.influence)
-        covariance = psi.T @ psi / (1 - 1 / self.effective)
+        covariance = psi.T @ psi / (1 - (self.shares**2).sum())
         rng = np.random.default_rng(self.seed)
         return rng.multivariate_normal(values, covariance, NORMAL_DRAWS, check_valid="ignore", method="eigh")
 

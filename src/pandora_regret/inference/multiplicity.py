@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inputs import FloatArray
-
-ROUNDING = 1e-12  # relative; differences below it are none
 
 
 def probability_best(draws: FloatArray | None, n_models: int) -> list[float | None]:

@@ -48,6 +48,7 @@ class StreamScore:
         self.rows = 0
         self.columns = {metric.key: column for column, metric in enumerate(settings.means)}
         self.means = Means((len(self.columns),))
+        self.fourth_powers = Sum()  # of weights
         self.classes_counted = Sum((3, k))  # weight of each class that is true, predicted, and both
         self.taken_for = Sum((k, k)) if k <= MOST_CLASSES else None  # squared weight of i predicted as j
         self._pairs = Sum((k, k)) if settings.with_pairs else None
@@ -58,6 +59,7 @@ class StreamScore:
         """Add rows."""
         scored = score_batch(batch, self.settings, before=self.rows, with_table=self.replicates is not None)
         self.means.merge(scored.means)
+        self.fourth_powers.add(len(batch) if batch.weights is None else (batch.weights**4).sum())
         self.rows += len(batch)
         self._count(batch, scored)
         if self._pairs is not None:
@@ -86,7 +88,7 @@ class StreamScore:
         """Add the rows of another score of the same model."""
         self.rows += other.rows
         self.means.merge(other.means)
-        for name in ("classes_counted", "taken_for", "_pairs", "replicates"):
+        for name in ("fourth_powers", "classes_counted", "taken_for", "_pairs", "replicates"):
             if (ours := getattr(self, name)) is not None:
                 ours.merge(getattr(other, name))
 
@@ -94,6 +96,14 @@ class StreamScore:
     def weight(self) -> float:
         """The sum of weights; the number of rows where there are none."""
         return float(self.means.weight.value)
+
+    @property
+    def effective(self) -> float:
+        """How many rows of equal weight would say as much."""
+        from pandora_regret.inference.intervals import effective_of_sums
+
+        second = self.weight**2 / self.means.effective_count
+        return effective_of_sums(self.weight, second, float(self.fourth_powers.value))
 
     @property
     def class_weights(self) -> FloatArray:
@@ -124,7 +134,7 @@ class StreamScore:
 
         An interval ends where the metric does: accuracy is at most 1.
         """
-        from pandora_regret.inference.intervals import suitable_interval
+        from pandora_regret.inference.intervals import hull, interval_by_classes, suitable_interval
 
         value, drawn, defined = self.value(metric), None, self._metric(metric)
         error = self.standard_error(metric)
@@ -132,8 +142,11 @@ class StreamScore:
             drawn = self._drawn(metric) if self.replicates.clusters > 1 else None
             error = float("nan") if drawn is None else float(drawn.std(ddof=1))
         low, high = suitable_interval(
-            value, error, self.means.effective_count, level, replicates=drawn, is_proportion=defined.is_proportion
+            value, error, self.effective, level, replicates=drawn, is_proportion=defined.is_proportion
         )
+        if defined.counts is not None and self.taken_for is not None:
+            by_classes = interval_by_classes(defined.counts, *self.classes_counted.value, self.effective, level)
+            low, high = hull((low, high), by_classes)
         return None if low is None or high is None else defined.within_bounds(value, low, high)
 
     def scores(self, level: float = 0.95) -> dict[str, dict[str, float | None]]:
