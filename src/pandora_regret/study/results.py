@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from pandora_regret.inputs import InputError
-from pandora_regret.inputs.records import check_record
-from pandora_regret.study.ranking.results import AgreementRecord, check_agreement
+from pandora_regret.records import from_plain
+from pandora_regret.study.ranking.results import AgreementRecord, check_cells
 
 SCHEMA = "pandora-study/1"
 RESULTS = "results.json"
 
 
-class DataSetRecord(TypedDict):
+@dataclass(frozen=True)
+class DataSetRecord:
     """What a study found on one data set."""
 
     name: str
@@ -24,13 +26,14 @@ class DataSetRecord(TypedDict):
     agreement: AgreementRecord
 
 
-class ResultsRecord(TypedDict):
+@dataclass(frozen=True)
+class ResultsRecord:
     """The content of a results file."""
 
     schema: Literal["pandora-study/1"]
     library: str
     title: str
-    data: list[DataSetRecord]
+    data: tuple[DataSetRecord, ...]
 
 
 def read_results(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -46,22 +49,14 @@ def read_results(folder: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(f"{str(path)!r} is corrupt: pandora study resume {folder} makes it again.") from None
     if not isinstance(results, dict) or results.get("schema") != SCHEMA:
         raise InputError(f"{str(path)!r} is not of the kind {SCHEMA}, which is what this release reads.")
-    try:
-        check_results(results)
-    except InputError as error:
-        raise error.within(str(path)) from None
+    _check(from_plain(ResultsRecord, results, str(path)), str(path))
     return results
 
 
-def check_results(results: Any) -> None:
-    """The form of a results file: every entry, and that all data sets have the same conditions."""
-    check_record(results, ResultsRecord)
-    conditions = None
-    for number, part in enumerate(results["data"]):
-        check_agreement(part["agreement"], f"data[{number}].agreement")
-        names = [condition["name"] for condition in part["agreement"]["conditions"]]
-        conditions = conditions or names
-        if names != conditions:
-            raise InputError(f"data[{number}] has the conditions {names}, data[0] has {conditions}.")
-    if not conditions:
-        raise InputError("data is empty: a study has a data set and a condition at least.")
+def _check(results: ResultsRecord, place: str) -> None:
+    """What types do not say: all data sets have the same conditions, and all conditions the same metrics."""
+    conditions = [[condition.name for condition in part.agreement.conditions] for part in results.data]
+    if not conditions or not conditions[0] or any(names != conditions[0] for names in conditions):
+        raise InputError(f"has the conditions {conditions}: every data set must have the same", place=place)
+    for number, part in enumerate(results.data):
+        check_cells(part.agreement, f"{place}.data[{number}].agreement")

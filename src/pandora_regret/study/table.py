@@ -71,7 +71,7 @@ def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str
         tuple(rows),
         tuple(_notes(results, what, rows)),
         about=f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {_sizes(results)}.",
-        of_intervals=_interval_note(found[0][1]["interval"]),
+        of_intervals=_interval_note(found[0][1]["interval"], what),
     )
 
 
@@ -116,11 +116,11 @@ def _sizes(results: dict[str, Any]) -> str:
     )
 
 
-def _interval_note(found: dict[str, Any]) -> str:
-    drawn = {"instances": "instances", "models": "models", "both": "models and instances"}[found["resample"]]
-    return (
-        f"Intervals: {found['level']:.0%}, percentiles of {found['replicates']} bootstrap replicates of {drawn}."
-    )
+def _interval_note(interval: dict[str, Any], what: str) -> str:
+    drawn = {"instances": "instances", "models": "models", "both": "models and instances"}[interval["resample"]]
+    method = "percentiles" if what == "regret" or interval["method"] == "percentile" else interval["method"]
+    replicates = f"{interval['replicates']} bootstrap replicates of {drawn}"
+    return f"Intervals: {interval['level']:.0%}, {method} of {replicates}."
 
 
 def _notes(results: dict[str, Any], what: str, rows: Sequence[Row]) -> Iterator[str]:

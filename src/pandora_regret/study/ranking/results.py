@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret._version import __version__
 from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.inputs.records import check_record
+from pandora_regret.records import from_plain
 
 SCHEMA = "pandora-agreement/1"
+METHOD = "bias and spread"  # of the intervals of tau and gaps; files of version 1 have "percentile"
 FIGURES = {
     "tau": ("tau", "tau_low", "tau_high"),
     "gap": ("gap", "gap_low", "gap_high"),
@@ -25,16 +26,18 @@ FLAGS = ("constant", "reversed")
 Number: TypeAlias = float | Literal["inf", "-inf"] | None  # as JSON holds it: undefined is null
 
 
-class FigureRecord(TypedDict):
+@dataclass(frozen=True)
+class FigureRecord:
     """One figure and its interval."""
 
     value: Number
     low: Number
     high: Number
-    mean: NotRequired[Number]
+    mean: Number = None
 
 
-class CellRecord(TypedDict):
+@dataclass(frozen=True)
+class CellRecord:
     """One metric under one condition."""
 
     key: str
@@ -43,20 +46,22 @@ class CellRecord(TypedDict):
     tau: FigureRecord
     gap: FigureRecord
     regret: FigureRecord
-    picked: list[str]
+    picked: tuple[str, ...]
 
 
-class ConditionRecord(TypedDict):
+@dataclass(frozen=True)
+class ConditionRecord:
     """One condition."""
 
     name: str
     title: str
     unit: str
     draws: int
-    metrics: list[CellRecord]
+    metrics: tuple[CellRecord, ...]
 
 
-class MetricRecord(TypedDict):
+@dataclass(frozen=True)
+class MetricRecord:
     """One metric."""
 
     key: str
@@ -64,7 +69,8 @@ class MetricRecord(TypedDict):
     better: Literal["lower", "higher"]
 
 
-class IntervalRecord(TypedDict):
+@dataclass(frozen=True)
+class IntervalRecord:
     """How intervals were found."""
 
     method: str
@@ -74,32 +80,33 @@ class IntervalRecord(TypedDict):
     seed: int
 
 
-class ContestRecord(TypedDict):
+@dataclass(frozen=True)
+class ContestRecord:
     """What was compared on what."""
 
-    models: list[str]
-    classes: list[str]
+    models: tuple[str, ...]
+    classes: tuple[str, ...]
     rows: int
 
 
-class AgreementRecord(TypedDict):
+@dataclass(frozen=True)
+class AgreementRecord:
     """What `Agreement.to_dict` gives."""
 
     schema: Literal["pandora-agreement/1"]
     library: str
     data: ContestRecord
     interval: IntervalRecord
-    metrics: list[MetricRecord]
-    conditions: list[ConditionRecord]
+    metrics: tuple[MetricRecord, ...]
+    conditions: tuple[ConditionRecord, ...]
 
 
-def check_agreement(record: Any, place: str = "") -> None:
-    """The form of an `AgreementRecord`: every entry, and one cell for every metric under every condition."""
-    check_record(record, AgreementRecord, place)
-    keys = [metric["key"] for metric in record["metrics"]]
-    for condition in record["conditions"]:
-        if [cell["key"] for cell in condition["metrics"]] != keys or not keys:
-            raise InputError(f"{place or 'agreement'}: {condition['name']!r} has other metrics than {keys}.")
+def check_cells(record: AgreementRecord, place: str) -> None:
+    """One cell for every metric under every condition."""
+    keys = [metric.key for metric in record.metrics]
+    for condition in record.conditions:
+        if not keys or [cell.key for cell in condition.metrics] != keys:
+            raise InputError(f"has other metrics in condition {condition.name!r} than {keys}", place=place)
 
 
 @dataclass(frozen=True)
@@ -157,7 +164,7 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; an infinite number becomes "inf", an undefined one null."""
-        interval = {"method": "percentile", "level": self.level, "replicates": self.replicates}
+        interval = {"method": METHOD, "level": self.level, "replicates": self.replicates}
         return {
             "schema": SCHEMA,
             "library": f"pandora-regret {__version__}",
@@ -184,7 +191,7 @@ class Agreement:
         """What `to_dict` gave, as arrays again."""
         if record.get("schema") != SCHEMA:
             raise InputError(f"schema is {record.get('schema')!r}: this library reads {SCHEMA!r}.")
-        check_agreement(record)
+        check_cells(from_plain(AgreementRecord, record, "agreement"), "agreement")
         cells = [condition["metrics"] for condition in record["conditions"]]
         about = [{key: value for key, value in each.items() if key != "metrics"} for each in record["conditions"]]
         tables = {
