@@ -154,6 +154,10 @@ def test_the_commands_from_run_to_figure(study_folder):
     assert pandora_study("table", out, "--format", "latex").startswith(r"\begin{tabular}")
     assert "Top-2" in pandora_study("table", out, "--all", "--format", "markdown", "--what", "regret")
     assert pandora_study("figure", out, study_folder / "f.svg").strip() == str(study_folder / "f.svg")
+    again = CliRunner().invoke(pandora, ["study", "figure", str(out), str(study_folder / "f.svg")])
+    assert again.exit_code == 2
+    assert "f.svg exists: name another file, or replace it with --force" in again.stderr
+    pandora_study("figure", out, study_folder / "f.svg", "--force")
 
 
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path):

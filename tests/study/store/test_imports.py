@@ -5,8 +5,8 @@ import pytest
 
 from pandora_regret.files import Layout
 from pandora_regret.inputs import InputError
-from pandora_regret.study.store.folder import Store
-from pandora_regret.study.store.imports import import_predictions
+from pandora_regret.study import FilesZoo, Store, import_predictions
+from pandora_regret.study.store import imports
 
 pytest.importorskip("safetensors")
 pytest.importorskip("pyarrow")
@@ -147,3 +147,35 @@ def test_errors_in_a_long_table_name_the_line(tmp_path):
     ]:
         with pytest.raises(InputError, match=said):
             import_predictions(tmp_path / path, tmp_path / path.removesuffix(".csv"))
+
+
+def test_patterns_name_files_and_a_pattern_without_any_is_said(tmp_path):
+    for name in MODELS[1:]:
+        frame(name).to_csv(tmp_path / f"{name}.csv", index=False)
+    store = import_predictions(str(tmp_path / "f*.csv"), tmp_path / "store")
+    assert store.models == ("forest",)
+    store.close()
+    with pytest.raises(InputError, match=r"x\*\.csv matches no file"):
+        import_predictions(tmp_path / "x*.csv", tmp_path / "store")
+
+
+def test_rows_without_the_name_of_a_model_are_refused(tmp_path):
+    table = long_table()
+    table.assign(model=table["model"].replace("forest", " ")).to_parquet(tmp_path / "zoo.parquet", index=False)
+    with pytest.raises(InputError, match=r"zoo\.parquet .*model"):
+        import_predictions(tmp_path / "zoo.parquet", tmp_path / "store")
+
+
+@pytest.mark.parametrize("write", [write_csv_each, write_long_parquet])
+def test_a_zoo_of_files_reads_every_file_once(tmp_path, write, monkeypatch):
+    paths, names = write(tmp_path)
+    read, batches = [], imports.read_models
+    monkeypatch.setattr(imports, "read_models", lambda models: read.append(len(models)) or batches(models))
+    zoo = FilesZoo(str(paths))
+    assert sorted(zoo.names()) == sorted(names)
+    np.testing.assert_array_equal(zoo.target().truth, TRUTH)
+    outcomes = {outcome.name: outcome.prediction for outcome in zoo.predict(zoo.names())}
+    assert read == [len(names)]
+    for name in names:
+        np.testing.assert_allclose(outcomes[name].values, forecasts(name), rtol=1e-12)
+    assert [outcome.name for outcome in zoo.predict(["forest"])] == ["forest"]  # and again, if asked again

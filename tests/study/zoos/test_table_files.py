@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
@@ -120,3 +122,30 @@ def test_noise_is_as_large_as_asked_and_leaves_names_alone(tmp_path):
     np.testing.assert_array_equal(noisy.features[:, 1], table.features[:, 1])
     moved = np.std(noisy.features[:, 0] - table.features[:, 0]) / np.std(table.features[:, 0])
     assert 1.7 < moved < 2.3
+
+
+def test_decimals_are_numbers(tmp_path):
+    prices = pa.array([Decimal("1.50"), Decimal("2.25"), None], pa.decimal128(5, 2))
+    pq.write_table(pa.table({"price": prices, "y": ["a", "b", "a"]}), tmp_path / "t.parquet")
+    table = read_labelled(str(tmp_path / "t.parquet"))
+    assert not table.named.any()
+    np.testing.assert_array_equal(table.features[:, 0], [1.5, 2.25, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("x;y\n1,5;a\n2;b\n-0,25;a\n", "'x' holds numbers with decimal commas, '1,5' for one: write points"),
+        ("x,y\nred,a\nbl\0ue,b\n", "'x' row 1 holds the character NUL: the file is damaged"),
+    ],
+)
+def test_columns_that_would_be_taken_for_names_are_refused(tmp_path, content, words):
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(InputError, match=words):
+        read_labelled(str(tmp_path / "t.csv"))
+
+
+def test_a_column_of_lists_is_refused(tmp_path):
+    pq.write_table(pa.table({"x": [[1], [2, 3]], "y": ["a", "b"]}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"'x' holds list.*: it must hold numbers or names"):
+        read_labelled(str(tmp_path / "t.parquet"))
