@@ -85,8 +85,9 @@ def pair_of_probabilities(theirs, ours, alpha, kind, tie, worth):
 
 
 @njit(**INLINE)
-def _pair_of_logits(gap, alpha, kind, width, worth):
-    return loss_of_ranks(-gap, width, worth) if kind == RANKS else loss_of_log_odds(gap, alpha)
+def _pair_of_logits(gap, size, alpha, kind, tie, worth):
+    """L_alpha at ``ln r = gap``; `size` is what the width of a tie of the two logits grows with."""
+    return loss_of_ranks(-gap, tie * size, worth) if kind == RANKS else loss_of_log_odds(gap, alpha)
 
 
 @njit(**INLINE)
@@ -121,10 +122,10 @@ def _row_of_logits(row, costs, i, alpha, tie, worth):
         theirs = types.float64(row[j])
         bad += not theirs < np.inf
         gap = ours - theirs if costs is None else (ours - theirs) + log_normal(costs[j] / costs[i])
-        size = 1 + _size(ours) + _size(theirs)
+        size = 1 + _size(ours) + _size(theirs) if kind == RANKS else 1.0
         if kind == RANKS and costs is not None:  # the logarithm above is not the reference's to the last digit
             bad += j != i and abs(abs(gap) - tie * size) <= EDGE_OF_TIE * size
-        pair = _pair_of_logits(gap, alpha, kind, tie * size, worth[0] if j < i else worth[1])
+        pair = _pair_of_logits(gap, size, alpha, kind, tie, worth[0] if j < i else worth[1])
         loss += (pair if costs is None else costs[j] * pair) if j != i else 0.0
     return loss if bad == 0 and np.isfinite(ours) else np.nan
 
@@ -153,20 +154,29 @@ def pair_sums(values, logits, truth, costs, alpha, tie, weights, totals, pairs):
             continue
         of_row = None if costs is None else costs[n if len(costs) > 1 else 0]
         weight = 1.0 if weights is None else weights[n]
-        _add_pairs(values[n], logits, truth[n], of_row, alpha, kind, tie, weight, pairs)
+        if logits:
+            _add_pairs_of_logits(values[n], truth[n], of_row, alpha, kind, tie, weight, pairs[truth[n]])
+        else:
+            _add_pairs_of_probabilities(values[n], truth[n], of_row, alpha, kind, tie, weight, pairs[truth[n]])
 
 
 @njit(**FAST)
-def _add_pairs(row, logits, i, costs, alpha, kind, tie, weight, pairs):
-    value, our_cost = types.float64(row[i]), 1.0 if costs is None else costs[i]
+def _add_pairs_of_logits(row, i, costs, alpha, kind, tie, weight, pairs):
+    ours, our_cost = types.float64(row[i]), 1.0 if costs is None else costs[i]
     for j in range(row.size):
         theirs, cost = types.float64(row[j]), 1.0 if costs is None else costs[j]
-        if logits:
-            gap = value - theirs if costs is None else (value - theirs) + log_normal(cost / our_cost)
-            loss = _pair_of_logits(gap, alpha, kind, tie * (1 + _size(value) + _size(theirs)), 1.0)
-        else:
-            loss = pair_of_probabilities(theirs / cost, value / our_cost, alpha, kind, tie, 1.0)
-        pairs[i, j] += weight * cost * loss if j != i else 0.0
+        gap = ours - theirs if costs is None else (ours - theirs) + log_normal(cost / our_cost)
+        size = 1 + _size(ours) + _size(theirs) if kind == RANKS else 1.0
+        pairs[j] += weight * cost * _pair_of_logits(gap, size, alpha, kind, tie, 1.0) if j != i else 0.0
+
+
+@njit(**FAST)
+def _add_pairs_of_probabilities(row, i, costs, alpha, kind, tie, weight, pairs):
+    ours = types.float64(row[i]) / (1.0 if costs is None else costs[i])
+    for j in range(row.size):
+        cost = 1.0 if costs is None else costs[j]
+        pair = pair_of_probabilities(types.float64(row[j]) / cost, ours, alpha, kind, tie, 1.0)
+        pairs[j] += weight * cost * pair if j != i else 0.0
 
 
 @njit(**FAST)
@@ -185,7 +195,7 @@ def simulate(values, logits, truth, weights, costs, tie, unit_costs, totals):
         base = None if costs is None else (costs if len(costs) == 1 else costs[start:stop]).T
         of_rows = None if weights is None else weights[start:stop]
         for d in range(len(unit_costs)):
-            spent = _searches(turned, widths, truths, logits, base, unit_costs[d])
+            spent = _searches(turned, widths, truths, logits, base, tie, unit_costs[d])
             totals[d] += spent.sum() if weights is None else (of_rows * spent).sum()
 
 
@@ -193,10 +203,10 @@ def simulate(values, logits, truth, weights, costs, tie, unit_costs, totals):
 def classes_by_rows(rows, truth, logits, tie):
     """Classes by rows: probabilities, or by how much a logit exceeds the truth's; two impossible ones tie.
 
-    With them the width of a tie with the truth: of logits that of each, of ``p / c`` relative and one for all.
+    With them, for logits, the width of each one's tie with the truth.
     """
     turned = np.empty((rows.shape[1], len(rows)))
-    widths = np.full((rows.shape[1] if logits else 1, len(rows)), tie)
+    widths = np.empty((rows.shape[1] if logits else 0, len(rows)))
     for n in range(len(rows)):
         ours = types.float64(rows[n, truth[n]])
         for j in range(rows.shape[1]):
@@ -208,20 +218,20 @@ def classes_by_rows(rows, truth, logits, tie):
 
 
 @njit(**FAST)
-def _searches(turned, widths, truth, logits, base, unit_costs):
+def _searches(turned, widths, truth, logits, base, tie, unit_costs):
     """``c_i`` and ``c_j`` of every class j that is tested before i, found by comparison; a tie pays half."""
-    spent, ours, unit = np.empty(len(truth)), np.empty(len(truth)), np.empty(len(truth))
+    spent, ours = np.empty(len(truth)), np.empty(len(truth))
     for n in range(len(truth)):
         cost = _cost(unit_costs[truth[n]], base, truth[n], n)
         spent[n] = 0.5 * cost  # the truth ties with itself below, which pays the other half
         ours[n] = merit_of(turned[truth[n], n], cost, logits)
-        unit[n] = 1.0 if logits else abs(ours[n])
     for j in range(len(turned)):
-        unit_cost, values, width = unit_costs[j], turned[j], widths[j if logits else 0]
+        unit_cost, values = unit_costs[j], turned[j]
         for n in range(len(truth)):
             cost = _cost(unit_cost, base, j, n)
             lead = merit_of(values[n], cost, logits) - ours[n]
-            spent[n] += 0.5 * cost * loss_of_ranks(lead, width[n] * unit[n], 1.0)
+            width = widths[j, n] if logits else tie * abs(ours[n])
+            spent[n] += 0.5 * cost * loss_of_ranks(lead, width, 1.0)
     return spent
 
 

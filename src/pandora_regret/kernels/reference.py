@@ -187,8 +187,10 @@ class Ranking(NamedTuple):
 def search_order(block: Forecast) -> IntArray:
     """Classes by falling ``p_k / C_k``; among the impossible ones the cheapest first; ties by index: (n, K)."""
     order, _, _, tied = rank(block)
-    runs = np.cumsum(np.pad(~tied, ((0, 0), (1, 0))), axis=1)
-    return np.take_along_axis(order, np.lexsort((order, runs), axis=1), axis=1)
+    rows = np.flatnonzero((tied & (order[:, 1:] < order[:, :-1])).any(axis=1))  # equal floats are in order already
+    runs = np.cumsum(np.pad(~tied[rows], ((0, 0), (1, 0))), axis=1)
+    order[rows] = np.take_along_axis(order[rows], np.lexsort((order[rows], runs), axis=1), axis=1)
+    return order
 
 
 def rank(block: Forecast) -> Ranking:
