@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -13,12 +13,14 @@ NOTHING: Mapping[str, tuple[str, str]] = {}
 
 
 def lazy_exports(
-    package: str, module_of: Mapping[str, str], needing: Mapping[str, tuple[str, str]] = NOTHING
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """A package's ``__getattr__`` and ``__dir__``, from the module in which each of its names lives.
+    package: str, names_in: Mapping[str, Sequence[str]], needing: Mapping[str, tuple[str, str]] = NOTHING
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """A package's ``__all__``, ``__getattr__`` and ``__dir__``, from the public names in each of its modules.
 
-    `needing` says which library a module cannot do without, and the extra that installs it.
+    `needing` says which library a module cannot do without, and the extra that installs it. Type checkers do not
+    run this: the package imports the same names for them, ``if TYPE_CHECKING``, which a test compares.
     """
+    module_of = {name: module for module, names in names_in.items() for name in names}
 
     def load(name: str) -> Any:
         if name not in module_of:
@@ -33,4 +35,4 @@ def lazy_exports(
     def names() -> list[str]:
         return sorted(sys.modules[package].__all__)
 
-    return load, names
+    return sorted(module_of), load, names

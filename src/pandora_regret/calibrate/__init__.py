@@ -10,33 +10,22 @@ from typing import TYPE_CHECKING
 from pandora_regret.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from pandora_regret.calibrate.decomposition import Decomposition, Term, decompose
-    from pandora_regret.calibrate.estimators import MatrixScaling, TemperatureScaling, VectorScaling
-    from pandora_regret.calibrate.prior_shift import PriorShift
-    from pandora_regret.calibrate.wrapper import CalibratedSearch
+    from pandora_regret.calibrate.decomposition import Decomposition as Decomposition
+    from pandora_regret.calibrate.decomposition import Term as Term
+    from pandora_regret.calibrate.decomposition import decompose as decompose
+    from pandora_regret.calibrate.estimators import MatrixScaling as MatrixScaling
+    from pandora_regret.calibrate.estimators import TemperatureScaling as TemperatureScaling
+    from pandora_regret.calibrate.estimators import VectorScaling as VectorScaling
+    from pandora_regret.calibrate.prior_shift import PriorShift as PriorShift
+    from pandora_regret.calibrate.wrapper import CalibratedSearch as CalibratedSearch
 
-__all__ = [
-    "CalibratedSearch",
-    "Decomposition",
-    "MatrixScaling",
-    "PriorShift",
-    "TemperatureScaling",
-    "Term",
-    "VectorScaling",
-    "decompose",
-]
-
-_MODULE_OF = {
-    "CalibratedSearch": "wrapper",
-    "Decomposition": "decomposition",
-    "MatrixScaling": "estimators",
-    "PriorShift": "prior_shift",
-    "TemperatureScaling": "estimators",
-    "Term": "decomposition",
-    "VectorScaling": "estimators",
-    "decompose": "decomposition",
-}
-
-_NEEDING = dict.fromkeys(("estimators", "prior_shift", "wrapper"), ("sklearn", "zoo"))
-
-__getattr__, __dir__ = lazy_exports(__name__, _MODULE_OF, _NEEDING)
+__all__, __getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "decomposition": ("Decomposition", "Term", "decompose"),
+        "estimators": ("MatrixScaling", "TemperatureScaling", "VectorScaling"),
+        "prior_shift": ("PriorShift",),
+        "wrapper": ("CalibratedSearch",),
+    },
+    dict.fromkeys(("estimators", "prior_shift", "wrapper"), ("sklearn", "zoo")),
+)

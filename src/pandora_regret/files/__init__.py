@@ -8,57 +8,37 @@ from typing import TYPE_CHECKING
 from pandora_regret.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from pandora_regret.files.alignment import align
-    from pandora_regret.files.batch import Batch
-    from pandora_regret.files.errors import FileError
-    from pandora_regret.files.inspection import Inspected, Problem, inspect_file
-    from pandora_regret.files.layout import Layout
-    from pandora_regret.files.one_row import OneRow, read_row
-    from pandora_regret.files.predictions import Predictions, open_predictions, read_all, read_models
-    from pandora_regret.files.price_tables import read_observed_costs, read_price_table
-    from pandora_regret.files.prices import Prices, read_costs_argument, read_prior_argument
+    from pandora_regret.files.alignment import align as align
+    from pandora_regret.files.batch import Batch as Batch
+    from pandora_regret.files.errors import FileError as FileError
+    from pandora_regret.files.inspection import Inspected as Inspected
+    from pandora_regret.files.inspection import Problem as Problem
+    from pandora_regret.files.inspection import inspect_file as inspect_file
+    from pandora_regret.files.layout import Layout as Layout
+    from pandora_regret.files.one_row import OneRow as OneRow
+    from pandora_regret.files.one_row import read_row as read_row
+    from pandora_regret.files.predictions import Predictions as Predictions
+    from pandora_regret.files.predictions import open_predictions as open_predictions
+    from pandora_regret.files.predictions import read_all as read_all
+    from pandora_regret.files.predictions import read_models as read_models
+    from pandora_regret.files.price_tables import read_observed_costs as read_observed_costs
+    from pandora_regret.files.price_tables import read_price_table as read_price_table
+    from pandora_regret.files.prices import Prices as Prices
+    from pandora_regret.files.prices import read_costs_argument as read_costs_argument
+    from pandora_regret.files.prices import read_prior_argument as read_prior_argument
 
-__all__ = [
-    "Batch",
-    "FileError",
-    "Inspected",
-    "Layout",
-    "OneRow",
-    "Predictions",
-    "Prices",
-    "Problem",
-    "align",
-    "inspect_file",
-    "open_predictions",
-    "read_all",
-    "read_costs_argument",
-    "read_models",
-    "read_observed_costs",
-    "read_price_table",
-    "read_prior_argument",
-    "read_row",
-]
-
-_MODULE_OF = {
-    "Batch": "batch",
-    "FileError": "errors",
-    "Inspected": "inspection",
-    "Layout": "layout",
-    "OneRow": "one_row",
-    "Predictions": "predictions",
-    "Prices": "prices",
-    "Problem": "inspection",
-    "align": "alignment",
-    "inspect_file": "inspection",
-    "open_predictions": "predictions",
-    "read_all": "predictions",
-    "read_costs_argument": "prices",
-    "read_models": "predictions",
-    "read_observed_costs": "price_tables",
-    "read_price_table": "price_tables",
-    "read_prior_argument": "prices",
-    "read_row": "one_row",
-}
-_NEEDS_ARROW = dict.fromkeys(("inspection", "one_row", "predictions", "price_tables"), ("pyarrow", "cli"))
-
-__getattr__, __dir__ = lazy_exports(__name__, _MODULE_OF, _NEEDS_ARROW)
+__all__, __getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "alignment": ("align",),
+        "batch": ("Batch",),
+        "errors": ("FileError",),
+        "inspection": ("Inspected", "Problem", "inspect_file"),
+        "layout": ("Layout",),
+        "one_row": ("OneRow", "read_row"),
+        "predictions": ("Predictions", "open_predictions", "read_all", "read_models"),
+        "price_tables": ("read_observed_costs", "read_price_table"),
+        "prices": ("Prices", "read_costs_argument", "read_prior_argument"),
+    },
+    dict.fromkeys(("inspection", "one_row", "predictions", "price_tables"), ("pyarrow", "cli")),
+)

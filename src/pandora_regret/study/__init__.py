@@ -49,30 +49,25 @@ if TYPE_CHECKING:
     from pandora_regret.study.zoos.timm_models import TimmZoo as TimmZoo
     from pandora_regret.study.zoos.variants import VariantsZoo as VariantsZoo
 
-_MODULE_OF = {
-    name: module
-    for module, names in {
-        "conditions": ("CONDITIONS", "PAPER_CONDITIONS", "Condition", "read_condition", "read_conditions"),
+__all__, __getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "conditions": ("CONDITIONS", "Condition", "PAPER_CONDITIONS", "read_condition", "read_conditions"),
+        "predicting": ("predict_all",),
         "prediction": ("Outcome", "Prediction", "Target", "Zoo"),
         "ranking.agreement": ("agreement",),
         "ranking.results": ("Agreement",),
         "results": ("read_results",),
-        "predicting": ("predict_all",),
         "run": ("agreement_of", "begin", "forget_failures", "reopen", "run_study", "standing"),
         "spec": ("DataSet", "Study", "read_study"),
         "store.disk": ("StoreError",),
         "store.folder": ("Store",),
         "store.imports": ("import_predictions",),
-        "table": ("PAPER_METRICS", "Cell", "Grid", "as_text", "study_grid"),
+        "table": ("Cell", "Grid", "PAPER_METRICS", "as_text", "study_grid"),
         "zoos.existing": ("FilesZoo", "StoreZoo"),
         "zoos.table_files": ("LabelledTable", "read_labelled"),
         "zoos.tables": ("TableZoo",),
         "zoos.timm_models": ("TimmZoo",),
         "zoos.variants": ("VariantsZoo",),
-    }.items()
-    for name in names
-}
-
-__all__ = sorted(_MODULE_OF)
-
-__getattr__, __dir__ = lazy_exports(__name__, _MODULE_OF)
+    },
+)

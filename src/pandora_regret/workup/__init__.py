@@ -7,39 +7,25 @@ from typing import TYPE_CHECKING
 from pandora_regret.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from pandora_regret.workup.description import Requirement, Stop, Workup, WorkupStep
-    from pandora_regret.workup.menu import Menu
-    from pandora_regret.workup.plan import Alternative, PlanNode, WorkupPlan, plan_workup
-    from pandora_regret.workup.scores import workup_cost, workup_entropy, workup_regret
+    from pandora_regret.workup.description import Requirement as Requirement
+    from pandora_regret.workup.description import Stop as Stop
+    from pandora_regret.workup.description import Workup as Workup
+    from pandora_regret.workup.description import WorkupStep as WorkupStep
+    from pandora_regret.workup.menu import Menu as Menu
+    from pandora_regret.workup.plan import Alternative as Alternative
+    from pandora_regret.workup.plan import PlanNode as PlanNode
+    from pandora_regret.workup.plan import WorkupPlan as WorkupPlan
+    from pandora_regret.workup.plan import plan_workup as plan_workup
+    from pandora_regret.workup.scores import workup_cost as workup_cost
+    from pandora_regret.workup.scores import workup_entropy as workup_entropy
+    from pandora_regret.workup.scores import workup_regret as workup_regret
 
-_MODULE_OF = {
-    "Alternative": "plan",
-    "Menu": "menu",
-    "PlanNode": "plan",
-    "Requirement": "description",
-    "Stop": "description",
-    "Workup": "description",
-    "WorkupPlan": "plan",
-    "WorkupStep": "description",
-    "plan_workup": "plan",
-    "workup_cost": "scores",
-    "workup_entropy": "scores",
-    "workup_regret": "scores",
-}
-
-__all__ = [
-    "Alternative",
-    "Menu",
-    "PlanNode",
-    "Requirement",
-    "Stop",
-    "Workup",
-    "WorkupPlan",
-    "WorkupStep",
-    "plan_workup",
-    "workup_cost",
-    "workup_entropy",
-    "workup_regret",
-]
-
-__getattr__, __dir__ = lazy_exports(__name__, _MODULE_OF)
+__all__, __getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "description": ("Requirement", "Stop", "Workup", "WorkupStep"),
+        "menu": ("Menu",),
+        "plan": ("Alternative", "PlanNode", "WorkupPlan", "plan_workup"),
+        "scores": ("workup_cost", "workup_entropy", "workup_regret"),
+    },
+)
