@@ -358,3 +358,21 @@ def test_fifty_models_are_all_shown_and_a_model_that_is_not_there_is_named():
     assert select_models(fifty) == (fifty, None)
     with pytest.raises(InputError, match="show is 'nobody': the models are"):
         render_report(fifty, show=["nobody"])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda data: data["models"][0].update(decomposition={}), r"models\[0\].decomposition lacks a term"),
+        (lambda data: data["ranks"].pop("log_loss"), "ranks.log_loss are not one per model"),
+        (lambda data: data["models"][1]["alphas"].pop(), r"models\[1\].alphas are not one per alpha"),
+        (lambda data: data["costs"]["typical"].__setitem__(0, 0), "typical costs are not one positive number"),
+        (lambda data: data["models"][0]["scores"].pop("tests"), r"models\[0\].scores lack a metric"),
+        (lambda data: data["data"].update(rows="80"), "data.rows is '80': it must be a whole number"),
+    ],
+)
+def test_a_saved_comparison_whose_parts_do_not_fit_is_refused(comparison, spoil, message):
+    data = json.loads(json.dumps(comparison.to_dict()))
+    spoil(data)
+    with pytest.raises(InputError, match=message):
+        render_report(data)

@@ -255,4 +255,5 @@ def _expectations_of_model(
     yield "calibration", all(each.weight >= 0 for each in model.calibration), "holds a negative weight"
     yield "alphas", len(model.alphas) == len(comparison.alphas), "are not one per alpha"
     yield "scenarios", len(model.scenarios) == len(comparison.scenarios), "are not one per scenario"
-    yield "decomposition", not model.decomposition or set(TERMS) <= set(model.decomposition), "lacks a term"
+    terms = TERMS if model.decomposition is None else model.decomposition
+    yield "decomposition", set(TERMS) <= set(terms), "lacks a term"
