@@ -79,10 +79,10 @@ def _of_file(error: InputError) -> Problem:
 
 def _read_as_scores_do(name: str, source: Source, layout: Layout) -> None:
     """The last word is the reader's: what it refuses is not fine."""
-    for model in models_of(name, (source,), layout):
-        for batch in model.batches():
-            with batch.blamed():
-                batch.forecast(model.logits).check()
+    first, *_ = models_of(name, (source,), layout)
+    for batch in replace(first, only=None).batches():  # the rows of all models
+        with batch.blamed():
+            batch.forecast(layout.logits).check()
 
 
 def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:

@@ -119,7 +119,7 @@ class TextFile(Source):
     def explain(self, error: BaseException, numbers: frozenset[str], good_rows: int = 0) -> NoReturn:
         """What is wrong with the first line that is wrong; so many rows at the beginning are known to be good."""
         for row, number, line in self._rows():
-            if row < good_rows and not (row < 0 and good_rows == 0):
+            if good_rows and row < good_rows:
                 continue
             attributes: dict[str, Any] = {"path": self.path, "where": f" line {number}", "row": row}
             try:
