@@ -26,7 +26,7 @@ NEEDS = {
     "src/pandora_regret/kernels/streamed.py": ["numba"],
     "src/pandora_regret/plots": ["matplotlib"],
     "src/pandora_regret/study/store/imports.py": ["safetensors", "pyarrow"],
-    "src/pandora_regret/study/ranking/lanes.py": ["numba"],
+    "src/pandora_regret/study/ranking/loops.py": ["numba"],
     "src/pandora_regret/study/store/sealed.py": ["safetensors"],
     "src/pandora_regret/study/store/folder.py": ["safetensors"],
     "src/pandora_regret/study/zoos/table_files.py": ["sklearn"],

@@ -117,8 +117,8 @@ class Condition:
         """The forecasts of some models, (B, N, K), at their temperatures, (B,)."""
         if self.temperature is None:
             return proba
-        at = temperatures[:, None, None]
-        return tempered(proba, at) if self.temperature == "all" else tempered_distractors(truth, proba, at)
+        scale = temperatures[:, None, None]
+        return tempered(proba, scale) if self.temperature == "all" else tempered_distractors(truth, proba, scale)
 
     def cost_draws(self, clinical: FloatArray | None, classes: tuple[Any, ...], seed: int) -> FloatArray:
         """The cost vectors that searches pay, one after the other, (D, K)."""
@@ -158,7 +158,7 @@ class Condition:
     @property
     def _tests_may_fail(self) -> bool:
         perfect = zip(self._imperfect_tests, (1.0, 0.0, 0.0), strict=True)
-        return any(not np.isscalar(given) or given != flawless for given, flawless in perfect)
+        return any(not np.isscalar(value) or value != flawless for value, flawless in perfect)
 
     def _clinical(self, clinical: FloatArray | None) -> FloatArray:
         if clinical is None:
@@ -179,10 +179,10 @@ class Condition:
     def _prevalence_of(self, classes: tuple[Any, ...]) -> FloatArray:
         if isinstance(self.prevalence, str) and self.prevalence == "equal":
             return np.ones(len(classes))
-        given = read_floats(by_name(self.prevalence, classes, "prevalence"), "prevalence")
-        if given.shape != (len(classes),):
-            raise InputError(f"prevalence has shape {given.shape}: pass 'equal', or one number for each class.")
-        return check_costs(given, "prevalence", classes)
+        shares = read_floats(by_name(self.prevalence, classes, "prevalence"), "prevalence")
+        if shares.shape != (len(classes),):
+            raise InputError(f"prevalence has shape {shares.shape}: pass 'equal', or one number for each class.")
+        return check_costs(shares, "prevalence", classes)
 
 
 PAPER_CONDITIONS = ("clinical", "well_specified", "random_temperature", "random_distractor_temperature")

@@ -26,13 +26,13 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     if not worth_compiling(proba.size * len(costs)):
         return np.stack([search_cost(truth, proba, drawn, per_instance=True) for drawn in costs])
     from pandora_regret.kernels.compiled import in_threads
-    from pandora_regret.study.ranking import lanes
+    from pandora_regret.study.ranking import loops
 
     bills = np.empty((len(costs), len(truth)))
     merit_costs, tie = costs / unit_near(float(costs.max())), TIE_IN_SINGLE if proba.itemsize <= 4 else TIE
 
     def search(rows: slice) -> None:
-        lanes.search_bills(proba[rows], truth[rows], costs, merit_costs, tie, bills[:, rows])
+        loops.search_bills(proba[rows], truth[rows], costs, merit_costs, tie, bills[:, rows])
 
     in_threads(search, len(truth), proba.size * len(costs))
     return bills
@@ -44,8 +44,8 @@ def imperfect_bills(truth: IntArray, proba: FloatArray, tests: list[Tests], sear
 
     def bill(rows: slice) -> None:
         for spent, drawn in zip(bills, tests, strict=True):
-            given = truth[rows], proba[rows], drawn
-            spent[rows] = expected_expenditure(*given, search=search, per_instance=True)
+            arguments = truth[rows], proba[rows], drawn
+            spent[rows] = expected_expenditure(*arguments, search=search, per_instance=True)
 
     if worth_compiling(proba.size):
         from pandora_regret.kernels.compiled import in_threads

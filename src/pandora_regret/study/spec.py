@@ -153,13 +153,13 @@ def _read_zoo(section: Section, base: Path) -> Zoo:
     made: type = zoo_class(section.name_among("kind", ZOO_CLASSES, "kinds of zoo"))
     options = {key: value for key, value in section.entries.items() if key != "kind"}
     Section(section.file, section.key, options).check_keys([field.name for field in fields(made) if field.init])
-    given = {key: plain(value) for key, value in options.items()}
+    values = {key: plain(value) for key, value in options.items()}
     hints = get_type_hints(made)
-    for key, value in given.items():
+    for key, value in values.items():
         if not _is_a(value, hints[key]):
             kinds = ", ".join(_kinds(hints[key]))
             section.fail(key, f"is {shown(options[key])}: it must be {kinds}.")
-    zoo: Zoo = made(**{key: _placed(key, value, base) for key, value in given.items()})
+    zoo: Zoo = made(**{key: _placed(key, value, base) for key, value in values.items()})
     return zoo
 
 

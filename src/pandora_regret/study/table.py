@@ -55,15 +55,15 @@ class Grid:
 def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str] = PAPER_METRICS) -> Grid:
     """One of a study's tables, of the metrics with these keys, or if none are given of all that are there."""
     read_choice(what, "what", WHAT)
-    found = [(data["name"], data["agreement"]) for data in results["data"]]
-    keys = _shared_keys([of_data for _, of_data in found], metrics)
-    titles = {metric["key"]: metric["title"] for metric in found[0][1]["metrics"]}
-    names = [condition["name"] for condition in found[0][1]["conditions"]]
+    agreements = [(data["name"], data["agreement"]) for data in results["data"]]
+    keys = _shared_keys([of_data for _, of_data in agreements], metrics)
+    titles = {metric["key"]: metric["title"] for metric in agreements[0][1]["metrics"]}
+    names = [condition["name"] for condition in agreements[0][1]["conditions"]]
     rows = [
         (condition["title"], name, _cells(condition, keys, what))
-        for at in range(len(names))
-        for name, of_data in found
-        for condition in [of_data["conditions"][at]]
+        for number in range(len(names))
+        for name, of_data in agreements
+        for condition in [of_data["conditions"][number]]
     ]
     return Grid(
         what,
@@ -71,12 +71,12 @@ def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str
         tuple(rows),
         tuple(_notes(results, what, rows)),
         about=f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {_sizes(results)}.",
-        of_intervals=_interval_note(found[0][1]["interval"], what),
+        of_intervals=_interval_note(agreements[0][1]["interval"], what),
     )
 
 
-def _shared_keys(found: Sequence[dict[str, Any]], asked: Sequence[str]) -> list[str]:
-    shared = [m["key"] for m in found[0]["metrics"] if all(m in other["metrics"] for other in found)]
+def _shared_keys(agreements: Sequence[dict[str, Any]], asked: Sequence[str]) -> list[str]:
+    shared = [m["key"] for m in agreements[0]["metrics"] if all(m in other["metrics"] for other in agreements)]
     if not asked or (asked == PAPER_METRICS and not set(asked) <= set(shared)):
         return shared
     choices = dict.fromkeys(shared, "in this study")
@@ -226,7 +226,7 @@ def _aligned(lines: Sequence[Sequence[str]]) -> str:
     """Text to the left, numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     justified = (
-        [c.ljust(w) if at < 2 else c.rjust(w) for at, (c, w) in enumerate(zip(line, widths, strict=True))]
+        [c.ljust(w) if column < 2 else c.rjust(w) for column, (c, w) in enumerate(zip(line, widths, strict=True))]
         for line in lines
     )
     return "\n".join("  ".join(line).rstrip() for line in justified)

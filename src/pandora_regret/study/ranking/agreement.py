@@ -110,9 +110,9 @@ def agreement(
     >>> truth = rng.integers(0, 3, 200)
     >>> skill = np.linspace(0, 3, 8)[:, None, None]
     >>> odds = np.exp(skill * np.eye(3)[truth] + rng.normal(size=(8, 200, 3)))
-    >>> found = agreement(truth, odds / odds.sum(axis=2, keepdims=True), costs=[100.0, 50.0, 20.0],
-    ...                   conditions=["clinical"], metrics=["pandora_regret", "accuracy"], replicates=50)
-    >>> found.tau.round(2), found.picked[0][0]
+    >>> result = agreement(truth, odds / odds.sum(axis=2, keepdims=True), costs=[100.0, 50.0, 20.0],
+    ...                    conditions=["clinical"], metrics=["pandora_regret", "accuracy"], replicates=50)
+    >>> result.tau.round(2), result.picked[0][0]
     (array([[1., 1.]]), ('7',))
     """
     asked = read_conditions(conditions)
@@ -121,15 +121,15 @@ def agreement(
     by = default_metrics(len(contest.classes), priced=known) if metrics is None else read_metrics(metrics)
     read_choice(resample, "resample", RESAMPLE)
     numbers, share = range(read_count(replicates, "replicates", least=0) + 1), read_level(level)
-    found: list[list[Findings]] = [[] for _ in asked]
+    by_condition: list[list[Findings]] = [[] for _ in asked]
     blocks = list(_blocks(numbers, contest, asked))
     advance = _steps(progress, len(blocks) * len(asked) * len(contest.models))
     for block in blocks:
         resampled = Replicates.draw(block, contest, resample)
-        for of_condition, condition in zip(found, asked, strict=True):
+        for of_condition, condition in zip(by_condition, asked, strict=True):
             of_condition.append(_findings(contest, condition, by, resampled, advance))
     about = {"resample": resample, "replicates": len(numbers) - 1, "level": share, "seed": contest.seed}
-    return _summary(contest, asked, by, [_joined(parts) for parts in found], about)
+    return _summary(contest, asked, by, [_joined(parts) for parts in by_condition], about)
 
 
 def _blocks(numbers: range, contest: Contest, conditions: Sequence[Condition]) -> Iterator[range]:
@@ -169,7 +169,7 @@ def _findings(
     picked = [picked_models(m, v, resampled.drawn) for m, v in zip(metrics, values, strict=True)]
     regrets = [regret_of(models, excess, resampled.drawn) for models in picked]
     constant = _is_constant(values[:, :, 0]) | _is_constant(costs[:, 0].T).all()
-    names = tuple(tuple(contest.models[at] for at in np.flatnonzero(models[0])) for models in picked)
+    names = tuple(tuple(contest.models[index] for index in np.flatnonzero(models[0])) for models in picked)
     return Findings(taus, np.stack(regrets, axis=1), constant, names)
 
 
@@ -214,15 +214,15 @@ def _summary(
     contest: Contest,
     conditions: Sequence[Condition],
     metrics: Sequence[Metric],
-    found: Sequence[Findings],
+    results: Sequence[Findings],
     about: dict[str, Any],
 ) -> Agreement:
     """Values from replicate 0, the sample itself, and intervals from the others."""
-    signed = np.stack([findings.taus for findings in found])  # (C, R, Q)
+    signed = np.stack([result.taus for result in results])  # (C, R, Q)
     taus = signed * np.where(signed[:, :1] < 0, -1, 1)  # the estimate's absolute value, and what lies around it
     baseline = [metric.key for metric in metrics].index(BASELINE)
     gaps = taus - taus[:, :, [baseline]]
-    regrets = np.stack([findings.regrets for findings in found])
+    regrets = np.stack([result.regrets for result in results])
     quantile = student.ppf((1 + about["level"]) / 2, len(contest.models) - 1)
     low, high = _around_estimates(taus, quantile, 0, 1)
     ends = low - high[:, [baseline]], high - low[:, [baseline]]  # further apart the two cannot be
@@ -241,9 +241,9 @@ def _summary(
         regret_mean=regrets[:, 1:].mean(axis=1) if about["replicates"] else np.full_like(regrets[:, 0], np.nan),
         regret_low=regret_low,
         regret_high=regret_high,
-        constant=np.stack([findings.constant for findings in found]),
+        constant=np.stack([result.constant for result in results]),
         reversed=signed[:, 0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0,
-        picked=tuple(findings.picked for findings in found),
+        picked=tuple(result.picked for result in results),
         models=contest.models,
         classes=tuple(map(str, contest.classes)),
         rows=len(contest.truth),

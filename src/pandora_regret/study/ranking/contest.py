@@ -39,19 +39,19 @@ class Contest:
     def batches(self, condition: Condition, most: int) -> Iterator[tuple[slice, FloatArray]]:
         """Some models at a time, and their forecasts under a condition, (B, N, K)."""
         for start in range(0, len(self.models), most):
-            which = slice(start, min(start + most, len(self.models)))
-            names = self.models[which]
-            at = np.array([temperature_of(name, condition.sigma, self.seed) for name in names])
-            yield which, condition.changed(self.truth, _exact(self.forecasts[self.order[which]]), at)
+            models = slice(start, min(start + most, len(self.models)))
+            names = self.models[models]
+            temperatures = np.array([temperature_of(name, condition.sigma, self.seed) for name in names])
+            yield models, condition.changed(self.truth, _exact(self.forecasts[self.order[models]]), temperatures)
 
     def metric_values(self, metrics: Sequence[Metric], condition: Condition, weights: FloatArray) -> FloatArray:
         """Every metric of every model under every row of weights, (Q, M, R)."""
         values = np.empty((len(metrics), len(self.models), len(weights)))
         priced = any(metric.priced for metric in metrics)
         typical = condition.typical_costs(self.costs, self.classes) if priced else None
-        for which, proba in self.batches(condition, _at_once(self.truth.size * len(self.classes))):
+        for models, proba in self.batches(condition, _at_once(self.truth.size * len(self.classes))):
             for metric, of_models in zip(metrics, values, strict=True):
-                of_models[which] = metric.of_models(self.truth, proba, weights, typical)
+                of_models[models] = metric.of_models(self.truth, proba, weights, typical)
         return values
 
     def search_costs(
@@ -65,11 +65,11 @@ class Contest:
         means = np.empty((len(self.models), len(weights), len(costs)))
         rows = np.empty((len(self.models), len(self.truth)))
         most = _at_once(self.truth.size * max(len(self.classes), len(costs)))
-        for which, proba in self.batches(condition, most):
+        for models, proba in self.batches(condition, most):
             stacked = np.tile(self.truth, len(proba)), proba.reshape(-1, len(self.classes))
             bills = condition.bills(*stacked, costs, self.classes).reshape(len(costs), *proba.shape[:2])
-            means[which] = weighted_means(np.moveaxis(bills, 0, 2), weights)
-            rows[which] = bills.mean(axis=0)
+            means[models] = weighted_means(np.moveaxis(bills, 0, 2), weights)
+            rows[models] = bills.mean(axis=0)
             advance(len(proba))
         return means, rows
 
@@ -87,10 +87,10 @@ def read_contest(truth: Labels, forecasts: Any, models: Any, classes: Any, costs
     listed = tuple(range(n_classes)) if classes is None else _read_names(classes, n_classes, "classes")
     for name, table in zip(names, array, strict=True):
         check_probabilities(table.astype(np.float64), f"forecasts of {name!r}", TOLERANCE)
-    order = np.array(sorted(range(n_models), key=lambda at: names[at]))
+    order = np.array(sorted(range(n_models), key=lambda index: names[index]))
     priced = None if costs is None else read_costs(costs, listed)
     column = read_truth(truth, range(n_classes), n_rows)
-    return Contest(column, array, order, tuple(names[at] for at in order), listed, priced, seed)
+    return Contest(column, array, order, tuple(names[index] for index in order), listed, priced, seed)
 
 
 def _read_names(names: Any, count: int, what: str) -> tuple[str, ...]:

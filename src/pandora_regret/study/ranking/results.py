@@ -195,9 +195,9 @@ class Agreement:
         cells = [condition["metrics"] for condition in record["conditions"]]
         about = [{key: value for key, value in each.items() if key != "metrics"} for each in record["conditions"]]
         tables = {
-            part: _table(cells, name, which)
+            part: _table(cells, name, end)
             for name, parts in FIGURES.items()
-            for part, which in zip(parts, ("value", "low", "high"), strict=True)
+            for part, end in zip(parts, ("value", "low", "high"), strict=True)
         }
         read = {
             **tables,
@@ -219,6 +219,6 @@ def _plain(value: float) -> float | str | None:
     return float(value) if np.isfinite(value) else ("inf" if value > 0 else "-inf")
 
 
-def _table(cells: list[list[dict[str, Any]]], name: str, which: str) -> FloatArray:
-    values = [[cell[name][which] for cell in row] for row in cells]
+def _table(cells: list[list[dict[str, Any]]], name: str, end: str) -> FloatArray:
+    values = [[cell[name][end] for cell in row] for row in cells]
     return np.array([[np.nan if value is None else float(value) for value in row] for row in values])

@@ -34,16 +34,16 @@ def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -
     n_replicates = len(counts)
     n_compared = (n_metrics + costs.shape[2]) * n_models**2 // 2 * n_replicates
     if not worth_compiling(n_compared):
-        given = [(metrics[:, :, r % n_cases], costs[:, r % n_cases], counts[r]) for r in range(n_replicates)]
-        return np.stack([_mean_taus(*of_replicate) for of_replicate in given])
+        arguments = [(metrics[:, :, r % n_cases], costs[:, r % n_cases], counts[r]) for r in range(n_replicates)]
+        return np.stack([_mean_taus(*of_replicate) for of_replicate in arguments])
     from pandora_regret.kernels.compiled import in_threads
-    from pandora_regret.study.ranking import lanes
+    from pandora_regret.study.ranking import loops
 
     taus = np.empty((n_replicates, n_metrics))
 
-    def compare(which: slice) -> None:
-        cases = which if n_cases > 1 else slice(None)
-        lanes.replicate_taus(metrics[:, :, cases], costs[:, cases], counts[which], taus[which])
+    def compare(replicates: slice) -> None:
+        cases = replicates if n_cases > 1 else slice(None)
+        loops.replicate_taus(metrics[:, :, cases], costs[:, cases], counts[replicates], taus[replicates])
 
     in_threads(compare, n_replicates, n_compared)
     return taus

@@ -207,10 +207,10 @@ class Store:
         """
         listed = list(names)
         table = np.empty((len(listed), len(self.truth), len(self.classes)))
-        for at, name in enumerate(listed):
+        for index, name in enumerate(listed):
             prediction = self.load(name)
-            table[at] = _odds(prediction.values) if prediction.logits else prediction.values
-            table[at] /= table[at].sum(axis=1, keepdims=True)
+            table[index] = _odds(prediction.values) if prediction.logits else prediction.values
+            table[index] /= table[index].sum(axis=1, keepdims=True)
         return table
 
     def unfinished(self, names: Iterable[str]) -> list[str]:
@@ -232,10 +232,10 @@ class Store:
         It is checked as it was given, and again in the precision in which it will be read.
         """
         what = f"the prediction of {name!r}"
-        given = read_probabilities(values, labels=self.classes, logits=logits, name=what).check()
-        if len(given) != len(self.truth):
-            raise InputError(f"{what} has {len(given)} rows but the store has {len(self.truth)} labels.")
-        exact, logits = _that_float32_keeps(given.values, logits)
+        table = read_probabilities(values, labels=self.classes, logits=logits, name=what).check()
+        if len(table) != len(self.truth):
+            raise InputError(f"{what} has {len(table)} rows but the store has {len(self.truth)} labels.")
+        exact, logits = _that_float32_keeps(table.values, logits)
         with np.errstate(over="ignore", under="ignore"):
             stored = exact.astype(np.float32)
         read_probabilities(stored, logits=logits, name=what).check()

@@ -48,15 +48,15 @@ def identity(target: Target) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def check_same(known: Target, given: Target, folder: Path) -> None:
+def check_same(known: Target, other: Target, folder: Path) -> None:
     """The same labels and classes, or an error that says where they differ."""
-    if known.classes != given.classes:
-        difference = f"its classes are {', '.join(known.classes)}, not {', '.join(given.classes)}"
-    elif len(known.truth) != len(given.truth):
-        difference = f"it has {len(known.truth)} labels, not {len(given.truth)}"
-    elif (known.truth != given.truth).any():
-        row = int(np.argmax(known.truth != given.truth))
-        difference = f"row {row} is {known.classes[known.truth[row]]}, not {given.classes[given.truth[row]]}"
+    if known.classes != other.classes:
+        difference = f"its classes are {', '.join(known.classes)}, not {', '.join(other.classes)}"
+    elif len(known.truth) != len(other.truth):
+        difference = f"it has {len(known.truth)} labels, not {len(other.truth)}"
+    elif (known.truth != other.truth).any():
+        row = int(np.argmax(known.truth != other.truth))
+        difference = f"row {row} is {known.classes[known.truth[row]]}, not {other.classes[other.truth[row]]}"
     else:
         return
     raise InputError(f"{folder} is a store of other data: {difference}; use another folder.")

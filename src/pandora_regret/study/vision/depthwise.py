@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def native_depthwise() -> AbstractContextManager[Any]:
     """Within this context and this thread, depthwise convolutions on a GPU are PyTorch's own."""
-    found: AbstractContextManager[Any] = _mode()()
-    return found
+    mode: AbstractContextManager[Any] = _mode()()
+    return mode
 
 
 @cache
@@ -63,7 +63,7 @@ def _convolve(
     torch: Any = import_optional("torch", extra="images")
     dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else input.dtype
     last = input.is_contiguous(memory_format=torch.channels_last)
-    found = torch.ops.aten._conv_depthwise2d(
+    result = torch.ops.aten._conv_depthwise2d(
         input.to(dtype, memory_format=torch.contiguous_format),
         weight.to(dtype, memory_format=torch.contiguous_format),
         tuple(weight.shape[2:]),
@@ -72,7 +72,7 @@ def _convolve(
         _pair(padding),
         _pair(dilation),
     )
-    return _in_layout(found, torch.channels_last if last else torch.contiguous_format)
+    return _in_layout(result, torch.channels_last if last else torch.contiguous_format)
 
 
 def _in_layout(images: torch.Tensor, layout: Any) -> torch.Tensor:

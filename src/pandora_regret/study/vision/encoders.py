@@ -120,12 +120,12 @@ def available(
     wanted = tuple(patterns)
     if weights.is_folder:
         local = (name for name in weights.names() if matches(name, wanted))
-        found = [name for name in local if count_parameters(name) <= max_parameters]
+        names = [name for name in local if count_parameters(name) <= max_parameters]
     else:
-        found = candidate_models(wanted, resolution=resolution, max_parameters=max_parameters)
-    if not found:
+        names = candidate_models(wanted, resolution=resolution, max_parameters=max_parameters)
+    if not names:
         raise InputError(f"models is {list(wanted)}: {weights.place} has no encoder of such a name and size.")
-    return found
+    return names
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:

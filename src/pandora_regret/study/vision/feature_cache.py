@@ -41,12 +41,12 @@ class FeatureCache:
         safetensors = import_optional("safetensors", extra="images")
         try:
             with safetensors.safe_open(self.path(encoder), "numpy") as file:
-                found = {name: file.get_tensor(name) for name in encoder.outputs}
+                features = {name: file.get_tensor(name) for name in encoder.outputs}
                 kept = file.metadata() or {}
         except (OSError, safetensors.SafetensorError):
             return None
         about = kept.get("about", "")
-        return (found, json.loads(about)) if kept.get("sha256") == _digest(found, about) else None
+        return (features, json.loads(about)) if kept.get("sha256") == _digest(features, about) else None
 
     def write(self, encoder: Encoder, features: Arrays, about: dict[str, Any]) -> None:
         """Keep features, with the digest of their bytes."""

@@ -157,7 +157,15 @@ def _in_order(do: Callable[[Encoder], Features], encoders: Iterable[Encoder], ah
 
 
 class _Session:
-    """Images on a device, and encoders that look at them."""
+    """Images on a device, and encoders that look at them, several at a time, each in a thread of its own.
+
+    The images lie on the device once, as bytes; networks come and go. While some run, another is being built, and
+    while cuDNN plans one network's convolutions, others compute: that is what the threads are for, each with a
+    CUDA stream of its own. `building` lets one network be built at a time, since random weights come from one
+    generator, and `running` lets `at_once` of them compute. Nobody knows beforehand what fits into memory, so a
+    batch that does not is halved, and `fits` remembers the size for the next encoder. Features leave a thread's
+    stream finished, and marked as used by the caller's, so that their memory is not given away too early.
+    """
 
     def __init__(self, machine: Machine, pixels: NDArray[np.uint8], cache: FeatureCache | None) -> None:
         self.torch = import_optional("torch", extra="images")
@@ -188,10 +196,10 @@ class _Session:
             return Features(encoder, failure=f"{type(error).__name__}: {error}")
 
     def _cached(self, encoder: Encoder) -> Features | None:
-        found = self.cache.read(encoder) if self.cache else None
-        if found is None:
+        cached = self.cache.read(encoder) if self.cache else None
+        if cached is None:
             return None
-        arrays, about = found
+        arrays, about = cached
         values = {name: self.torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
         return Features(encoder, values, about)
 
@@ -304,5 +312,5 @@ def _even(n: int, most: int) -> int:
 
 
 def _array(values: torch.Tensor) -> NDArray[Any]:
-    found: NDArray[Any] = (values.float() if str(values.dtype) == "torch.bfloat16" else values).cpu().numpy()
-    return found
+    array: NDArray[Any] = (values.float() if str(values.dtype) == "torch.bfloat16" else values).cpu().numpy()
+    return array

@@ -133,12 +133,12 @@ def _read_labels(labels: NDArray[Any], n: int, name: str) -> IntArray:
 def _class_names(asked: Sequence[str], path: Path, at_least: int) -> tuple[str, ...]:
     """The names asked for, or those of the shipped pathways, so that costs fit, or MedMNIST's, or numbers."""
     name = path.stem.split("_")[0]
-    found = tuple(asked) or _pathway_classes(name) or _medmnist_classes(name) or tuple(map(str, range(at_least)))
-    if len(found) < at_least:
+    names = tuple(asked) or _pathway_classes(name) or _medmnist_classes(name) or tuple(map(str, range(at_least)))
+    if len(names) < at_least:
         raise InputError(
-            f"{path} has labels up to {at_least - 1}, but only {len(found)} classes are named: {found}."
+            f"{path} has labels up to {at_least - 1}, but only {len(names)} classes are named: {names}."
         )
-    return found
+    return names
 
 
 def _pathway_classes(name: str) -> tuple[str, ...]:

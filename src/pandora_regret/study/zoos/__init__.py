@@ -16,5 +16,5 @@ ZOO_CLASSES = {
 def zoo_class(kind: str) -> type:
     """The class of a kind of zoo, imported when it is asked for."""
     module, name = ZOO_CLASSES[kind]
-    found: type = getattr(import_module(f"{__name__}.{module}"), name)
-    return found
+    kind_class: type = getattr(import_module(f"{__name__}.{module}"), name)
+    return kind_class

@@ -30,19 +30,21 @@ class Part:
     def make(self) -> Any:
         """A fresh object."""
         module, name = self.path.rsplit(".", 1)
-        given = {key: value.make() if isinstance(value, Part) else value for key, value in self.parameters.items()}
-        made = getattr(import_optional(f"sklearn.{module}", extra="zoo"), name)(**given)
+        options = {
+            key: value.make() if isinstance(value, Part) else value for key, value in self.parameters.items()
+        }
+        made = getattr(import_optional(f"sklearn.{module}", extra="zoo"), name)(**options)
         if self.first is None:
             return made
         return import_optional("sklearn.pipeline", extra="zoo").make_pipeline(self.first.make(), made)
 
     def to_dict(self) -> dict[str, Any]:
         """The same in plain values."""
-        given = {
+        options = {
             key: value.to_dict() if isinstance(value, Part) else value for key, value in self.parameters.items()
         }
         before = {} if self.first is None else {"first": self.first.to_dict()}
-        return {"class": self.path, **given, **before}
+        return {"class": self.path, **options, **before}
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,9 +37,9 @@ class LabelledTable:
     def __len__(self) -> int:
         return len(self.truth)
 
-    def rows(self, which: IntArray) -> LabelledTable:
+    def take(self, rows: IntArray) -> LabelledTable:
         """Some of the rows; the classes stay as they are."""
-        return LabelledTable(self.features[which], self.named, self.truth[which], self.classes)
+        return LabelledTable(self.features[rows], self.named, self.truth[rows], self.classes)
 
 
 def read_labelled(
@@ -87,7 +87,7 @@ def sample_rows(table: LabelledTable, max_rows: int, seed: int) -> LabelledTable
     for k in range(len(table.classes)):
         rank[truth == k] = np.arange(np.sum(truth == k))
     share = rank / np.bincount(truth, minlength=len(table.classes))[truth]
-    return table.rows(np.sort(order[np.argsort(share, kind="stable")[:max_rows]]))
+    return table.take(np.sort(order[np.argsort(share, kind="stable")[:max_rows]]))
 
 
 def add_noise(table: LabelledTable, noise: float, seed: int) -> LabelledTable:
@@ -103,11 +103,11 @@ def _bundled(data: str, label: str | int | None, without: Sequence[str | int]) -
     """A data set that scikit-learn brings; its class is known, its columns are all numbers."""
     if label is not None:
         raise InputError(f"label is {label!r}, but the class of the bundled {data!r} is known: leave label out.")
-    found = getattr(import_optional("sklearn.datasets", extra="zoo"), f"load_{data}")()
-    columns = {str(name): found.data[:, j].astype(np.float64) for j, name in enumerate(found.feature_names)}
+    bundle = getattr(import_optional("sklearn.datasets", extra="zoo"), f"load_{data}")()
+    columns = {str(name): bundle.data[:, j].astype(np.float64) for j, name in enumerate(bundle.feature_names)}
     left_out = {_find(columns, column, "without") for column in without}
-    truth = found.target.astype(np.intp)
-    return LabelledTable(*_encode_features(columns, left_out), truth, tuple(str(c) for c in found.target_names))
+    truth = bundle.target.astype(np.intp)
+    return LabelledTable(*_encode_features(columns, left_out), truth, tuple(str(c) for c in bundle.target_names))
 
 
 def _read_file(data: str, header: bool | None) -> Columns:
@@ -191,14 +191,14 @@ def _read_arff(path: Path) -> Any:
     lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
     lines = [line for line in lines if line and not line.startswith("%")]
     start = next((row for row, line in enumerate(lines) if line.lower().startswith("@data")), len(lines))
-    attributes = [found for line in lines[:start] if (found := ATTRIBUTE.match(line))]
+    attributes = [match for line in lines[:start] if (match := ATTRIBUTE.match(line))]
     cells = lines[start + 1 :]
     if not attributes or (cells and cells[0].startswith("{")):
         raise InputError(f"{path} is no ARFF file of full rows below @attribute lines: save the table as CSV.")
     arrow = import_optional("pyarrow", extra="zoo")
     numbers = ("numeric", "real", "integer")
-    names = [found[1].strip("'\"") for found in attributes]
-    kinds = [arrow.float64() if found[2].lower() in numbers else arrow.string() for found in attributes]
+    names = [match[1].strip("'\"") for match in attributes]
+    kinds = [arrow.float64() if match[2].lower() in numbers else arrow.string() for match in attributes]
     return _parse(_as_csv(cells), names, ",", column_types=dict(zip(names, kinds, strict=True)))
 
 
@@ -268,12 +268,12 @@ def _encode_labels(values: NDArray[Any], column: str) -> tuple[IntArray, tuple[s
     if missing.any():
         row = int(np.argmax(missing))
         raise InputError(f"label column {column!r} is missing in row {row}: drop that row, or give it a class.")
-    found, truth = np.unique(values, return_inverse=True)
-    if len(found) < 2:
+    classes, truth = np.unique(values, return_inverse=True)
+    if len(classes) < 2:
         raise InputError(
-            f"label column {column!r} holds one class only, {found[0]!r}: name another with label=..."
+            f"label column {column!r} holds one class only, {classes[0]!r}: name another with label=..."
         )
-    return truth.astype(np.intp), tuple(_label(value) for value in found)
+    return truth.astype(np.intp), tuple(_label(value) for value in classes)
 
 
 def _label(value: Any) -> str:

@@ -84,9 +84,9 @@ class TableZoo:
 
     def __post_init__(self) -> None:
         for name in ("without", "models"):  # lists cannot be keys of a cache
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
+            names = getattr(self, name)
+            if names is not None:
+                object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
         read_count(self.folds, "folds", least=2)
         read_count(self.seed, "seed", least=0)
         if self.max_rows is not None:
@@ -154,7 +154,7 @@ class TableZoo:
             "folds": self.folds,
             "versions": _versions(),
             "seconds": perf_counter() - start,
-            "notes": sorted({f"{found.category.__name__}: {found.message}" for found in warned}),
+            "notes": sorted({f"{warning.category.__name__}: {warning.message}" for warning in warned}),
         }
         return Outcome(classifier.name, Prediction(values, False, metadata))
 
@@ -238,8 +238,8 @@ def _stamp(data: str) -> object:
     """What changes when a data file does."""
     if data in BUNDLED or not Path(data).is_file():
         return None
-    found = Path(data).stat()
-    return found.st_mtime_ns, found.st_size
+    status = Path(data).stat()
+    return status.st_mtime_ns, status.st_size
 
 
 def _digest(data: str) -> str | None:

@@ -119,13 +119,13 @@ def _read(layout: _Layout, network: Any, images: torch.Tensor) -> Tensors:
     end, maps = network.forward_intermediates(images, norm=True, **with_tokens)
     if "end" in layout.depths:
         maps = [*maps, end]
-    found: Tensors = {}
+    features: Tensors = {}
     for depth, seen in zip(layout.depths, maps, strict=True):
         spatial, tokens = seen if with_tokens else (seen, None)
-        found |= {f"{depth}/avg": spatial.mean((2, 3)), f"{depth}/max": spatial.amax((2, 3))}
+        features |= {f"{depth}/avg": spatial.mean((2, 3)), f"{depth}/max": spatial.amax((2, 3))}
         if tokens is not None:
-            found[f"{depth}/token"] = tokens[:, 0]
-    return found
+            features[f"{depth}/token"] = tokens[:, 0]
+    return features
 
 
 def _spelled(changes: dict[str, Any]) -> list[str]:
