@@ -17,7 +17,7 @@ from pandora_regret.kernels.reference import probabilities
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """One test of the plan."""
 
     test: Any  # the class that is tested
@@ -31,7 +31,7 @@ class Step:
 class Plan:
     """In which order to test, and what that is expected to cost."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     expected_cost: float
     search: str
 
@@ -99,7 +99,7 @@ def _one_of(costs: Any, tests: Tests | None, labels: Any) -> Tests:
     return Tests(cost=costs, labels=labels) if tests is None else tests
 
 
-def _walk(p: FloatArray, order: IntArray, tests: Tests, labels: Sequence[Any]) -> Iterator[Step]:
+def _walk(p: FloatArray, order: IntArray, tests: Tests, labels: Sequence[Any]) -> Iterator[PlanStep]:
     """Bayes' rule along the order: a test that found nothing makes its class less likely, and others more."""
     missed, before = p.copy(), np.empty(len(order))
     for step, k in enumerate(order):
@@ -112,4 +112,4 @@ def _walk(p: FloatArray, order: IntArray, tests: Tests, labels: Sequence[Any]) -
     costs = tests.fruitless_cost[order]
     columns = (now, costs, costs.cumsum(), np.clip(1 - left[1:], 0.0, None))
     for k, values in zip(order, zip(*(column.tolist() for column in columns), strict=True), strict=True):
-        yield Step(labels[k], *values)
+        yield PlanStep(labels[k], *values)

@@ -19,7 +19,7 @@ from pandora_regret.inputs.numbers import read_number
 from pandora_regret.priors import Prior
 from pandora_regret.scores import expected_search_cost
 
-Metric: TypeAlias = Callable[[Any, Any], Any]  # (y_true, y_proba) -> a number
+MetricFunction: TypeAlias = Callable[[Any, Any], Any]  # (y_true, y_proba) -> a number
 
 GRID = 1000  # forecasts are multiples of 1/GRID
 MOST_CLASSES = 10  # with more, forecasts without ties become rare among multiples of 1/GRID
@@ -29,7 +29,7 @@ ROUNDING = 1e-7  # relative: scores that differ by less are equal, also for metr
 
 
 def desiderata(
-    metric: Metric,
+    metric: MetricFunction,
     *,
     greater_is_better: bool = False,
     n_classes: int = 4,
@@ -101,7 +101,7 @@ def _read_class_count(n_classes: int) -> int:
 class _Judge:
     """The metric under trial."""
 
-    metric: Metric
+    metric: MetricFunction
     greater_is_better: bool
 
     def score(self, y_true: IntArray, y_proba: FloatArray) -> float:

@@ -52,18 +52,18 @@ class Forecast:
         """The same forecasts under other costs."""
         return replace(self, costs=costs)
 
-    def rows(self, which: slice | IntArray) -> Forecast:
+    def rows(self, index: slice | IntArray) -> Forecast:
         """Some of the rows, their numbers not yet checked."""
-        numbers = self.numbers[which] if isinstance(which, slice) else np.asarray(self.numbers)[which]
-        costs = self.costs[which] if self.costs is not None and self.costs.ndim == 2 else self.costs
-        weights = None if self.weights is None else self.weights[which]
-        values, truth = self.values[which], self.truth[which] if len(self.truth) else self.truth
+        numbers = self.numbers[index] if isinstance(index, slice) else np.asarray(self.numbers)[index]
+        costs = self.costs[index] if self.costs is not None and self.costs.ndim == 2 else self.costs
+        weights = None if self.weights is None else self.weights[index]
+        values, truth = self.values[index], self.truth[index] if len(self.truth) else self.truth
         return replace(self, values=values, truth=truth, numbers=numbers, weights=weights, costs=costs)
 
     def blocks(self) -> Iterator[Forecast]:
         """Consecutive rows in float64, checked, few enough at a time that temporaries stay small."""
-        for which in row_slices(*self.values.shape):
-            rows = self.rows(which)
+        for index in row_slices(*self.values.shape):
+            rows = self.rows(index)
             read_as = self.read_as or self.values.dtype
             yield replace(rows, values=rows.values.astype(np.float64, copy=False), read_as=read_as)._checked()
 

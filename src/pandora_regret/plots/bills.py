@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pandora_regret.inputs import InputError
-from pandora_regret.plan import Step, plan_search
+from pandora_regret.plan import PlanStep, plan_search
 from pandora_regret.plots.style import COLOURS, axes_of, open_frame
 from pandora_regret.text import money, shortened
 
@@ -66,7 +66,7 @@ def plot_bills(
     return open_frame(axes)
 
 
-def _bill(name: str, forecast: Mapping[Any, float], truth: Any, costs: Mapping[Any, float]) -> list[Step]:
+def _bill(name: str, forecast: Mapping[Any, float], truth: Any, costs: Mapping[Any, float]) -> list[PlanStep]:
     """The tests of a search up to that of the truth."""
     if truth not in forecast:
         raise InputError(
@@ -77,7 +77,7 @@ def _bill(name: str, forecast: Mapping[Any, float], truth: Any, costs: Mapping[A
     return list(steps[: last + 1])
 
 
-def _draw_bill(axes: Axes, row: int, bill: list[Step], letters: float) -> None:
+def _draw_bill(axes: Axes, row: int, bill: list[PlanStep], letters: float) -> None:
     """One bar, with room for so many letters per unit of cost; its last piece is the truth."""
     for step in bill:
         start, is_truth = step.total_cost - step.cost, step is bill[-1]
