@@ -140,6 +140,19 @@ def test_hierarchy_chain_rule(seed):
     assert by_levels == pytest.approx(costs_by_class(GraphPolicy(workup), p), rel=1e-11)
 
 
+@given(seeds)
+def test_compiled_hierarchy_equals_the_reference_or_leaves_it_the_row(seed):
+    rng = np.random.default_rng(seed)
+    workup = random_hierarchy(rng)
+    assume(workup.method == "hierarchy")
+    p = forecasts(rng, 40, len(workup.classes))
+    pairs = Pairs.of_table(np.ones_like(p))
+    plain, compiled = (f(p, pairs, workup.costs) for f in (workup.policy._realised, workup.policy._compiled))
+    sure = ~np.isnan(compiled)
+    assert sure.mean() > 0.5
+    assert compiled[sure] == pytest.approx(plain[sure], rel=1e-12)
+
+
 @pytest.mark.parametrize("prior", [Uniform(), Exponential(), Gamma(2.0), LogNormal(0.6)], ids=repr)
 def test_hierarchy_chain_rule_over_costs(prior):
     """The closed form against Monte Carlo over drawn costs."""

@@ -104,8 +104,49 @@ class Nested(Policy):
         nested = len(self.levels) > 1
         self.method, self.title = ("hierarchy", "levels of search") if nested else ("search", "search")
 
+    @property
+    def work_per_row(self) -> int:
+        """Every class is looked at once on every level."""
+        return len(self.workup.classes)
+
     def paid(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> FloatArray:
         """The costs of tests up to the one that answers, on all levels."""
+        self.prepare(len(pairs.rows))
+        if not self.loops_are_ready:
+            return self._realised(p, pairs, costs)
+        paid = self._compiled(p, pairs, costs)
+        doubtful = np.flatnonzero(np.isnan(paid))
+        if len(doubtful):
+            some = Pairs(pairs.starts, pairs.rows[doubtful], pairs.truths[doubtful])
+            paid[doubtful] = self._realised(p, some, costs)
+        return paid
+
+    def _compiled(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> FloatArray:
+        """The same by compiled loops, NaN where quotients are too close for them to tell."""
+        from pandora_regret.kernels.compiled import in_threads
+        from pandora_regret.workup import loops
+
+        paid, (steps, *tree) = np.empty(len(pairs.rows)), self._arrays
+        by_test = costs[steps]
+
+        def search(part: slice) -> None:
+            loops.nested_costs(p, pairs.rows[part], pairs.truths[part], tuple(tree), by_test, paid[part])
+
+        in_threads(search, len(paid), len(paid) * len(tree[-1]))
+        return paid
+
+    @cached_property
+    def _arrays(self) -> tuple[IntArray, ...]:
+        """Tests level by level: their steps; the tests above each class; siblings; the classes below each test."""
+        steps, members = (np.concatenate(parts) for parts in zip(*self.levels, strict=True))
+        ends = np.cumsum([len(level) for level, _ in self.levels])
+        siblings = [
+            (end - len(level), end) for (level, _), end in zip(self.levels, ends, strict=True) for _ in level
+        ]
+        above, below = Pairs.of_table(members.T), Pairs.of_table(members)
+        return steps, above.starts, above.truths, np.array(siblings), below.starts, below.truths
+
+    def _realised(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> FloatArray:
         return self._over_levels(p, pairs, costs, lambda level, _: engine.realised_costs(level, BROKEN_BY_INDEX))
 
     def paid_on_average(self, p: FloatArray, pairs: Pairs, prior: Prior) -> FloatArray:

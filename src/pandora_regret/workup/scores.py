@@ -164,6 +164,7 @@ class _Rows:
             options: dict[str, Any] = {"labels": named, "sample_weight": sample_weight, "logits": logits}
             self.forecast = read_forecast(y_true, y_proba, **options)
         self.columns = class_columns(self.forecast, self.workup)
+        self.policy.prepare(len(self.forecast))
 
     def __iter__(self) -> Iterator[tuple[Forecast, FloatArray, Pairs, FloatArray | None]]:
         """Rows, their probabilities, which truths they are asked about, and the votes for these."""
@@ -183,7 +184,8 @@ class _Rows:
             yield block, self._ordered(block), pairs, table[pairs.rows, pairs.truths]
 
     def _ordered(self, block: Forecast) -> FloatArray:
-        return np.ascontiguousarray(probabilities(block)[:, self.columns])
+        p, in_order = probabilities(block), (np.diff(self.columns) == 1).all()
+        return np.ascontiguousarray(p if in_order else p[:, self.columns])
 
     def paid(self, p: FloatArray, pairs: Pairs) -> FloatArray:
         """What each row's policy costs under each of its truths, (P,)."""
