@@ -14,12 +14,7 @@ from pandora_regret.calibrate.crossfit import cross_fit, deal, read_groups
 from pandora_regret.calibrate.objectives import LogLoss
 from pandora_regret.calibrate.rows import LabelledScores, probabilities_of, rows_of
 from pandora_regret.calibrate.scaling import METHODS, Map, default_map, frequency_map, warranted_map
-from pandora_regret.inference.intervals import (
-    effective_number,
-    influence_of_mean,
-    standard_error,
-    student_interval,
-)
+from pandora_regret.inference.intervals import effective_number, interval_of_mean, within_groups
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
@@ -35,7 +30,6 @@ from pandora_regret.inputs.numbers import read_level
 from pandora_regret.kernels.engine import search_costs
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows, priced
-from pandora_regret.tally import Mean
 
 ENOUGH_ROWS = 100_000  # to fit a map on
 CHOICES = {"auto": "the one of least AIC, or none", **METHODS}
@@ -166,10 +160,12 @@ def decompose_forecast(
 def _counted_by_group(rows: LabelledScores, groups: IntArray | None) -> LabelledScores:
     """Without costs, and with weights that sum to the number of independent rows, whatever their unit.
 
-    A map must be warranted by what is independent: rows of one group count as one, and of unequal weights as many
-    count as equal ones of the same spread would (Kish's effective size).
+    A map must be warranted by what is independent: rows of one group count as one, and rows of unequal weights as
+    the number of equal ones that would say as much.
     """
-    weights = rows.weights * (_independent(rows.weights, groups) / rows.weights.sum())
+    total = rows.weights.sum()
+    size = effective_number(within_groups(rows.weights, groups) / total)
+    weights = rows.weights * (size / total)
     return replace(rows, weights=weights, costs=np.ones((rows.n_classes, 1)))
 
 
@@ -217,17 +213,9 @@ def _all_alike(rows: LabelledScores) -> bool:
 
 
 def _term(values: FloatArray, weights: FloatArray, groups: IntArray | None, level: float) -> Term:
-    """A weighted mean, with an interval by Student's t from errors summed within groups."""
-    mean = Mean.of(values, weights).mean
-    errors = _within_groups(influence_of_mean(values, weights, mean), groups)
-    size = _independent(weights, groups)
-    low, high = student_interval(mean, standard_error(errors, size), size, level)
+    """A weighted mean, with an interval from errors summed within groups."""
+    mean, low, high = interval_of_mean(values, weights, groups, level)
     return Term(mean, np.nan if low is None else low, np.nan if high is None else high)
-
-
-def _independent(weights: FloatArray, groups: IntArray | None) -> float:
-    """How many rows, or groups, of equal weight would say as much."""
-    return effective_number(_within_groups(weights, groups) / weights.sum())
 
 
 def _up_to(term: Term, hindsight: Term) -> Term:
@@ -238,11 +226,6 @@ def _up_to(term: Term, hindsight: Term) -> Term:
     the best map saves lies between.
     """
     return replace(term, high=max(term.high, hindsight.high))
-
-
-def _within_groups(values: FloatArray, groups: IntArray | None) -> FloatArray:
-    """The sums of the values over each group, (G,); the values themselves where there are no groups."""
-    return values if groups is None else np.asarray(np.bincount(groups, values), dtype=np.float64)
 
 
 def _plain(number: float) -> float | None:
