@@ -1,6 +1,7 @@
 // The what-if box: the library's search_order and search_cost for one forecast, in the page.
 
 const SUM_TOLERANCE = 2 ** -26;  // the library's, the square root of float64's epsilon
+const TIE = 4.5 * Number.EPSILON;  // the library's: quotients that differ by no more, relatively, tie
 
 // Falling p / c, impossible classes last and the cheapest of them first, then by class number.
 // Costs are counted in a power of two near the largest, which is exact, so that p / c does not underflow.
@@ -8,7 +9,16 @@ function searchOrder(probabilities, costs) {
   const unit = 2 ** Math.floor(Math.log2(Math.max(...costs)));
   const merit = probabilities.map((p, k) => p / (costs[k] / unit));
   const ifImpossible = probabilities.map((p, k) => (p === 0 ? costs[k] : 0));
-  return [...costs.keys()].sort((a, b) => merit[b] - merit[a] || ifImpossible[a] - ifImpossible[b] || a - b);
+  const byQuotient = [...costs.keys()].sort((a, b) => merit[b] - merit[a] || ifImpossible[a] - ifImpossible[b] || a - b);
+  // A class belongs to a run of ties if it ties with the run's first class; ties go by class number.
+  const runs = [];
+  for (const k of byQuotient) {
+    const first = runs.at(-1)?.[0];
+    const ties = first !== undefined && (merit[first] > 0 || ifImpossible[first] === ifImpossible[k]) && merit[first] - merit[k] <= TIE * merit[first];
+    if (ties) runs.at(-1).push(k);
+    else runs.push([k]);
+  }
+  return runs.flatMap((run) => run.sort((a, b) => a - b));
 }
 
 function searchSteps(probabilities, costs) {
