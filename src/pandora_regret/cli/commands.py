@@ -22,6 +22,8 @@ COMMANDS = {  # name: what the list of commands says of it
     "score": "What one model's forecasts cost, from a file of any size.",
     "report": "A page to look at and pass on, from predictions or from a saved comparison.",
     "order": "In which order to test, for one forecast.",
+    "next": "What to do next in a work-up, for one forecast.",
+    "workup": "What a work-up file says, and what is wrong with it.",
     "validate": "What is wrong with a file, if anything.",
     "figures": "The paper's figures, drawn from its formulas.",
     "study": "Which metric picks the model that is cheapest to deploy.",
@@ -52,6 +54,8 @@ OPTION_OF = {  # what people who type commands call the library's arguments
     "cluster": "--cluster",
     "steps": "--steps",
     "logits": "--logits",
+    "found": "--found",
+    "workup": "--workup",
 }
 PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {
     symbol: f"{code} " for code, symbol in SYMBOLS.items() if len(symbol) == 1 and not symbol.isascii()

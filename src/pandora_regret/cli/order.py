@@ -75,7 +75,7 @@ def order(
     from pandora_regret.plan import plan_search
 
     check_output(plot, force)
-    case = _read_forecast(forecast, row, layout.read())
+    case = read_case(forecast, row, layout.read())
     prices, currency, source = _read_costs(case, costs)
     tests = Tests(cost=prices, sensitivity=_sensitivity(sensitivity), labels=list(case.classes))
     how: dict[str, Any] = {"search": search, "steps": steps, "logits": layout.logits}
@@ -89,8 +89,8 @@ def order(
         _print(plan, currency, source)
 
 
-def _read_forecast(forecast: str, row: int | None, layout: Layout) -> OneRow:
-    """Written out, or a row of a file."""
+def read_case(forecast: str, row: int | None, layout: Layout) -> OneRow:
+    """A forecast that is written out, or a row of a file."""
     import numpy as np
 
     from pandora_regret.files import OneRow, read_row

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pandora_regret.files.inspection import inspect_file as inspect_file
     from pandora_regret.files.layout import Layout as Layout
     from pandora_regret.files.one_row import OneRow as OneRow
+    from pandora_regret.files.one_row import find_row as find_row
     from pandora_regret.files.one_row import read_row as read_row
     from pandora_regret.files.predictions import Predictions as Predictions
     from pandora_regret.files.predictions import open_predictions as open_predictions
@@ -35,7 +36,7 @@ __all__, __getattr__, __dir__ = lazy_exports(
         "errors": ("FileError",),
         "inspection": ("Inspected", "Problem", "inspect_file"),
         "layout": ("Layout",),
-        "one_row": ("OneRow", "read_row"),
+        "one_row": ("OneRow", "find_row", "read_row"),
         "predictions": ("Predictions", "open_predictions", "read_all", "read_models"),
         "price_tables": ("read_observed_costs", "read_price_table"),
         "prices": ("Prices", "read_costs_argument", "read_prior_argument"),

@@ -45,16 +45,37 @@ class OneRow:
             raise error.replace(place=f"{self.place} ({names})") from None
 
 
+def find_row(path: str | os.PathLike[str], case: str, layout: Layout) -> int:
+    """The row with this id, counted from 1."""
+    source = _only_table(os.fspath(path), layout)
+    column = _columns(source, layout).id
+    if column is None:
+        fix = "say which column names the rows with --id"
+        raise FileError("has no column of ids", path=source.path, argument="ids", fix=fix)
+    before = 0
+    for records in source.read([column], frozenset(), ROWS_AT_ONCE):
+        names = [str(name) for name in records.column(column).to_pylist()]
+        if case in names:
+            return before + names.index(case) + 1
+        before += len(records)
+    raise FileError(f"has no row whose {column} is {case!r}", path=source.path, argument="ids", value=case)
+
+
+def _columns(source: Source, layout: Layout) -> Columns:
+    """The columns of a file that need not have labels."""
+    kinds: dict[str, Kind] = dict(source.kinds)
+    if layout.label is None and not kinds.keys() & set(LABEL.usual):
+        kinds[LABEL.usual[0]] = "other"
+    return find_columns(source.in_layout(layout), kinds, source.path)
+
+
 def read_row(path: str | os.PathLike[str], row: int | None, layout: Layout) -> OneRow:
     """A row of a file, counted from 1; it needs no label: who knows the truth does not ask for an order."""
     source = _only_table(os.fspath(path), layout)
     if row is None:
         fix = "say which of its rows with --row, counted from 1"
         raise FileError("is a file", path=source.path, argument="row", fix=fix)
-    kinds: dict[str, Kind] = dict(source.kinds)
-    if layout.label is None and not kinds.keys() & set(LABEL.usual):
-        kinds[LABEL.usual[0]] = "other"
-    columns = find_columns(source.in_layout(layout), kinds, source.path)
+    columns = _columns(source, layout)
     numbers = _numbers_in_row(source, columns, row - 1)
     k = len(columns.classes)
     single = source.is_text and not layout.logits and abs(numbers[:k].sum() - 1) > DIGITS_OF_DOUBLES

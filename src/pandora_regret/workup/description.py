@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pandora_regret.costs import Pathways
     from pandora_regret.workup.menu import Menu
     from pandora_regret.workup.policies import Policy
+    from pandora_regret.workup.summary import Summary
 
 MOST_STATES = 200_000  # of a state graph, unless another limit is asked for
 
@@ -229,6 +230,12 @@ class Workup:
         from pandora_regret.workup.menu import read_menu
 
         return read_menu(self, protocols)
+
+    def summary(self) -> Summary:
+        """What was understood: classes, steps, the exact method, the number of states, the range of costs."""
+        from pandora_regret.workup.summary import summarise
+
+        return summarise(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values under the keys of the file."""

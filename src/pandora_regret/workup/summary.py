@@ -1,0 +1,96 @@
+"""What a work-up says, in a few lines: for whoever wrote the file, to see that it was understood."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pandora_regret.inputs import InputError
+from pandora_regret.text import listed, money
+from pandora_regret.workup.policies import Pairs
+from pandora_regret.workup.states import compile_graph
+
+if TYPE_CHECKING:
+    from pandora_regret.workup.description import Workup, WorkupStep
+
+METHODS = {
+    "search": "a search with definitive tests: closed form for every prior of costs",
+    "hierarchy": "a hierarchy of searches: closed form for every prior of costs",
+    "forest": "steps that need at most one other before them: Horn's algorithm",
+    "prefix": "a search that may be given up: the best prefix of its order",
+    "graph": "the state graph",
+}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was understood of a work-up."""
+
+    title: str
+    currency: str | None
+    classes: tuple[str, ...]
+    steps: tuple[str, ...]  # one line each
+    stops: tuple[str, ...]
+    method: str
+    states: int | None  # of the state graph; None where there are too many to count
+    least: dict[str, float]  # what someone who knew the class would pay
+    uninformed: float  # what is expected to be paid if all classes are equally likely
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+    def to_text(self) -> str:
+        """For people."""
+        cheap, dear = (money(pick(self.least.values()), self.currency) for pick in (min, max))
+        states = "too many states to list" if self.states is None else f"{self.states:,} states"
+        stops = [f"Ways to stop: {listed(self.stops)}."] if self.stops else ["No way to stop: the truth is found."]
+        lines = [
+            *([self.title] if self.title else []),
+            f"{len(self.classes)} classes: {listed(self.classes)}.",
+            f"{len(self.steps)} steps:",
+            *(f"  {line}" for line in self.steps),
+            *stops,
+            f"Exact method: {METHODS[self.method]} ({states}).",
+            f"Someone who knew the truth would pay {cheap if cheap == dear else f'{cheap} to {dear}'}; "
+            f"if all classes are equally likely, {money(self.uninformed, self.currency)} is expected.",
+        ]
+        return "\n".join(lines)
+
+
+def summarise(workup: Workup) -> Summary:
+    """What a work-up says."""
+    known, even = np.eye(len(workup.classes)), np.full((1, len(workup.classes)), 1 / len(workup.classes))
+    least = workup.policy.paid(known, Pairs.of_table(known), workup.costs)
+    return Summary(
+        workup.title,
+        workup.currency or None,
+        workup.classes,
+        tuple(_step_line(step, workup) for step in workup.steps),
+        tuple(f"{stop.name} ({'names a class' if stop.names_class else 'loses'})" for stop in workup.stops),
+        workup.method,
+        _states(workup),
+        dict(zip(workup.classes, least.tolist(), strict=True)),
+        float(workup.policy.predicted(even, workup.costs)[0]),
+    )
+
+
+def _states(workup: Workup) -> int | None:
+    try:
+        return len(compile_graph(workup))
+    except InputError:
+        return None
+
+
+def _step_line(step: WorkupStep, workup: Workup) -> str:
+    told = [workup.classes[k] for k in step.confirmed if k is not None]
+    parts = [f"{step.name}: {money(step.cost, workup.currency or None)}"]
+    if step.requires:
+        parts.append(f"after {listed([str(one) for one in step.requires])}")
+    if len(step.outcomes) > 1:
+        parts.append(
+            f"shows {listed(step.outcomes)}" if not told or not step.is_certain else f"confirms {listed(told)}"
+        )
+    return ", ".join(parts)
