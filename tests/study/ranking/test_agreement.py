@@ -11,13 +11,13 @@ from scipy.stats import kendalltau
 from scipy.stats import t as student
 
 from pandora_regret import InputError, Uniform, search_cost
+from pandora_regret.inference.replicates import BIAS_WEIGHT, percentiles
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.study import Agreement, agreement
 from pandora_regret.study.conditions import CONDITIONS, Condition
 from pandora_regret.study.ranking import agreement as module
 from pandora_regret.study.ranking import contest as contest_module
-from pandora_regret.study.ranking.agreement import BIAS_WEIGHT, percentiles
 from pandora_regret.study.ranking.choosing import PARTS
 from pandora_regret.study.ranking.replicates import instance_counts, model_counts
 

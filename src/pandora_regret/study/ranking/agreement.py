@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
+from pandora_regret.inference.replicates import interval_around, percentiles
 from pandora_regret.inputs import FloatArray, Labels, read_choice, read_count
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import BASELINE, Metric, default_metrics, read_metrics
@@ -31,7 +31,6 @@ Resample: TypeAlias = Literal["instances", "models", "both"]
 Progress: TypeAlias = Callable[[int, int, str], None]
 
 TABLE_BYTES = 1 << 29  # of one condition's costs: of all models and draws, and as many replicates as fit
-BIAS_WEIGHT = 3  # of the squared bias beside the variance: enough to cover models that are hard to tell apart
 DIGITS = 40  # binary: values that agree in so many are ties, however their sums were rounded
 
 
@@ -223,10 +222,12 @@ def _summary(
     baseline = [metric.key for metric in metrics].index(BASELINE)
     gaps = taus - taus[:, :, [baseline]]
     regrets = np.stack([result.regrets for result in results])
-    quantile = student.ppf((1 + about["level"]) / 2, len(contest.models) - 1)
-    low, high = _around_estimates(taus, quantile, 0, 1)
-    ends = low - high[:, [baseline]], high - low[:, [baseline]]  # further apart the two cannot be
-    gap_low, gap_high = _around_estimates(gaps, quantile, *ends)
+    size = {"items": len(contest.models), "level": about["level"]}
+    low, high = interval_around(taus[:, 0], taus[:, 1:], **size)
+    low, high = np.maximum(low, 0), np.minimum(high, 1)
+    gap_low, gap_high = interval_around(gaps[:, 0], gaps[:, 1:], **size)
+    gap_low = np.maximum(gap_low, low - high[:, [baseline]])  # further apart the two cannot be
+    gap_high = np.minimum(gap_high, high - low[:, [baseline]])
     regret_low, regret_high = percentiles(regrets[:, 1:], about["level"])
     return Agreement(
         conditions=tuple(_described(condition) for condition in conditions),
@@ -254,30 +255,3 @@ def _summary(
 def _described(condition: Condition) -> dict[str, Any]:
     draws = 1 if condition.prior is None else condition.draws
     return {"name": condition.name, "title": condition.title, "unit": condition.unit, "draws": draws}
-
-
-def _around_estimates(
-    table: FloatArray, quantile: float, least: FloatArray | float, most: FloatArray | float
-) -> tuple[FloatArray, FloatArray]:
-    """Intervals of (C, R, Q) values whose row 0 is the estimate: as far on both sides as replicates lie from it.
-
-    Percentiles of replicates would not do. Tau counts which of two models is ahead, and every resampling adds the
-    noise of the sample once more, so replicates lie to one side of the estimate as the estimate lies to that side
-    of the truth, and somewhat less far: the first noise overturns the closest pairs. So their bias counts
-    `BIAS_WEIGHT` times beside their variance. Such an interval always contains the estimate.
-    """
-    estimate, replicates = table[:, 0], table[:, 1:]
-    if not replicates.shape[1]:
-        return np.full_like(estimate, np.nan), np.full_like(estimate, np.nan)
-    bias = replicates.mean(axis=1) - estimate
-    reach = quantile * np.sqrt(replicates.var(axis=1) + BIAS_WEIGHT * bias**2)
-    return np.maximum(estimate - reach, least), np.minimum(estimate + reach, most)
-
-
-def percentiles(values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """The interval along axis 1 that leaves out equal tails; its ends are values, infinite ones too."""
-    last = values.shape[1] - 1
-    if last < 0:
-        return np.full_like(values.sum(axis=1), np.nan), np.full_like(values.sum(axis=1), np.nan)
-    ordered, tail = np.sort(values, axis=1), (1 - level) / 2
-    return ordered[:, int(np.floor(tail * last))], ordered[:, int(np.ceil((1 - tail) * last))]
