@@ -149,7 +149,7 @@ def _draw(plan: Plan, path: Path, currency: str | None) -> None:
 def _print(plan: Plan, currency: str | None, source: str | None) -> None:
     from pandora_regret.cli.console import output
     from pandora_regret.cli.printing import Column, print_columns
-    from pandora_regret.text import Formats, money, significant
+    from pandora_regret.text import Formats, count, money, significant
 
     console, steps = output(), plan.steps[:MOST_STEPS]
     formats = Formats(currency, max(step.cost for step in steps))
@@ -163,7 +163,9 @@ def _print(plan: Plan, currency: str | None, source: str | None) -> None:
     ]
     print_columns(console, Column("Step", [str(number) for number in range(1, len(steps) + 1)]), columns)
     if len(plan.steps) > MOST_STEPS:
-        console.print(f"... and {len(plan.steps) - MOST_STEPS:,} more steps, which --json lists.", style="dim")
+        console.print(
+            f"... and {count(len(plan.steps) - MOST_STEPS)} more steps, which --json lists.", style="dim"
+        )
     console.print()
     console.print(f"Expected total: {money(plan.expected_cost, currency)}.", style="bold")
     if source is None:

@@ -22,6 +22,7 @@ import click
 from pandora_regret.cli.options import FILES, JSON, LayoutOptions, takes
 from pandora_regret.cli.printing import print_json
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
+from pandora_regret.text import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -136,8 +137,8 @@ def _understood(one: Inspected) -> list[tuple[str, str]]:
     columns = one.columns
     assert columns is not None
     counts = {LABEL: {name: one.labels[name] for name in columns.classes}, MODEL: one.models}
-    values = {role: _some([f"{name} {n:,}" for name, n in times.items()]) for role, times in counts.items()}
-    lines = [("rows", f"{one.rows:,}")]
+    values = {role: _some([f"{name} {count(n)}" for name, n in times.items()]) for role, times in counts.items()}
+    lines = [("rows", count(one.rows))]
     for role in ROLES:
         names = _some(columns.of(role))
         lines.append((role.title, f"column {names!r}: {values[role]}" if names and role in values else names))
@@ -154,7 +155,7 @@ def _sentence(problem: Problem) -> str:
         return problem.message
     rows = "row" if problem.count == 1 else "rows"
     more = ", ..." if problem.count > len(problem.rows) else ""
-    return f"{problem.count:,} {rows} ({_places(problem.places)}{more}): {problem.message}"
+    return f"{count(problem.count)} {rows} ({_places(problem.places)}{more}): {problem.message}"
 
 
 def _places(places: Sequence[str]) -> str:
