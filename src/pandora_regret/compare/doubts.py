@@ -55,6 +55,6 @@ def rare_classes(classes: Sequence[str], class_weights: FloatArray, effective: f
     rare = [name for name, n in zip(classes, cases, strict=True) if n < FEW_OF_A_CLASS]
     if len(rare) < TOO_MANY_RARE * len(classes) or not rare:
         return None
-    more = [f"{len(rare) - 2} more classes"] if len(rare) > 2 else []
+    more = [f"{len(rare) - 2} more"] if len(rare) > 2 else []
     names = listed([*(class_name(name) for name in rare[:2]), *more])
     return f"{names} {'has' if len(rare) == 1 else 'have'} fewer than {FEW_OF_A_CLASS} cases: {DO_NOT_TRUST}"

@@ -1,0 +1,101 @@
+"""Intervals that cannot be trusted say so: in the result, in its JSON, and in words."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pandora_regret.compare import Comparison, compare
+from pandora_regret.compare.doubts import few_carriers, rare_classes, unseen_class
+from pandora_regret.inference.carriers import carriers_of
+
+CASES = 60
+
+
+def certain(named, sureness=0.8):
+    """Forecasts over three classes that favour one."""
+    return np.full((len(named), 3), (1 - sureness) / 2) + (1.5 * sureness - 0.5) * np.eye(3)[named]
+
+
+@pytest.fixture(scope="module")
+def sparse():
+    """Two models that differ in 3 of 60 cases, where the first is right and the second wrong."""
+    truth = np.arange(CASES) % 3
+    wrong = np.where(np.arange(CASES) < 3, (truth + 1) % 3, truth)
+    return compare(truth, {"right": certain(truth), "wrong": certain(wrong)}, typical_costs=[90.0, 60.0, 30.0])
+
+
+def test_a_difference_that_a_few_cases_carry_is_not_settled(sparse):
+    gap = sparse.differences[0]
+    assert gap.warning == "3 of 60 cases make up 100 % of the difference: do not trust this interval"
+    assert gap.carried_by == pytest.approx(3, abs=0.7)
+    assert not gap.is_settled
+    assert "these data do not settle which of the two is cheaper" in sparse.headline[1]
+    assert gap.warning in sparse.headline[1]
+    assert any(gap.warning in note for note in sparse.notes)
+
+
+def test_warnings_travel_in_json(sparse):
+    saved = json.loads(json.dumps(sparse.to_dict(), allow_nan=False))
+    assert saved["differences"][0]["warning"] == sparse.differences[0].warning
+    assert Comparison.from_dict(saved) == sparse
+
+
+def test_models_that_cost_the_same_in_every_case_are_not_shown_to_be_equal():
+    truth = np.arange(CASES) % 3
+    gap = compare(truth, {"a": certain(truth), "b": certain(truth)}).differences[0]
+    assert (
+        gap.warning == "there is none in all 60 cases, which says little about others: do not trust this interval"
+    )
+    assert gap.carried_by == 0
+
+
+def test_ordinary_differences_have_no_warning():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, CASES)
+    models = {name: certain(truth, rng.uniform(0.2, 0.9, (CASES, 1))) for name in ("a", "b")}
+    found = compare(truth, models)
+    assert found.differences[0].warning is None
+    assert found.notes == ()
+    assert "warning" not in found.to_dict()["differences"][0]
+
+
+@pytest.mark.parametrize("times", [0, 1, 3])
+def test_a_class_that_is_rare_and_very_dear_is_warned_of_whether_it_occurs_or_not(times):
+    truth = np.where(np.arange(CASES) < times, 2, np.arange(CASES) % 2)
+    found = compare(truth, {"a": certain(np.arange(CASES) % 2)}, typical_costs=[1.0, 1.0, 500.0], currency="USD")
+    warning = found.best.scores["expected_cost"].warning
+    assert warning.endswith("do not trust this interval")
+    assert ("never occurs" in warning) == (times == 0)
+    assert any(warning in note for note in found.notes)
+
+
+def test_a_class_that_never_occurs_is_no_worry_if_its_test_costs_as_much_as_others():
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, CASES)
+    found = compare(truth, {"a": certain(truth, rng.uniform(0.2, 0.9, (CASES, 1)))})
+    assert found.best.scores["expected_cost"].warning is None
+
+
+def test_an_unseen_class_is_priced_at_three_in_n():
+    warning = unseen_class(["a", "b"], np.array([60.0, 0.0]), np.array([1.0, 201.0]), 1.0, 0.5, 60.0, "USD")
+    assert warning == (
+        "b ($201) never occurs here; if it were 5 % of cases, as these data allow, a case would cost $10 more: "
+        "do not trust this interval"
+    )
+    assert unseen_class(["a", "b"], np.array([60.0, 0.0]), np.array([1.0, 2.0]), 1.0, 0.5, 60.0, None) is None
+
+
+def test_macro_f1_of_rare_classes_is_not_to_be_trusted():
+    assert rare_classes(["a", "b"], np.array([50.0, 4.0]), 54.0).startswith("b has fewer than 5 cases")
+    four = rare_classes(["a", "b", "c", "d"], np.array([1.0, 2.0, 0.0, 60.0]), 63.0)
+    assert four.startswith("a, b and 1 more have fewer than 5 cases")
+    assert rare_classes(["a", "b"], np.array([30.0, 30.0]), 60.0) is None
+    many = np.r_[np.full(19, 20.0), 1.0]
+    assert rare_classes([f"c{k}" for k in range(20)], many, many.sum()) is None
+
+
+def test_groups_are_called_groups():
+    values = np.r_[np.zeros(39), 1.0]
+    warning = few_carriers(carriers_of(values, np.full(40, 1 / 40)), "the spread", "groups")
+    assert warning == "1 of 40 groups makes up 100 % of the spread: do not trust this interval"
