@@ -99,7 +99,7 @@ def interval_of_mean(
 
 def within_groups(values: FloatArray, groups: IntArray | None) -> FloatArray:
     """The sums of the values over each group, (G,); the values themselves where there are no groups."""
-    return values if groups is None else np.bincount(groups, values)
+    return values if groups is None else np.asarray(np.bincount(groups, values), dtype=np.float64)
 
 
 def student_interval(value: float, error: float, effective: float, level: float) -> Limits:
@@ -145,7 +145,7 @@ def interval_by_classes(
     reach = []
     for share in _wilson(np.divide(right, either, out=np.zeros_like(right), where=either > 0), t**2 / n):
         moved = np.where(np.eye(len(right), dtype=bool), share * both / (1 + share), right)
-        shift = of_counts(*(np.broadcast_to(counts, moved.shape) for counts in (occurs, named)), moved) - value
+        shift = of_counts(np.broadcast_to(occurs, moved.shape), np.broadcast_to(named, moved.shape), moved) - value
         reach.append(float(np.sqrt((shift**2).sum())))
     return value - reach[0], value + reach[1]
 

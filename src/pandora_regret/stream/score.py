@@ -145,7 +145,8 @@ class StreamScore:
             value, error, self.effective, level, replicates=drawn, is_proportion=defined.is_proportion
         )
         if defined.counts is not None and self.taken_for is not None:
-            by_classes = interval_by_classes(defined.counts, *self.classes_counted.value, self.effective, level)
+            occurs, named, right = self.classes_counted.value
+            by_classes = interval_by_classes(defined.counts, occurs, named, right, self.effective, level)
             low, high = hull((low, high), by_classes)
         return None if low is None or high is None else defined.within_bounds(value, low, high)
 
