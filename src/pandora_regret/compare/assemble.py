@@ -94,7 +94,7 @@ def comparison(
 ) -> Comparison:
     """All that is said of the models; `parts` are their decompositions, where those were asked for."""
     chances = probability_best(*_drawn_costs(known))
-    without = (_model(known, at, chance) for at, chance in enumerate(chances))
+    without = (_model(known, index, chance) for index, chance in enumerate(chances))
     models = tuple(replace(model, decomposition=parts[model.name]) for model in without)
     differences, ranks = _differences(known), _ranks(known)
     pairs = tuple(pair for model in models for pair in _largest_pairs(known, model))
@@ -127,17 +127,17 @@ def _data(known: Measurements, clusters: int | None) -> Data:
     return Data(len(known.sample.truth), weight, known.classes, by_class, clusters)
 
 
-def _model(known: Measurements, at: int, chance: float | None) -> ModelResult:
-    model = known.models[at]
+def _model(known: Measurements, index: int, chance: float | None) -> ModelResult:
+    model = known.models[index]
     costs = known.values[:, known.column("expected_cost")]
     return ModelResult(
         name=model.name,
-        scores={metric.key: _score(known, at, metric.key) for metric in known.metrics},
+        scores={metric.key: _score(known, index, metric.key) for metric in known.metrics},
         unavoidable=model.unavoidable,
-        predicted_cost=_score(known, at, "predicted_cost"),
+        predicted_cost=_score(known, index, "predicted_cost"),
         calibration=calibration_bins(model, known.sample, known.interval.level),
         probability_best=chance,
-        rank=1 + int((costs < costs[at] * (1 - ROUNDING)).sum()),
+        rank=1 + int((costs < costs[index] * (1 - ROUNDING)).sum()),
         by_class=_by_class(model, known),
         pair_costs=tuple(_floats(row) for row in model.pairs),
         alphas=tuple(alpha if np.isfinite(alpha) else None for alpha in model.alphas),
@@ -145,37 +145,37 @@ def _model(known: Measurements, at: int, chance: float | None) -> ModelResult:
     )
 
 
-def _score(known: Measurements, at: int, key: str) -> Estimate:
+def _score(known: Measurements, index: int, key: str) -> Estimate:
     """A metric with its interval, which ends where the metric does."""
-    value = float(known.values[at, known.column(key)])
+    value = float(known.values[index, known.column(key)])
     if not np.isfinite(value):
-        return Estimate(None, None, None, _why_infinite(known.models[at].rows[key]))
+        return Estimate(None, None, None, _why_infinite(known.models[index].rows[key]))
     metric = METRICS["expected_cost" if key == "predicted_cost" else key]
-    low, high = _limits(known, at, key, metric)
+    low, high = _limits(known, index, key, metric)
     if low is None or high is None:
         return Estimate(value, None, None)
-    return _doubted(known, Estimate(value, *metric.within_bounds(value, low, high)), at, key, metric)
+    return _doubted(known, Estimate(value, *metric.within_bounds(value, low, high)), index, key, metric)
 
 
-def _limits(known: Measurements, at: int, key: str, metric: Metric) -> Limits:
+def _limits(known: Measurements, index: int, key: str, metric: Metric) -> Limits:
     """By class counts, too, where the metric is made of them; a share of instances is a proportion."""
     column, certainty = known.column(key), known.certainty
-    value = float(known.values[at, column])
-    limits = certainty.interval(value, lambda table: table[:, at, column], metric.is_proportion)
+    value = float(known.values[index, column])
+    limits = certainty.interval(value, lambda table: table[:, index, column], metric.is_proportion)
     if metric.counts is None or known.n_classes > MOST_CLASSES:
         return limits
-    counts = class_counts(known.models[at].predicted, known.sample, known.n_classes)
+    counts = class_counts(known.models[index].predicted, known.sample, known.n_classes)
     return hull(limits, interval_by_classes(metric.counts, *counts, certainty.effective, certainty.level))
 
 
-def _doubted(known: Measurements, score: Estimate, at: int, key: str, metric: Metric) -> Estimate:
+def _doubted(known: Measurements, score: Estimate, index: int, key: str, metric: Metric) -> Estimate:
     """The same with a warning, where a handful of cases carries it, or a class was hardly seen."""
     certainty, column = known.certainty, known.column(key)
     if metric.counts is not None:
         return replace(score, warning=rare_classes(known.classes, known.class_weights, certainty.effective))
     if metric.is_proportion:
         return score
-    carriers = certainty.carriers(lambda table: table[:, at, column], scale=abs(score.value or 0.0))
+    carriers = certainty.carriers(lambda table: table[:, index, column], scale=abs(score.value or 0.0))
     if carriers.few and carriers.number > 0:
         warning = few_carriers(carriers, "the spread", known.units)
         return replace(score, warning=warning, carried_by=carriers.number)
@@ -214,9 +214,9 @@ def _by_class(model: Measured, known: Measurements) -> tuple[ClassResult, ...]:
 
 def _differences(known: Measurements) -> tuple[Difference, ...]:
     """Between all pairs, the cheaper first."""
-    found = [_difference(known, a, b) for a, b in combinations(range(len(known.models)), 2)]
-    adjusted = holm([each.p_value for each in found])
-    return tuple(replace(each, p_holm=p) for each, p in zip(found, adjusted, strict=True))
+    pairs = [_difference(known, a, b) for a, b in combinations(range(len(known.models)), 2)]
+    adjusted = holm([each.p_value for each in pairs])
+    return tuple(replace(each, p_holm=p) for each, p in zip(pairs, adjusted, strict=True))
 
 
 def _difference(known: Measurements, a: int, b: int) -> Difference:

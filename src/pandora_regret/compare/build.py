@@ -149,8 +149,8 @@ def _parts(rows: Forecast, prior: Prior, interval: IntervalMethod, sample: Sampl
     folds, groups = min(FOLDS, len(sample.keys)), sample.cluster_of if sample.clustered else None
     if folds < 2:
         return None
-    found = decompose_forecast(rows, prior, "auto", folds, interval.seed, interval.level, groups=groups)
-    return {name: Estimate(term["value"], term["low"], term["high"]) for name, term in found.to_dict().items()}
+    terms = decompose_forecast(rows, prior, "auto", folds, interval.seed, interval.level, groups=groups)
+    return {name: Estimate(term["value"], term["low"], term["high"]) for name, term in terms.to_dict().items()}
 
 
 def _read_interval(level: Any, bootstrap: Any, seed: Any) -> IntervalMethod:

@@ -109,5 +109,5 @@ def _class_indicators(models: Sequence[Measured], sample: Sample, n_classes: int
         offset = n_classes * len(columns)
         columns += [offset + model.predicted, offset + n_classes + model.predicted]
         weights += [sample.weights, sample.weights * (model.predicted == sample.truth)]
-    at = np.tile(sample.cluster_of, len(columns)), np.concatenate(columns)
-    return csr_array((np.concatenate(weights), at), shape=(len(sample.keys), n_classes * len(columns)))
+    places = np.tile(sample.cluster_of, len(columns)), np.concatenate(columns)
+    return csr_array((np.concatenate(weights), places), shape=(len(sample.keys), n_classes * len(columns)))

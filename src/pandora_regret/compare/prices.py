@@ -23,13 +23,13 @@ def read_typical(forecast: Forecast, prior: Prior, typical_costs: Any) -> FloatA
 
 
 def read_scenarios(
-    given: Any, typical: FloatArray, prior: Prior, forecast: Forecast
+    scenarios: Any, typical: FloatArray, prior: Prior, forecast: Forecast
 ) -> list[tuple[Scenario, FloatArray]]:
     """Costs and their base costs: as stated (if they are), the same for all tests, and the user's own."""
     stated = forecast.costs is not None or isinstance(prior.mean, np.ndarray)
     costs = {STATED: typical} if stated else {}
     costs[ALIKE] = np.full(forecast.n_classes, typical.mean())
-    for name, listed in _pairs(given):
+    for name, listed in _pairs(scenarios):
         if str(name) in costs:
             raise InputError(f"scenarios has {str(name)!r} twice, or it is one that is always there: rename it.")
         costs[str(name)] = read_costs(listed, forecast.labels, len(forecast), f"scenario {str(name)!r}")
@@ -41,12 +41,14 @@ def as_tuple(costs: FloatArray) -> tuple[float, ...] | None:
     return tuple(float(cost) for cost in costs) if costs.ndim == 1 else None
 
 
-def _pairs(given: Any) -> list[tuple[Any, Any]]:
-    if given is None:
+def _pairs(scenarios: Any) -> list[tuple[Any, Any]]:
+    if scenarios is None:
         return []
     try:
-        return [(name, costs) for name, costs in (given.items() if isinstance(given, Mapping) else given)]
+        return [
+            (name, costs) for name, costs in (scenarios.items() if isinstance(scenarios, Mapping) else scenarios)
+        ]
     except (TypeError, ValueError):
         raise InputTypeError(
-            f"scenarios must map names to typical costs, {{'dear biopsy': [200, 50, 50]}}, got {given!r:.200}."
+            f"scenarios must map names to typical costs, {{'dear biopsy': [200, 50, 50]}}, got {scenarios!r:.200}."
         ) from None
