@@ -6,7 +6,6 @@ import torchvision_operators  # noqa: F401  (before anything imports timm or tor
 
 NEEDS = {
     "docs/training.md": ["torch", "torchmetrics", "sklearn"],
-    "src/pandora_regret/calibrate/compiled.py": ["numba"],
     "src/pandora_regret/calibrate/estimators.py": ["sklearn"],
     "src/pandora_regret/calibrate/loops.py": ["numba"],
     "src/pandora_regret/calibrate/prior_shift.py": ["sklearn"],

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from pandora_regret import expected_search_cost
 from pandora_regret.calibrate import TemperatureScaling, VectorScaling
 from pandora_regret.calibrate.objectives import LogLoss, Objective, SearchCost
-from pandora_regret.calibrate.rows import Rows as Cases
+from pandora_regret.calibrate.rows import LabelledScores as Cases
 from pandora_regret.integrations.boosting import SearchObjective, probabilities
 from pandora_regret.priors import Beta
 

@@ -6,7 +6,7 @@ to a tally.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
@@ -23,7 +23,7 @@ from pandora_regret.inputs import (
     read_forecast,
 )
 from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses, wasted_pairs
-from pandora_regret.kernels.reference import BROKEN_BY_INDEX, mean_waste, unavoidable_costs
+from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, mean_waste, unavoidable_costs
 from pandora_regret.priors import Prior
 from pandora_regret.priors.reading import read_prices
 from pandora_regret.tally import Mean, Tally
@@ -278,8 +278,9 @@ def search_tally(
     forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     tally = _tally_of_costs(forecast, prior)
-    for rows, realised in _realised_at_mean_costs(forecast, prior):
-        tally.add_realised(realised, rows.weights)
+    at_means, unit = at_mean_costs(forecast, prior)
+    for rows, spent in realised_costs(at_means, BROKEN_BY_INDEX):
+        tally.add_realised(unit * spent, rows.weights)
     return tally
 
 
@@ -314,12 +315,3 @@ def _tally_of_costs(forecast: Forecast, prior: Prior) -> Tally:
         costs = _numbers(rows, unavoidable_costs(rows, prior) + wasted)
         tally.add_costs(costs, classes, sums, rows.weights)
     return tally
-
-
-def _realised_at_mean_costs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, FloatArray]]:
-    """One mean for all classes changes no order, so costs need not be multiplied by it beforehand."""
-    mean = prior.mean
-    if isinstance(mean, np.ndarray):
-        costs = mean if forecast.costs is None else forecast.costs * mean
-        return realised_costs(forecast.with_costs(costs), BROKEN_BY_INDEX)
-    return ((rows, mean * spent) for rows, spent in realised_costs(forecast, BROKEN_BY_INDEX))

@@ -10,9 +10,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
 import pandora_regret as pr
-from pandora_regret.calibrate.crossfit import deal
 from pandora_regret.calibrate.objectives import LogLoss, SearchCost
-from pandora_regret.calibrate.rows import rows_of
+from pandora_regret.calibrate.rows import deal, rows_of
 from pandora_regret.calibrate.scaling import Penalties, matrix_map, vector_map
 from pandora_regret.calibrate.temperature import best_inverse_temperature
 from pandora_regret.inputs import read_forecast

@@ -12,8 +12,7 @@ from scipy.special import softmax
 
 import pandora_regret as pr
 from pandora_regret.calibrate import decompose
-from pandora_regret.calibrate.crossfit import deal
-from pandora_regret.calibrate.rows import rows_of
+from pandora_regret.calibrate.rows import deal, rows_of
 from pandora_regret.calibrate.scaling import warranted_map
 from pandora_regret.compare import compare
 from pandora_regret.inputs import read_forecast

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pandora_regret.calibrate.crossfit import cross_fit, deal, read_groups
 from pandora_regret.calibrate.objectives import LogLoss
-from pandora_regret.calibrate.rows import LabelledScores, probabilities_of, rows_of
+from pandora_regret.calibrate.rows import LabelledScores, cross_fit, deal, probabilities_of, read_groups, rows_of
 from pandora_regret.calibrate.scaling import METHODS, Map, default_map, frequency_map, warranted_map
 from pandora_regret.inference.intervals import effective_number, interval_of_mean, within_groups
 from pandora_regret.inputs import (

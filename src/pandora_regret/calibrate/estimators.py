@@ -6,6 +6,7 @@ zero counts as half the smallest positive one seen in `fit`, since no scaling co
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,17 +29,22 @@ from pandora_regret.inputs.numbers import read_number
 from pandora_regret.priors import Prior
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Scaling(ReadsForecasts):
-    """A linear map of log-probabilities, fitted to labels."""
+    """A linear map of log-probabilities, fitted to labels; scikit-learn's parameters are its fields."""
 
-    objective: str
-    prior: Prior | None
-    costs: Any
-    typical_costs: Any
+    objective: str = "search"
+    prior: Prior | None = None
+    costs: Any = None
+    typical_costs: Any = None
+    logits: bool = False
+    labels: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the map to forecasts X, (N, K), and the true classes y, (N,)."""
-        rows, objective = self._prepared(X, y, sample_weight)
+        forecast = self._labelled(X, y, sample_weight)
+        objective, forecast = read_objective(self.objective, self.prior, self.costs, self.typical_costs, forecast)
+        rows, self._level = rows_of(forecast)
         self._map = self._fitted_map(rows, objective)
         self._keep(self._map)
         return self
@@ -48,18 +54,12 @@ class Scaling(ReadsForecasts):
         scores, _ = turned(self._unlabelled(X), self._level)
         return probabilities_of(self._map(scores))
 
-    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> tuple[LabelledScores, Objective]:
-        forecast = self._labelled(X, y, sample_weight)
-        objective, forecast = read_objective(self.objective, self.prior, self.costs, self.typical_costs, forecast)
-        rows, self._level = rows_of(forecast)
-        return rows, objective
-
     def _fitted_map(self, rows: LabelledScores, objective: Objective) -> Map:
         raise NotImplementedError
 
     def _keep(self, fitted: Map) -> None:
         """What a user may want to look at."""
-        raise NotImplementedError
+        self.factors_, self.shifts_ = fitted.factors, fitted.shifts
 
 
 class TemperatureScaling(Scaling):
@@ -101,23 +101,6 @@ class TemperatureScaling(Scaling):
            [0.25, 0.75]])
     """
 
-    def __init__(
-        self,
-        *,
-        objective: str = "search",
-        prior: Prior | None = None,
-        costs: Any = None,
-        typical_costs: Any = None,
-        logits: bool = False,
-        labels: Any = None,
-    ) -> None:
-        self.objective = objective
-        self.prior = prior
-        self.costs = costs
-        self.typical_costs = typical_costs
-        self.logits = logits
-        self.labels = labels
-
     def _fitted_map(self, rows: LabelledScores, objective: Objective) -> Map:
         return temperature_map(rows, objective)
 
@@ -125,6 +108,7 @@ class TemperatureScaling(Scaling):
         self.temperature_ = float(1 / fitted.factors[0])
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class VectorScaling(Scaling):
     """One factor and one shift per class: ``softmax(w_k ln p_k + b_k)``.
 
@@ -151,33 +135,14 @@ class VectorScaling(Scaling):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        penalty: float = DIAGONAL,
-        objective: str = "search",
-        prior: Prior | None = None,
-        costs: Any = None,
-        typical_costs: Any = None,
-        logits: bool = False,
-        labels: Any = None,
-    ) -> None:
-        self.penalty = penalty
-        self.objective = objective
-        self.prior = prior
-        self.costs = costs
-        self.typical_costs = typical_costs
-        self.logits = logits
-        self.labels = labels
+    penalty: float = DIAGONAL
 
     def _fitted_map(self, rows: LabelledScores, objective: Objective) -> Map:
-        penalty = read_penalty(self.penalty, "penalty")
+        penalty = _read_penalty(self.penalty, "penalty")
         return vector_map(rows, objective, Penalties(penalty, penalty, penalty))
 
-    def _keep(self, fitted: Map) -> None:
-        self.factors_, self.shifts_ = fitted.factors, fitted.shifts
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class MatrixScaling(Scaling):
     """Dirichlet calibration, ``softmax(W ln p + b)``: every class may weigh in on every other.
 
@@ -203,38 +168,16 @@ class MatrixScaling(Scaling):
     (2, 2)
     """
 
-    def __init__(
-        self,
-        *,
-        off_diagonal: float = OFF_DIAGONAL,
-        intercept: float = INTERCEPT,
-        diagonal: float = DIAGONAL,
-        objective: str = "search",
-        prior: Prior | None = None,
-        costs: Any = None,
-        typical_costs: Any = None,
-        logits: bool = False,
-        labels: Any = None,
-    ) -> None:
-        self.off_diagonal = off_diagonal
-        self.intercept = intercept
-        self.diagonal = diagonal
-        self.objective = objective
-        self.prior = prior
-        self.costs = costs
-        self.typical_costs = typical_costs
-        self.logits = logits
-        self.labels = labels
+    off_diagonal: float = OFF_DIAGONAL
+    intercept: float = INTERCEPT
+    diagonal: float = DIAGONAL
 
     def _fitted_map(self, rows: LabelledScores, objective: Objective) -> Map:
-        strengths = (read_penalty(getattr(self, name), name) for name in Penalties._fields)
+        strengths = (_read_penalty(getattr(self, name), name) for name in Penalties._fields)
         return matrix_map(rows, objective, Penalties(*strengths))
 
-    def _keep(self, fitted: Map) -> None:
-        self.factors_, self.shifts_ = fitted.factors, fitted.shifts
 
-
-def read_penalty(value: Any, name: str) -> float:
+def _read_penalty(value: Any, name: str) -> float:
     """A finite number above zero: without a penalty separable data have no best map."""
     number = read_number(value, name)
     if not 0 < number < np.inf:

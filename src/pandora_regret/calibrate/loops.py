@@ -1,21 +1,67 @@
 """The loops of calibration, compiled by numba: one fused pass over the scores, instances innermost.
 
 Scores come turned, (K, N), so that the innermost loop runs along instances and becomes vector code however few
-the classes are. Each function handles the instances from `start` to `stop`.
+the classes are. Each compiled function handles the instances from `start` to `stop`; the functions in front of
+them have all cores do so, and add up what they found.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from numba import njit
 
+from pandora_regret.calibrate.rows import LabelledScores
+from pandora_regret.inputs import FloatArray
+from pandora_regret.kernels.compiled import in_threads
 from pandora_regret.kernels.vector import FAST, INLINE, exp_parts, log_normal
 
 LANES = 512  # instances at a time, so that their running sums stay in the cache
 
 
+def log_loss_along(rows: LabelledScores, inverse_temperature: float) -> FloatArray:
+    """The mean log loss of ``scores / T``, its slope and its curvature in 1 / T."""
+    return _sums(rows, _log_loss_along, rows.weights, inverse_temperature) / rows.weights.sum()
+
+
+def beta_along(rows: LabelledScores, inverse_temperature: float, alpha: float, unit: float) -> FloatArray:
+    """The mean of ``sum_j C_j L_alpha / 3`` in units of cost, its slope and its curvature in 1 / T."""
+    arguments = (rows.weights, _third(rows, unit), inverse_temperature, alpha)
+    return _sums(rows, _beta_along, *arguments) / rows.weights.sum()
+
+
+def log_loss_gradient(rows: LabelledScores, scores: FloatArray) -> tuple[float, FloatArray]:
+    """The mean log loss, and its derivative in every score, (K, N)."""
+    shares, slopes = rows.weights / rows.weights.sum(), np.empty_like(scores)
+    return float(_sums(replace(rows, scores=scores), _log_loss_gradient, shares, slopes)), slopes
+
+
+def beta_gradient(rows: LabelledScores, scores: FloatArray, alpha: float, unit: float) -> tuple[float, FloatArray]:
+    """The mean of ``sum_j C_j L_alpha / 3`` in units of cost, and its derivative in every score, (K, N)."""
+    shares, slopes = rows.weights / rows.weights.sum(), np.empty_like(scores)
+    arguments = (shares, _third(rows, unit), alpha, slopes)
+    return float(_sums(replace(rows, scores=scores), _beta_gradient, *arguments)), slopes
+
+
+def _third(rows: LabelledScores, unit: float) -> FloatArray:
+    """Costs that turn L_alpha into the share of the uniform prior; a common factor moves no odds."""
+    return np.ascontiguousarray(rows.costs[:, 0]) / (3 * unit)
+
+
+def _sums(rows: LabelledScores, loop: Callable[..., Any], *arguments: Any) -> FloatArray:
+    """What a loop sums over all instances: one number, or several."""
+
+    def job(part: slice) -> Any:
+        return loop(rows.scores, rows.truth, *arguments, part.start, part.stop)
+
+    return np.asarray(np.sum(in_threads(job, len(rows), rows.scores.size), axis=0))
+
+
 @njit(**FAST)
-def log_loss_along(scores, truth, weights, inverse_temperature, start, stop):
+def _log_loss_along(scores, truth, weights, inverse_temperature, start, stop):
     """Weighted sums of the log loss of ``scores / T``, its slope and its curvature in 1 / T."""
     loss, slope, curvature = 0.0, 0.0, 0.0
     highest, s0, s1, s2 = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
@@ -51,7 +97,7 @@ def _highest(scores, first, last, out):
 
 
 @njit(**FAST)
-def log_loss_gradient(scores, truth, weights, out, start, stop):
+def _log_loss_gradient(scores, truth, weights, out, start, stop):
     """The weighted sum of the log loss; in `out` its derivative in every score."""
     loss = 0.0
     highest, total = np.empty(LANES), np.empty(LANES)
@@ -98,7 +144,7 @@ def _truths(scores, truth, log_costs, first, last, own, shift):
 
 
 @njit(**FAST)
-def beta_along(scores, truth, weights, costs, inverse_temperature, alpha, start, stop):
+def _beta_along(scores, truth, weights, costs, inverse_temperature, alpha, start, stop):
     """Weighted sums of ``sum_j C_j L_alpha``, of its slope and of its curvature in 1 / T."""
     loss, slope, curvature = 0.0, 0.0, 0.0
     own, shift, log_costs = np.empty(LANES), np.empty(LANES), np.log(costs)
@@ -132,7 +178,7 @@ def _ties(truth, weights, costs, start, stop):
 
 
 @njit(**FAST)
-def beta_gradient(scores, truth, weights, costs, alpha, out, start, stop):
+def _beta_gradient(scores, truth, weights, costs, alpha, out, start, stop):
     """The weighted sum of ``sum_j C_j L_alpha``; in `out` its derivative in every score."""
     loss = 0.0
     own, shift, total, log_costs = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.log(costs)

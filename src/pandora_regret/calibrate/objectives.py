@@ -6,7 +6,7 @@ Both are stated here in plain NumPy; `loops.py` holds the compiled twins of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,37 +28,19 @@ class Along(NamedTuple):
     curvature: float
 
 
-class Objective(Protocol):
-    """A mean loss of forecasts."""
-
-    @property
-    def convex(self) -> bool:
-        """Convex in the scores, so that one start is enough."""
-
-    @property
-    def stepped(self) -> bool:
-        """Flat between jumps, so that slopes lead nowhere."""
-
-    def along(self, rows: LabelledScores, inverse_temperature: float) -> Along:
-        """The loss of ``scores / T`` and its derivatives in 1 / T."""
-
-    def gradient(self, rows: LabelledScores, scores: FloatArray) -> tuple[float, FloatArray]:
-        """The loss of other scores of the same instances, and its derivative in each of them, (K, N)."""
-
-
 @dataclass(frozen=True)
 class LogLoss:
-    """``-ln p_i``, convex in the scores."""
+    """``-ln p_i``."""
 
-    convex = True
-    stepped = False
+    convex = True  # in the scores, so that one start is enough
+    stepped = False  # flat between jumps, so that slopes lead nowhere
 
     def along(self, rows: LabelledScores, inverse_temperature: float) -> Along:
-        """The variance of the scores under the forecast is the curvature."""
+        """The loss of ``scores / T`` and its derivatives in 1 / T; the variance of scores is the curvature."""
         if rows.many:
-            from pandora_regret.calibrate import compiled
+            from pandora_regret.calibrate import loops
 
-            return Along(*compiled.log_loss_along(rows, inverse_temperature))
+            return Along(*loops.log_loss_along(rows, inverse_temperature))
         gaps = rows.scores - rows.of_truth(rows.scores)
         highest = gaps.max(axis=0)
         odds = np.exp(inverse_temperature * (gaps - highest))
@@ -68,11 +50,11 @@ class LogLoss:
         return Along(*(rows.mean(term) for term in (np.log(total) + inverse_temperature * highest, mean, spread)))
 
     def gradient(self, rows: LabelledScores, scores: FloatArray) -> tuple[float, FloatArray]:
-        """``p - 1(truth)``."""
+        """The loss of other scores of the same instances, and its derivative in each, ``p - 1(truth)``, (K, N)."""
         if rows.many:
-            from pandora_regret.calibrate import compiled
+            from pandora_regret.calibrate import loops
 
-            return compiled.log_loss_gradient(rows, scores)
+            return loops.log_loss_gradient(rows, scores)
         gaps = scores - scores.max(axis=0)
         slopes = np.exp(gaps)
         total = slopes.sum(axis=0)
@@ -103,9 +85,9 @@ class SearchCost:
     def along(self, rows: LabelledScores, inverse_temperature: float) -> Along:
         """Every odds ``ln r_ij`` moves in proportion to the gap of the scores."""
         if (alpha := self._compiled_alpha(rows)) is not None:
-            from pandora_regret.calibrate import compiled
+            from pandora_regret.calibrate import loops
 
-            return Along(*compiled.beta_along(rows, inverse_temperature, alpha, self._unit(rows)))
+            return Along(*loops.beta_along(rows, inverse_temperature, alpha, self._unit(rows)))
         gaps = rows.of_truth(rows.scores) - rows.scores
         odds, price = inverse_temperature * gaps + _cost_gaps(rows), self._prices(rows)
         i, j = rows.truth[None, :], np.arange(rows.n_classes)[:, None]
@@ -117,9 +99,9 @@ class SearchCost:
     def gradient(self, rows: LabelledScores, scores: FloatArray) -> tuple[float, FloatArray]:
         """``C_j L'(r_ij)`` for the truth, minus that for j."""
         if (alpha := self._compiled_alpha(rows)) is not None:
-            from pandora_regret.calibrate import compiled
+            from pandora_regret.calibrate import loops
 
-            return compiled.beta_gradient(rows, scores, alpha, self._unit(rows))
+            return loops.beta_gradient(rows, scores, alpha, self._unit(rows))
         odds, price = rows.of_truth(scores) - scores + _cost_gaps(rows), self._prices(rows)
         i, j = rows.truth[None, :], np.arange(rows.n_classes)[:, None]
         loss, slopes = price * self._share(odds, i, j), -price * self._share(odds, i, j, derivative=1)
@@ -153,6 +135,9 @@ class SearchCost:
     def _prices(self, rows: LabelledScores) -> FloatArray:
         """The mean cost of each test, in tests of average cost."""
         return self._mean_costs(rows) / self._unit(rows)
+
+
+Objective: TypeAlias = LogLoss | SearchCost
 
 
 def _cost_gaps(rows: LabelledScores) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from pandora_regret.inputs.tables import by_name
 from pandora_regret.kernels.reference import probabilities
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PriorShift(ReadsForecasts):
     """Forecasts made where classes had some frequencies, adjusted to where they have others.
 
@@ -47,20 +49,11 @@ class PriorShift(ReadsForecasts):
     array([[0.1, 0.9]])
     """
 
-    def __init__(
-        self,
-        *,
-        target_prior: Any = None,
-        tolerance: float = 1e-8,
-        max_rounds: int = 1000,
-        logits: bool = False,
-        labels: Any = None,
-    ) -> None:
-        self.target_prior = target_prior
-        self.tolerance = tolerance
-        self.max_rounds = max_rounds
-        self.logits = logits
-        self.labels = labels
+    target_prior: Any = None
+    tolerance: float = 1e-8
+    max_rounds: int = 1000
+    logits: bool = False
+    labels: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PriorShift:
         """Count the classes y, (N,), of data like the training data; X are its forecasts, (N, K)."""

@@ -1,12 +1,19 @@
-"""Labelled forecasts for calibration: logarithms, one row per class, so that loops run along instances."""
+"""Labelled forecasts for calibration, and how they are dealt into folds.
+
+Forecasts come as logarithms, one row per class, so that loops run along instances.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pandora_regret.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.inference.resampling import keys_of
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.kernels.engine import worth_compiling
 
 
@@ -81,14 +88,13 @@ def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, 
     return scores if possible.all() else np.where(possible, scores, np.minimum(level, lowest - np.log(2))), level
 
 
-def rows_of(forecast: Forecast, level: float | None = None) -> tuple[LabelledScores, float]:
+def rows_of(forecast: Forecast) -> tuple[LabelledScores, float]:
     """Labelled forecasts, turned, and the level at which zero counts."""
-    scores, level = turned(forecast, level)
+    scores, level = turned(forecast)
     weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
     costs = np.ones(forecast.n_classes) if forecast.costs is None else forecast.costs
-    return LabelledScores(
-        scores, forecast.truth, weights, np.atleast_2d(costs).T, worth_compiling(scores.size)
-    ), level
+    many = worth_compiling(scores.size)
+    return LabelledScores(scores, forecast.truth, weights, np.atleast_2d(costs).T, many), level
 
 
 def probabilities_of(scores: FloatArray) -> FloatArray:
@@ -106,3 +112,50 @@ def _normalised(logits: FloatArray) -> FloatArray:
     logits -= logits.max(axis=0)
     logits -= np.log(np.exp(logits).sum(axis=0))
     return logits
+
+
+def read_groups(groups: Any, n_rows: int) -> IntArray | None:
+    """The number of each row's group, (N,), from 0; None where every row stands for itself."""
+    if groups is None:
+        return None
+    keys = keys_of(groups, "groups")
+    if len(keys) != n_rows:
+        raise InputError(f"groups has {len(keys)} entries but there are {n_rows} rows: pass one per row.")
+    return np.unique(keys, return_inverse=True)[1]
+
+
+def deal(truth: IntArray, folds: int, seed: int | None = None, groups: IntArray | None = None) -> IntArray:
+    """The fold of each row, (N,): those of every class are dealt out in turn, so that folds differ by one at most.
+
+    With groups, numbered from 0, whole groups are dealt, each as a row of its most frequent class. With a seed
+    they are shuffled first.
+    """
+    if groups is not None:
+        return deal(_most_frequent(truth, groups), folds, seed)[groups]
+    order = np.arange(len(truth)) if seed is None else np.random.default_rng(seed).permutation(len(truth))
+    order = order[np.argsort(truth[order], kind="stable")]
+    fold = np.empty(len(truth), dtype=np.intp)
+    fold[order] = np.arange(len(truth)) % folds
+    return fold
+
+
+def _most_frequent(truth: IntArray, groups: IntArray) -> IntArray:
+    """The class that most rows of each group have, (G,); of several, the lowest."""
+    pairs, counts = np.unique(np.stack([groups, truth]), axis=1, return_counts=True)
+    order = np.lexsort((pairs[1], -counts, pairs[0]))
+    _, first = np.unique(pairs[0][order], return_index=True)
+    return np.asarray(pairs[1][order][first])
+
+
+def cross_fit(
+    rows: LabelledScores, fold: IntArray, fit: Callable[[LabelledScores], Any]
+) -> Iterator[tuple[NDArray[np.bool_], Any]]:
+    """For each fold, which rows are in it, (N,), and what the rows of the other folds fitted."""
+    for number in np.unique(fold):
+        inside = fold == number
+        if not rows.weights[~inside].any():
+            raise InputError(
+                f"outside fold {number} no row has a positive weight: cross-fitting needs at least two rows, or "
+                "groups; pass more of them, or fewer folds."
+            )
+        yield inside, fit(rows.some(np.flatnonzero(~inside)))

@@ -19,11 +19,7 @@ from pandora_regret.inputs import FloatArray, InputError
 
 MOST_ITERATIONS = 500
 SCOUTS, RANDOM_STARTS = 1024, 12  # rows that look for valleys, and starts by chance that they look from
-DIAGONAL, OFF_DIAGONAL, INTERCEPT = (
-    10.0,
-    100.0,
-    10.0,
-)  # cheapest out of fold, of a few, for six models on five sets
+DIAGONAL, OFF_DIAGONAL, INTERCEPT = 10.0, 100.0, 10.0  # the cheapest out of fold for six models on five sets
 MANY_CLASSES = 30  # beyond so many a matrix is slow to fit, and has little to gain
 
 METHODS = {

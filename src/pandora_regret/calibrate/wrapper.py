@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import PredefinedSplit, check_cv
 from sklearn.utils import _safe_indexing, get_tags, indexable
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import (
-    _check_method_params,
-    check_is_fitted,
-    column_or_1d,
-    has_fit_parameter,
-)
+from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d, has_fit_parameter
 
-from pandora_regret.calibrate.crossfit import deal, read_groups
 from pandora_regret.calibrate.estimators import MatrixScaling, Scaling, TemperatureScaling, VectorScaling
 from pandora_regret.calibrate.reading import check_labels
+from pandora_regret.calibrate.rows import deal, read_groups
 from pandora_regret.calibrate.scaling import METHODS
 from pandora_regret.inputs import FloatArray, InputError, read_choice
 from pandora_regret.priors import Prior
@@ -38,6 +29,7 @@ SCALINGS: dict[str, type[Scaling]] = {
 }
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose forecasts are recalibrated so that searching by them costs less.
 
@@ -83,26 +75,14 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
     (1, 3)
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        method: str = "vector",
-        objective: str = "search",
-        prior: Prior | None = None,
-        costs: Any = None,
-        typical_costs: Any = None,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.objective = objective
-        self.prior = prior
-        self.costs = costs
-        self.typical_costs = typical_costs
-        self.cv = cv
-        self.n_jobs = n_jobs
+    estimator: Any = field(kw_only=False)
+    method: str = "vector"
+    objective: str = "search"
+    prior: Prior | None = None
+    costs: Any = None
+    typical_costs: Any = None
+    cv: Any = 5
+    n_jobs: int | None = None
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **fit_params: Any

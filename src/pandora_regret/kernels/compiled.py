@@ -136,7 +136,7 @@ def in_threads(job: Callable[[slice], Any], n_items: int, n_elements: int) -> li
     threads = _n_threads()
     chunks = min(CHUNKS_PER_THREAD * threads, max(1, n_elements // CHUNK_ELEMENTS)) if threads > 1 else 1
     step = -(-n_items // chunks)
-    slices = [slice(start, start + step) for start in range(0, n_items, step)]
+    slices = [slice(start, min(start + step, n_items)) for start in range(0, n_items, step)]
     return [job(slices[0])] if len(slices) == 1 else list(_pool().map(job, slices))
 
 

@@ -132,6 +132,14 @@ def unavoidable_costs(block: Forecast, prior: Prior) -> FloatArray:
     return np.asarray(own_costs(block) * prior.mean_of(block.truth))
 
 
+def at_mean_costs(forecast: Forecast, prior: Prior) -> tuple[Forecast, float]:
+    """The forecast at mean costs, and their unit: one mean for all classes changes no order, several do."""
+    mean = prior.mean
+    if not isinstance(mean, np.ndarray):
+        return forecast, float(mean)
+    return forecast.with_costs(mean if forecast.costs is None else forecast.costs * mean), 1.0
+
+
 def sums_by_truth(block: Forecast, table: FloatArray) -> tuple[IntArray, FloatArray]:
     """The classes that occur as truth, and for each the weighted sum of its rows of an (n, K) table."""
     weighted = table if block.weights is None else table * block.weights[:, None]

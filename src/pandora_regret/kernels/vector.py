@@ -14,10 +14,7 @@ from numba.extending import intrinsic
 
 EXACT: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": {"contract"}, "error_model": "numpy"}
 INLINE: dict[str, Any] = {**EXACT, "forceinline": True}  # a call in a loop would keep it from being vectorised
-FAST: dict[str, Any] = {
-    **EXACT,
-    "fastmath": {"contract", "reassoc", "nsz", "arcp"},
-}  # NaN and inf still count
+FAST: dict[str, Any] = {**EXACT, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}  # NaN and inf still count
 
 SMALLEST = -708.0  # exp of less is below the normal floats, and taken as 0
 LOG2_E = 1.4426950408889634

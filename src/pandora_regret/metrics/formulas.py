@@ -12,7 +12,7 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses
-from pandora_regret.kernels.reference import BROKEN_BY_INDEX, of_class, rank_odds
+from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, of_class, rank_odds
 from pandora_regret.priors import Exponential, Prior
 
 BINS = 15  # of the calibration error
@@ -40,21 +40,13 @@ def pairwise_brier(forecast: Forecast, prior: Prior) -> FloatArray:
 
 def realised_cost(forecast: Forecast, prior: Prior) -> FloatArray:
     """What the search at the mean costs pays."""
-    forecast, unit = _at_mean_costs(forecast, prior)
+    forecast, unit = at_mean_costs(forecast, prior)
     return unit * _joined(realised_costs(forecast, BROKEN_BY_INDEX))
 
 
 def number_of_tests(forecast: Forecast, prior: Prior) -> FloatArray:
     """How many tests the search at the mean costs makes: the truth's place in its order."""
-    return _by_block(_place_of_truth, _at_mean_costs(forecast, prior)[0])
-
-
-def _at_mean_costs(forecast: Forecast, prior: Prior) -> tuple[Forecast, float]:
-    """The forecast at mean costs, and their unit: one mean for all classes changes no order, several do."""
-    mean = prior.mean
-    if not isinstance(mean, np.ndarray):
-        return forecast, float(mean)
-    return forecast.with_costs(mean if forecast.costs is None else forecast.costs * mean), 1.0
+    return _by_block(_place_of_truth, at_mean_costs(forecast, prior)[0])
 
 
 def _place_of_truth(block: Forecast) -> FloatArray:

@@ -63,8 +63,7 @@ def score_columns(
 
     def score(rows: slice) -> tuple[FloatArray, FloatArray]:
         of_rows, of_metrics = np.zeros(3), np.zeros((4, N_LANES))
-        ends = (rows.start, min(rows.stop, n))
-        streamed.score(*numbers, *options, *ends, of_rows, of_metrics, predicted, doubtful, table)
+        streamed.score(*numbers, *options, rows.start, rows.stop, of_rows, of_metrics, predicted, doubtful, table)
         return of_rows, of_metrics
 
     parts = compiled.in_threads(score, n, n * len(columns))

@@ -39,6 +39,8 @@ class Empirical(Prior):
     array([1.5, 0.5, 0. ])
     """
 
+    strictly_proper = False  # between two observed ratios the score is flat
+
     def __init__(self, samples: Any, labels: Any = None) -> None:
         self.labels = None if labels is None else read_labels(labels)
         if is_frame(samples):
@@ -69,11 +71,6 @@ class Empirical(Prior):
     def mean(self) -> FloatArray:
         """The mean cost of each class."""
         return np.asarray(self.samples.mean(axis=0))
-
-    @property
-    def strictly_proper(self) -> bool:
-        """Never: between two observed ratios the score is flat."""
-        return False
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """The share of j's total cost in samples whose ratio ``c_i / c_j`` exceeds r, ties counted half."""

@@ -65,6 +65,7 @@ class Gamma(Prior):
 
     shape: float
 
+    strictly_proper = True  # the ratio of two gamma costs has full support
     unbounded = True
 
     def __post_init__(self) -> None:
@@ -74,11 +75,6 @@ class Gamma(Prior):
     def mean(self) -> float:
         """The shape."""
         return self.shape
-
-    @property
-    def strictly_proper(self) -> bool:
-        """Always: the ratio of two gamma costs has full support."""
-        return True
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``I_x(k + 1, k)`` at ``x = 1 / (1 + r)``, I the regularised incomplete beta function.
@@ -97,8 +93,7 @@ class Gamma(Prior):
         """``-x^(k+1) (1 - x)^k / B(k + 1, k)``."""
         from scipy.special import betaln
 
-        log_x, log_rest = -np.logaddexp(0, log_odds), -np.logaddexp(0, -log_odds)
-        k = self.shape
+        k, log_x, log_rest = self.shape, -np.logaddexp(0, log_odds), -np.logaddexp(0, -log_odds)
         return -np.exp((k + 1) * log_x + k * log_rest - betaln(k + 1, k))
 
     def share_curvature(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
@@ -127,6 +122,7 @@ class LogNormal(Prior):
     array([0.8324, 0.41  , 0.1033])
     """
 
+    strictly_proper = True  # the ratio of two log-normal costs has full support
     unbounded = True
 
     def __init__(self, sigma: Any, correlation: float = 0.0) -> None:
@@ -151,11 +147,6 @@ class LogNormal(Prior):
         """``exp(sigma^2 / 2)``."""
         mean = np.exp(self.sigma**2 / 2)
         return mean if self.n_classes else float(mean)
-
-    @property
-    def strictly_proper(self) -> bool:
-        """Always: the ratio of two log-normal costs has full support."""
-        return True
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``Phi((-ln r - shift) / sd)``: weighting by u_j shifts ln u_j - ln u_i up."""

@@ -43,8 +43,8 @@ def read_prior(prior: Any, labels: Sequence[Any]) -> Prior:
     with np.errstate(over="ignore"):
         mean = np.asarray(prior.mean)
     if not np.isfinite(mean).all():
-        problem = f"{prior!r} has mean cost {mean.max():g}"
-        raise InputError(problem, argument="prior", value=prior, fix="choose one whose mean is finite")
+        problem, fix = f"{prior!r} has mean cost {mean.max():g}", "choose one whose mean is finite"
+        raise InputError(problem, argument="prior", value=prior, fix=fix)
     if not (mean > 0).all():
         raise InputError(
             f"{prior!r} has mean cost 0, so every search is free",

@@ -30,6 +30,7 @@ WORST_ERROR = 8e-9  # beyond it the promised 1e-8 cannot be kept
 FLOORS = np.array([-72.0, -40.0])  # logits of ahead and behind below which digits are moot: 5e-32, and 4e-18 of 1
 LARGEST_LOG = 690.0  # e^-690 to e^690 fit a float64
 CLOSEST = 1e-7  # how near the table comes to the end of a bounded support, where rounding of d takes over
+PANELS = 6  # of an integral, before any is halved
 MOST_NODES = 5_000
 
 
@@ -195,13 +196,9 @@ class _Law:
 
     def check(self, error: float) -> None:
         if not error < WORST_ERROR:
-            raise InputError(
-                f"is {_named(self.dist)}, whose pair loss cannot be tabulated to 1e-8 relative: its density "
-                "is too rough or its tail too heavy",
-                argument="dist",
-                value=self.dist,
-                fix="pass a smoother one, or use Empirical on a sample of it",
-            )
+            why = "cannot be tabulated to 1e-8 relative: its density is too rough or its tail too heavy"
+            fix = "pass a smoother one, or use Empirical on a sample of it"
+            raise _refused(self.dist, f"whose pair loss {why}", fix)
 
 
 def _lobatto(n: int) -> tuple[FloatArray, FloatArray]:
@@ -221,14 +218,14 @@ def _eased(v: FloatArray, left: FloatArray, right: FloatArray) -> tuple[FloatArr
     return np.where(v < 0.5, left + step, right - step), (right - left) * 140 * (v * (1 - v)) ** 3
 
 
-def _bisect(panel_sums: Any, n: int, panels: int = 6) -> tuple[FloatArray, FloatArray]:
+def _bisect(panel_sums: Any, n: int) -> tuple[FloatArray, FloatArray]:
     """Integrate n functions over [0, 1], with errors, halving panels until the halves add up to the whole.
 
     So kinks of a density are found wherever they are. More than 64 open panels of a function are rounding noise.
     """
     total, error = np.zeros(n), np.zeros(n)
-    owner, start = np.repeat(np.arange(n), panels), np.tile(np.arange(panels) / panels, n)
-    size = np.full(len(owner), 1 / panels)
+    owner, start = np.repeat(np.arange(n), PANELS), np.tile(np.arange(PANELS) / PANELS, n)
+    size = np.full(len(owner), 1 / PANELS)
     values = panel_sums(owner, start, size)
     while len(owner):
         size = np.repeat(size / 2, 2)
@@ -294,17 +291,18 @@ def _read_distribution(dist: Any) -> tuple[float, float, float]:
         raise InputTypeError(problem, argument="dist", value=dist)
     with np.errstate(all="ignore"):  # a mean that overflows is infinite, and refused below
         low, high, mean = (np.asarray(value, dtype=np.float64) for value in (*dist.support(), dist.mean()))
-    name = f"is {_named(dist)}"
     if mean.ndim or np.isnan(low):
-        fix = "pass one number for each parameter, within the distribution's domain"
-        raise InputError(name, argument="dist", value=dist, fix=fix)
+        raise _refused(dist, "", "pass one number for each parameter, within the distribution's domain")
     if low < 0:
-        problem = f"{name}, whose support starts at {low:g}"
-        raise InputError(problem, argument="dist", value=dist, fix="costs are positive, so truncate or shift it")
+        raise _refused(dist, f"whose support starts at {low:g}", "costs are positive, so truncate or shift it")
     if not mean < np.inf:
-        problem, fix = f"{name}, whose mean is {mean:g}", "a mean cost must be finite; choose a lighter tail"
-        raise InputError(problem, argument="dist", value=dist, fix=fix)
+        raise _refused(dist, f"whose mean is {mean:g}", "a mean cost must be finite; choose a lighter tail")
     return float(low), float(high), float(mean)
+
+
+def _refused(dist: Any, why: str, fix: str) -> InputError:
+    problem = ", ".join(filter(None, (f"is {_named(dist)}", why)))
+    return InputError(problem, argument="dist", value=dist, fix=fix)
 
 
 def _named(dist: Any) -> str:

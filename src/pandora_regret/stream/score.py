@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pandora_regret.files.batch import Batch
+from pandora_regret.inference.intervals import effective_of_sums, hull, interval_by_classes, suitable_interval
+from pandora_regret.inference.resampling import Resampled, keys_of
 from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.kernels.engine import wasted_pairs
 from pandora_regret.metrics import Metric
@@ -41,8 +43,6 @@ class StreamScore:
     """
 
     def __init__(self, name: str, classes: tuple[str, ...], settings: Settings) -> None:
-        from pandora_regret.inference.resampling import Resampled
-
         k = len(classes)
         self.name, self.classes, self.settings = name, classes, settings
         self.rows = 0
@@ -100,8 +100,6 @@ class StreamScore:
     @property
     def effective(self) -> float:
         """How many rows of equal weight would say as much."""
-        from pandora_regret.inference.intervals import effective_of_sums
-
         second = self.weight**2 / self.means.effective_count
         return effective_of_sums(self.weight, second, float(self.fourth_powers.value))
 
@@ -134,8 +132,6 @@ class StreamScore:
 
         An interval ends where the metric does: accuracy is at most 1.
         """
-        from pandora_regret.inference.intervals import hull, interval_by_classes, suitable_interval
-
         value, drawn, defined = self.value(metric), None, self._metric(metric)
         error = self.standard_error(metric)
         if self.replicates is not None:
@@ -153,9 +149,9 @@ class StreamScore:
     def scores(self, level: float = 0.95) -> dict[str, dict[str, float | None]]:
         """Every metric with its interval, as in a comparison's JSON."""
         scores = {}
-        for key in (metric.key for metric in self.settings.metrics):
-            low, high = self.interval(key, level) or (None, None)
-            scores[key] = {"value": self.value(key), "low": low, "high": high}
+        for metric in self.settings.metrics:
+            low, high = self.interval(metric.key, level) or (None, None)
+            scores[metric.key] = {"value": self.value(metric.key), "low": low, "high": high}
         return scores
 
     def _metric(self, key: str) -> Metric:
@@ -287,10 +283,8 @@ def _ahead(items: Iterable[Item]) -> Iterator[Item]:
             yield item
 
 
-def _resample(replicates: Any, batch: Batch, scored: Scored, n_classes: int) -> None:
+def _resample(replicates: Resampled, batch: Batch, scored: Scored, n_classes: int) -> None:
     """Add a batch to every replicate, some rows at a time."""
-    from pandora_regret.inference.resampling import keys_of
-
     keys = keys_of(_tell_apart(batch))
     step = max(1, RESAMPLED_ELEMENTS // (1 + len(scored.table) + 3 * n_classes))
     for start in range(0, len(batch), step):

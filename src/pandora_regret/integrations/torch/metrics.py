@@ -6,13 +6,7 @@ from typing import Any
 from zlib import crc32
 
 import torch
-
-try:
-    from torchmetrics import Metric
-except ModuleNotFoundError:
-    raise ImportError(
-        "the metrics of pandora_regret.integrations.torch need torchmetrics: pip install 'pandora-regret[torch]'"
-    ) from None
+from torchmetrics import Metric
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
 from pandora_regret.inputs.tables import check_logits, check_probabilities

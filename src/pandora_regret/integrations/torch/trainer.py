@@ -10,27 +10,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from pandora_regret.inputs import (
-    FloatArray,
-    InputError,
-    read_alpha,
-    read_choice,
-    read_count,
-)
+from pandora_regret.inputs import FloatArray, InputError, read_alpha, read_choice, read_count
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.integrations.torch.loss import PandoraLoss
 from pandora_regret.integrations.torch.schedule import AlphaSchedule
-from pandora_regret.optional import import_optional
 from pandora_regret.priors import Uniform
 from pandora_regret.priors.reading import read_base_costs
-
-import_optional("sklearn", extra="zoo")
-
-from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
-from sklearn.utils import check_random_state  # noqa: E402
-from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data  # noqa: E402
 
 OBJECTIVES = {"search": "Pandora's Regret at alpha and costs", "log_loss": "cross-entropy"}
 
@@ -66,6 +56,7 @@ class Examples:
         return loss
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SearchProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear classifier trained by AdamW on Pandora's Regret, or on log loss.
 
@@ -118,36 +109,19 @@ class SearchProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        *,
-        objective: str = "search",
-        alpha: float = 1.0,
-        anneal: float = 0.5,
-        costs: Any = None,
-        typical_costs: Any = None,
-        epochs: int = 50,
-        batch_size: int = 64,
-        learning_rate: float = 1e-2,
-        weight_decay: float = 1e-4,
-        validation_fraction: float = 0.0,
-        patience: int = 5,
-        device: str = "cpu",
-        random_state: Any = None,
-    ) -> None:
-        self.objective = objective
-        self.alpha = alpha
-        self.anneal = anneal
-        self.costs = costs
-        self.typical_costs = typical_costs
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.device = device
-        self.random_state = random_state
+    objective: str = "search"
+    alpha: float = 1.0
+    anneal: float = 0.5
+    costs: Any = None
+    typical_costs: Any = None
+    epochs: int = 50
+    batch_size: int = 64
+    learning_rate: float = 1e-2
+    weight_decay: float = 1e-4
+    validation_fraction: float = 0.0
+    patience: int = 5
+    device: str = "cpu"
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SearchProbe:
         """Train the head on features (N, D) and classes (N,)."""
