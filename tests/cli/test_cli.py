@@ -127,14 +127,27 @@ def test_a_defect_of_the_program_is_not_hidden(tmp_path, monkeypatch):
     assert isinstance(run("score", wine_file(tmp_path, "bayes")).exception, ZeroDivisionError)
 
 
+ENDLESS = """
+import sys, time
+import pandora_regret.stream as stream
+from pandora_regret.cli import main
+
+def score_stream(*_, **__):
+    print("begun", flush=True)
+    time.sleep(60)
+
+stream.score_stream = score_stream
+main()
+"""
+
+
 @posix
 def test_ctrl_c_is_exit_code_130_and_one_line(tmp_path):
-    pipe = tmp_path / "endless.csv"
-    os.mkfifo(pipe)
-    process = start("score", pipe)
-    with open(pipe, "w"):  # opens when the command has begun to read
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
+    command = [sys.executable, "-c", ENDLESS, "score", wine_file(tmp_path, "bayes")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.readline() == b"begun\n"
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
     assert (process.returncode, output, errors) == (130, b"", b"pandora: interrupted.\n")
 
 
