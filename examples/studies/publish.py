@@ -1,0 +1,110 @@
+"""The tables and figures of docs/study.md and the README, from the stored results of a study.
+
+python examples/studies/publish.py               from docs/study/medmnist/results.json
+python examples/studies/publish.py STUDY_FOLDER  from a study that was run again, whose results are stored first
+
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``; a test holds pages against results.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from pandora_regret.plots.tau_gaps import draw_tau_gaps
+from pandora_regret.study import Cell, read_results, study_grid
+from pandora_regret.study.table import PAPER_METRICS, as_csv
+
+ROOT = Path(__file__).parents[2]
+STORED = ROOT / "docs" / "study" / "medmnist"
+PAGES = (ROOT / "docs" / "study.md", ROOT / "README.md")
+TABLE = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(\n<!-- end of table -->)", re.DOTALL)
+IN_THE_PAPER = {  # its Table 1: Pandora's Regret, log loss, accuracy, macro-F1
+    ("Clinical", "Derm"): (0.86, 0.84, 0.77, 0.74),
+    ("Clinical", "OCT"): (0.90, 0.88, 0.87, 0.88),
+    ("Well Specified", "Derm"): (0.93, 0.90, 0.84, 0.79),
+    ("Well Specified", "OCT"): (0.96, 0.91, 0.84, 0.86),
+    ("Random Temperature", "Derm"): (0.82, 0.65, 0.62, 0.62),
+    ("Random Temperature", "OCT"): (0.87, 0.71, 0.85, 0.86),
+    ("Random Distractor Temperature", "Derm"): (0.75, 0.19, 0.38, 0.17),
+    ("Random Distractor Temperature", "OCT"): (0.87, 0.84, 0.72, 0.73),
+}
+IN_README = {"Clinical": "as they are", "Random Temperature": "random confidence"}
+CHOSEN_BY = ("pandora_regret", "cost_weighted", "log_loss", "accuracy", "macro_f1")
+
+
+def shown(cell: Cell) -> str:
+    """A figure with its interval, bold where it is the best of its row."""
+    value, low, high = (f"{number + 0.0:.2f}".replace("-", "−") for number in (cell.value, cell.low, cell.high))
+    value = f"**{value}**" if cell.best else value
+    return f"{value}{'†' if cell.reversed else ''} [{low}, {high}]".replace("−0.00", "0.00")
+
+
+def as_table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def tau_table() -> str:
+    """Ours, and the paper's in parentheses."""
+    grid = study_grid(read_results(STORED), "tau")
+    rows = [
+        [
+            condition,
+            data,
+            *(
+                f"{shown(cell)} ({paper:.2f})"
+                for cell, paper in zip(cells, IN_THE_PAPER[condition, data], strict=True)
+            ),
+        ]
+        for condition, data, cells in grid.rows
+    ]
+    return as_table(["Condition", "Data", *grid.metrics], rows)
+
+
+def readme_table() -> str:
+    """The conditions that need no explanation."""
+    grid = study_grid(read_results(STORED), "tau")
+    rows = [
+        [
+            IN_README[condition] if data == "Derm" else "",
+            f"{data}MNIST".replace("DermM", "DermaM"),
+            *map(shown, cells),
+        ]
+        for condition, data, cells in grid.rows
+        if condition in IN_README
+    ]
+    return as_table(["Forecasts", "Data", *grid.metrics], rows)
+
+
+def regret_table() -> str:
+    """In dollars per case, so without the condition that draws costs."""
+    grid = study_grid(read_results(STORED), "regret", CHOSEN_BY)
+    rows = [[c, data, *map(shown, cells)] for c, data, cells in grid.rows if c != "Well Specified"]
+    return as_table(["Condition", "Data", *grid.metrics], rows)
+
+
+TABLES = {"tau": tau_table, "readme": readme_table, "regret": regret_table}
+
+
+def with_tables(text: str) -> str:
+    """A page with its tables made anew."""
+    return TABLE.sub(lambda match: f"{match[1]}{TABLES[match[2]]()}{match[4]}", text)
+
+
+def store(folder: Path) -> None:
+    """Results, tables of all metrics, and the figures of the gaps."""
+    (STORED / "results.json").write_bytes((folder / "results.json").read_bytes())
+    results = read_results(STORED)
+    for what in ("tau", "gap", "regret"):
+        (STORED.parent / f"medmnist-{what}.csv").write_text(
+            as_csv(study_grid(results, what, ())), encoding="utf-8"
+        )
+    for name, metrics in (("medmnist-gaps.svg", PAPER_METRICS), ("medmnist-gaps-all.svg", ())):
+        draw_tau_gaps(study_grid(results, "gap", metrics), STORED.parent / name)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        store(Path(sys.argv[1]))
+    for page in PAGES:
+        page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
