@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, Self
 
 import pyarrow.ipc as ipc
@@ -33,34 +34,24 @@ class ParquetFile(Source):
         """Only the columns' own pages are read; text comes as a dictionary, as it lies in the file."""
         texts = [name for name in columns if name not in numbers]
         bounded = {"buffer_size": BUFFER_BYTES, "pre_buffer": False}  # a file read ahead would stay in memory
-        with explained(self.path, "Parquet"), self._open(read_dictionary=texts, **bounded) as file:
+        with explained(self.path, "Parquet"), pq.ParquetFile(self.path, read_dictionary=texts, **bounded) as file:
             groups = range(*self.groups) if self.groups else None
             yield from _valid(file.iter_batches(rows, columns=list(columns), row_groups=groups))
 
     def pieces(self, n: int) -> list[Source]:
         """Whole row groups."""
-        with explained(self.path, "Parquet"), self._open() as file:
+        with explained(self.path, "Parquet"), pq.ParquetFile(self.path) as file:
             lengths = [file.metadata.row_group(index).num_rows for index in range(file.metadata.num_row_groups)]
         start, stop = self.groups or (0, len(lengths))
+        ends = list(accumulate(lengths[start:stop], initial=0))
         return [
-            replace(
-                self,
-                first=self.first + sum(lengths[start : start + low]),
-                n_rows=sum(lengths[start + low : start + high]),
-                groups=(start + low, start + high),
-            )
+            replace(self.part(ends[low], ends[high]), groups=(start + low, start + high))
             for low, high in even_cuts(stop - start, n)
         ]
 
-    def count(self) -> int:
-        """From the metadata."""
-        if self.n_rows is not None:
-            return self.n_rows
-        with explained(self.path, "Parquet"), self._open() as file:
+    def _count(self) -> int:
+        with explained(self.path, "Parquet"), pq.ParquetFile(self.path) as file:
             return int(file.metadata.num_rows)
-
-    def _open(self, **options: Any) -> Any:
-        return pq.ParquetFile(self.path, **options)
 
 
 @dataclass(frozen=True)
@@ -81,10 +72,6 @@ class ArrowFile(Source):
         options = ipc.IpcReadOptions(included_fields=[position[name] for name in columns])
         with explained(self.path, "Arrow"), _open_arrow(self.path, options=options) as reader:
             yield from _within(_valid(_batches(reader)), self.first, self.n_rows)
-
-    def pieces(self, n: int) -> list[Source]:
-        """Rows in equal parts; those before a part are skipped."""
-        return [self.part(*cut) for cut in even_cuts(self.count(), n)]
 
 
 def _open_arrow(path: str, **options: Any) -> Any:

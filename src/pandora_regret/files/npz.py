@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.layout import Kind, Layout, some
 from pandora_regret.files.roles import ROLES
-from pandora_regret.files.source import Records, Source, even_cuts, unreadable
+from pandora_regret.files.source import Records, Source, unreadable
 from pandora_regret.inputs import InputError
 
 FORECASTS, COSTS, CLASSES = "y_proba", "costs", "classes"
 USUAL_NAMES = frozenset(name for role in ROLES for name in role.usual)
 DENSEST = 1032  # bytes that a byte of a deflated file can stand for
 BAD_HEADER = (ValueError, SyntaxError, TokenError, RecursionError, MemoryError)  # read as Python literals
-DAMAGE = (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, OSError, RuntimeError, ValueError)
+DAMAGED = "the file may be incomplete or damaged; write it again"
+UNREADABLE = (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, OSError, RuntimeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -98,18 +99,12 @@ class NpzFile(Source):
         if array.dtype.kind in "US":
             return _texts(array, self.path, name)
         if array.dtype.kind not in "biuf":
-            fix = "save text or numbers"
-            raise FileError(f"holds {array.dtype}", path=self.path, where=f": array {name!r}", fix=fix)
+            raise _array_error(self.path, name, f"holds {array.dtype}", "save text or numbers")
         dtype = np.float64 if array.dtype.itemsize > 8 else array.dtype.newbyteorder("=")
         return np.ascontiguousarray(array, dtype=dtype)
 
-    def pieces(self, n: int) -> list[Source]:
-        """Rows in equal parts."""
-        return [self.part(*cut) for cut in even_cuts(self.count(), n)]
-
-    def count(self) -> int:
-        """From the header."""
-        return self.headers[self.model].shape[0] if self.n_rows is None else self.n_rows
+    def _count(self) -> int:
+        return self.headers[self.model].shape[0]
 
 
 def _arrays_of(path: str, model: str, headers: Mapping[str, Header]) -> dict[str, Header]:
@@ -130,7 +125,7 @@ def _class_names(path: str, model: str, headers: Mapping[str, Header]) -> tuple[
     """The array `classes`."""
     n_classes = headers[model].shape[1]
     with _archive(path) as archive, ExitStack() as stack:
-        array = _ArrayRows(archive, path, CLASSES, 0, stack).all().ravel()
+        array = _ArrayRows(archive, path, CLASSES, 0, stack).next(math.prod(headers[CLASSES].shape[:1])).ravel()
     names = tuple(map(str, _texts(array, path, CLASSES) if array.dtype.kind in "US" else array.tolist()))
     if len(names) != n_classes or len(set(names)) != n_classes:
         problem = f"holds {some(names)} but {model} has {n_classes} columns"
@@ -142,8 +137,7 @@ def _texts(array: NDArray[Any], path: str, key: str) -> NDArray[Any]:
     try:
         return (np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array).astype(object)
     except (UnicodeError, ValueError, SystemError):  # SystemError: beyond the last character of Unicode
-        where = f": array {key!r}"
-        raise FileError("holds bytes that are no text", path=path, where=where, fix="save UTF-8 text") from None
+        raise _array_error(path, key, "holds bytes that are no text", "save UTF-8 text") from None
 
 
 def models_of(path: str, headers: Mapping[str, Header]) -> list[str]:
@@ -170,7 +164,7 @@ def _archive(path: str) -> Iterator[zipfile.ZipFile]:
             yield archive
     except InputError:
         raise
-    except DAMAGE as error:
+    except UNREADABLE as error:
         raise unreadable(path, "NPZ", error) from None
 
 
@@ -181,13 +175,11 @@ def _checked_header(archive: zipfile.ZipFile, path: str, info: zipfile.ZipInfo) 
         header = _header(member, path, key)
     densest = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: DENSEST}.get(info.compress_type, math.inf)
     if header.n_bytes > min(info.file_size, densest * (info.compress_size + 1)):
-        problem = f"claims to hold {header.n_bytes:,} bytes, more than the file has"
-        raise _damaged_array(path, key, problem)
+        raise _array_error(path, key, f"claims to hold {header.n_bytes:,} bytes, more than the file has", DAMAGED)
     return header
 
 
-def _damaged_array(path: str, key: str, problem: str) -> FileError:
-    fix = "the file may be incomplete or damaged; write it again"
+def _array_error(path: str, key: str, problem: str, fix: str) -> FileError:
     return FileError(problem, path=path, where=f": array {key!r}", column=key, fix=fix)
 
 
@@ -200,11 +192,10 @@ def _header(member: Any, path: str, key: str) -> Header:
     except BAD_HEADER as error:
         raise unreadable(path, "an array", error, where=f": array {key!r}") from None
     if min(shape, default=0) < 0:
-        raise _damaged_array(path, key, f"has shape {shape}")
+        raise _array_error(path, key, f"has shape {shape}", DAMAGED)
     if dtype.hasobject:
-        fix = "save text or numbers"
         problem = "holds Python objects, which are not read for safety"
-        raise FileError(problem, path=path, where=f": array {key!r}", column=key, fix=fix)
+        raise _array_error(path, key, problem, "save text or numbers")
     return Header(shape, dtype, fortran and len(shape) > 1)
 
 
@@ -222,12 +213,7 @@ class _ArrayRows:
             row_bytes = math.prod(self._header.shape[1:]) * self._header.dtype.itemsize
             self._file.seek(self._file.tell() + first * row_bytes)
 
-    def all(self) -> NDArray[Any]:
-        """All rows."""
-        return self._take(self._header.shape) if self._whole is None else self._whole
-
     def next(self, n: int) -> NDArray[Any]:
-        """The next rows."""
         if self._whole is None:
             return self._take((n, *self._header.shape[1:]))
         taken, self._whole = self._whole[:n], self._whole[n:]
@@ -237,7 +223,7 @@ class _ArrayRows:
         wanted = math.prod(shape) * self._header.dtype.itemsize
         content = self._file.read(wanted)
         if len(content) < wanted:
-            raise _damaged_array(self._path, self._key, "ends too early")
+            raise _array_error(self._path, self._key, "ends too early", DAMAGED)
         return np.frombuffer(content, self._header.dtype, math.prod(shape)).reshape(shape)
 
 

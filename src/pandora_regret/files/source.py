@@ -16,6 +16,8 @@ from pandora_regret.inputs import InputError
 
 Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
 
+ROWS_AT_ONCE = 1 << 16  # of a few columns
+
 
 @dataclass(frozen=True)
 class Source(ABC):
@@ -33,9 +35,9 @@ class Source(ABC):
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """The rows in order, about so many at a time, these columns only; `numbers` must hold numbers."""
 
-    @abstractmethod
     def pieces(self, n: int) -> list[Source]:
         """Consecutive parts that together are all rows: at most n of them, fewer where a file cannot be cut."""
+        return [self.part(*cut) for cut in even_cuts(self.count(), n)]
 
     def in_layout(self, layout: Layout) -> Layout:
         """The layout, where the format leaves a choice."""
@@ -43,10 +45,11 @@ class Source(ABC):
 
     def count(self) -> int:
         """How many rows there are."""
-        if self.n_rows is not None:
-            return self.n_rows
-        smallest = next(iter(self.kinds))
-        return sum(len(records) for records in self.read([smallest], frozenset(), 1 << 16))
+        return self._count() if self.n_rows is None else self.n_rows
+
+    def _count(self) -> int:
+        first_column = next(iter(self.kinds))
+        return sum(len(records) for records in self.read([first_column], frozenset(), ROWS_AT_ONCE))
 
     def places(self, rows: Iterable[int]) -> dict[int, str]:
         """Where rows of the file (counted from 0) stand, as it follows the path in a message."""

@@ -85,9 +85,8 @@ class TextFile(Source):
                     break
         return super().places(wanted) | places
 
-    def count(self) -> int:
-        """By counting lines."""
-        return sum(row >= 0 for row, _, _ in self._rows()) if self.n_rows is None else self.n_rows
+    def _count(self) -> int:
+        return sum(row >= 0 for row, _, _ in self._rows())
 
     def pieces(self, n: int) -> list[Source]:
         """About as many rows each; a compressed file stays in one piece."""
