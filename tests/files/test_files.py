@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from prediction_files import CLASSES, FORMATS, opened, pa, pq, refused, table, whole, write
 
-from pandora_regret.files import open_predictions, read_all
+from pandora_regret.files import Layout, open_predictions, read_all
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -52,6 +52,12 @@ def test_a_file_is_cut_into_as_many_fragments_as_it_can_be(tmp_path):
     assert len(opened(write(tmp_path / "a.parquet", table())).fragments(2)) == 2  # of three row groups
     assert len(opened(write(tmp_path / "a.csv", table())).fragments(5)) == 5
     assert len(opened(write(tmp_path / "a.csv.gz", table())).fragments(5)) == 1
+
+
+def test_a_header_alone_is_one_fragment_of_no_rows(tmp_path):
+    (tmp_path / "a.csv").write_text("y_true,a,b\n")
+    [model] = open_predictions(tmp_path / "a.csv", Layout(classes=("a", "b")))
+    assert [piece.count() for piece in model.fragments(3)] == [0]
 
 
 @pytest.mark.parametrize("ending", FORMATS)

@@ -72,9 +72,15 @@ def texts_of(column: Any) -> NDArray[Any]:
         listed = column.cast(pa.string()).to_pylist()
     except pa.ArrowException:  # bytes that are no UTF-8
         listed = [value if value is None else str(value) for value in column.to_pylist()]
-    texts = np.empty(len(listed), dtype=object)
-    texts[:] = listed
-    return texts
+    return np.array(listed, dtype=object)
+
+
+def distinct(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
+    """Each value once, and then None for those that are missing; and which of them every row has."""
+    encoded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).unify_dictionaries()
+    known = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
+    codes = [plain_array(chunk.indices.fill_null(len(known))) for chunk in encoded.chunks]
+    return [*known, None], np.concatenate([np.empty(0, np.intp), *codes]).astype(np.intp)
 
 
 def common_dtype(arrow_types: Iterable[Any]) -> Any:

@@ -85,19 +85,21 @@ class Batch:
 
     def forecast(self, logits: bool, rows: IntArray | None = None) -> Forecast:
         """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""
-        labels = list(self.classes)
-        if rows is None:
-            numbers = range(len(self))
-            return Forecast(self.values, logits, labels, self.truth, numbers, self.tolerance, weights=self.weights)
-        values, truth = np.stack([column[rows] for column in self.columns], axis=1), self.truth[rows]
-        weights = None if self.weights is None else self.weights[rows]
-        return Forecast(values, logits, labels, truth, rows, self.tolerance, weights=weights)
+        labels, some = list(self.classes), self if rows is None else self.take(rows)
+        numbers = range(len(self)) if rows is None else rows
+        return Forecast(some.values, logits, labels, some.truth, numbers, self.tolerance, weights=some.weights)
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order; where they stood is forgotten."""
         fields = {role.field: getattr(self, role.field) for role in KEPT}
         some: dict[str, Any] = {name: array[rows] for name, array in fields.items() if array is not None}
         return replace(self, columns=tuple(column[rows] for column in self.columns), **some)
+
+    def checked(self, logits: bool) -> Batch:
+        """The same batch, whose forecasts can be scored, or an error that says where they cannot."""
+        with self.blamed():
+            self.forecast(logits).check()
+        return self
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -112,12 +114,12 @@ class Batch:
     def _located(self, error: InputError, index: int) -> FileError:
         source, row = self.origin(index)
         where = source.places([row])[row]
+        about: dict[str, Any] = {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
         nan = next((name for name, x in zip(self.classes, self.columns, strict=True) if np.isnan(x[index])), None)
         if nan is not None:
-            about: dict[str, Any] = {"column": nan, "fix": "drop or repair the row before scoring"}
-            return FileError("is nan", path=source.path, where=f"{where}, class {nan!r}", row=row, **about)
-        kept = {name: getattr(error, name) for name in ("value", "fix", "command_fix")}
-        return FileError(error.problem, path=source.path, where=where, row=row, **kept)
+            where = f"{where}, class {nan!r}"
+            about = {"problem": "is nan", "column": nan, "fix": "drop or repair the row before scoring"}
+        return FileError(path=source.path, where=where, row=row, **about)
 
 
 def _tolerance(dtype: Any) -> float:

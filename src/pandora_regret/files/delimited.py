@@ -15,7 +15,7 @@ import pyarrow.csv as arrow_csv
 
 from pandora_regret.files.arrow import kinds_of, lines_of
 from pandora_regret.files.errors import FileError
-from pandora_regret.files.reading import is_number, number_hint
+from pandora_regret.files.reading import is_number, no_number
 from pandora_regret.files.source import Records, check_names
 from pandora_regret.files.text import LONGEST_LINE, TextFile, read_sample
 
@@ -128,7 +128,7 @@ class DelimitedFile(TextFile):
     def _check_last_quote(self) -> None:
         """Arrow takes the rest of a file for one value where a quote is opened in the last column."""
         row, line = 0, b""
-        for row, _, line in self._rows():  # noqa: B007
+        for row, _, _, line in self._rows():  # noqa: B007
             pass
         if self._is_open(line):
             raise self.error(row, **UNCLOSED)
@@ -146,11 +146,8 @@ class DelimitedFile(TextFile):
             problem = f"has {len(values)} values but the header names {len(self.kinds)} columns"
             return {"problem": problem, "value": len(values), "fix": fix}
         pairs = zip(self.kinds, values, strict=False) if row >= 0 else ()
-        bad = next(((name, value) for name, value in pairs if name in numbers and not is_number(value)), None)
-        if bad is None:
-            return None
-        name, value = bad
-        return {"problem": f"holds {value!r}", "column": name, "value": value, "fix": number_hint(value)}
+        bad = (no_number(value, name) for name, value in pairs if name in numbers and not is_number(value))
+        return next(bad, None)
 
 
 class _CountingStream:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from pandora_regret.files.binary import ArrowFile, ParquetFile
@@ -14,14 +15,9 @@ from pandora_regret.files.npz import FORECASTS, NpzFile, headers_of, models_of
 from pandora_regret.files.source import Source, check_readable
 from pandora_regret.files.text import COMPRESSED
 
-
-def _open_tsv(path: str) -> Source:
-    return DelimitedFile.open(path, delimiter="\t")
-
-
 FORMATS: dict[str, tuple[str, Callable[[str], Source] | None]] = {
     ".csv": ("text", DelimitedFile.open),
-    ".tsv": ("text", _open_tsv),
+    ".tsv": ("text", partial(DelimitedFile.open, delimiter="\t")),
     ".jsonl": ("text", JsonLines.open),
     ".ndjson": ("text", JsonLines.open),
     ".parquet": ("Parquet", ParquetFile.open),
@@ -73,9 +69,8 @@ def _extension(path: str) -> str:
     if ending not in FORMATS or (compression and FORMATS[ending][0] != "text"):
         real = _format_of(path)
         hint = f"; it holds {real[0]}, so call it {real[1]}" if real else ""
-        fix = (
-            f"predictions are read from {', '.join(FORMATS)}, text also compressed ({', '.join(COMPRESSED)}){hint}"
-        )
+        known = f"{', '.join(FORMATS)}, text also compressed ({', '.join(COMPRESSED)})"
+        fix = f"predictions are read from {known}{hint}"
         raise FileError(f"has the ending {Path(path).suffix!r}", path=path, fix=fix)
     return ending
 

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pandora_regret.files.arrow import common_dtype, regrouped, texts_of
+from pandora_regret.files.arrow import common_dtype, distinct, regrouped, texts_of
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import open_sources
 from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, some, too_few, unlabelled
 from pandora_regret.files.predictions import models_of
-from pandora_regret.files.reading import number_hint
+from pandora_regret.files.reading import no_number
 from pandora_regret.files.roles import ID, MODEL, ROLES, WEIGHT, Role
-from pandora_regret.files.source import Records, Source
-from pandora_regret.inputs import FloatArray, InputError, IntArray
+from pandora_regret.files.source import ROWS_AT_ONCE, Records, Source
+from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.numbers import out_of_range
 from pandora_regret.inputs.tables import _row_sum_tolerance
 
-ROWS_AT_ONCE, ELEMENTS = 1 << 16, 1 << 22
+ELEMENTS = 1 << 22  # of a block
 NAMED_ROWS = 3  # of each problem
 NAMED_COLUMNS = 20  # of each kind of problem
 ROUGHLY = 1e-3  # how far off 1 a sum may be, and still say which columns are meant
@@ -77,14 +77,6 @@ def _of_file(error: InputError) -> Problem:
     return Problem("file", error.within_file if isinstance(error, FileError) else str(error))
 
 
-def _read_as_scores_do(name: str, source: Source, layout: Layout) -> None:
-    """The last word is the reader's: what it refuses is not fine."""
-    first, *_ = models_of(name, (source,), layout)
-    for batch in replace(first, only=None).batches():  # the rows of all models
-        with batch.blamed():
-            batch.forecast(layout.logits).check()
-
-
 def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
     result = Inspected(source.path, name)
     try:
@@ -94,7 +86,9 @@ def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
         result.unused = [column for column in source.kinds if column not in wanted]
         _TableWalk(source, result.columns, layout.logits, result, columns.forecasts).walk()
         if result.fine:
-            _read_as_scores_do(name, source, layout)
+            first, *_ = models_of(name, (source,), layout)
+            for batch in replace(first, only=None).batches():  # of all models: what the reader refuses is not fine
+                batch.checked(layout.logits)
     except InputError as error:
         result.problems.append(_of_file(error))
     except pa.ArrowException as error:
@@ -178,7 +172,7 @@ class _TableWalk:
         if self.columns.forecasts:
             self._forecasts(records)
 
-    def _note(self, kind: str, column: str, bad: Mask, message: Callable[[int], str]) -> None:
+    def _note(self, kind: str, bad: ArrayLike, message: Callable[[int], str], column: str = "") -> None:
         """Rows of this block that have a problem; the message is about the first of all."""
         rows = np.flatnonzero(bad)
         if not len(rows):
@@ -193,9 +187,8 @@ class _TableWalk:
         problem.rows += [self.row + int(index) for index in rows[: NAMED_ROWS - len(problem.rows)]]
 
     def _missing(self, name: str, bad: Mask) -> None:
-        self._note(
-            "missing", name, bad, lambda index: f"column {name!r} has no value: fill it in, or drop the row."
-        )
+        message = f"column {name!r} has no value: fill it in, or drop the row."
+        self._note("missing", bad, lambda index: message, name)
 
     def _names(self, records: Records, names: Sequence[str], role: Role) -> None:
         """A column of text, none of which may be missing."""
@@ -213,12 +206,10 @@ class _TableWalk:
         for index, key in enumerate(zip(models, ids, strict=True)):
             first = self.ids.setdefault(key, self.row + index)
             repeated[index] = first != self.row + index and not _is_missing(key[1])
-        self._note(
-            "id", "", repeated, lambda index: f"id {ids[index]!r} occurred before: each row needs its own id."
-        )
+        self._note("id", repeated, lambda index: f"id {ids[index]!r} occurred before: each row needs its own id.")
 
     def _labels(self, records: Records, names: Sequence[str], role: Role) -> None:
-        labels, codes = _distinct(records.column(names[0]))
+        labels, codes = distinct(records.column(names[0]))
         missing = [_is_missing(label) for label in labels]
         numbers = [None if gone else self.classes.number_of(x) for x, gone in zip(labels, missing, strict=True)]
         for number, times in zip(numbers, np.bincount(codes, minlength=len(labels)).tolist(), strict=True):
@@ -227,11 +218,11 @@ class _TableWalk:
         self._missing(names[0], np.array(missing, dtype=bool)[codes])
         unknown = [number is None and not gone for number, gone in zip(numbers, missing, strict=True)]
         others = sorted(str(label) for label, is_unknown in zip(labels, unknown, strict=True) if is_unknown)
-        fix = "correct the labels, add the columns, or name the classes (--classes, --proba-prefix)."
-        sentence = (
-            f"labels {others[:8]} have no forecast column: the classes are {some(self.columns.classes)}; {fix}"
+        message = (
+            f"labels {others[:8]} have no forecast column: the classes are {some(self.columns.classes)}; "
+            "correct the labels, add the columns, or name the classes (--classes, --proba-prefix)."
         )
-        self._note("label", "", np.array(unknown, dtype=bool)[codes], lambda index: sentence)
+        self._note("label", np.array(unknown, dtype=bool)[codes], lambda index: message)
 
     def _numbers(self, records: Records, names: Sequence[str], role: Role) -> None:
         """Weights, or costs of each row."""
@@ -239,30 +230,28 @@ class _TableWalk:
         for name in names:
             values = self._column(records, name)
             bad = out_of_range(values) & ~np.isnan(values) & ~((values == 0) & (role is WEIGHT))
-            self._note("value", name, bad, _out_of_range_sentence(name, values, rule))
+            self._note("value", bad, _out_of_range_sentence(name, values, rule), name)
             if role is WEIGHT:
                 self.weight += float(values[values > 0].sum())
 
     def _forecasts(self, records: Records) -> None:
         p = np.stack([self._column(records, name) for name in self.columns.forecasts], axis=1)
         if self.logits:
-            self._note("value", "", _any(np.isposinf(p)), lambda index: "a logit is infinite: repair the row.")
+            self._note("value", np.isposinf(p).any(axis=1), lambda index: "a logit is infinite: repair the row.")
             return
-        total, known = p.sum(axis=1), ~_any(np.isnan(p))
-        negative, large = known & _any(p < 0), known & _any(p > 1)
+        total, known = p.sum(axis=1), ~np.isnan(p).any(axis=1)
+        negative, large = known & (p < 0).any(axis=1), known & (p > 1).any(axis=1)
         percent = large & ~negative & (total > PERCENT[0]) & (total < PERCENT[1])
         off = known & ~negative & ~large & (np.abs(total - 1) > self._tolerance(records))
         hint = "if these are logits, say so (--logits)."
-        self._note("negative", "", negative, lambda index: f"a probability is {p[index].min():g}, below 0; {hint}")
+        self._note("negative", negative, lambda index: f"a probability is {p[index].min():g}, below 0; {hint}")
         self._note(
-            "percent", "", percent, lambda index: f"the probabilities sum to {total[index]:g}: divide them by 100."
+            "percent", percent, lambda index: f"the probabilities sum to {total[index]:g}: divide them by 100."
         )
         large &= ~percent & ~negative
-        self._note("large", "", large, lambda index: f"a probability is {p[index].max():g}, above 1; {hint}")
+        self._note("large", large, lambda index: f"a probability is {p[index].max():g}, above 1; {hint}")
         remedy = f"{hint[:-1]}; else divide each row by its sum."
-        self._note(
-            "sum", "", off, lambda index: f"the probabilities sum to {total[index]:.6g}, not to 1: {remedy}"
-        )
+        self._note("sum", off, lambda index: f"the probabilities sum to {total[index]:.6g}, not to 1: {remedy}")
 
     def _tolerance(self, records: Records) -> float:
         """As the reader's; numbers in text may have been written by single precision."""
@@ -274,33 +263,15 @@ class _TableWalk:
         column = records.column(name)
         numbers, bad = _as_numbers(column)
         if bad is not None:
-            texts = texts_of(column)
-            self._note("number", name, bad, lambda index: _no_number_sentence(name, texts[index]))
+            texts, message = texts_of(column), "column {column!r} {problem}: {fix}."
+            self._note("number", bad, lambda index: message.format(**no_number(texts[index], name)), name)
         missing = np.isnan(numbers)
-        if missing.any():
-            self._missing(name, missing if bad is None else missing & ~bad)
+        self._missing(name, missing if bad is None else missing & ~bad)
         return numbers
 
 
 def _out_of_range_sentence(name: str, values: FloatArray, rule: str) -> Callable[[int], str]:
     return lambda index: f"column {name!r} is {values[index]:g}: it must be {rule}."
-
-
-def _no_number_sentence(name: str, text: str) -> str:
-    return f"column {name!r} holds {text!r}: {number_hint(text)}."
-
-
-def _any(table: Mask) -> Mask:
-    """Which rows have any."""
-    return np.asarray(table.any(axis=1))
-
-
-def _distinct(column: Any) -> tuple[list[Any], IntArray]:
-    """Each value once, None among them if any is missing, and which of them every row has."""
-    encoded = (column if pa.types.is_dictionary(column.type) else column.dictionary_encode()).unify_dictionaries()
-    known = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
-    codes = [chunk.indices.fill_null(len(known)).to_numpy() for chunk in encoded.chunks]
-    return [*known, None], np.concatenate([np.empty(0, np.intp), *codes]).astype(np.intp)
 
 
 def _as_numbers(column: Any) -> tuple[FloatArray, Mask | None]:

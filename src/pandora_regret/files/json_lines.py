@@ -16,7 +16,7 @@ import pyarrow.json as arrow_json
 
 from pandora_regret.files.arrow import explained, kinds_of
 from pandora_regret.files.errors import FileError
-from pandora_regret.files.reading import number_hint
+from pandora_regret.files.reading import no_number
 from pandora_regret.files.source import Records, check_names
 from pandora_regret.files.text import BYTE_ORDER_MARK, TextFile, read_sample
 
@@ -68,12 +68,12 @@ class JsonLines(TextFile):
                 good_rows += len(table)
 
     def _parsed(self, block: bytes, numbers: frozenset[str], good_rows: int, options: Any = None) -> Any:
-        reading = arrow_json.ReadOptions(block_size=len(block) + 1)
         if not OBJECT.match(block):  # Arrow crashes on a block that begins with null
             self.explain(ValueError("the first line holds no object"), numbers, good_rows)
         if _may_be_deep(block):
             self._check_depth(block, good_rows)
         try:
+            reading = arrow_json.ReadOptions(block_size=len(block) + 1)
             return arrow_json.read_json(io.BytesIO(block), reading, options)
         except pa.ArrowException as error:
             self.explain(error, numbers, good_rows)
@@ -102,11 +102,10 @@ class JsonLines(TextFile):
         kind = JSON_KINDS.get(type(value))
         if kind is None or usual is None or kind == usual:
             return None
-        about = {"column": name, "value": value}
         if name in numbers:
-            return {"problem": f"holds {value!r:.80}", "fix": number_hint(value), **about}
-        problem = f"holds {kind} where other lines hold {usual}"
-        return {"problem": problem, "fix": "write the same kind on every line", **about}
+            return no_number(value, name)
+        problem, fix = f"holds {kind} where other lines hold {usual}", "write the same kind on every line"
+        return {"problem": problem, "column": name, "value": value, "fix": fix}
 
     @cached_property
     def _usual_kinds(self) -> dict[str, str]:

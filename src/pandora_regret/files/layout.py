@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -84,12 +85,9 @@ def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Column
     """The columns of a file in a layout."""
     taken = {role.name: name for role in SINGLE if (name := _find(role, layout, kinds, path)) is not None}
     if LABEL.name not in taken:
-        raise FileError(
-            f"has no label column ({_or(LABEL.usual)}) among {some(list(kinds))}",
-            path=path,
-            argument=LABEL.option,
-            fix="say which one holds the true classes (label, --label)",
-        )
+        problem = f"has no label column ({', '.join(LABEL.usual[:-1])} or {LABEL.usual[-1]}) among {some(kinds)}"
+        fix = "say which one holds the true classes (label, --label)"
+        raise FileError(problem, path=path, argument=LABEL.option, fix=fix)
     _check_once(taken, path)
     forecasts = _forecasts(layout, kinds, set(taken.values()), path)
     prefix = layout.proba_prefix or ""
@@ -104,7 +102,7 @@ def _find(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str) -> s
     """The column that was asked for, which must be there, or one of a usual name that is no class's."""
     name: str | None = getattr(layout, role.option)
     if name is not None and name not in kinds:
-        problem = f"has no column {name!r} (asked for as {role.name}) among {some(list(kinds))}"
+        problem = f"has no column {name!r} (asked for as {role.name}) among {some(kinds)}"
         raise FileError(problem, path=path, argument=role.option, value=name)
     classes = {f"{layout.proba_prefix or ''}{each}" for each in layout.classes or ()}
     return name or next((usual for usual in role.usual if usual in kinds and usual not in classes), None)
@@ -144,7 +142,7 @@ def _forecasts(layout: Layout, kinds: Mapping[str, Kind], taken: set[str], path:
 def too_few(names: Sequence[str], kinds: Mapping[str, Kind], path: str, condition: str) -> FileError:
     """The error for a table without forecasts."""
     return FileError(
-        f"has {len(names)} forecast column{'s' * (len(names) != 1)}{condition} among {some(list(kinds))}",
+        f"has {len(names)} forecast column{'s' * (len(names) != 1)}{condition} among {some(kinds)}",
         path=path,
         argument="proba_prefix",
         fix="write one column per class, two at least, or say what their names begin with (--proba-prefix)",
@@ -155,15 +153,14 @@ def _listed(wanted: tuple[str, ...], kinds: Mapping[str, Kind], path: str) -> tu
     """The columns of the classes that were listed."""
     missing = [name for name in wanted if name not in kinds]
     if missing:
-        problem = f"has no column for the classes {some(missing)}; it has {some(list(kinds))}"
+        problem = f"has no column for the classes {some(missing)}; it has {some(kinds)}"
         raise FileError(problem, path=path, argument="classes", value=missing)
-    seen: set[str] = set()
-    for name in wanted:
-        if name in seen:
-            problem = f"contain {name!r} twice"
-            raise InputError(problem, argument="classes", value=name, fix="name each class once")
-        seen.add(name)
-    return tuple(name for name in kinds if name in seen)
+    times = Counter(wanted)
+    twice = next((name for name in wanted if times[name] > 1), None)
+    if twice is not None:
+        fix = "name each class once"
+        raise InputError(f"contain {twice!r} twice", argument="classes", value=twice, fix=fix)
+    return tuple(name for name in kinds if name in times)
 
 
 def _costs(prefix: str | None, classes: Sequence[str], kinds: Mapping[str, Kind], path: str) -> tuple[str, ...]:
@@ -236,19 +233,13 @@ def unlabelled(columns: Columns, unseen: Sequence[str], path: str) -> FileError:
 def check_same_columns(first: Columns, other: Columns, path: str, other_path: str) -> None:
     """A further part of the same table has the same columns, perhaps in another order."""
     differ = sorted(set(first.forecasts) ^ set(other.forecasts))
-    if differ:
-        problem = f"and {path} differ in the columns {some(differ)}"
-        raise FileError(problem, path=other_path, value=differ, fix="parts need the same")
     missing = sorted(set(first.wanted) - set(other.wanted))
-    if missing:
-        problem = f"lacks the columns {some(missing)} that {path} has"
-        raise FileError(problem, path=other_path, value=missing, fix="parts need the same")
+    if differ or missing:
+        lacks = f"lacks the columns {some(missing)} that {path} has"
+        problem = f"and {path} differ in the columns {some(differ)}" if differ else lacks
+        raise FileError(problem, path=other_path, value=differ or missing, fix="parts need the same")
 
 
-def _or(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + f" or {names[-1]}"
-
-
-def some(names: Sequence[str]) -> str:
+def some(names: Collection[str]) -> str:
     """The first few of some names, as a message shows them."""
     return f"{list(names)[:8]}{'...' if len(names) > 8 else ''}"

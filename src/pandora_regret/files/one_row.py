@@ -17,10 +17,9 @@ from pandora_regret.files.formats import open_sources
 from pandora_regret.files.layout import Columns, Kind, Layout, find_columns
 from pandora_regret.files.reading import NO_VALUE
 from pandora_regret.files.roles import LABEL
-from pandora_regret.files.source import Source
+from pandora_regret.files.source import ROWS_AT_ONCE, Source
 from pandora_regret.inputs import FloatArray, InputError
 
-ROWS_AT_ONCE = 1 << 16
 DIGITS_OF_DOUBLES = 1e-8  # numbers in text that add up to 1 less exactly were written by single precision
 
 
@@ -41,7 +40,7 @@ class OneRow:
         except InputError as error:
             if error.argument != "y_proba" or error.row is None:
                 raise
-            names = ", ".join((*self.classes[:8], *(["..."] if len(self.classes) > 8 else [])))
+            names = ", ".join(self.classes[:8]) + (", ..." if len(self.classes) > 8 else "")
             raise error.replace(place=f"{self.place} ({names})") from None
 
 
@@ -52,12 +51,11 @@ def find_row(path: str | os.PathLike[str], case: str, layout: Layout) -> int:
     if column is None:
         fix = "say which column names the rows with --id"
         raise FileError("has no column of ids", path=source.path, argument="ids", fix=fix)
-    before = 0
-    for records in source.read([column], frozenset(), ROWS_AT_ONCE):
-        names = [str(name) for name in records.column(column).to_pylist()]
-        if case in names:
-            return before + names.index(case) + 1
-        before += len(records)
+    blocks = source.read([column], frozenset(), ROWS_AT_ONCE)
+    names = (str(name) for records in blocks for name in records.column(column).to_pylist())
+    for number, name in enumerate(names, 1):
+        if name == case:
+            return number
     raise FileError(f"has no row whose {column} is {case!r}", path=source.path, argument="ids", value=case)
 
 

@@ -46,8 +46,12 @@ def _pair(field: str, what: str) -> tuple[str, float]:
     if not name:
         fix = "write such as flu=0.7,cold=0.3"
         raise InputError(f"{field!r} is not NAME=VALUE", place=f"{what}:", value=field, fix=fix)
+    return name, read_written_number(value, f"{what}: the value of {name!r}")
+
+
+def read_written_number(text: str, place: str) -> float:
+    """A number that a person typed at a place."""
     try:
-        return name, float(value)
+        return float(text)
     except ValueError:
-        problem = f"the value of {name!r} is {value!r}"
-        raise InputError(problem, place=f"{what}:", value=value, fix="write a number") from None
+        raise InputError(f"is {text!r}", place=place, value=text, fix="write a number") from None

@@ -145,7 +145,7 @@ def read_all(predictions: Predictions) -> Batch:
 
     Errors name the file, the row and the column.
     """
-    return _whole(predictions, [_checked(batch, predictions.logits) for batch in predictions.batches()])
+    return _whole(predictions, [batch.checked(predictions.logits) for batch in predictions.batches()])
 
 
 def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
@@ -169,7 +169,7 @@ def _read_long(models: Sequence[Predictions]) -> dict[str | None, list[Batch]]:
     for source, file_row, records in first._walk(columns.wanted):
         for name, rows in _rows_by_name(records.column(columns.model)):
             batch = batch_of(records.take(rows), columns, source, rows + file_row, 0, first.single)
-            parts[name].append(_checked(batch, first.logits))
+            parts[name].append(batch.checked(first.logits))
     return parts
 
 
@@ -178,13 +178,6 @@ def _rows_by_name(column: Any) -> Iterator[tuple[str, IntArray]]:
     names, numbers = np.unique(texts_of(column), return_inverse=True)
     rows = np.split(np.argsort(numbers, kind="stable"), np.cumsum(np.bincount(numbers))[:-1])
     return zip(names.tolist(), rows, strict=True)
-
-
-def _checked(batch: Batch, logits: bool) -> Batch:
-    """Forecasts that can be scored, or an error that says where they are not."""
-    with batch.blamed():
-        batch.forecast(logits).check()
-    return batch
 
 
 def _whole(predictions: Predictions, batches: list[Batch]) -> Batch:
@@ -214,10 +207,12 @@ def _check_labels(model: Predictions, layout: Layout) -> None:
 
 def _check_every_class_occurs(model: Predictions) -> None:
     """Columns of numbers are classes only if they occur as labels."""
-    seen: set[int] = set()
-    n_rows = 0
+    classes, seen, n_rows = Classes(model.classes), set[int](), 0
     for source, row, records in model._walk([model.columns.label]):
-        seen |= _classes_in(model, source, row, records)
+        for label in records.column(model.columns.label).unique().to_pylist():
+            if (number := classes.number_of(label)) is None:
+                _fail_label(model, source, row, records, label)
+            seen.add(number)
         n_rows += len(records)
         if len(seen) == len(model.classes) > 1:
             return
@@ -261,17 +256,6 @@ def _listed(names: Sequence[Any]) -> str:
     return ",".join(map(str, shown))
 
 
-def _classes_in(model: Predictions, source: Source, row: int, records: Records) -> set[int]:
-    """Which classes occur."""
-    classes, seen = Classes(model.classes), set[int]()
-    for label in records.column(model.columns.label).unique().to_pylist():
-        number = classes.number_of(label)
-        if number is None:
-            _fail_label(model, source, row, records, label)
-        seen.add(number)
-    return seen
-
-
 def _fail_label(model: Predictions, source: Source, row: int, records: Records, label: Any) -> NoReturn:
     """A label that no column of numbers is called by; perhaps a column of text is."""
     if label is not None and str(label) in source.kinds:
@@ -280,9 +264,12 @@ def _fail_label(model: Predictions, source: Source, row: int, records: Records, 
         fix = "it must, being the forecasts of a class"
         where = f": column {str(label)!r}"
         raise FileError("holds no numbers", path=source.path, where=where, column=str(label), fix=fix)
-    columns = replace(model.columns, id=None, weight=None, group=None, model=None, forecasts=(), costs=())
-    batch_of(records, columns, source, range(row, row + len(records)), row, False)
+    _reader(model, source, row, records).labels(model.columns.label)
     raise AssertionError(f"{label!r} is a label after all")
+
+
+def _reader(model: Predictions, source: Source, row: int, records: Records) -> ColumnReader:
+    return ColumnReader(records, source, range(row, row + len(records)), Classes(model.classes))
 
 
 def _is_single(model: Predictions) -> bool:
@@ -302,6 +289,6 @@ def _each_model(model: Predictions) -> list[Predictions]:
     for source, row, records in model._walk([column]):
         distinct = texts_of(records.column(column).unique()).tolist()
         if any(not name or "\0" in name for name in distinct):
-            ColumnReader(records, source, range(row, row + len(records)), Classes(())).names(column)
+            _reader(model, source, row, records).names(column)
         names |= dict.fromkeys(distinct)
     return [replace(model, name=name, only=name) for name in names]

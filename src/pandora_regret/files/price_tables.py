@@ -12,10 +12,8 @@ from pandora_regret.files.layout import some
 from pandora_regret.files.npz import NpzFile, headers_of
 from pandora_regret.files.pairs import named_twice
 from pandora_regret.files.reading import is_number, number_hint
-from pandora_regret.files.source import Source, check_readable
+from pandora_regret.files.source import ROWS_AT_ONCE, Source, check_readable
 from pandora_regret.inputs import FloatArray
-
-ROWS_AT_ONCE = 1 << 16
 
 
 def read_price_table(path: str) -> dict[str, float]:
@@ -23,7 +21,7 @@ def read_price_table(path: str) -> dict[str, float]:
     [source] = open_sources(path).values()
     if not {"class", "cost"} <= set(source.kinds):
         fix = "a price list needs the columns class and cost"
-        raise FileError(f"has the columns {some(list(source.kinds))}", path=path, fix=fix)
+        raise FileError(f"has the columns {some(source.kinds)}", path=path, fix=fix)
     prices: dict[str, float] = {}
     for records in source.read(["class", "cost"], frozenset(), ROWS_AT_ONCE):
         names, costs = (texts_of(records.column(column)) for column in ("class", "cost"))

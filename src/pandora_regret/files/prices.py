@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pandora_regret.costs import load_costs
-from pandora_regret.files.pairs import read_pairs
+from pandora_regret.files.pairs import read_pairs, read_written_number
 from pandora_regret.files.source import check_readable
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
@@ -46,17 +46,15 @@ def read_costs_argument(text: str, classes: Sequence[str]) -> Prices:
     >>> prices.costs.round(1), prices.currency
     (array([343.9, 343.9, 186.7, 149.6]), 'USD')
     """
-    named, currency = _named_costs(text)
-    source = "costs" if "=" in text and not os.path.exists(text) else text
-    listed = by_name(named, [str(name) for name in classes], source)
-    costs = np.array(listed, dtype=np.float64)
+    written_out = "=" in text and not os.path.exists(text)
+    named, currency = (read_pairs(text, "costs"), None) if written_out else _costs_in_file(text)
+    source = "costs" if written_out else text
+    costs = np.array(by_name(named, [str(name) for name in classes], source), dtype=np.float64)
     return Prices(check_costs(costs, f"{source}: the cost", classes), currency, text)
 
 
-def _named_costs(text: str) -> tuple[dict[str, float], str | None]:
+def _costs_in_file(text: str) -> tuple[dict[str, float], str | None]:
     """Costs by class, and their currency where it is known."""
-    if "=" in text and not os.path.exists(text):
-        return read_pairs(text, "costs"), None
     if text.lower().endswith((".csv", ".tsv")):
         from pandora_regret.files import read_price_table
 
@@ -65,13 +63,6 @@ def _named_costs(text: str) -> tuple[dict[str, float], str | None]:
         check_readable(text)
     pathways = load_costs(text)
     return pathways.costs, pathways.currency
-
-
-def _number(text: str, what: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"is {text!r}", place=what, value=text, fix="write a number") from None
 
 
 def read_prior_argument(text: str) -> Prior:
@@ -84,8 +75,7 @@ def read_prior_argument(text: str) -> Prior:
     """
     name, _, rest = text.partition(":")
     if name not in PRIORS or (PRIORS[name].parameter is None) != (text == name) or text.endswith(":"):
-        fix = f"write {spelled_priors()}, such as gamma:2"
-        raise InputError(argument="prior", value=text, fix=fix)
+        raise InputError(argument="prior", value=text, fix=f"write {spelled_priors()}, such as gamma:2")
     make, parameter = PRIORS[name]
     if parameter is None:
         return make()
@@ -93,4 +83,4 @@ def read_prior_argument(text: str) -> Prior:
         from pandora_regret.files import read_observed_costs
 
         return make(*read_observed_costs(rest))
-    return make(_number(rest, f"prior {text!r}: the parameter"))
+    return make(read_written_number(rest, f"prior {text!r}: the parameter"))

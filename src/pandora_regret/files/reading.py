@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pandora_regret.files.arrow import common_dtype, plain_array, texts_of
+from pandora_regret.files.arrow import common_dtype, distinct, plain_array, texts_of
 from pandora_regret.files.batch import Batch, RowNumbers
 from pandora_regret.files.layout import Classes, Columns, some
 from pandora_regret.files.roles import KEPT
@@ -52,7 +52,8 @@ class ColumnReader:
         self._check_nothing_missing(encoded, name)
         truth = _by_number(plain_array(encoded), self.classes) if pa.types.is_integer(encoded.type) else None
         if truth is None:
-            truth = _by_dictionary(encoded, self.classes)
+            labels, codes = distinct(encoded)
+            truth = _numbers_of(labels, self.classes)[codes]
         if len(truth) and truth.min() < 0:
             self._fail_label(int(np.argmin(truth)), name)
         return truth
@@ -86,8 +87,8 @@ class ColumnReader:
             self._fail(int(np.argmax(texts == "")), column=name, **NO_VALUE)
         if "\0" in "".join(texts):
             index = next(index for index, text in enumerate(texts) if "\0" in text)
-            fix = "write the text without it"
-            self._fail(index, "holds a null character", column=name, value=texts[index], fix=fix)
+            about = {"column": name, "value": texts[index], "fix": "write the text without it"}
+            self._fail(index, "holds a null character", **about)
         return _whole_numbers(texts)
 
     def _numbers(self, name: str) -> NDArray[Any]:
@@ -105,8 +106,7 @@ class ColumnReader:
         except pa.ArrowException:
             texts = texts_of(column)
             index = next((index for index, text in enumerate(texts) if not is_number(text)), 0)
-            problem = f"holds {texts[index]!r}"
-            self._fail(index, problem, column=name, value=texts[index], fix=number_hint(texts[index]))
+            self._fail(index, **no_number(texts[index], name))
 
     def _check_nothing_missing(self, column: Any, name: str) -> None:
         if column.null_count:
@@ -143,15 +143,6 @@ def _by_number(labels: NDArray[Any], classes: Classes) -> IntArray | None:
     return np.asarray(table[labels.astype(np.int64) - lowest])  # in int8, 100 - -100 would be -56
 
 
-def _by_dictionary(column: Any, classes: Classes) -> IntArray:
-    """Any other labels, each different one looked up once."""
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    parts = [
-        _numbers_of(chunk.dictionary.to_pylist(), classes)[plain_array(chunk.indices)] for chunk in encoded.chunks
-    ]
-    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.intp), *parts])
-
-
 def _numbers_of(labels: Iterable[Any], classes: Classes) -> IntArray:
     numbers = map(classes.number_of, labels)
     return np.array([-1 if number is None else number for number in numbers], dtype=np.intp)
@@ -172,14 +163,16 @@ def number_hint(text: Any) -> str:
     return "write a number with a decimal point" if comma else "write a number"
 
 
+def no_number(value: Any, column: str) -> dict[str, Any]:
+    """What a `FileError` says of a value that is no number."""
+    return {"problem": f"holds {value!r:.80}", "column": column, "value": value, "fix": number_hint(value)}
+
+
 def _whole_numbers(texts: NDArray[Any]) -> NDArray[Any]:
     """Text that spells whole numbers as such, value by value, so that an id is the same id in every format."""
-    values = [int(text) if _is_whole(text) else text for text in texts]
-    if values and all(isinstance(value, int) for value in values):
-        return np.array(values, dtype=np.int64)
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    values = np.array([int(text) if _is_whole(text) else text for text in texts], dtype=object)
+    are_whole = len(values) and all(isinstance(value, int) for value in values)
+    return values.astype(np.int64) if are_whole else values
 
 
 def _is_whole(text: str) -> bool:

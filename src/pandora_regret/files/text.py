@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -67,18 +68,19 @@ class TextFile(Source):
         """The file line by line, each with its number, to count them or to find what is wrong with one."""
         return enumerate(lines_of(self.path), 1)
 
-    def _rows(self) -> Iterator[tuple[int, int, bytes]]:
-        """The file's rows: number of the row (the header's is -1), number of its line, line."""
-        row = -self.starts_with_header
+    def _rows(self) -> Iterator[tuple[int, int, int, bytes]]:
+        """The file's rows: number of the row (the header's is -1), number of its line, where it begins, line."""
+        row, offset = -self.starts_with_header, 0
         for number, line in self.lines():
             if self.is_row(line):
-                yield row, number, line
+                yield row, number, offset, line
                 row += 1
+            offset += len(line)
 
     def places(self, rows: Iterable[int]) -> dict[int, str]:
         """The lines on which rows stand, found in one pass."""
         wanted, places = set(rows), dict[int, str]()
-        for row, number, _ in self._rows():
+        for row, number, _, _ in self._rows():
             if row in wanted:
                 places[row] = f" line {number}"
                 if len(places) == len(wanted):
@@ -86,28 +88,19 @@ class TextFile(Source):
         return super().places(wanted) | places
 
     def _count(self) -> int:
-        return sum(row >= 0 for row, _, _ in self._rows())
+        return sum(row >= 0 for row, *_ in self._rows())
 
     def pieces(self, n: int) -> list[Source]:
         """About as many rows each; a compressed file stays in one piece."""
-        if self.path.endswith(COMPRESSED):
-            return [self.part(0, self.count())]
-        cuts = even_cuts(self.count(), n)
-        starts, end = self._offsets([self.first + self.starts_with_header + low for low, _ in cuts])
-        ends = [*starts[1:], end if self.span is None else self.span[1]]
+        n_rows = self.count()
+        if self.path.endswith(COMPRESSED) or not n_rows:
+            return [self.part(0, n_rows)]
+        cuts = even_cuts(n_rows, n)
+        firsts = {self.first + low for low, _ in cuts}
+        starts = [offset for row, _, offset, _ in self._rows() if row in firsts]
+        ends = [*starts[1:], os.path.getsize(self.path) if self.span is None else self.span[1]]
         spans = zip(starts, ends, strict=True)
         return [replace(self.part(*cut), span=span) for cut, span in zip(cuts, spans, strict=True)]
-
-    def _offsets(self, rows: list[int]) -> tuple[list[int], int]:
-        """Where these rows (in rising order) begin, and where the file ends."""
-        offsets, offset, row, wanted = [], 0, 0, set(rows)
-        for _, line in self.lines():
-            if self.is_row(line):
-                if row in wanted:
-                    offsets.append(offset)
-                row += 1
-            offset += len(line)
-        return offsets, offset
 
     def opened(self) -> Any:
         """The bytes of this piece."""
@@ -117,7 +110,7 @@ class TextFile(Source):
 
     def explain(self, error: BaseException, numbers: frozenset[str], good_rows: int = 0) -> NoReturn:
         """What is wrong with the first line that is wrong; so many rows at the beginning are known to be good."""
-        for row, number, line in self._rows():
+        for row, number, _, line in self._rows():
             if good_rows and row < good_rows:
                 continue
             attributes: dict[str, Any] = {"path": self.path, "where": f" line {number}", "row": row}
