@@ -10,8 +10,7 @@ from threading import local
 from typing import Any, TypeVar
 
 from pandora_regret.optional import import_optional
-from pandora_regret.work.child import Child
-from pandora_regret.work.processes import Death, WorkError, reports
+from pandora_regret.work.processes import Child, WorkError
 
 Result = TypeVar("Result")
 
@@ -19,7 +18,15 @@ CONNECT_SECONDS = 10.0  # for a scheduler to answer
 PATIENCE_SECONDS = 60.0  # with a cluster that has no workers at all
 LOOK_SECONDS = 1.0  # between looks at whether there are any
 
-_own = local()  # the child process of each thread of a Dask worker
+
+class _Own(local):
+    """Each thread of a Dask worker has a child process."""
+
+    def __init__(self) -> None:
+        self.child = Child()
+
+
+_own = _Own()
 
 
 def on_cluster(do: Callable[[Any], Any], items: list[Any], address: str) -> Iterator[tuple[Any, Any]]:
@@ -47,10 +54,7 @@ def on_cluster(do: Callable[[Any], Any], items: list[Any], address: str) -> Iter
 
 def in_own_process(do: Callable[[Any], Any], timeout: float | None, item: Any) -> list[Any]:
     """What a Dask worker does with an item that may crash: let a child process do it, which the thread keeps."""
-    child = getattr(_own, "child", None) or Child()
-    results = list(reports(child, do, item, timeout))
-    _own.child = None if results and isinstance(results[-1], Death) else child
-    return results
+    return list(_own.child.results(do, item, timeout))
 
 
 def _connected(distributed: Any, address: str) -> Any:

@@ -17,7 +17,7 @@ from pandora_regret.work import cluster as cluster_module
 pytest.importorskip("cloudpickle")
 pytest.importorskip("distributed")
 
-sys.path.insert(0, str(Path(__file__).parent / "helpers"))  # workers import them by the same names
+sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))  # workers import them by the same names
 
 import store_tasks
 from cluster import loopback_cluster
@@ -107,7 +107,7 @@ def test_ctrl_c_ends_the_work_and_leaves_no_process(tmp_path, jobs):
         "from pandora_regret.work import run_all; "
         f"print(len(list(run_all(partial(mark_and_wait, {str(tmp_path)!r}), range(1000), jobs={jobs}))))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent / "helpers")}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "helpers")}
     ran = subprocess.Popen(
         [sys.executable, "-c", program], env=environment, start_new_session=True, stderr=subprocess.DEVNULL
     )
@@ -156,7 +156,7 @@ def test_workers_end_with_their_parent(tmp_path, kind):
         "from pandora_regret.work import run_all; "
         f"list(run_all(partial(tell_processes, {str(tmp_path)!r}), range(4), jobs=2))"
     )
-    path = os.pathsep.join([str(Path(__file__).parent / "helpers"), *sys.path])
+    path = os.pathsep.join([str(Path(__file__).parents[1] / "helpers"), *sys.path])
     parent = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path})
     while len(list(tmp_path.iterdir())) < 2:
         time.sleep(0.05)
