@@ -7,9 +7,9 @@ forecasts of a model, one above 1 flattens them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -101,34 +101,32 @@ def _logistic(first: Part | None = None, /, **parameters: Any) -> Part:
     return _part("linear_model.LogisticRegression", first, **{"max_iter": 200} | parameters)
 
 
-def _sgd(**parameters: Any) -> Part:
-    return _part("linear_model.SGDClassifier", **parameters)
+def _sized(path: str, size: str, **usual: Any) -> Callable[..., Part]:
+    """What makes parts of one kind: from a size, what comes first, and parameters that differ from the usual."""
+
+    def make(value: float, first: Part | None = None, /, **parameters: Any) -> Part:
+        return _part(path, first, **{size: value} | usual | parameters)
+
+    return make
 
 
-def _svc(**parameters: Any) -> Part:
-    return _part("svm.SVC", **parameters)
+_sgd = partial(_part, "linear_model.SGDClassifier")
+_svc = partial(_part, "svm.SVC")
+_tree = partial(_part, "tree.DecisionTreeClassifier")
+_bernoulli = partial(_part, "naive_bayes.BernoulliNB")
+_gaussian = partial(_part, "naive_bayes.GaussianNB")
+_lda = partial(_part, "discriminant_analysis.LinearDiscriminantAnalysis")
+_qda = _sized("discriminant_analysis.QuadraticDiscriminantAnalysis", "reg_param")
+_ridge = _sized("linear_model.RidgeClassifier", "alpha")
+_forest = _sized("ensemble.RandomForestClassifier", "n_estimators")
+_extra = _sized("ensemble.ExtraTreesClassifier", "n_estimators")
+_boosted = _sized("ensemble.GradientBoostingClassifier", "n_estimators", subsample=0.5, max_features="sqrt")
+_histogram = _sized("ensemble.HistGradientBoostingClassifier", "max_iter", early_stopping=False, max_bins=32)
+_neighbours = _sized("neighbors.KNeighborsClassifier", "n_neighbors")
 
 
-def _tree(**parameters: Any) -> Part:
-    return _part("tree.DecisionTreeClassifier", **parameters)
-
-
-def _forest(trees: int, **parameters: Any) -> Part:
-    return _part("ensemble.RandomForestClassifier", n_estimators=trees, **parameters)
-
-
-def _extra(trees: int, **parameters: Any) -> Part:
-    return _part("ensemble.ExtraTreesClassifier", n_estimators=trees, **parameters)
-
-
-def _histogram(rounds: int, **parameters: Any) -> Part:
-    path = "ensemble.HistGradientBoostingClassifier"
-    return _part(path, max_iter=rounds, early_stopping=False, max_bins=32, **parameters)
-
-
-def _boosted(rounds: int, **parameters: Any) -> Part:
-    quick = {"subsample": 0.5, "max_features": "sqrt"}
-    return _part("ensemble.GradientBoostingClassifier", n_estimators=rounds, **quick | parameters)
+def _bagged(part: Part, **parameters: Any) -> Part:
+    return _part("ensemble.BaggingClassifier", estimator=part, n_estimators=10, **parameters)
 
 
 def _adaboost(rounds: int, depth: int, rate: float) -> Part:
@@ -136,48 +134,34 @@ def _adaboost(rounds: int, depth: int, rate: float) -> Part:
     return _part("ensemble.AdaBoostClassifier", estimator=stump, n_estimators=rounds, learning_rate=rate)
 
 
-def _neighbours(k: int, first: Part | None = None, /, **parameters: Any) -> Part:
-    return _part("neighbors.KNeighborsClassifier", first, n_neighbors=k, **parameters)
-
-
-def _gaussian(**parameters: Any) -> Part:
-    return _part("naive_bayes.GaussianNB", **parameters)
-
-
-def _lda(**parameters: Any) -> Part:
-    return _part("discriminant_analysis.LinearDiscriminantAnalysis", **parameters)
-
-
-def _qda(reg: float) -> Part:
-    return _part("discriminant_analysis.QuadraticDiscriminantAnalysis", reg_param=reg)
-
-
 def _network(*layers: int, **parameters: Any) -> Part:
     return _part("neural_network.MLPClassifier", hidden_layer_sizes=list(layers), **{"max_iter": 60} | parameters)
 
 
-def _linear_models() -> dict[str, Part]:
-    return {
+_KERNEL = _part("kernel_approximation.Nystroem", n_components=100, gamma=0.005)
+_COMPONENTS = _part("decomposition.PCA", n_components=0.8)
+_COUNTS = _part("preprocessing.MinMaxScaler", clip=True)
+_BINS = _part("preprocessing.KBinsDiscretizer", n_bins=4, encode="ordinal", strategy="uniform")
+
+FAMILIES: dict[str, dict[str, Part]] = {
+    "baseline": {"class shares": _part("dummy.DummyClassifier", strategy="prior")},
+    "linear": {
         **{f"logistic C={c:g}": _logistic(C=c) for c in (1e-4, 1e-3, 1e-2, 0.1, 1.0, 100.0)},
         "logistic C=1e+06 unfinished": _logistic(C=1e6, max_iter=15),
         "logistic one-vs-rest": _part("multiclass.OneVsRestClassifier", estimator=_logistic(C=0.1)),
-        "logistic on components": _logistic(_part("decomposition.PCA", n_components=0.8), C=1.0),
+        "logistic on components": _logistic(_COMPONENTS, C=1.0),
         "logistic balanced": _logistic(C=0.1, class_weight="balanced"),
         "gradient descent log loss": _sgd(loss="log_loss"),
         "gradient descent log loss L1": _sgd(loss="log_loss", penalty="l1", alpha=0.003),
         "gradient descent modified Huber": _sgd(loss="modified_huber"),
         "gradient descent hinge": _sgd(loss="hinge", alpha=0.01),
         "perceptron": _part("linear_model.Perceptron"),
-        "ridge alpha=1": _part("linear_model.RidgeClassifier", alpha=1.0),
-        "ridge alpha=1000": _part("linear_model.RidgeClassifier", alpha=1000.0),
+        "ridge alpha=1": _ridge(1.0),
+        "ridge alpha=1000": _ridge(1000.0),
         "linear SVM C=0.01": _part("svm.LinearSVC", C=0.01),
         "linear SVM C=0.01 sigmoid": _calibrated(_part("svm.LinearSVC", C=0.01), "sigmoid"),
-    }
-
-
-def _kernel_models() -> dict[str, Part]:
-    features = _part("kernel_approximation.Nystroem", n_components=100, gamma=0.005)
-    return {
+    },
+    "kernel": {
         "SVM C=1": _svc(C=1.0),
         "SVM C=0.05": _svc(C=0.05),
         "SVM C=100 narrow": _svc(C=100.0, gamma=0.1),
@@ -185,13 +169,10 @@ def _kernel_models() -> dict[str, Part]:
         "SVM tanh": _svc(C=1.0, kernel="sigmoid"),
         "SVM C=1 sigmoid": _calibrated(_svc(C=1.0), "sigmoid"),
         "SVM C=1 isotonic": _calibrated(_svc(C=1.0), "isotonic"),
-        "kernel logistic C=1": _logistic(features, C=1.0),
-        "kernel logistic C=0.01": _logistic(features, C=0.01),
-    }
-
-
-def _tree_models() -> dict[str, Part]:
-    return {
+        "kernel logistic C=1": _logistic(_KERNEL, C=1.0),
+        "kernel logistic C=0.01": _logistic(_KERNEL, C=0.01),
+    },
+    "trees": {
         "tree depth=3": _tree(max_depth=3),
         "tree depth=6": _tree(max_depth=6),
         "tree full": _tree(),
@@ -200,11 +181,8 @@ def _tree_models() -> dict[str, Part]:
         "tree pruned": _tree(ccp_alpha=0.005),
         "tree random splits": _part("tree.ExtraTreeClassifier"),
         "tree full sigmoid": _calibrated(_tree(), "sigmoid"),
-    }
-
-
-def _forest_models() -> dict[str, Part]:
-    return {
+    },
+    "forests": {
         "forest 5": _forest(5),
         "forest 20": _forest(20),
         "forest 100": _forest(100),
@@ -216,12 +194,9 @@ def _forest_models() -> dict[str, Part]:
         "extra trees 20": _extra(20),
         "extra trees 100": _extra(100),
         "extra trees 100 leaf=5": _extra(100, min_samples_leaf=5),
-        "bagged trees 10": _part("ensemble.BaggingClassifier", estimator=_tree(), n_estimators=10),
-    }
-
-
-def _boosting_models() -> dict[str, Part]:
-    return {
+        "bagged trees 10": _bagged(_tree()),
+    },
+    "boosting": {
         "histogram boosting 10": _histogram(10),
         "histogram boosting 40": _histogram(40, max_leaf_nodes=8),
         "histogram boosting 20 rate=1": _histogram(20, learning_rate=1.0, max_leaf_nodes=8),
@@ -232,52 +207,32 @@ def _boosting_models() -> dict[str, Part]:
         "AdaBoost 50 stumps": _adaboost(50, 1, 1.0),
         "AdaBoost 50 depth=4": _adaboost(50, 4, 1.0),
         "AdaBoost 50 depth=8 rate=0.3": _adaboost(50, 8, 0.3),
-    }
-
-
-def _neighbour_models() -> dict[str, Part]:
-    return {
+    },
+    "neighbours": {
         **{f"neighbours {k}": _neighbours(k) for k in (1, 3, 10, 30, 100)},
         "neighbours 10 by distance": _neighbours(10, weights="distance"),
         "neighbours 10 Manhattan": _neighbours(10, p=1),
-        "neighbours 10 on components": _neighbours(10, _part("decomposition.PCA", n_components=0.8)),
-        "neighbours bagged": _part(
-            "ensemble.BaggingClassifier",
-            estimator=_neighbours(3),
-            n_estimators=10,
-            max_samples=0.3,
-            max_features=0.5,
-        ),
-    }
-
-
-def _bayes_models() -> dict[str, Part]:
-    counts = _part("preprocessing.MinMaxScaler", clip=True)
-    bins = _part("preprocessing.KBinsDiscretizer", n_bins=4, encode="ordinal", strategy="uniform")
-    return {
+        "neighbours 10 on components": _neighbours(10, _COMPONENTS),
+        "neighbours bagged": _bagged(_neighbours(3), max_samples=0.3, max_features=0.5),
+    },
+    "Bayes": {
         "naive Bayes": _gaussian(),
         "naive Bayes smoothing=0.1": _gaussian(var_smoothing=0.1),
         "naive Bayes smoothing=2": _gaussian(var_smoothing=2.0),
         "naive Bayes isotonic": _calibrated(_gaussian(var_smoothing=0.1), "isotonic"),
-        "naive Bayes Bernoulli": _part("naive_bayes.BernoulliNB"),
-        "naive Bayes Bernoulli alpha=100": _part("naive_bayes.BernoulliNB", alpha=100.0),
-        "naive Bayes multinomial": _part("naive_bayes.MultinomialNB", counts),
-        "naive Bayes complement": _part("naive_bayes.ComplementNB", counts),
-        "naive Bayes categorical": _part("naive_bayes.CategoricalNB", bins, min_categories=4),
-    }
-
-
-def _discriminant_models() -> dict[str, Part]:
-    return {
+        "naive Bayes Bernoulli": _bernoulli(),
+        "naive Bayes Bernoulli alpha=100": _bernoulli(alpha=100.0),
+        "naive Bayes multinomial": _part("naive_bayes.MultinomialNB", _COUNTS),
+        "naive Bayes complement": _part("naive_bayes.ComplementNB", _COUNTS),
+        "naive Bayes categorical": _part("naive_bayes.CategoricalNB", _BINS, min_categories=4),
+    },
+    "discriminant": {
         "linear discriminant": _lda(),
         "linear discriminant shrinkage=auto": _lda(solver="lsqr", shrinkage="auto"),
         "linear discriminant shrinkage=0.9": _lda(solver="lsqr", shrinkage=0.9),
         **{f"quadratic discriminant reg={reg:g}": _qda(reg) for reg in (0.01, 0.1, 0.5, 0.9)},
-    }
-
-
-def _neural_models() -> dict[str, Part]:
-    return {
+    },
+    "neural": {
         "network 8": _network(8),
         "network 32": _network(32),
         "network 32 two epochs": _network(32, max_iter=2),
@@ -286,27 +241,20 @@ def _neural_models() -> dict[str, Part]:
         "network 128 unregularised": _network(128, alpha=0.0, learning_rate_init=0.01, max_iter=40),
         "network 32-32": _network(32, 32),
         "network 32 logistic": _network(32, activation="logistic"),
-    }
+    },
+}
 
-
-def _changed(families: Mapping[str, Mapping[str, Part]]) -> list[Classifier]:
-    """Models whose forecasts are sharpened or flattened."""
-    chosen = [
-        ("linear", "logistic C=0.01", 0.3),
-        ("linear", "logistic C=0.1", 3.0),
-        ("kernel", "SVM C=1", 0.2),
-        ("kernel", "SVM C=1 sigmoid", 4.0),
-        ("forests", "forest 100", 0.3),
-        ("neighbours", "neighbours 30", 0.25),
-        ("Bayes", "naive Bayes", 10.0),
-        ("discriminant", "linear discriminant", 0.2),
-        ("neural", "network 32", 5.0),
-    ]
-    words = {True: "sharpened", False: "flattened"}
-    return [
-        Classifier(f"{name} {words[heat < 1]} T={heat:g}", family, families[family][name], heat)
-        for family, name, heat in chosen
-    ]
+CHANGED = [  # models whose forecasts are sharpened or flattened: family, name, temperature
+    ("linear", "logistic C=0.01", 0.3),
+    ("linear", "logistic C=0.1", 3.0),
+    ("kernel", "SVM C=1", 0.2),
+    ("kernel", "SVM C=1 sigmoid", 4.0),
+    ("forests", "forest 100", 0.3),
+    ("neighbours", "neighbours 30", 0.25),
+    ("Bayes", "naive Bayes", 10.0),
+    ("discriminant", "linear discriminant", 0.2),
+    ("neural", "network 32", 5.0),
+]
 
 
 @cache
@@ -318,17 +266,10 @@ def all_classifiers() -> dict[str, Classifier]:
     >>> all_classifiers()["forest 100 leaf=10"].to_dict()
     {'class': 'ensemble.RandomForestClassifier', 'n_estimators': 100, 'min_samples_leaf': 10}
     """
-    families = {
-        "baseline": {"class shares": _part("dummy.DummyClassifier", strategy="prior")},
-        "linear": _linear_models(),
-        "kernel": _kernel_models(),
-        "trees": _tree_models(),
-        "forests": _forest_models(),
-        "boosting": _boosting_models(),
-        "neighbours": _neighbour_models(),
-        "Bayes": _bayes_models(),
-        "discriminant": _discriminant_models(),
-        "neural": _neural_models(),
-    }
-    plain = [Classifier(name, family, part) for family, parts in families.items() for name, part in parts.items()]
-    return {classifier.name: classifier for classifier in plain + _changed(families)}
+    plain = [Classifier(name, family, part) for family, parts in FAMILIES.items() for name, part in parts.items()]
+    words = {True: "sharpened", False: "flattened"}
+    changed = [
+        Classifier(f"{name} {words[heat < 1]} T={heat:g}", family, FAMILIES[family][name], heat)
+        for family, name, heat in CHANGED
+    ]
+    return {classifier.name: classifier for classifier in plain + changed}
