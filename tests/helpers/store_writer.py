@@ -17,7 +17,7 @@ from pandora_regret.study.store.folder import Store
 KILLS = 20
 TRUTH, CLASSES = np.arange(40) % 3, ["a", "b", "c"]
 NAMES = [f"zoo/model {number}" for number in range(24)]
-WATCHED = ("store.py", "disk.py", "manifest.py", "sealed.py", "labels.py", "atomic.py", "tempfile.py")
+WATCHED = ("folder.py", "disk.py", "manifest.py", "sealed.py", "labels.py", "atomic.py", "tempfile.py")
 
 
 def logits_of(name):

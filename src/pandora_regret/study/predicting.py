@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
-from functools import partial
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from pandora_regret.inputs import InputError, InputTypeError
-from pandora_regret.study.prediction import Outcome, Target, Zoo
+from pandora_regret.study.prediction import Outcome, Target, Zoo, matches
 from pandora_regret.study.spec import DataSet
 from pandora_regret.study.store.folder import Store
 from pandora_regret.study.store.labels import check_same
@@ -32,14 +30,9 @@ class Watcher(Protocol):
 class Nobody:
     """A watcher that does not look."""
 
-    def start(self, task: str, total: int, done: int = 0) -> None:
-        """Not looked at."""
-
-    def advance(self, task: str, steps: int = 1, note: str = "") -> None:
-        """Not looked at."""
-
-    def say(self, message: str) -> None:
-        """Not heard."""
+    def start(self, task: str, total: int, done: int = 0) -> None: ...
+    def advance(self, task: str, steps: int = 1, note: str = "") -> None: ...
+    def say(self, message: str) -> None: ...
 
 
 def predict_all(
@@ -83,7 +76,7 @@ def open_store(data: DataSet, folder: Path) -> tuple[Store, list[str]]:
 
 def kept_models(data: DataSet, names: Sequence[str]) -> list[str]:
     """The models that the study file does not leave out."""
-    return [name for name in names if not any(fnmatchcase(name, pattern) for pattern in data.leave_out)]
+    return [name for name in names if not matches(name, data.leave_out)]
 
 
 def outcomes(
@@ -104,35 +97,24 @@ def outcomes(
     if zoo.in_one_process and cluster is None:
         batches = [[name for batch in batches for name in batch]]
     while batches:
-        attempt = _Attempt(zoo, batches)
-        yield from attempt.outcomes(jobs=jobs, cluster=cluster, timeout=timeout)
-        batches = attempt.again
+        batches = yield from _attempt(zoo, batches, jobs=jobs, cluster=cluster, timeout=timeout)
 
 
-class _Attempt:
-    """One try of some batches; afterwards `again` holds what is to be tried in smaller ones."""
-
-    def __init__(self, zoo: Zoo, batches: list[list[str]]) -> None:
-        self.again: list[list[str]] = []
-        self._zoo, self._batches = zoo, batches
-        self._left = {tuple(batch): dict.fromkeys(batch) for batch in batches}  # what each has not finished
-
-    def outcomes(self, **how: Any) -> Iterator[Outcome]:
-        """What became of models so far."""
-        for batch, result in run_apart(partial(_predict, self._zoo), self._batches, **how):
-            left = self._left[tuple(batch)]
-            if not isinstance(result, Death):
-                left.pop(result.name, None)
-                yield result
-            elif len(batch) > 1:
-                first, others = list(left)[:1], list(left)[1:]
-                self.again += [part for part in (first, others) if part]
-            elif left:
-                yield Outcome(batch[0], failure=result.reason)
-
-
-def _predict(zoo: Zoo, names: Sequence[str]) -> Iterator[Outcome]:
-    return iter(zoo.predict(names))
+def _attempt(zoo: Zoo, batches: list[list[str]], **how: Any) -> Generator[Outcome, None, list[list[str]]]:
+    """What became of models in one try of some batches; in the end, what is to be tried in smaller ones."""
+    again: list[list[str]] = []
+    unfinished = {tuple(batch): dict.fromkeys(batch) for batch in batches}
+    for batch, result in run_apart(zoo.predict, batches, **how):
+        left = unfinished[tuple(batch)]
+        if not isinstance(result, Death):
+            left.pop(result.name, None)
+            yield result
+        elif len(batch) > 1:
+            first, others = list(left)[:1], list(left)[1:]
+            again += [part for part in (first, others) if part]
+        elif left:
+            yield Outcome(batch[0], failure=result.reason)
+    return again
 
 
 def _check_same_data(store: Store, zoo: Zoo) -> None:

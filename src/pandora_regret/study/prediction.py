@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -56,3 +57,8 @@ class Zoo(Protocol):
 
     def about(self) -> dict[str, Any]:
         """Settings and library versions, to be kept with the predictions."""
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name is one of these, or fits one of these patterns."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -94,12 +94,7 @@ def run_study(
     for data in study.data:
         with predict_all(data, out / data.name, **how) as store:
             parts.append(agreement_of(study, data, store, watcher))
-    results = {
-        "schema": SCHEMA,
-        "library": f"pandora-regret {__version__}",
-        "title": study.title,
-        "data": parts,
-    }
+    results = {"schema": SCHEMA, "library": f"pandora-regret {__version__}", "title": study.title, "data": parts}
     write_atomically(out / RESULTS, lambda file: file.write(json.dumps(results, indent=1).encode()))
     return results
 

@@ -194,10 +194,7 @@ FORMATS: dict[str, Callable[[Grid, bool], str]] = {
 
 
 def _texts(
-    grid: Grid,
-    intervals: bool,
-    bold: Callable[[str], str] = str,
-    escape: Callable[[str], str] = str,
+    grid: Grid, intervals: bool, bold: Callable[[str], str] = str, escape: Callable[[str], str] = str
 ) -> list[list[str]]:
     """Header and rows as text."""
 

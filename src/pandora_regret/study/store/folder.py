@@ -175,7 +175,7 @@ class Store:
         stored, logits = self._read_values(_read_name(name), values, bool(logits))
         self._take_lock()
         known = {"model": name, "labels": self._manifest.labels, "metadata": metadata or {}}
-        content = seal(KINDS[logits], stored, known)
+        content = seal({KINDS[logits]: stored}, known)
         write(self._file(name), content)
         self._write_manifest(self._manifest.with_model(name, hashlib.sha256(content).hexdigest()))
 
@@ -196,7 +196,8 @@ class Store:
         content = self._verified(name)
         if content is None:
             raise InputError(f"{self._file(name)} is corrupt or missing: resume the study, which redoes {name!r}.")
-        kind, values, known = unseal(content)
+        arrays, known = unseal(content)
+        ((kind, values),) = arrays.items()
         return Prediction(values, kind == KINDS[True], known["metadata"])
 
     def probabilities(self, names: Iterable[str]) -> FloatArray:
@@ -284,7 +285,7 @@ class Store:
         for path in sorted((self.folder / PREDICTIONS).glob("*.safetensors")):
             content = read(path)
             try:
-                _, _, known = unseal(content)
+                _, known = unseal(content)
             except BrokenSealError:
                 continue
             if known.get("labels") == labels and path == self._file(known["model"]):

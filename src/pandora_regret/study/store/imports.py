@@ -60,9 +60,7 @@ class PredictionFiles:
     """Models in files, opened together and read one after the other; a file that models share is read once."""
 
     def __init__(
-        self,
-        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-        layout: Layout | None = None,
+        self, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], layout: Layout | None = None
     ) -> None:
         self.models = [model for path in _files(paths) for model in open_predictions(path, layout)]
         _check_names(self.models)

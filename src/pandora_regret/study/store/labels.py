@@ -31,15 +31,15 @@ def read_target(truth: ArrayLike, classes: Sequence[Any]) -> Target:
 
 def read_labels_file(path: Path) -> tuple[Target, dict[str, Any]]:
     """The labels, and what is known about them; `FileNotFoundError` or `BrokenSealError` where there are none."""
-    kind, truth, known = unseal(read(path))
-    if kind != KIND:
+    arrays, known = unseal(read(path))
+    if list(arrays) != [KIND]:
         raise BrokenSealError
-    return Target(truth.astype(np.intp), tuple(known["classes"])), known["about"]
+    return Target(arrays[KIND].astype(np.intp), tuple(known["classes"])), known["about"]
 
 
 def write_labels_file(path: Path, target: Target, about: dict[str, Any]) -> None:
     """Labels for good: the predictions of a store are about them."""
-    write(path, seal(KIND, target.truth.astype(np.int64), {"classes": target.classes, "about": about}))
+    write(path, seal({KIND: target.truth.astype(np.int64)}, {"classes": target.classes, "about": about}))
 
 
 def identity(target: Target) -> str:

@@ -1,10 +1,10 @@
-"""One array and what is known about it, in a safetensors file that carries its own checksum."""
+"""Arrays and what is known about them, in a safetensors file that carries its own checksum."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,40 +14,41 @@ from pandora_regret.optional import import_optional
 SEAL = "pandora"  # the one metadata key: with several, safetensors does not promise their order, nor equal bytes
 
 
+Arrays: TypeAlias = dict[str, NDArray[Any]]
+
+
 class BrokenSealError(ValueError):
     """Content that is not what was written: truncated, flipped bits, or another kind of file."""
 
 
-def seal(kind: str, values: NDArray[Any], about: dict[str, Any]) -> bytes:
-    """The content of a safetensors file with one array, named after its kind, and a dict that JSON can hold.
+def seal(arrays: Arrays, about: dict[str, Any]) -> bytes:
+    """The content of a safetensors file with these arrays, by name, and a dict that JSON can hold.
 
     Examples
     --------
-    >>> unseal(seal("logits", np.zeros((1, 2)), {"model": "a"}))
-    ('logits', array([[0., 0.]]), {'model': 'a'})
+    >>> unseal(seal({"logits": np.zeros((1, 2))}, {"model": "a"}))
+    ({'logits': array([[0., 0.]])}, {'model': 'a'})
     """
-    values, about = np.ascontiguousarray(values), json.loads(as_json(about))
-    sealed = as_json({"about": about, "sha256": _checksum(kind, values, about)})
-    content: bytes = import_optional("safetensors.numpy", extra="zoo").save(
-        {kind: values}, metadata={SEAL: sealed}
-    )
+    arrays, about = {n: np.ascontiguousarray(values) for n, values in arrays.items()}, json.loads(as_json(about))
+    sealed = as_json({"about": about, "sha256": _checksum(arrays, about)})
+    content: bytes = import_optional("safetensors.numpy", extra="zoo").save(arrays, metadata={SEAL: sealed})
     return content
 
 
-def unseal(content: bytes) -> tuple[str, NDArray[Any], dict[str, Any]]:
-    """The kind, the array and the dict, or `BrokenSealError`."""
+def unseal(content: bytes) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays and the dict, or `BrokenSealError`."""
     library = import_optional("safetensors.numpy", extra="zoo")
     try:
-        ((kind, values),) = library.load(content).items()
+        arrays: Arrays = library.load(content)
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         sealed = json.loads(header["__metadata__"][SEAL])
         about: dict[str, Any] = sealed["about"]
-        genuine = sealed["sha256"] == _checksum(kind, values, about)
+        genuine = sealed["sha256"] == _checksum(arrays, about)
     except Exception:  # there is no saying what a parser raises on flipped bits
         genuine = False
     if not genuine:
         raise BrokenSealError
-    return kind, values, about
+    return arrays, about
 
 
 def as_json(value: Any) -> str:
@@ -59,6 +60,9 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else str(value)
 
 
-def _checksum(kind: str, values: NDArray[Any], about: dict[str, Any]) -> str:
-    described = f"{kind} {values.dtype.str} {values.shape} {as_json(about)}"
-    return hashlib.sha256(described.encode() + values.tobytes()).hexdigest()
+def _checksum(arrays: Arrays, about: dict[str, Any]) -> str:
+    digest = hashlib.sha256()
+    for name, values in sorted(arrays.items()):
+        digest.update(f"{name} {values.dtype.str} {values.shape} {as_json(about)}".encode())
+        digest.update(values.tobytes())
+    return digest.hexdigest()

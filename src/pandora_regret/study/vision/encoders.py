@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from pandora_regret.atomic import write_atomically
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import import_optional
+from pandora_regret.study.prediction import matches
 
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and standard deviation of its channels
 SUFFIX = ".safetensors"
@@ -126,11 +126,6 @@ def available(
     if not names:
         raise InputError(f"models is {list(wanted)}: {weights.place} has no encoder of such a name and size.")
     return names
-
-
-def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a name is one of these, or fits one of these patterns."""
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def save_candidates(path: Path, models: list[str]) -> None:

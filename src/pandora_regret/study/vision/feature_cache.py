@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from pandora_regret.atomic import write_atomically
-from pandora_regret.optional import import_optional
+from pandora_regret.study.store.sealed import Arrays, BrokenSealError, seal, unseal
 
 if TYPE_CHECKING:
     from pandora_regret.study.vision.features import Encoder
-
-Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -38,29 +34,12 @@ class FeatureCache:
 
     def read(self, encoder: Encoder) -> tuple[Arrays, dict[str, Any]] | None:
         """The features and what was kept about them, or None if they are not there whole and unchanged."""
-        safetensors = import_optional("safetensors", extra="images")
         try:
-            with safetensors.safe_open(self.path(encoder), "numpy") as file:
-                features = {name: file.get_tensor(name) for name in encoder.outputs}
-                kept = file.metadata() or {}
-        except (OSError, safetensors.SafetensorError):
+            return unseal(self.path(encoder).read_bytes())
+        except (OSError, BrokenSealError):
             return None
-        about = kept.get("about", "")
-        return (features, json.loads(about)) if kept.get("sha256") == _digest(features, about) else None
 
     def write(self, encoder: Encoder, features: Arrays, about: dict[str, Any]) -> None:
-        """Keep features, with the digest of their bytes."""
-        text = json.dumps(about)
-        save = import_optional("safetensors.numpy", extra="images").save
-        content = save(features, metadata={"about": text, "sha256": _digest(features, text)})
+        content = seal(features, about)
         self.folder.mkdir(parents=True, exist_ok=True)
         write_atomically(self.path(encoder), lambda file: file.write(content))
-
-
-def _digest(features: Arrays, about: str) -> str:
-    digest = hashlib.sha256(about.encode())
-    for name in sorted(features):
-        values = features[name]
-        digest.update(f"{name} {values.dtype} {values.shape};".encode())
-        digest.update(values.tobytes())
-    return digest.hexdigest()

@@ -43,11 +43,7 @@ class LabelledTable:
 
 
 def read_labelled(
-    data: str,
-    label: str | int | None = None,
-    *,
-    header: bool | None = None,
-    without: Sequence[str | int] = (),
+    data: str, label: str | int | None = None, *, header: bool | None = None, without: Sequence[str | int] = ()
 ) -> LabelledTable:
     """A table with a class to predict.
 

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from hashlib import file_digest
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 from pandora_regret.inputs import FloatArray, InputError, IntArray, read_count, read_probabilities
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.optional import import_optional
-from pandora_regret.study.prediction import Outcome, Prediction, Target
+from pandora_regret.study.prediction import Outcome, Prediction, Target, matches
 from pandora_regret.study.zoos.classifiers import Classifier, all_classifiers
 from pandora_regret.study.zoos.table_files import BUNDLED, LabelledTable, add_noise, read_labelled, sample_rows
 
@@ -105,11 +104,11 @@ class TableZoo:
         if self.models is None:
             return list(known)
         for wanted in self.models:
-            if not any(fnmatchcase(name, wanted) for name in known):
+            if not any(matches(name, [wanted]) for name in known):
                 raise InputError(
                     f"models names {wanted!r}, which no model is called: use one of {', '.join(known)}."
                 )
-        return [name for name in known if any(fnmatchcase(name, wanted) for wanted in self.models)]
+        return [name for name in known if matches(name, self.models)]
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
         """One by one: what models share is prepared once a process."""
@@ -215,14 +214,8 @@ def _fold(table: LabelledTable, fitted: IntArray, unseen: IntArray) -> Fold:
 
 def _preparation(named: Any) -> Any:
     """Medians for missing numbers and one scale for all; a column for each name, NaN being one."""
-    compose, impute = (
-        import_optional("sklearn.compose", extra="zoo"),
-        import_optional("sklearn.impute", extra="zoo"),
-    )
-    pipeline, scale = (
-        import_optional("sklearn.pipeline", extra="zoo"),
-        import_optional("sklearn.preprocessing", extra="zoo"),
-    )
+    modules = ("compose", "impute", "pipeline", "preprocessing")
+    compose, impute, pipeline, scale = (import_optional(f"sklearn.{name}", extra="zoo") for name in modules)
     numbers = pipeline.make_pipeline(
         impute.SimpleImputer(strategy="median", keep_empty_features=True), scale.StandardScaler()
     )

@@ -7,11 +7,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pandora_regret.study.prediction import matches
 from pandora_regret.study.vision.encoders import (
     Weights,
     available,
     build_with_average,
-    matches,
     mean_and_std,
     parameters_of,
     read_candidates,
