@@ -51,15 +51,13 @@ class ReadsForecasts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if is_frame(X):
             X = np.stack(read_columns(X, list(self.classes_), "X")[0], axis=1)
-        return self._read(
-            validate_data(self, X, dtype=FLOATS, ensure_all_finite=False, reset=False), sample_weight
-        )
+        X = validate_data(self, X, dtype=FLOATS, ensure_all_finite=False, reset=False)
+        return self._read(X, sample_weight)
 
     def _read(self, X: NDArray[Any], sample_weight: Any) -> Forecast:
         weights = None if sample_weight is None else np.asarray(sample_weight)
-        return read_probabilities(
-            X, labels=list(self.classes_), sample_weight=weights, logits=self.logits, name="X"
-        )
+        labels = list(self.classes_)
+        return read_probabilities(X, labels=labels, sample_weight=weights, logits=self.logits, name="X")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

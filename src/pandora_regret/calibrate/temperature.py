@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -31,8 +32,8 @@ def best_inverse_temperature(rows: LabelledScores, objective: Objective) -> floa
     twice. Where there are many rows, a part of them, drawn by chance, finds the valleys; which one is lowest, and
     where its bottom is, all rows decide.
     """
-    curve = _curve(rows, objective)
-    sample = _curve(rows.at_most(max(len(rows) // ONE_IN, FEWEST)), objective) if rows.many else curve
+    curve: Curve = partial(objective.along, rows)
+    sample = partial(objective.along, rows.at_most(max(len(rows) // ONE_IN, FEWEST))) if rows.many else curve
     if objective.convex:
         everywhere = (1 / HOTTEST, 1.0, 1 / COLDEST)
         return _newton(curve, _from_sample(sample, everywhere) if rows.many else everywhere)
@@ -43,10 +44,6 @@ def best_inverse_temperature(rows: LabelledScores, objective: Objective) -> floa
     if rows.many:
         valleys = sorted((_from_sample(sample, valley) for valley in valleys), key=lambda v: curve(v[1]).loss)[:1]
     return _lowest(curve, [1.0, *(_newton(curve, valley) for valley in valleys)])
-
-
-def _curve(rows: LabelledScores, objective: Objective) -> Curve:
-    return lambda inverse_temperature: objective.along(rows, inverse_temperature)
 
 
 def _lowest(curve: Curve, candidates: Sequence[float]) -> float:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pandora_regret.inputs.errors import InputError, InputTypeError
+from pandora_regret.inputs.errors import InputError
 from pandora_regret.inputs.labels import Labels, read_labels, read_truth
-from pandora_regret.inputs.numbers import FloatArray, IntArray, read_weights
+from pandora_regret.inputs.numbers import FloatArray, IntArray, read_flag, read_weights
 from pandora_regret.inputs.tables import Table, check_logits, check_probabilities, is_frame, read_table, row_slices
 
 
@@ -103,12 +103,11 @@ def read_probabilities(
     name: str = "y_proba",
 ) -> Forecast:
     """Forecasts whose labels are not known, checked."""
-    if not isinstance(logits, (bool, np.bool_)):
-        raise InputTypeError(f"must be True or False, got {logits!r:.200}", argument="logits", value=logits)
+    logits = read_flag(logits, "logits")
     values, columns, tolerance = read_table(y_proba, None if labels is None else read_labels(labels), name)
     weights = None if sample_weight is None else read_weights(sample_weight, len(values))
     no_truth = np.empty(0, np.intp)
-    return Forecast(values, bool(logits), columns, no_truth, range(len(values)), tolerance, name, weights)
+    return Forecast(values, logits, columns, no_truth, range(len(values)), tolerance, name, weights)
 
 
 def read_two_forecasts(

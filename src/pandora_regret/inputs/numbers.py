@@ -67,6 +67,13 @@ def read_count(value: Any, name: str, least: int = 1) -> int:
     return int(value)
 
 
+def read_flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputTypeError(f"must be True or False, got {value!r:.200}", argument=name, value=value)
+    return bool(value)
+
+
 def read_choice(value: Any, name: str, choices: Mapping[str, str]) -> str:
     """One of some words, each with what it means."""
     if not isinstance(value, str) or value not in choices:

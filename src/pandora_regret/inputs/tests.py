@@ -13,7 +13,7 @@ from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.forecast import Forecast
 from pandora_regret.inputs.labels import read_labels, read_truth
-from pandora_regret.inputs.numbers import LARGEST, FloatArray, read_floats
+from pandora_regret.inputs.numbers import LARGEST, FloatArray, read_flag, read_floats
 from pandora_regret.inputs.tables import by_name, match_names
 
 SearchName: TypeAlias = Literal["single_pass", "restarts", "adaptive"]
@@ -60,12 +60,7 @@ class Tests:
     confirm_truth: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.confirm_truth, (bool, np.bool_)):
-            raise InputTypeError(
-                f"must be True or False, got {self.confirm_truth!r:.200}",
-                argument="confirm_truth",
-                value=self.confirm_truth,
-            )
+        read_flag(self.confirm_truth, "confirm_truth")
         described = {field.name: getattr(self, field.name) for field in fields(self)[:4]}
         labels = _labels_of(described, self.labels)
         for name, values in _per_class(described, labels).items():
@@ -170,9 +165,8 @@ def read_unit_costs(unit_costs: Any, tests: Tests) -> FloatArray:
 def read_groups(groups: Any, costs: Any, forecast: Forecast) -> Groups:
     """Groups of classes, listed or named, that together cover all classes, and what the test of each costs."""
     names, listed = _listed_groups(groups)
-    members = np.stack(
-        [_members(group, f"groups[{name!r}]", forecast) for name, group in zip(names, listed, strict=True)]
-    )
+    named = zip(names, listed, strict=True)
+    members = np.stack([_members(group, f"groups[{name!r}]", forecast) for name, group in named])
     uncovered = ~members.any(axis=0)
     if uncovered.any():
         label = forecast.labels[int(np.argmax(uncovered))]
@@ -204,15 +198,13 @@ def _per_class(described: dict[str, Any], labels: list[Any] | None) -> dict[str,
 
 
 def _check_tests(tests: Tests) -> None:
-    s, f, workup = tests.sensitivity, tests.false_positive_rate, tests.confirmatory_cost
-    labels = tests.labels
+    s, f, workup, labels = tests.sensitivity, tests.false_positive_rate, tests.confirmatory_cost, tests.labels
     check_costs(tests.cost, "cost", labels)
     _check_all((s > 0) & (s <= 1), s, "sensitivity", labels, "it must lie in (0, 1]")
-    _check_all(
-        (f >= 0) & (f < 1), f, "false_positive_rate", labels, "it must lie in [0, 1), as 1 - specificity does"
-    )
-    in_range = (workup >= 0) & (workup <= LARGEST)
-    _check_all(in_range, workup, "confirmatory_cost", labels, f"it must lie between 0 and {LARGEST:g}")
+    fix = "it must lie in [0, 1), as 1 - specificity does"
+    _check_all((f >= 0) & (f < 1), f, "false_positive_rate", labels, fix)
+    fix = f"it must lie between 0 and {LARGEST:g}"
+    _check_all((workup >= 0) & (workup <= LARGEST), workup, "confirmatory_cost", labels, fix)
     check_costs(tests.effective_cost, "effective cost (c + f C) / s", labels)
 
 

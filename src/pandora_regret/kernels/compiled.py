@@ -60,11 +60,10 @@ def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
 def _simulated(part: Forecast, unit_costs: FloatArray) -> FloatArray:
     spent = np.empty(len(unit_costs))
     costs, tie = _two_dimensional(part.costs), relative_tie(part)
+    forecasts = (part.values, part.logits, part.truth, part.weights, costs, tie)
 
     def search(draws: slice) -> None:
-        cpu.simulate(
-            part.values, part.logits, part.truth, part.weights, costs, tie, unit_costs[draws], spent[draws]
-        )
+        cpu.simulate(*forecasts, unit_costs[draws], spent[draws])
 
     in_threads(search, len(unit_costs), part.values.size * len(unit_costs))
     return spent

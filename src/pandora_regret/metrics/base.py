@@ -125,10 +125,9 @@ class Metric:
         if sum(getattr(self, form) is not None for form in FORMS) != 1:
             raise InputError(f"metric {self.key!r} needs one of {'=..., '.join(FORMS)}=...")
         for name in (*FORMS, "combine", "gradient"):
-            if not (getattr(self, name) is None or callable(getattr(self, name))):
-                raise InputTypeError(
-                    f"{name} of metric {self.key!r} must be a function, got {getattr(self, name)!r}."
-                )
+            function = getattr(self, name)
+            if not (function is None or callable(function)):
+                raise InputTypeError(f"{name} of metric {self.key!r} must be a function, got {function!r}.")
         if "comparison" in self.shown_in and not (self.is_mean or (self.counts and self.gradient)):
             raise InputError(
                 f"metric {self.key!r} has no standard error: a comparison shows means of rows, or counts=... with "

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ RESAMPLED_ELEMENTS = 1 << 21
 PIECES = 32  # for a cluster: enough that no worker waits long for the last
 
 Item = TypeVar("Item")
+Progress: TypeAlias = Callable[[int], object]
 
 
 class StreamScore:
@@ -193,7 +194,7 @@ def score_stream(
     rows: int | None = None,
     jobs: int = 1,
     cluster: str | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> StreamScore:
     """Score one model's predictions in one pass; memory does not grow with rows.
 
@@ -226,11 +227,11 @@ def score_stream(
     settings = _settings(predictions, prior, typical_costs, bootstrap, seed, pairs)
     if not settings.bootstrap or predictions.columns.group is not None:
         predictions = replace(predictions, columns=replace(predictions.columns, id=None))  # nothing asks for ids
-    whole = StreamScore(predictions.name, predictions.classes, settings)
+    tally = partial(_tally, settings=settings, rows=rows)
     if jobs == 1 and cluster is None:
-        _walk(whole, predictions, rows, progress)
+        whole = tally(predictions, progress=progress)
     else:
-        tally = partial(_tally, settings=settings, rows=rows)
+        whole = StreamScore(predictions.name, predictions.classes, settings)
         for _, part in run_all(tally, predictions.fragments(PIECES), jobs=jobs, cluster=cluster):
             whole.merge(part)
             if progress is not None:
@@ -257,19 +258,15 @@ def _settings(
     return Settings(prior, base_costs, predictions.logits, replicates, seed, pairs)
 
 
-def _walk(
-    score: StreamScore, predictions: Predictions, rows: int | None, progress: Callable[[int], object] | None = None
-) -> None:
+def _tally(
+    predictions: Predictions, settings: Settings, rows: int | None, progress: Progress | None = None
+) -> StreamScore:
+    """A file, or one fragment of it wherever that is done."""
+    score = StreamScore(predictions.name, predictions.classes, settings)
     for batch in _ahead(predictions.batches(rows)):
         score.add(batch)
         if progress is not None:
             progress(len(batch))
-
-
-def _tally(predictions: Predictions, settings: Settings, rows: int | None) -> StreamScore:
-    """One fragment, wherever it is done."""
-    score = StreamScore(predictions.name, predictions.classes, settings)
-    _walk(score, predictions, rows)
     return score
 
 

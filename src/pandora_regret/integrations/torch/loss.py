@@ -76,15 +76,9 @@ class PandoraLoss(torch.nn.Module):
 
     def forward(self, logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         """The loss of a batch."""
-        return pandora_loss(
-            logits,
-            target,
-            alpha=self.alpha,
-            costs=self.costs,
-            reduction=self.reduction,
-            label_smoothing=self.label_smoothing,
-            ignore_index=self.ignore_index,
-        )
+        options = (self.alpha, self.costs, self.reduction, self.label_smoothing, self.ignore_index)
+        loss: torch.Tensor = _pandora_loss(logits, target, *options)
+        return loss
 
     def extra_repr(self) -> str:
         """The arguments, for `print`."""

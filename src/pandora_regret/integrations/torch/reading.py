@@ -31,10 +31,8 @@ def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") 
         raise InputTypeError(f"{name} has dtype {values.dtype}: pass floating point, as in {name}.float().")
     class_dim = min(1, values.ndim - 1)
     if values.ndim == 0 or values.shape[class_dim] < 2:
-        raise InputError(
-            f"{name} has shape {tuple(values.shape)}: "
-            "pass (K,), (N, K) or (N, K, d1, ...) with at least two classes, K."
-        )
+        fix = "pass (K,), (N, K) or (N, K, d1, ...) with at least two classes, K"
+        raise InputError(f"{name} has shape {tuple(values.shape)}", fix=fix)
     shape = values.shape[:class_dim] + values.shape[class_dim + 1 :]
     soft = target.is_floating_point()
     _check_target(target, values, values.shape if soft else shape, name)
