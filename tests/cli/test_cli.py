@@ -100,10 +100,12 @@ def test_a_file_whose_name_is_no_text_is_refused_in_one_line(tmp_path):
     assert b"rename the file" in errors
 
 
-def test_a_missing_library_is_exit_code_1(tmp_path, monkeypatch):
-    path = wine_file(tmp_path, "bayes")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert_fails(run("score", path), 1, "pip install 'pandora-regret[cli]'")
+def test_a_missing_library_is_exit_code_1(tmp_path):
+    program = "import sys; sys.modules['pyarrow'] = None; from pandora_regret.cli import main; main()"
+    command = [sys.executable, "-c", program, "score", wine_file(tmp_path, "bayes")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "pandora: pyarrow is not installed: pip install 'pandora-regret[cli]'.\n"
 
 
 def test_a_cluster_out_of_reach_is_exit_code_1(tmp_path, monkeypatch):
