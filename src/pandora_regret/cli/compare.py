@@ -134,6 +134,7 @@ def _with_path(one: Predictions) -> str:
 def _compared(names: Sequence[str], batches: Sequence[Batch], question: Question) -> Comparison:
     from pandora_regret.compare import compare_forecasts
 
+    workup = question.costs.read_workup()
     prices, weights = _prices(question.costs.costs, batches), _first(batches, "weights")
     forecasts = (replace(batch.forecast(question.layout.logits), weights=weights) for batch in batches)
     return compare_forecasts(
@@ -147,8 +148,9 @@ def _compared(names: Sequence[str], batches: Sequence[Batch], question: Question
         bootstrap=question.intervals.bootstrap,
         level=question.intervals.level,
         seed=question.intervals.seed,
-        scenarios=_scenarios(question.comparison.scenario, batches[0].classes),
-        decompose=question.comparison.decompose,
+        scenarios=_scenarios(question.comparison.scenario, batches[0].classes) or None,
+        decompose=question.comparison.decompose and workup is None,
+        workup=workup,
     )
 
 

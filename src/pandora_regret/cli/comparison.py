@@ -41,6 +41,7 @@ class _Page:
         if any(scenario.name not in (STATED, ALIKE) for scenario in self.found.scenarios):
             self._scenarios()
         self._wrong_tests()
+        self._steps()
         self._calibration()
         self._decompositions()
         if by_class:
@@ -136,8 +137,22 @@ class _Page:
             self.console.print(f"and {len(self.names) - MODELS_IN_DETAIL} more models: see --json or --html.")
         self.console.print()
 
+    def _steps(self) -> None:
+        if self.found.workup is None or not self.found.workup.spending:
+            return
+        spending = self.found.workup.spending
+        heading(
+            self.console, "Where the money goes in a typical case", "of which only class frequencies are known"
+        )
+        columns = [
+            Column("Made in", [self.formats.share(step.chance) for step in spending]),
+            Column("Costs per case", [self.formats.money(step.cost) for step in spending]),
+        ]
+        self._print(Column("Step", [step.name for step in spending], "left"), columns)
+
     def _calibration(self) -> None:
-        heading(self.console, "Cost calibration", "what forecasts predict their own search will cost")
+        what = "search" if self.found.workup is None else "work-up"
+        heading(self.console, "Cost calibration", f"what forecasts predict their own {what} will cost")
         models = self.found.models
         columns = [
             Column("Predicted", [self._estimate("money", model.predicted_cost) for model in models]),

@@ -17,6 +17,7 @@ from pandora_regret.files.roles import COSTS, GROUP, ID, LABEL, MODEL, WEIGHT, R
 if TYPE_CHECKING:
     from pandora_regret.files import Layout
     from pandora_regret.priors import Prior
+    from pandora_regret.workup import Workup
 
 MOST_JOBS = 1024
 
@@ -125,6 +126,21 @@ class CostOptions:
         "name of a shipped one: dermamnist, octmnist, pump_fault.  [default: all tests cost the same]",
     )
     prior: str | None = option("--prior", cls=_PriorOption, metavar="PRIOR")
+    workup: str | None = option(
+        "--workup",
+        metavar="FILE",
+        help="A work-up file (TOML): what the whole work-up costs, instead of a search.",
+    )
+
+    def read_workup(self) -> Workup | None:
+        """The work-up that was asked for."""
+        if self.workup is None:
+            return None
+        from pandora_regret.workup import Workup
+
+        if self.costs is not None:
+            raise click.UsageError("--costs and --workup were both given: a work-up says what its steps cost.")
+        return Workup.load(self.workup)
 
     def read_prior(self) -> Prior | None:
         """The prior that was asked for."""

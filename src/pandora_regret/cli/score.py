@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pandora_regret.metrics import Metric
     from pandora_regret.stream import StreamScore
     from pandora_regret.text import Formats
+    from pandora_regret.workup import Workup
 
 
 @click.command(cls=ShowsMetrics)
@@ -74,16 +75,18 @@ def score(
     check_enough(intervals.bootstrap, intervals.level)
     _check_each_file_once(files)
     opened = open_predictions(list(files), layout.read())
-    prices = _prices(costs.costs, opened)
-    how: dict[str, Any] = {"prior": costs.read_prior(), "pairs": wrong_tests} | asdict(work)
+    workup, prices = costs.read_workup(), _prices(costs.costs, opened)
+    if workup is not None and wrong_tests:
+        raise click.UsageError("--wrong-tests and --workup were both given: it is about the tests of a search.")
+    how: dict[str, Any] = {"prior": costs.read_prior(), "pairs": wrong_tests, "workup": workup} | asdict(work)
     scores = _score_all(opened, prices, how | {"bootstrap": intervals.bootstrap, "seed": intervals.seed})
     if output.as_json:
-        print_json(_as_dict(opened, scores, prices, intervals))
+        print_json(_as_dict(opened, scores, prices, intervals, workup))
     elif output.as_csv:
         rows = [row for score in scores for row in _rows(score, intervals.level)]
         print_csv(rows, keep_formulas=output.keep_formulas)
     else:
-        _print(opened, scores, prices, intervals.level)
+        _print(opened, scores, prices, intervals.level, workup)
 
 
 def _check_each_file_once(files: Sequence[str]) -> None:
@@ -120,7 +123,11 @@ def _total(one: Predictions) -> int | None:
 
 
 def _as_dict(
-    opened: Sequence[Predictions], scores: Sequence[StreamScore], prices: Prices | None, intervals: IntervalOptions
+    opened: Sequence[Predictions],
+    scores: Sequence[StreamScore],
+    prices: Prices | None,
+    intervals: IntervalOptions,
+    workup: Workup | None,
 ) -> dict[str, Any]:
     from pandora_regret._version import __version__
     from pandora_regret.compare.result import IntervalMethod
@@ -130,19 +137,21 @@ def _as_dict(
     return {
         "schema": "pandora-score/1",
         "library": f"pandora-regret {__version__}",
-        "costs": asdict(_costs(opened[0], scores[0], prices)),
+        "costs": asdict(_costs(opened[0], scores[0], prices, workup)),
         "interval": asdict(IntervalMethod(level, method, replicates, intervals.seed)),
         "metrics": [metric.info for metric in scores[0].settings.metrics],
         "models": [_model_as_dict(one, score, prices, level) for one, score in zip(opened, scores, strict=True)],
     }
 
 
-def _costs(one: Predictions, score: StreamScore, prices: Prices | None) -> Costs:
+def _costs(one: Predictions, score: StreamScore, prices: Prices | None, workup: Workup | None) -> Costs:
     """What tests cost, as a comparison says it."""
     import numpy as np
 
     from pandora_regret.compare.result import Costs
 
+    if workup is not None:
+        return Costs(workup.currency or None, "of the work-up's steps", None, workup.title or "the work-up")
     prior, base = score.settings.prior, score.settings.costs
     if one.columns.costs:
         return Costs(None, repr(prior), None, "each row's own")
@@ -205,20 +214,24 @@ def _rows(score: StreamScore, level: float) -> list[dict[str, Any]]:
 
 
 def _print(
-    opened: Sequence[Predictions], scores: Sequence[StreamScore], prices: Prices | None, level: float
+    opened: Sequence[Predictions],
+    scores: Sequence[StreamScore],
+    prices: Prices | None,
+    level: float,
+    workup: Workup | None,
 ) -> None:
     from pandora_regret.cli.console import output
     from pandora_regret.cli.printing import bullets, heading
     from pandora_regret.text import Formats, count
 
-    console, costs = output(), _costs(opened[0], scores[0], prices)
+    console, costs = output(), _costs(opened[0], scores[0], prices, workup)
     for score in scores:
         heading(
             console,
             score.name,
             f"{count(score.rows)} cases, {len(score.classes)} classes, {100 * level:g} % intervals",
         )
-        formats = Formats(costs.currency, score.value("expected_cost"))
+        formats = Formats(costs.currency, score.value("expected_cost" if workup is None else "workup_cost"))
         _print_metrics(console, formats, score.settings.metrics, _estimates(score, level))
         if pairs := _largest_pairs(score, costs.currency):
             console.print()

@@ -27,6 +27,7 @@ from pandora_regret.compare.result import (
     MetricInfo,
     ModelResult,
     Scenario,
+    WorkupPart,
 )
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, Limits, hull, interval_by_classes
@@ -91,6 +92,7 @@ def comparison(
     costs: Costs,
     scenarios: tuple[Scenario, ...],
     parts: Mapping[str, dict[str, Estimate] | None],
+    workup: WorkupPart | None = None,
 ) -> Comparison:
     """All that is said of the models; `parts` are their decompositions, where those were asked for."""
     chances = probability_best(*_drawn_costs(known))
@@ -108,12 +110,13 @@ def comparison(
         models=models,
         differences=differences,
         ranks=ranks,
-        disagreements=words.disagreements(models, ranks, costs.currency),
+        disagreements=words.disagreements(models, ranks, costs.currency, workup),
         largest_pairs=pairs,
-        alphas=tuple(alpha if alpha < np.inf else "inf" for alpha in ALPHAS),
+        alphas=() if workup else tuple(alpha if alpha < np.inf else "inf" for alpha in ALPHAS),
         scenarios=scenarios,
-        headline=words.headline(models, differences, ranks, pairs, known.interval.level, costs.currency),
+        headline=words.headline(models, differences, ranks, pairs, known.interval.level, costs.currency, workup),
         notes=words.notes(models, differences, clusters),
+        workup=workup,
     )
 
 
@@ -203,10 +206,15 @@ def _why_infinite(values: FloatArray) -> str:
 def _by_class(model: Measured, known: Measurements) -> tuple[ClassResult, ...]:
     sample, keys = known.sample, ("pandora_regret", "expected_cost", "realised_cost", "tests", "accuracy")
     weight = sample.by_class(sample.truth, 1.0, known.n_classes)
-    totals = [sample.by_class(sample.truth, model.rows[key], known.n_classes) for key in keys]
+    totals = [
+        sample.by_class(sample.truth, model.rows[key], known.n_classes) if key in model.rows else None
+        for key in keys
+    ]
     return tuple(
         ClassResult(
-            label, float(weight[k]), *(float(total[k] / weight[k]) if weight[k] else None for total in totals)
+            label,
+            float(weight[k]),
+            *(None if total is None or not weight[k] else float(total[k] / weight[k]) for total in totals),
         )
         for k, label in enumerate(known.classes)
     )
@@ -222,7 +230,8 @@ def _differences(known: Measurements) -> tuple[Difference, ...]:
 def _difference(known: Measurements, a: int, b: int) -> Difference:
     column = known.column("expected_cost")
     scale = float(known.values[[a, b], column].max())
-    gap, realised = (_gap(known, a, b, key) for key in ("expected_cost", "realised_cost"))
+    paid = "realised_cost" if "realised_cost" in known.models[a].rows else "expected_cost"
+    gap, realised = (_gap(known, a, b, key) for key in ("expected_cost", paid))
     difference = gap.value or 0.0
     p_value = known.certainty.p_value(difference, lambda table: table[:, a, column] - table[:, b, column], scale)
     saved = 1000 * max(-difference, 0.0)
@@ -263,6 +272,8 @@ def _ranks(known: Measurements) -> dict[str, tuple[float, ...]]:
 
 def _largest_pairs(known: Measurements, model: ModelResult) -> list[LargestPair]:
     costs = np.array(model.pair_costs)
+    if not costs.size:
+        return []
     return words.largest_pairs(model.name, known.classes, costs, model.cost, known.currency)
 
 

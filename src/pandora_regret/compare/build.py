@@ -9,6 +9,13 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.calibrate.decomposition import decompose_forecast
 from pandora_regret.compare.assemble import comparison, measurements_of
+from pandora_regret.compare.by_workup import (
+    check_alone,
+    least_costs,
+    measure_workup,
+    typical_case,
+    workup_metrics,
+)
 from pandora_regret.compare.measure import measure
 from pandora_regret.compare.prices import as_tuple, read_scenarios, read_typical
 from pandora_regret.compare.result import Comparison, Costs, Estimate, IntervalMethod
@@ -19,6 +26,8 @@ from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import comparison_metrics
 from pandora_regret.priors import Prior
 from pandora_regret.scores import priced
+from pandora_regret.workup import Menu, Workup
+from pandora_regret.workup.scores import WorkupRows, read_policy
 
 FOLDS = 10  # of the recalibration behind a decomposition
 
@@ -42,6 +51,7 @@ def compare(
     seed: int = 0,
     scenarios: Any = None,
     decompose: bool = False,
+    workup: Workup | Menu | None = None,
 ) -> Comparison:
     """Several models on the same instances: what each one's search costs, how sure that is, and what it saves.
 
@@ -74,6 +84,9 @@ def compare(
     decompose
         Whether to find out, too, how much of each model's cost would go away by recalibrating it; see
         `pandora_regret.calibrate.decompose`.
+    workup
+        A work-up to compare models by, instead of a search: costs are then what it says, known unless a prior is
+        given, and "expected_cost" is `workup_cost`.
 
     Other parameters as in `pandora_regret`.
 
@@ -106,6 +119,7 @@ def compare(
         seed=seed,
         scenarios=scenarios,
         decompose=decompose,
+        workup=workup,
     )
 
 
@@ -124,10 +138,14 @@ def compare_forecasts(
     seed: int = 0,
     scenarios: Any = None,
     decompose: bool = False,
+    workup: Workup | Menu | None = None,
 ) -> Comparison:
     """`compare` of forecasts that were read before, by name: of the same truth, weights and classes."""
     interval = _read_interval(level, bootstrap, seed)
     forecasts = check_forecasts(forecasts)
+    if workup is not None:
+        check_alone(costs=costs, typical_costs=typical_costs, scenarios=scenarios, decompose=decompose)
+        return _compare_by_workup(forecasts, workup, prior, currency, source, groups, ids, interval)
     prior, one = priced(next(iter(forecasts.values())), prior, costs, typical_costs)
     typical = read_typical(one, prior, typical_costs)
     other_costs = read_scenarios(scenarios, typical, prior, one)
@@ -142,6 +160,32 @@ def compare_forecasts(
     classes = tuple(str(label) for label in one.labels)
     measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency)
     return comparison(measurements, money, tuple(scenario for scenario, _ in other_costs), parts)
+
+
+def _compare_by_workup(
+    forecasts: Mapping[str, Forecast],
+    workup: Workup | Menu,
+    prior: Prior | None,
+    currency: str | None,
+    source: str | None,
+    groups: Any,
+    ids: Any,
+    interval: IntervalMethod,
+) -> Comparison:
+    one, described = next(iter(forecasts.values())), read_policy(workup)[1]
+    sample, metrics = read_sample(one, ids, groups), workup_metrics()
+    measured = [
+        measure_workup(name, forecast.rows(sample.rows), workup, prior, metrics)
+        for name, forecast in forecasts.items()
+    ]
+    varying = "known costs" if prior is None else repr(prior)
+    named = (_read_text(currency, "currency") or described.currency or None, _read_text(source, "source"))
+    money = Costs(named[0], varying, None, named[1] or described.source or described.title or "the work-up")
+    classes = tuple(str(label) for label in one.labels)
+    typical = least_costs(WorkupRows(workup, one, prior))
+    measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency)
+    part = typical_case(workup, classes, measurements.class_weights)
+    return comparison(measurements, money, (), dict.fromkeys(forecasts), part)
 
 
 def _parts(rows: Forecast, prior: Prior, interval: IntervalMethod, sample: Sample) -> dict[str, Estimate] | None:

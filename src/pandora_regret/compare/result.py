@@ -161,6 +161,24 @@ class Scenario:
 
 
 @dataclass(frozen=True)
+class StepSpending:
+    """What a step, or a way to stop, takes of a case."""
+
+    name: str
+    chance: float  # of coming to it
+    cost: float  # in the mean over cases
+
+
+@dataclass(frozen=True)
+class WorkupPart:
+    """The work-up that models were compared by, and what it does with a typical case."""
+
+    title: str
+    spending: tuple[StepSpending, ...]  # the dearest first
+    picture: str  # the tree, as SVG
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What `compare` found; models by rising expected cost."""
 
@@ -178,6 +196,7 @@ class Comparison:
     scenarios: tuple[Scenario, ...]
     headline: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    workup: WorkupPart | None = field(default=None, metadata={"optional": True})  # None if by a search
     schema: str = SCHEMA
 
     @property

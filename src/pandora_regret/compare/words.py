@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pandora_regret.compare.result import Difference, LargestPair, ModelResult
+from pandora_regret.compare.result import Difference, LargestPair, ModelResult, WorkupPart
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import BASELINE, METRICS
 from pandora_regret.text import capitalised, listed, money, pair_sentence, percent, ruling_out
@@ -38,14 +38,18 @@ def headline(
     pairs: Sequence[LargestPair],
     level: float,
     currency: str | None,
+    workup: WorkupPart | None = None,
 ) -> tuple[str, ...]:
     """Which model to deploy, how sure that is, what it saves, which wrong tests the money goes to."""
     best = models[0]
-    spending = _spending(best, [pair for pair in pairs if pair.model == best.name], currency)
+    what, spending = "search", _spending(best, [pair for pair in pairs if pair.model == best.name], currency)
+    if workup is not None:
+        what = "work-up"
+        spending = f"Someone who knew the truth would pay {money(best.unavoidable, currency)} per case."
     if len(models) == 1:
-        return f"A search by {best.name} {_costs(best, level, currency)}.", spending
+        return f"A {what} by {best.name} {_costs(best, level, currency)}.", spending
     return (
-        f"Deploy {best.name}: its search {_costs(best, level, currency)}, the least of {len(models)} models.",
+        f"Deploy {best.name}: its {what} {_costs(best, level, currency)}, the least of {len(models)} models.",
         _how_sure(best, differences[0], level, currency),
         *_savings(models, differences, ranks, level, currency),
         spending,
@@ -128,20 +132,24 @@ def recalibrating(model: ModelResult, level: float, currency: str | None) -> str
 
 
 def disagreements(
-    models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]], currency: str | None
+    models: Sequence[ModelResult],
+    ranks: Mapping[str, Sequence[float]],
+    currency: str | None,
+    workup: WorkupPart | None = None,
 ) -> tuple[str, ...]:
     """Where another metric would choose another model, or ranks one of the models very differently."""
     best, apart = models[0], {key: ranks[key] for key in ranks if METRICS[key].ranks_as is None}
     choices = _choices(models, apart)
+    by_cost = METRICS["expected_cost"].wording if workup is None else "the cost of the work-up"
     cost = {model.name: model.cost for model in models}
     place = {model.name: model.rank for model in models}
     said = [
-        f"{capitalised(listed(keys))} would choose {name}, number {place[name]} by expected search cost: "
+        f"{capitalised(listed(keys))} would choose {name}, number {place[name]} by {by_cost}: "
         f"{money(cost[name] - best.cost, currency)} per case more than {best.name}."
         for name, keys in choices.items()
         if place[name] > 1
     ]
-    return tuple(said + _leaps(models, ranks))
+    return tuple(said + _leaps(models, ranks, by_cost))
 
 
 def _choices(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]) -> dict[str, list[str]]:
@@ -154,7 +162,7 @@ def _choices(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]
     return chosen
 
 
-def _leaps(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]) -> list[str]:
+def _leaps(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]], measure: str) -> list[str]:
     """The models that move furthest between expected cost and a metric that knows no costs, if they move far."""
     by_cost, leaps = ranks["expected_cost"], dict[tuple[int, float], list[str]]()
     for key, by_key in ranks.items():
@@ -165,7 +173,7 @@ def _leaps(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]) 
             leaps.setdefault((furthest, by_key[furthest]), []).append(METRICS[key].wording)
     return [
         f"{models[index].name} is number {place:g} of {len(models)} by {listed(keys)}, "
-        f"but number {by_cost[index]:g} by expected search cost."
+        f"but number {by_cost[index]:g} by {measure}."
         for (index, place), keys in leaps.items()
     ]
 

@@ -2,12 +2,14 @@
 
 base.py       Metric: names, unit and bounds, the formula, and its values for many models and resamples at once
 formulas.py   the formulas, one value per row
+by_workup.py  what a whole work-up costs
 registry.py   METRICS, and metrics by key, by name or from a study's file
 auroc.py, auroc_loops.py   the one metric that is no function of means
 fused.py      many metrics of many rows in one compiled pass, where there is enough of them
 """
 
 from pandora_regret.metrics.base import Metric, weighted_means
+from pandora_regret.metrics.by_workup import workup_metric
 from pandora_regret.metrics.registry import (
     BASELINE,
     METRICS,
@@ -30,4 +32,5 @@ __all__ = [
     "read_metrics",
     "shown_in",
     "weighted_means",
+    "workup_metric",
 ]

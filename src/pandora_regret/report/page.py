@@ -33,6 +33,7 @@ from pandora_regret.text import Formats, alpha_name, count, shortened, typed, wi
 
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 TITLE = "Models compared by search cost"
+WORKUP_TITLE = "Models compared by what the work-up costs"
 STYLES = ("page.css", "tables.css", "charts.css", "print.css")
 SCRIPTS = ("sorting.js", "choices.js", "ranking.js", "what_if.js", "start.js")
 
@@ -91,8 +92,8 @@ def render_report(comparison: Any, *, title: str | None = None, show: Sequence[s
         _environment(import_optional("jinja2", extra="report"))
         .get_template("page.html.j2")
         .render(
-            facts,
-            title=TITLE if title is None else title,
+            {key: value for key, value in facts.items() if key != "workup"},
+            title=(TITLE if whole.workup is None else WORKUP_TITLE) if title is None else title,
             formats=formats,
             style=style,
             script=script,
@@ -129,7 +130,16 @@ def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
         "by_scenario": ranking([model["scenarios"][0] for model in models]) if facts["scenarios"] else [],
         "panels": list(_panels(facts, comparison)),
         "question": what_if(data["class_weights"], costs["typical"]),
+        "workup": _as_image(facts.get("workup")),
     }
+
+
+def _as_image(workup: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The work-up with its picture as an image, in which nothing can run, whoever wrote the comparison."""
+    if workup is None or not workup["picture"]:
+        return workup
+    encoded = b64encode(workup["picture"].encode("utf-8", errors="replace")).decode()
+    return workup | {"picture": f"data:image/svg+xml;base64,{encoded}"}
 
 
 def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str, Any]]:

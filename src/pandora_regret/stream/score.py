@@ -15,7 +15,7 @@ from pandora_regret.inference.intervals import effective_of_sums, hull, interval
 from pandora_regret.inference.resampling import Resampled, keys_of
 from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.kernels.engine import wasted_pairs
-from pandora_regret.metrics import Metric
+from pandora_regret.metrics import Metric, workup_metric
 from pandora_regret.priors import Prior
 from pandora_regret.priors.reading import read_prices
 from pandora_regret.stream.batches import Scored, Settings, score_batch
@@ -24,6 +24,7 @@ from pandora_regret.work import run_all
 
 if TYPE_CHECKING:
     from pandora_regret.files import Predictions
+    from pandora_regret.workup import Menu, Workup
 
 MOST_CLASSES = 1000  # of which it is counted which one is taken for which
 RESAMPLED_ELEMENTS = 1 << 21
@@ -195,6 +196,7 @@ def score_stream(
     jobs: int = 1,
     cluster: str | None = None,
     progress: Progress | None = None,
+    workup: Workup | Menu | None = None,
 ) -> StreamScore:
     """Score one model's predictions in one pass; memory does not grow with rows.
 
@@ -216,6 +218,9 @@ def score_stream(
         How many processes, or the address of a Dask scheduler, to tally fragments of the files.
     progress
         Called with the number of rows that were scored since the last call.
+    workup
+        A work-up to score by, instead of a search: the metric "workup_cost" takes the place of those about costs
+        of tests. `prior` then says how its costs vary; they are known unless it is given.
 
     Examples
     --------
@@ -224,7 +229,9 @@ def score_stream(
     >>> score_stream(predictions, bootstrap=1000).interval("expected_cost")  # doctest: +SKIP
     (0.5805, 0.5861)
     """
-    settings = _settings(predictions, prior, typical_costs, bootstrap, seed, pairs)
+    settings = _settings(predictions, None if workup else prior, typical_costs, bootstrap, seed, pairs)
+    if workup is not None:
+        settings = _by_workup(settings, workup, prior, typical_costs)
     if not settings.bootstrap or predictions.columns.group is not None:
         predictions = replace(predictions, columns=replace(predictions.columns, id=None))  # nothing asks for ids
     tally = partial(_tally, settings=settings, rows=rows)
@@ -256,6 +263,13 @@ def _settings(
             "need a bootstrap, such as bootstrap=1000 (--bootstrap 1000)."
         )
     return Settings(prior, base_costs, predictions.logits, replicates, seed, pairs)
+
+
+def _by_workup(settings: Settings, workup: Workup | Menu, prior: Prior | None, typical_costs: Any) -> Settings:
+    if typical_costs is not None or settings.with_pairs:
+        raise InputError("costs and pairs are about the tests of a search: leave them out beside a work-up.")
+    others = tuple(metric for metric in settings.metrics if not metric.priced)
+    return replace(settings, metrics=(workup_metric(workup, prior), *others))
 
 
 def _tally(

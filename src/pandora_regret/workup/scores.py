@@ -75,10 +75,9 @@ def workup_cost(
     >>> workup_cost(["nevus", "melanoma"], [[0.2, 0.7, 0.1]] * 2, visit_and_biopsy, per_instance=True)
     array([ 75., 375.])
     """
-    rows = _Rows(workup, prior, draws, y_proba, labels, sample_weight, logits, y_true)
-    return mean_or_rows(
-        ((block, _weighted(rows.paid(p, pairs), pairs, votes)) for block, p, pairs, votes in rows), per_instance
-    )
+    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits}
+    rows = _read_rows(workup, prior, draws, y_true, y_proba, options)
+    return mean_or_rows(rows.costs(), per_instance)
 
 
 def workup_regret(
@@ -103,9 +102,9 @@ def workup_regret(
     >>> workup_regret(["a", "b"], [[0.9, 0.1], [0.9, 0.1]], tests, per_instance=True)
     array([0., 3.])
     """
-    rows = _Rows(workup, prior, draws, y_proba, labels, sample_weight, logits, y_true)
-    known = np.eye(len(rows.workup.classes))
-    least = rows.paid(known, Pairs.of_table(known))
+    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits}
+    rows = _read_rows(workup, prior, draws, y_true, y_proba, options)
+    least = rows.least()
     parts = ((block, rows.paid(p, pairs) - least[pairs.truths], pairs, votes) for block, p, pairs, votes in rows)
     return mean_or_rows(
         ((block, _weighted(excess, pairs, votes)) for block, excess, pairs, votes in parts), per_instance
@@ -133,38 +132,27 @@ def workup_entropy(
     >>> workup_entropy([[0.5, 0.5]], tests)
     5.5
     """
-    rows = _Rows(workup, prior, draws, y_proba, labels, sample_weight, logits)
+    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits}
+    rows = _read_rows(workup, prior, draws, None, y_proba, options)
     return mean_or_rows(((block, rows.predicted(p)) for block, p, _, _ in rows), per_instance)
 
 
-class _Rows:
-    """Forecasts in the order of a work-up's classes, some at a time, and what they cost."""
+class WorkupRows:
+    """Forecasts that were read before, in the order of a work-up's classes, some at a time, and what they cost."""
 
     def __init__(
         self,
         workup: Workup | Menu,
-        prior: Prior | None,
-        draws: int,
-        y_proba: Table,
-        labels: Any,
-        sample_weight: Any,
-        logits: bool,
-        y_true: Any = None,
+        forecast: Forecast,
+        prior: Prior | None = None,
+        draws: int = DRAWS,
+        votes: Forecast | None = None,
     ) -> None:
         self.policy, self.workup = read_policy(workup)
         self.prior = None if prior is None else read_step_prior(prior, self.workup)
-        self.draws = read_count(draws, "draws")
-        named = _default_labels(y_true, y_proba, labels, self.workup)
-        self.forecast = read_probabilities(y_proba, labels=named, sample_weight=sample_weight, logits=logits)
-        self.votes = None
-        if y_true is not None and (is_frame(y_true) or np.ndim(y_true) == 2):
-            names = self.forecast.labels if named is not None or is_frame(y_true) else None
-            self.votes = read_probabilities(y_true, labels=names, name="y_true")
-        elif y_true is not None:
-            options: dict[str, Any] = {"labels": named, "sample_weight": sample_weight, "logits": logits}
-            self.forecast = read_forecast(y_true, y_proba, **options)
-        self.columns = class_columns(self.forecast, self.workup)
-        self.policy.prepare(len(self.forecast))
+        self.draws, self.forecast, self.votes = read_count(draws, "draws"), forecast, votes
+        self.columns = class_columns(forecast, self.workup)
+        self.policy.prepare(len(forecast))
 
     def __iter__(self) -> Iterator[tuple[Forecast, FloatArray, Pairs, FloatArray | None]]:
         """Rows, their probabilities, which truths they are asked about, and the votes for these."""
@@ -182,6 +170,22 @@ class _Rows:
             table = votes.values[:, self.columns]
             pairs = Pairs.of_table(table)
             yield block, self._ordered(block), pairs, table[pairs.rows, pairs.truths]
+
+    def costs(self) -> Iterator[tuple[Forecast, FloatArray]]:
+        """Rows, and what each one's work-up costs under its truth, or in the mean over its votes."""
+        return ((block, _weighted(self.paid(p, pairs), pairs, votes)) for block, p, pairs, votes in self)
+
+    def costs_for_every_truth(self) -> Iterator[tuple[Forecast, FloatArray]]:
+        """Rows, and what each one's work-up costs if each class is the truth, (n, K) in the order of columns."""
+        position = np.argsort(self.columns)
+        for block in self.forecast.blocks():
+            p = self._ordered(block)
+            yield block, self.paid(p, Pairs.of_table(np.ones_like(p))).reshape(p.shape)[:, position]
+
+    def least(self) -> FloatArray:
+        """What someone who knew the truth would pay, for each class in the order of the work-up, (K,)."""
+        known = np.eye(len(self.workup.classes))
+        return self.paid(known, Pairs.of_table(known))
 
     def _ordered(self, block: Forecast) -> FloatArray:
         p, in_order = probabilities(block), (np.diff(self.columns) == 1).all()
@@ -205,6 +209,21 @@ class _Rows:
         drawn = cost_draws(self.prior, self.workup, self.draws)  # type: ignore[arg-type]
         self.policy.prepare(n_rows * len(drawn))
         return np.asarray(sum(cost(costs) for costs in drawn) / len(drawn))
+
+
+def _read_rows(
+    workup: Workup | Menu, prior: Prior | None, draws: int, y_true: Any, y_proba: Table, options: dict[str, Any]
+) -> WorkupRows:
+    """Forecasts, and the truth where there is one: labels, or votes."""
+    described = read_policy(workup)[1]
+    options["labels"] = labels = _default_labels(y_true, y_proba, options["labels"], described)
+    if y_true is None:
+        return WorkupRows(workup, read_probabilities(y_proba, **options), prior, draws)
+    if not (is_frame(y_true) or np.ndim(y_true) == 2):
+        return WorkupRows(workup, read_forecast(y_true, y_proba, **options), prior, draws)
+    forecast = read_probabilities(y_proba, **options)
+    names = forecast.labels if labels is not None or is_frame(y_true) else None
+    return WorkupRows(workup, forecast, prior, draws, read_probabilities(y_true, labels=names, name="y_true"))
 
 
 def read_policy(workup: Any) -> tuple[Policy, Workup]:

@@ -1,0 +1,96 @@
+"""Models compared by what a whole work-up costs, instead of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pandora_regret.compare.measure import Measured
+from pandora_regret.compare.result import StepSpending, WorkupPart
+from pandora_regret.inputs import FloatArray, Forecast, InputError
+from pandora_regret.kernels.reference import probabilities
+from pandora_regret.metrics import METRICS, Metric, comparison_metrics
+from pandora_regret.priors import Prior, Uniform
+from pandora_regret.scores import mean_or_rows
+from pandora_regret.workup import Menu, PlanNode, Workup, plan_workup
+from pandora_regret.workup.scores import WorkupRows, read_policy
+
+
+def workup_metrics() -> tuple[Metric, ...]:
+    """What is reported of models then: metrics that know no costs, and what the work-up costs."""
+    cost = replace(METRICS["expected_cost"], title="Work-up cost", wording="the cost of the work-up")
+    return (cost, *(metric for metric in comparison_metrics() if not metric.priced))
+
+
+def check_alone(**options: Any) -> None:
+    """A work-up says what steps cost; what else is about the costs of tests cannot stand beside it."""
+    for name, value in options.items():
+        if value is not None and value is not False:
+            fix = "leave one of them out: the work-up says what its steps cost"
+            raise InputError(f"stands beside a work-up, and is about the tests of a search: {fix}", argument=name)
+
+
+def measure_workup(
+    name: str, forecast: Forecast, workup: Workup | Menu, prior: Prior | None, metrics: Sequence[Metric]
+) -> Measured:
+    """All about one forecast."""
+    forecast = forecast.check()
+    rows = WorkupRows(workup, forecast, prior)
+    costs = np.asarray(mean_or_rows(rows.costs(), per_instance=True))
+    values = {"expected_cost": METRICS["expected_cost"].checked_rows(costs, forecast)}
+    for metric in metrics:
+        if metric.is_mean and metric.key not in values:
+            values[metric.key] = metric.of_rows(forecast, Uniform())
+    values["predicted_cost"], variance, least = _predicted_costs(rows)
+    weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
+    unavoidable = float(np.average(least_costs(rows)[forecast.truth], weights=weights))
+    predicted = np.asarray(forecast.values.argmax(axis=1))
+    return Measured(name, values, predicted, variance, least, unavoidable, np.empty((0, 0)), (), ())
+
+
+def least_costs(rows: WorkupRows) -> FloatArray:
+    """What someone who knew the truth would pay, for each class in the order of columns, (K,)."""
+    return np.asarray(rows.least()[np.argsort(rows.columns)])
+
+
+def _predicted_costs(rows: WorkupRows) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What each forecast expects its own work-up to cost: mean, variance, and the least it may be, (N,) each."""
+    means, variances, least = [], [], []
+    for block, costs in rows.costs_for_every_truth():
+        p = probabilities(block)
+        means.append((p * costs).sum(axis=1))
+        variances.append((p * (costs - means[-1][:, None]) ** 2).sum(axis=1))
+        least.append(costs.min(axis=1))
+    return np.concatenate(means), np.concatenate(variances), np.concatenate(least)
+
+
+def typical_case(workup: Workup | Menu, classes: Sequence[str], weights: FloatArray) -> WorkupPart:
+    """What is done with a case of which only the frequencies of classes are known, and what that is spent on.
+
+    Of a menu, and of a work-up with too many states to list, there is no picture and no list of steps.
+    """
+    title = read_policy(workup)[1].title or "a work-up"
+    try:
+        if isinstance(workup, Menu):
+            return WorkupPart(title, (), "")
+        plan = plan_workup(dict(zip(classes, (weights / weights.sum()).tolist(), strict=True)), workup)
+    except InputError:  # too many states
+        return WorkupPart(title, (), "")
+    spending: dict[str, list[float]] = {}
+    _add_up(plan.tree, spending)
+    steps = sorted(spending.items(), key=lambda item: -item[1][1])
+    return WorkupPart(title, tuple(StepSpending(name, *parts) for name, parts in steps), plan.to_svg())
+
+
+def _add_up(node: PlanNode, spending: dict[str, list[float]]) -> None:
+    """How often each step is made, or stopped at, and what it costs a case in the mean."""
+    if node.kind != "done":
+        name = node.name if node.kind == "step" else f"stop: {node.name}"
+        entry = spending.setdefault(name, [0.0, 0.0])
+        entry[0] += node.chance
+        entry[1] += node.chance * node.cost
+    for child in node.branches.values():
+        _add_up(child, spending)

@@ -1,0 +1,108 @@
+"""Models compared, scored and reported by what a whole work-up costs."""
+
+import json
+
+import numpy as np
+import pytest
+from cli_files import CLASSES, forecasts, run, run_json, wine_file
+
+from pandora_regret import InputError, Uniform
+from pandora_regret.compare import Comparison, compare
+from pandora_regret.report import render_report
+from pandora_regret.workup import Workup, workup_cost, workup_entropy, workup_regret
+
+STEPS = {
+    "tasting": {"cost": 10, "positive_for": ["barolo"], "sensitivity": 0.8, "specificity": 0.9},
+    "laboratory": {"cost": 60, "tells_apart": "all"},
+}
+
+
+@pytest.fixture
+def workup():
+    return Workup(CLASSES, STEPS, stops={"name": {"wrong": 200}}, currency="EUR", title="A <wine> & its name")
+
+
+@pytest.fixture
+def compared(workup):
+    truth, models = forecasts()
+    return compare(truth, models, labels=CLASSES, workup=workup)
+
+
+def test_models_are_ranked_by_the_cost_of_the_work_up(workup, compared):
+    truth, models = forecasts()
+    costs = {name: workup_cost(truth, p, workup, labels=CLASSES) for name, p in models.items()}
+    assert {model.name: pytest.approx(model.cost) for model in compared.models} == costs
+    assert compared.best.name == min(costs, key=costs.get)
+    best = models[compared.best.name]
+    excess = workup_regret(truth, best, workup, labels=CLASSES)
+    assert compared.best.cost - compared.best.unavoidable == pytest.approx(excess)
+    assert compared.best.predicted_cost.value == pytest.approx(workup_entropy(best, workup, labels=CLASSES))
+    assert compared.headline[0].startswith(f"Deploy {compared.best.name}: its work-up costs €")
+    assert compared.metrics[0].title == "Work-up cost"
+
+
+def test_differences_are_paired(workup, compared):
+    truth, models = forecasts()
+    rows = {name: workup_cost(truth, p, workup, labels=CLASSES, per_instance=True) for name, p in models.items()}
+    [gap] = compared.differences
+    paired = rows[gap.model] - rows[gap.against]
+    assert gap.difference == pytest.approx(paired.mean())
+    assert (gap.high - gap.low) / 2 == pytest.approx(1.973 * paired.std(ddof=1) / len(paired) ** 0.5, rel=0.02)
+
+
+def test_a_typical_case_says_where_the_money_goes(workup, compared):
+    spent = sum(step.cost for step in compared.workup.spending)
+    frequencies = np.array(compared.data.class_weights) / compared.data.weight
+    assert spent == pytest.approx(workup_entropy([frequencies], workup))
+
+
+def test_a_comparison_by_a_work_up_survives_json_and_makes_a_page(compared):
+    again = Comparison.from_dict(json.loads(json.dumps(compared.to_dict())))
+    assert again == compared
+    page = render_report(again)
+    assert "A &lt;wine&gt; &amp; its name" in page
+    assert "<wine>" not in page
+    assert "data:image/svg+xml;base64," in page
+    assert 'id="what-if"' not in page
+
+
+def test_costs_may_vary_around_those_of_the_work_up(workup):
+    truth, models = forecasts()
+    varying = compare(truth, models, labels=CLASSES, workup=workup, prior=Uniform())
+    expected = workup_cost(truth, models["bayes"], workup, labels=CLASSES, prior=Uniform())
+    assert next(model.cost for model in varying.models if model.name == "bayes") == pytest.approx(expected)
+
+
+def test_prices_of_tests_cannot_stand_beside_a_work_up(workup):
+    truth, models = forecasts()
+    with pytest.raises(InputError, match="typical_costs stands beside a work-up"):
+        compare(truth, models, labels=CLASSES, workup=workup, typical_costs=[1, 2, 3])
+
+
+def test_a_menu_compares_models_too(workup):
+    truth, models = forecasts()
+    menu = workup.menu(
+        {"laboratory": {"step": "laboratory"}, "guess barbera": {"stop": "name", "class": "barbera"}}
+    )
+    compared = compare(truth, models, labels=CLASSES, workup=menu)
+    assert compared.best.cost >= compare(truth, models, labels=CLASSES, workup=workup).best.cost
+    assert "Work-up cost" in render_report(compared)
+
+
+def test_the_commands_take_a_work_up(workup, tmp_path, compared):
+    path = tmp_path / "wine.toml"
+    path.write_text(workup.to_toml(), encoding="utf-8")
+    files = [wine_file(tmp_path, name) for name in ("bayes", "tree")]
+    said = run_json("compare", *files, "--workup", path)
+    assert said["models"][0]["scores"]["expected_cost"]["value"] == pytest.approx(compared.best.cost)
+    assert "Where the money goes in a typical case" in run("compare", *files, "--workup", path).stdout
+    scored = run_json("score", files[0], "--workup", path)["models"][0]["scores"]["workup_cost"]
+    ours = next(model for model in compared.models if model.name == "bayes").scores["expected_cost"]
+    assert scored["value"] == pytest.approx(ours.value)
+    assert "Work-up cost" in run("score", files[0], "--workup", path).stdout
+    out = tmp_path / "page.html"
+    assert run("report", *files, "--workup", path, "--out", out).exit_code == 0
+    assert "The work-up of a typical case" in out.read_text(encoding="utf-8")
+    both = run("compare", *files, "--workup", path, "--costs", "barolo=1,grignolino=2,barbera=3")
+    assert both.exit_code == 2
+    assert "--costs and --workup were both given" in both.stderr
