@@ -1,29 +1,4 @@
-"""Figures, one file per figure; matplotlib is imported when one is drawn.
-
-The paper's figures:
-
-    decision_regions.py   what four decision rules test, on the simplex and in the plane of p and c
-    decision_rules.py     the rules themselves
-    beta_simplex.py       the Beta family over the simplex
-    pair_loss.py          the pair loss and its limits
-    gradient_profile.py   its gradient in logits
-    tau_gaps.py           intervals of the gaps of tau, of a study
-    sensitivity.py        how far tau moves with what the paper leaves open
-    paper.py              the paper's own into a folder
-
-Diagnostics:
-
-    pair_costs.py         who pays for which wrong test
-    alpha_curve.py        models against alpha
-    cost_calibration.py   predicted costs against those of the searches
-    ranks.py              models across metrics
-    search_trace.py       one case worked through
-    bills.py              what several forecasts of one case pay until they find the truth
-    score_histograms.py   scores by true class
-    ternary.py            forecasts of three classes, shaded by score
-
-What they share: simplex.py, the triangle; style.py, colours and print; saving.py, a figure into a file.
-"""
+"""Figures, one file per figure; matplotlib is imported when one is drawn."""
 
 from __future__ import annotations
 

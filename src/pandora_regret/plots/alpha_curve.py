@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pandora_regret.inputs import FloatArray
-from pandora_regret.plots.style import COLOURS, MARKERS, QUIET, axes_of, name_lines, open_frame
+from pandora_regret.plots.style import COLOURS, axes_of, model_line, name_lines, open_frame
 from pandora_regret.text import shortened
 
 if TYPE_CHECKING:
@@ -48,28 +48,16 @@ def plot_alpha_curve(comparison: Comparison, *, relative: bool = False, ax: Axes
     scores = np.array([model.alphas for model in comparison.models], dtype=np.float64)  # undefined: NaN
     if relative:
         scores = scores / np.fmin.reduce(scores, axis=0)
-    lines = [axes.plot(_place(alphas), row, **_style(number))[0] for number, row in enumerate(scores)]
+    style = {"markersize": 3, "linewidth": 1.2, "clip_on": False}
+    lines = [axes.plot(_place(alphas), row, **model_line(n, **style))[0] for n, row in enumerate(scores)]
     axes.set_xticks(_place(np.array(TICKS)), ["∞" if tick == np.inf else f"{tick:g}" for tick in TICKS])
     axes.set(xlim=(0, 1), xlabel="α", ylabel="score $S_α$ / least" if relative else "score $S_α$")
-    names = [shortened(model.name, LONGEST_NAME) for model in comparison.models]
-    name_lines(
-        axes, lines[: len(COLOURS)], names[: len(COLOURS)], loc="lower left", bbox_to_anchor=(0, 1), ncols=2
-    )
+    coloured, models = lines[: len(COLOURS)], comparison.models[: len(COLOURS)]
+    names = [shortened(model.name, LONGEST_NAME) for model in models]
+    name_lines(axes, coloured, names, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     return open_frame(axes)
 
 
 def _place(alphas: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         return np.asarray(1 / (1 + 1 / alphas))
-
-
-def _style(number: int) -> dict[str, Any]:
-    if number >= len(COLOURS):
-        return {"color": QUIET, "linewidth": 0.8, "zorder": 1}
-    return {
-        "color": COLOURS[number],
-        "marker": MARKERS[number],
-        "markersize": 3,
-        "linewidth": 1.2,
-        "clip_on": False,
-    }

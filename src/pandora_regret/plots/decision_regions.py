@@ -167,10 +167,8 @@ def _draw_turn(axes: Axes, case: Case, wide: float, high: float) -> None:
     angles = np.linspace(0.03, end, 60)
     x, y = 0.97 * np.cos(angles), 0.97 * np.sin(angles)
     axes.plot(x[:-1], y[:-1], color="black", linewidth=0.8, transform=axes.transAxes)
-    tip = {"arrowstyle": "-|>", "color": "black", "linewidth": 0.8, "mutation_scale": 7} | {
-        "shrinkA": 0,
-        "shrinkB": 0,
-    }
+    tip: dict[str, Any] = {"arrowstyle": "-|>", "color": "black", "linewidth": 0.8, "mutation_scale": 7}
+    tip |= {"shrinkA": 0, "shrinkB": 0}
     within: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "axes fraction"}
     axes.annotate("", (x[-1], y[-1]), (x[-3], y[-3]), arrowprops=tip, **within)
 

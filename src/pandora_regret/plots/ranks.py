@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pandora_regret.inputs import read_choice
 from pandora_regret.metrics import ranks_as_another
-from pandora_regret.plots.style import COLOURS, MARKERS, QUIET, axes_of
+from pandora_regret.plots.style import COLOURS, axes_of, model_line
 from pandora_regret.text import shortened
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
     last = len(ranks) - 1
     first_places, last_places = _places(ranks[0]), _places(ranks[last])
     for number, model in enumerate(comparison.models):
-        style, name = _style(number), shortened(model.name, LONGEST_NAME)
+        style = model_line(number, linewidth=1.6, markersize=4, zorder=3 - number / 10)  # the cheaper on top
+        name = shortened(model.name, LONGEST_NAME)
         axes.plot([each[number] for each in ranks], clip_on=False, **style)
         if number < len(COLOURS) or len(comparison.models) <= MOST_NAMED:
             words = {"color": style["color"], "va": "center", "fontsize": "small", "parse_math": False}
@@ -65,14 +66,6 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
 def _usual_keys(comparison: Comparison) -> list[str]:
     scores = [each.key for each in comparison.metrics if each.unit in ("score", "share")]
     return ["expected_cost", *(key for key in scores if not ranks_as_another(key))]
-
-
-def _style(number: int) -> dict[str, Any]:
-    """Grey lines lie below coloured ones, and those of cheaper models on top."""
-    if number >= len(COLOURS):
-        return {"color": QUIET, "linewidth": 0.8, "zorder": 1}
-    marked = {"marker": MARKERS[number], "markersize": 4}
-    return {"color": COLOURS[number], "linewidth": 1.6, "zorder": 3 - number / 10, **marked}
 
 
 def _places(ranks: Sequence[float]) -> list[int]:

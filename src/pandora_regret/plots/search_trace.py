@@ -6,11 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pandora_regret.optional import import_optional
 from pandora_regret.plan import Plan
-from pandora_regret.plots.saving import save_figure
-from pandora_regret.plots.style import COLOURS, axes_of, open_frame, with_unit
-from pandora_regret.text import money
+from pandora_regret.plots.style import COLOURS, axes_of, open_frame, sheet, with_unit
+from pandora_regret.text import money, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,19 +52,15 @@ def _name_tests(axes: Axes, plan: Plan) -> None:
     for step in plan.steps:
         if step.done - named < LEAST_STEP:
             continue
-        name, named = str(step.test), step.done
-        short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        named = step.done
         place = (step.total_cost, 100 * step.done)
         style = {"xytext": (5, -4), "textcoords": "offset points", "va": "top", "fontsize": "small"}
         behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
-        axes.annotate(short, place, parse_math=False, bbox=behind, **style)  # type: ignore[arg-type]
+        axes.annotate(shortened(str(step.test), LONGEST_NAME), place, parse_math=False, bbox=behind, **style)  # type: ignore[arg-type]
 
 
 def draw_search_trace(plan: Plan, path: str | os.PathLike[str], currency: str | None = None) -> Path:
     """The staircase by itself, into a file whose name says its kind: SVG, PDF or PNG."""
-    import_optional("matplotlib", extra="report")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.6, 3.6), layout="constrained")
-    plot_search_trace(plan, figure.subplots(), currency)
-    return save_figure(figure, path)
+    with sheet(path, 5.6, 3.6, settings={}) as figure:
+        plot_search_trace(plan, figure.subplots(), currency)
+    return Path(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +52,11 @@ def axes_of(ax: Axes | None) -> Axes:
 
 
 @contextmanager
-def sheet(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Figure]:
-    """An empty figure in small print, which is saved in the end; settings are as before after that."""
-    with import_optional("matplotlib", extra="report").rc_context(PRINT):
+def sheet(
+    path: str | os.PathLike[str], width: float, height: float, settings: Mapping[str, Any] = PRINT
+) -> Iterator[Figure]:
+    """An empty figure, in small print or other settings, which is saved in the end; they last no longer."""
+    with import_optional("matplotlib", extra="report").rc_context(settings):
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(width, height), layout="constrained")
@@ -71,6 +73,13 @@ def open_frame(axes: Axes) -> Axes:
 def curve(number: int, alpha: float) -> dict[str, Any]:
     """How the curve of one of several alphas is drawn: that of Pandora's Regret is solid."""
     return {"color": COLOURS[number % 6], "linestyle": "-" if alpha == 1 else DASHES[number % 6], "linewidth": 1.4}
+
+
+def model_line(number: int, **emphasis: Any) -> dict[str, Any]:
+    """How the line of one of several models is drawn, the cheapest first: the seventh and later ones are grey."""
+    if number >= len(COLOURS):
+        return {"color": QUIET, "linewidth": 0.8, "zorder": 1}
+    return {"color": COLOURS[number], "marker": MARKERS[number], **emphasis}
 
 
 def score_name(alpha: float) -> str:

@@ -8,9 +8,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from pandora_regret.metrics import BASELINE, METRICS
-from pandora_regret.optional import import_optional
-from pandora_regret.plots.saving import save_figure
-from pandora_regret.plots.style import COLOURS, MARKERS, axes_of
+from pandora_regret.plots.style import COLOURS, MARKERS, axes_of, sheet
 from pandora_regret.study.table import Cell, Grid
 
 if TYPE_CHECKING:
@@ -61,16 +59,13 @@ def _draw_intervals(axes: Axes, cells: list[Cell], shift: float, style: dict[str
 
 def draw_tau_gaps(grid: Grid, path: str | os.PathLike[str]) -> Path:
     """All conditions side by side, into a file whose name says its kind: SVG, PDF or PNG."""
-    import_optional("matplotlib", extra="report")
-    from matplotlib.figure import Figure
-
     conditions = list(dict.fromkeys(title for title, _, _ in grid.rows))
     size = (2.2 + 2.3 * len(conditions), 1.4 + 0.28 * len(grid.metrics))
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(1, len(conditions), sharey=True, squeeze=False)[0]
-    for condition, panel in zip(conditions, panels, strict=True):
-        plot_tau_gaps(grid, condition, panel).set(xlabel="", title=fill(condition, 18))
-    figure.supxlabel("|τ| minus that of Pandora's Regret", fontsize="medium")
-    labels = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
-    figure.legend(labels.values(), labels, loc="outside upper right", ncols=len(labels), frameon=False)
-    return save_figure(figure, path)
+    with sheet(path, *size, settings={}) as figure:
+        panels = figure.subplots(1, len(conditions), sharey=True, squeeze=False)[0]
+        for condition, panel in zip(conditions, panels, strict=True):
+            plot_tau_gaps(grid, condition, panel).set(xlabel="", title=fill(condition, 18))
+        figure.supxlabel("|τ| minus that of Pandora's Regret", fontsize="medium")
+        labels = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
+        figure.legend(labels.values(), labels, loc="outside upper right", ncols=len(labels), frameon=False)
+    return Path(path)

@@ -228,12 +228,10 @@ def read_conditions(conditions: Iterable[Any]) -> tuple[Condition, ...]:
     read = tuple(read_condition(condition) for condition in conditions)
     names = [condition.name for condition in read]
     twice = sorted({name for name in names if names.count(name) > 1})
-    if twice or not read:
-        raise InputError(
-            f"conditions contain {twice[0]!r} twice: each needs its own name."
-            if twice
-            else "conditions are empty."
-        )
+    if not read:
+        raise InputError("conditions are empty.")
+    if twice:
+        raise InputError(f"conditions contain {twice[0]!r} twice: each needs its own name.")
     return read
 
 

@@ -35,7 +35,11 @@ def begin(study_file: str | os.PathLike[str], folder: str | os.PathLike[str], *,
     study, out = read_study(study_file, trust=trust), Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     copy = out / STUDY
-    if copy.exists() and any(entry.is_dir() for entry in out.iterdir()) and not _may_replace(copy, study):
+    if (
+        copy.exists()
+        and any(entry.is_dir() for entry in out.iterdir())
+        and _fixed_part(copy.read_bytes()) != _fixed_part(study.text)
+    ):
         raise InputError(
             f"{str(out)!r} holds another study: choose another folder, or go on with that one by resume. "
             f"In a study that has begun, {' and '.join(CHANGEABLE)} may be changed."
@@ -46,12 +50,8 @@ def begin(study_file: str | os.PathLike[str], folder: str | os.PathLike[str], *,
     return study
 
 
-def _may_replace(copy: Path, study: Study) -> bool:
-    """Whether a study's file still says the same about all that predictions and results depend on."""
-    return bool(_fixed_part(copy.read_bytes()) == _fixed_part(study.text))
-
-
 def _fixed_part(text: bytes) -> Any:
+    """What a study's file says about all that predictions and results depend on."""
     entries = parse_toml(text, STUDY)
     data = [{key: value for key, value in one.items() if key not in CHANGEABLE} for one in entries["data"]]
     return {key: value for key, value in entries.items() if key not in CHANGEABLE} | {"data": data}

@@ -165,10 +165,8 @@ def as_latex(grid: Grid, intervals: bool = False) -> str:
             lines.append(r"\midrule")
         lines.append(" & ".join(["" if condition == previous else line[0], *line[1:]]) + r" \\")
         previous = condition
-    return (
-        "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in grid.below(intervals))])
-        + "\n"
-    )
+    lines += [r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in grid.below(intervals))]
+    return "\n".join(lines) + "\n"
 
 
 def as_csv(grid: Grid, intervals: bool = True) -> str:

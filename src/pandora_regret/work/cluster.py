@@ -5,14 +5,12 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from contextlib import suppress
 from threading import local
-from typing import Any, TypeVar
+from typing import Any
 
 from pandora_regret.optional import import_optional
 from pandora_regret.work.processes import Child, WorkError
-
-Result = TypeVar("Result")
 
 CONNECT_SECONDS = 10.0  # for a scheduler to answer
 PATIENCE_SECONDS = 60.0  # with a cluster that has no workers at all
@@ -39,8 +37,7 @@ def on_cluster(do: Callable[[Any], Any], items: list[Any], address: str) -> Iter
             future.add_done_callback(done.put)
         try:
             while waiting:
-                future = _patiently(client, partial(_first, done))
-                result = _patiently(client, partial(_fetched, future))
+                future, result = _next_result(client, done)
                 future.release()  # the cluster may forget it
                 yield waiting.pop(future), result
         except distributed.KilledWorker as error:
@@ -67,40 +64,30 @@ def _connected(distributed: Any, address: str) -> Any:
         ) from None
 
 
-class _NotYetError(Exception):
-    pass
+def _next_result(client: Any, done: queue.SimpleQueue[Any]) -> tuple[Any, Any]:
+    """A future and its result, waited for as long as there are workers, or have been lately."""
+    seen = time.monotonic()
+    while True:
+        with suppress(queue.Empty):
+            return _fetched(done)
+        seen = time.monotonic() if _has_workers(client) else seen
+        if time.monotonic() - seen > PATIENCE_SECONDS:
+            raise WorkError(
+                f"the cluster has had no worker for {PATIENCE_SECONDS:g} seconds: start one with "
+                f"dask worker {client.scheduler.address}, and resume."
+            )
 
 
-def _first(done: queue.SimpleQueue[Any]) -> Any:
+def _fetched(done: queue.SimpleQueue[Any]) -> tuple[Any, Any]:
+    """The first that is done; a result may have been lost with its worker, and is being worked out again then."""
+    future = done.get(timeout=LOOK_SECONDS)
     try:
-        return done.get(timeout=LOOK_SECONDS)
-    except queue.Empty:
-        raise _NotYetError from None
-
-
-def _fetched(future: Any) -> Any:
-    """A result; it may have been lost with its worker, and is being worked out again then."""
-    try:
-        return future.result(timeout=PATIENCE_SECONDS)
+        return future, future.result(timeout=PATIENCE_SECONDS)
     except TimeoutError:
         if future.status == "error":  # raised by the work itself
             raise
-        raise _NotYetError from None
-
-
-def _patiently(client: Any, attempt: Callable[[], Result]) -> Result:
-    """Try as long as there are workers, or have been lately."""
-    seen = time.monotonic()
-    while True:
-        try:
-            return attempt()
-        except _NotYetError:
-            seen = time.monotonic() if _has_workers(client) else seen
-            if time.monotonic() - seen > PATIENCE_SECONDS:
-                raise WorkError(
-                    f"the cluster has had no worker for {PATIENCE_SECONDS:g} seconds: start one with "
-                    f"dask worker {client.scheduler.address}, and resume."
-                ) from None
+        future.add_done_callback(done.put)
+        raise queue.Empty from None
 
 
 def _has_workers(client: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,12 +15,7 @@ from pandora_regret.records import from_plain
 
 SCHEMA = "pandora-agreement/1"
 METHOD = "bias and spread"  # of the intervals of tau and gaps; files of version 1 have "percentile"
-FIGURES = {
-    "tau": ("tau", "tau_low", "tau_high"),
-    "gap": ("gap", "gap_low", "gap_high"),
-    "regret": ("regret", "regret_low", "regret_high"),
-}
-
+FIGURES = {name: (name, f"{name}_low", f"{name}_high") for name in ("tau", "gap", "regret")}
 FLAGS = ("constant", "reversed")
 
 Number: TypeAlias = float | Literal["inf", "-inf"] | None  # as JSON holds it: undefined is null
@@ -199,7 +194,7 @@ class Agreement:
             for name, parts in FIGURES.items()
             for part, end in zip(parts, ("value", "low", "high"), strict=True)
         }
-        read = {
+        read: dict[str, Any] = {
             **tables,
             "regret_mean": _table(cells, "regret", "mean"),
             **{name: np.array([[cell[name] for cell in row] for row in cells]) for name in FLAGS},
@@ -210,7 +205,7 @@ class Agreement:
             "rows": record["data"]["rows"],
             **{name: record["interval"][name] for name in ("resample", "replicates", "level", "seed")},
         }
-        return cls(**{field.name: read[field.name] for field in fields(cls)})
+        return cls(**read)
 
 
 def _plain(value: float) -> float | str | None:

@@ -64,9 +64,7 @@ class Machine:
     interpolation: str = "bilinear"  # how images are brought to an encoder's resolution
     largest_batch: int = 0  # images of 224 x 224; smaller ones go in proportionally larger batches
     at_once: int = 0  # networks that run at the same time: while one is being planned, others compute
-    channels_last: bool = (
-        True  # the layout in memory that half-precision convolutions are fastest in, once planned
-    )
+    channels_last: bool = True  # in memory, where half-precision convolutions are fastest, once planned
 
     def found(self) -> Machine:
         """The same with every choice made."""
@@ -173,6 +171,7 @@ class _Session:
         self.cache = cache
         self.device = self.torch.device(machine.device)
         self.on_gpu = self.device.type == "cuda"
+        self.layout = self.torch.channels_last if machine.channels_last else self.torch.contiguous_format
         stored = self.torch.from_numpy(np.require(pixels, requirements=["C", "W"])).to(self.device)
         self.images = stored.permute(0, 3, 1, 2)
         self.most = machine.largest_batch * 224**2  # pixels at once
@@ -223,7 +222,6 @@ class _Session:
 
     def _built(self, encoder: Encoder) -> Any:
         """On the device itself where that works: drawing fifty million first weights takes a CPU half a second."""
-        layout = self.torch.channels_last if self.machine.channels_last else self.torch.contiguous_format
         try:
             with self.torch.device(self.device):
                 network = encoder.build()
@@ -231,7 +229,7 @@ class _Session:
             if not self.on_gpu:
                 raise
             network = encoder.build()  # some networks compute with NumPy while they are built
-        return network.eval().to(self.device, memory_format=layout)
+        return network.eval().to(self.device, memory_format=self.layout)
 
     def _values(self, encoder: Encoder, network: Any) -> tuple[Tensors, int]:
         # The weights keep requires_grad: autocast remembers its half-precision copies of such weights only.
@@ -290,8 +288,7 @@ class _Session:
             images = resize(images, size=(side, side)).clamp_(0, 255)
         mean, std = self._constants(encoder)
         three_channels = (images - mean) / std  # one channel meets three means
-        layout = self.torch.channels_last if self.machine.channels_last else self.torch.contiguous_format
-        return three_channels.contiguous(memory_format=layout)
+        return three_channels.contiguous(memory_format=self.layout)
 
     def _constants(self, encoder: Encoder) -> tuple[torch.Tensor, torch.Tensor]:
         """Mean and spread of bytes, on the device without waiting for it."""

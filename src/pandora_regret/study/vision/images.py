@@ -89,9 +89,7 @@ def _download(name: str, size: int, folder: str) -> Path:
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)
     dataset_class = getattr(medmnist, medmnist.INFO[name]["python_class"])
-    dataset = dataset_class(
-        split="val", download=True, size=size, **place
-    )  # its smallest split: the file is read here
+    dataset = dataset_class(split="val", download=True, size=size, **place)  # its smallest: the file is read here
     return Path(dataset.root) / (f"{name}.npz" if size == 28 else f"{name}_{size}.npz")
 
 
@@ -103,12 +101,10 @@ def _read_split(path: Path, split: str) -> tuple[NDArray[np.uint8], IntArray]:
     except FileNotFoundError:
         raise InputError(f"images is {str(path)!r}, and there is no such file.") from None
     except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"{path} is not MedMNIST's layout (npz with {images_key}, {labels_key}): {error}."
-        ) from None
-    return _read_pixels(images, f"{images_key} of {path}"), _read_labels(
-        labels, len(images), f"{labels_key} of {path}"
-    )
+        what = f"npz with {images_key}, {labels_key}"
+        raise InputError(f"{path} is not MedMNIST's layout ({what}): {error}.") from None
+    pixels = _read_pixels(images, f"{images_key} of {path}")
+    return pixels, _read_labels(labels, len(images), f"{labels_key} of {path}")
 
 
 def _read_pixels(images: NDArray[Any], name: str) -> NDArray[np.uint8]:
