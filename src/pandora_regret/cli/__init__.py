@@ -7,7 +7,6 @@ Nothing heavy is imported before a command needs it, so that ``pandora --help`` 
     console.py      tables on standard output, progress on standard error
     printing.py     JSON, CSV and tables that fit the terminal
     comparison.py   a comparison, as tables for people
-    inspection.py   everything that is wrong with a file, for `pandora validate`
     compare.py, score.py, report.py, order.py, next.py, workup.py, validate.py, figures.py, study.py   the commands
 """
 

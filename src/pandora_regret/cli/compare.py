@@ -12,6 +12,7 @@ import click
 
 from pandora_regret.cli.options import (
     FILES,
+    PATH,
     ComparisonOptions,
     CostOptions,
     FormatOptions,
@@ -22,7 +23,7 @@ from pandora_regret.cli.options import (
     check_output,
     takes,
 )
-from pandora_regret.cli.printing import echo
+from pandora_regret.cli.printing import echo, print_csv, print_json
 
 if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
@@ -43,9 +44,7 @@ class Question(NamedTuple):
 @takes(CostOptions, ComparisonOptions, IntervalOptions, LayoutOptions, FormatOptions, PageOptions)
 @click.option("--pairs", is_flag=True, help="Differences between all pairs of models, not only to the best.")
 @click.option("--by-class", is_flag=True, help="Every model class by class, too.")
-@click.option(
-    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the report to this file, too."
-)
+@click.option("--html", type=PATH, metavar="FILE", help="Write the report to this file, too.")
 def compare(
     costs: CostOptions,
     comparison: ComparisonOptions,
@@ -74,8 +73,6 @@ def compare(
 
     The JSON has the schema pandora-comparison/1; the CSV has one row per model.
     """
-    from pandora_regret.cli.printing import print_csv, print_json
-
     check_output(html, page.force)
     result = compare_files(files, Question(costs, comparison, intervals, layout))
     if output.as_json:
@@ -135,14 +132,14 @@ def _compared(names: Sequence[str], batches: Sequence[Batch], question: Question
     from pandora_regret.compare import compare_forecasts
 
     workup = question.costs.read_workup()
-    prices, weights = _prices(question.costs.costs, batches), _first(batches, "weights")
+    prices, weights = _prices(question.costs, batches), _first(batches, "weights")
     forecasts = (replace(batch.forecast(question.layout.logits), weights=weights) for batch in batches)
     return compare_forecasts(
         dict(zip(names, forecasts, strict=True)),
         prior=question.costs.read_prior(),
-        typical_costs=_first(batches, "costs") if prices is None else prices.costs,
+        typical_costs=None if prices is None else prices.costs,
         currency=None if prices is None else prices.currency,
-        source=_source(batches) if prices is None else prices.source,
+        source=None if prices is None else prices.source,
         groups=_first(batches, "groups"),
         ids=_first(batches, "ids"),
         bootstrap=question.intervals.bootstrap,
@@ -159,19 +156,16 @@ def _first(batches: Sequence[Batch], what: str) -> Any:
     return next((part for part in (getattr(batch, what) for batch in batches) if part is not None), None)
 
 
-def _source(batches: Sequence[Batch]) -> str | None:
-    return None if _first(batches, "costs") is None else "each row's own"
-
-
-def _prices(costs: str | None, batches: Sequence[Batch]) -> Prices | None:
-    from pandora_regret.files import read_costs_argument
+def _prices(costs: CostOptions, batches: Sequence[Batch]) -> Prices | None:
+    """Those of the files, each row's own, or those of the options."""
+    from pandora_regret.files import Prices
     from pandora_regret.inputs import InputError
 
-    if costs is None:
-        return None
-    if _first(batches, "costs") is not None:
+    if (own := _first(batches, "costs")) is None:
+        return costs.read_prices(batches[0].classes)
+    if costs.costs is not None:
         raise InputError("the files have cost columns and --costs is given too: use one price list, not both.")
-    return read_costs_argument(costs, batches[0].classes)
+    return Prices(own, None, "each row's own")
 
 
 def _scenarios(scenarios: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:

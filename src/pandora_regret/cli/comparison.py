@@ -28,7 +28,7 @@ def print_comparison(comparison: Comparison, *, pairs: bool = False, by_class: b
 
 class _Page:
     def __init__(self, comparison: Comparison, console: Console) -> None:
-        self.found, self.console = comparison, console
+        self.result, self.console = comparison, console
         self.formats = Formats.for_costs((model.cost for model in comparison.models), comparison.costs.currency)
         self.names = [model.name for model in comparison.models]
 
@@ -38,7 +38,7 @@ class _Page:
         if len(self.names) > 1:
             self._all_pairs() if pairs else self._differences()
             self._ranks()
-        if any(scenario.name not in (STATED, ALIKE) for scenario in self.found.scenarios):
+        if any(scenario.name not in (STATED, ALIKE) for scenario in self.result.scenarios):
             self._scenarios()
         self._wrong_tests()
         self._steps()
@@ -49,22 +49,21 @@ class _Page:
         self._notes()
 
     def _headline(self) -> None:
-        for sentence in self.found.headline:
-            self.console.print(sentence, style="bold" if sentence == self.found.headline[0] else None)
+        for sentence in self.result.headline:
+            self.console.print(sentence, style="bold" if sentence == self.result.headline[0] else None)
         self.console.print()
 
     def _models(self) -> None:
         marks = f"best marked {BEST.strip()}" if len(self.names) > 1 else ""
-        heading(self.console, "Models", "; ".join(filter(None, [_interval(self.found), marks])))
-        columns = [Column(metric.title, self._scores(metric)) for metric in self.found.metrics]
-        self._print(Column("Model", self.names, "left"), columns)
+        heading(self.console, "Models", "; ".join(filter(None, [_interval(self.result), marks])))
+        self._print([Column(metric.title, self._scores(metric)) for metric in self.result.metrics])
 
     def _scores(self, metric: MetricInfo) -> list[str]:
-        ranks = self.found.ranks[metric.key]
+        ranks = self.result.ranks[metric.key]
         best = min(ranks) if len(ranks) > 1 else 0.0
         return [
             (BEST if rank == best else "") + self._estimate(metric.unit, model.scores[metric.key])
-            for model, rank in zip(self.found.models, ranks, strict=True)
+            for model, rank in zip(self.result.models, ranks, strict=True)
         ]
 
     def _estimate(self, unit: str, score: Estimate) -> str:
@@ -80,22 +79,19 @@ class _Page:
         return f"{self.formats.bare(unit, low)}{between}{self.formats.bare(unit, high)}"
 
     def _differences(self) -> None:
-        heading(
-            self.console,
-            f"What other models cost more than {self.names[0]}",
-            "paired, a case; p is adjusted for all pairs, intervals are not",
-        )
-        gaps = [gap for gap in self.found.differences if gap.model == self.names[0]]
-        chances = {model.name: model.probability_best for model in self.found.models}
+        note = "paired, a case; p is adjusted for all pairs, intervals are not"
+        heading(self.console, f"What other models cost more than {self.names[0]}", note)
+        gaps = [gap for gap in self.result.differences if gap.model == self.names[0]]
+        chances = {model.name: model.probability_best for model in self.result.models}
         cheapest = [_chance(chances[gap.against]) for gap in gaps]
         columns = [*self._gap_columns(gaps), Column("Chance to be cheapest", cheapest)]
-        self._print(Column("Model", [gap.against for gap in gaps], "left"), columns)
+        self._print(columns, [gap.against for gap in gaps])
 
     def _all_pairs(self) -> None:
         heading(self.console, "Every pair of models", "paired, a case")
-        gaps = self.found.differences
+        gaps = self.result.differences
         named = [f"{gap.against} over {gap.model}" for gap in gaps]
-        self._print(Column("Dearer over cheaper", named, "left"), self._gap_columns(gaps))
+        self._print(self._gap_columns(gaps), named, "Dearer over cheaper")
 
     def _gap_columns(self, gaps: Sequence[Difference]) -> list[Column]:
         money, p_value = self.formats.money, self.formats.p_value
@@ -109,27 +105,27 @@ class _Page:
 
     def _ranks(self) -> None:
         heading(self.console, "Ranks by each metric")
-        shown = [metric for metric in self.found.metrics if not ranks_as_another(metric.key)]
-        columns = [Column(each.title, [f"{rank:g}" for rank in self.found.ranks[each.key]]) for each in shown]
-        self._print(Column("Model", self.names, "left"), columns, space=not self.found.disagreements)
-        if self.found.disagreements:
-            bullets(self.console, self.found.disagreements)
+        shown = [metric for metric in self.result.metrics if not ranks_as_another(metric.key)]
+        columns = [Column(each.title, [f"{rank:g}" for rank in self.result.ranks[each.key]]) for each in shown]
+        self._print(columns, space=not self.result.disagreements)
+        if self.result.disagreements:
+            bullets(self.console, self.result.disagreements)
             self.console.print()
 
     def _scenarios(self) -> None:
         heading(self.console, "Under other costs", "expected search cost; best marked *")
         columns = []
-        for at, scenario in enumerate(self.found.scenarios):
-            costs = [model.scenarios[at] for model in self.found.models]
+        for index, scenario in enumerate(self.result.scenarios):
+            costs = [model.scenarios[index] for model in self.result.models]
             cells = [(BEST if cost == min(costs) else "") + self.formats.money(cost) for cost in costs]
             columns.append(Column(scenario.name, cells))
-        self._print(Column("Model", self.names, "left"), columns)
+        self._print(columns)
 
     def _wrong_tests(self) -> None:
-        if not self.found.largest_pairs:
+        if not self.result.largest_pairs:
             return
         heading(self.console, "Where the money goes", "the dearest wrong tests, a case")
-        for number, (name, pairs) in enumerate(groupby(self.found.largest_pairs, lambda pair: pair.model)):
+        for number, (name, pairs) in enumerate(groupby(self.result.largest_pairs, lambda pair: pair.model)):
             if number < MODELS_IN_DETAIL:
                 self.console.print(name)
                 bullets(self.console, (pair.sentence for pair in pairs), mark="  -")
@@ -138,67 +134,65 @@ class _Page:
         self.console.print()
 
     def _steps(self) -> None:
-        if self.found.workup is None or not self.found.workup.spending:
+        if self.result.workup is None or not self.result.workup.spending:
             return
-        spending = self.found.workup.spending
-        heading(
-            self.console, "Where the money goes in a typical case", "of which only class frequencies are known"
-        )
+        spending = self.result.workup.spending
+        note = "of which only class frequencies are known"
+        heading(self.console, "Where the money goes in a typical case", note)
         columns = [
             Column("Made in", [self.formats.share(step.chance) for step in spending]),
             Column("Costs per case", [self.formats.money(step.cost) for step in spending]),
         ]
-        self._print(Column("Step", [step.name for step in spending], "left"), columns)
+        self._print(columns, [step.name for step in spending], "Step")
 
     def _calibration(self) -> None:
-        what = "search" if self.found.workup is None else "work-up"
+        what = "search" if self.result.workup is None else "work-up"
         heading(self.console, "Cost calibration", f"what forecasts predict their own {what} will cost")
-        models = self.found.models
+        models = self.result.models
         columns = [
             Column("Predicted", [self._estimate("money", model.predicted_cost) for model in models]),
             Column("Found", [self._estimate("money", model.scores["expected_cost"]) for model in models]),
             Column("Found / predicted", [_ratio(model) for model in models]),
         ]
-        self._print(Column("Model", self.names, "left"), columns)
+        self._print(columns)
 
     def _decompositions(self) -> None:
-        found = [(model.name, model.decomposition) for model in self.found.models]
-        known = [(name, parts) for name, parts in found if parts is not None]
+        known = {model.name: parts for model in self.result.models if (parts := model.decomposition) is not None}
         if not known:
             return
-        heading(
-            self.console, "What recalibrating would save", "cost = uncertainty + miscalibration - discrimination"
-        )
+        note = "cost = uncertainty + miscalibration - discrimination"
+        heading(self.console, "What recalibrating would save", note)
         columns = [
-            Column(title, [self._estimate("money", parts[title.lower()]) for _, parts in known])
+            Column(title, [self._estimate("money", parts[title.lower()]) for parts in known.values()])
             for title in ("Miscalibration", "Discrimination", "Uncertainty")
         ]
-        self._print(Column("Model", [name for name, _ in known], "left"), columns, space=False)
-        level, currency = self.found.interval.level, self.found.costs.currency
-        said = ((model.name, recalibrating(model, level, currency)) for model in self.found.models)
+        self._print(columns, list(known), space=False)
+        level, currency = self.result.interval.level, self.result.costs.currency
+        said = ((model.name, recalibrating(model, level, currency)) for model in self.result.models)
         bullets(self.console, (f"{name}: {sentence}" for name, sentence in said if sentence))
         self.console.print()
 
     def _classes(self) -> None:
-        for model in self.found.models:
+        for model in self.result.models:
             heading(self.console, f"{model.name}, class by class")
             rows = model.by_class
             columns = [Column("Cases", [count(row.weight) for row in rows])]
-            for metric in self.found.metrics:
+            for metric in self.result.metrics:
                 if hasattr(rows[0], metric.key):
-                    values = [getattr(row, metric.key) for row in rows]
-                    columns.append(
-                        Column(metric.title, [self.formats.write(metric.unit, value) for value in values])
-                    )
-            self._print(Column("Class", [row.label for row in rows], "left"), columns)
+                    cells = [self.formats.write(metric.unit, getattr(row, metric.key)) for row in rows]
+                    columns.append(Column(metric.title, cells))
+            self._print(columns, [row.label for row in rows], "Class")
 
     def _notes(self) -> None:
-        self.console.print(setting(self.found), style="dim")
-        if self.found.notes:
-            bullets(self.console, self.found.notes, mark="!")
+        self.console.print(setting(self.result), style="dim")
+        if self.result.notes:
+            bullets(self.console, self.result.notes, mark="!")
 
-    def _print(self, names: Column, columns: Sequence[Column], space: bool = True) -> None:
-        print_columns(self.console, names, columns)
+    def _print(
+        self, columns: Sequence[Column], names: Sequence[str] = (), title: str = "Model", space: bool = True
+    ) -> None:
+        """A table with one row per name, those of the models unless said."""
+        print_columns(self.console, Column(title, names or self.names, "left"), columns)
         if space:
             self.console.print()
 
@@ -220,11 +214,9 @@ def _interval(comparison: Comparison) -> str:
 
 
 def _chance(probability: float | None) -> str:
-    return (
-        UNDEFINED
-        if probability is None
-        else percent(probability).replace("less than", "<").replace("more than", ">")
-    )
+    if probability is None:
+        return UNDEFINED
+    return percent(probability).replace("less than", "<").replace("more than", ">")
 
 
 def _ratio(model: ModelResult) -> str:

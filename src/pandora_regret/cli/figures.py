@@ -6,32 +6,17 @@ from pathlib import Path
 
 import click
 
-from pandora_regret.cli.options import FORCE, check_output
+from pandora_regret.cli.options import FORCE, PATH, check_output, choice
 from pandora_regret.cli.printing import echo
 
 
 @click.command()
-@click.option(
-    "--out", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder for the files."
-)
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["svg", "pdf", "png"]),
-    default="svg",
-    show_default=True,
-    help="Of the files.",
-)
-@click.option(
-    "--width",
-    type=click.Choice(["column", "page"]),
-    default="column",
-    show_default=True,
-    help="How wide the figures are.",
-)
+@click.option("--out", "folder", type=PATH, required=True, metavar="DIR", help="Folder for the files.")
+@choice("--format", "kind", words=["svg", "pdf", "png"], help="Of the files.")
+@choice("--width", words=["column", "page"], help="How wide the figures are.")
 @click.option(
     "--study",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="Output folder of a study, for the figure of its intervals too.",
 )

@@ -13,7 +13,16 @@ from pathlib import Path
 
 import click
 
-from pandora_regret.cli.options import FORCE, INPUT_PATH, JSON, LayoutOptions, check_output, takes
+from pandora_regret.cli.options import (
+    FORCE,
+    INPUT_PATH,
+    JSON,
+    PATH,
+    LayoutOptions,
+    check_output,
+    choice,
+    takes,
+)
 from pandora_regret.cli.order import read_case
 from pandora_regret.cli.printing import echo, print_json
 
@@ -26,14 +35,12 @@ from pandora_regret.cli.printing import echo, print_json
 )
 @click.option("--row", type=click.IntRange(1), help="If FORECAST is a file: which of its rows, from 1.")
 @click.option("--case", help="If FORECAST is a file: the row with this id, in the column that --id names.")
-@click.option(
+@choice(
     "--method",
-    type=click.Choice(["optimal", "greedy", "information"]),
-    default="optimal",
-    show_default=True,
+    words=["optimal", "greedy", "information"],
     help="The least expected cost, or a rule that looks one step ahead, to compare it with.",
 )
-@click.option("--tree", type=click.Path(path_type=Path), help="Draw the whole tree into this SVG file, too.")
+@click.option("--tree", type=PATH, help="Draw the whole tree into this SVG file, too.")
 @FORCE
 @JSON
 @takes(LayoutOptions)
@@ -60,7 +67,6 @@ def next(
 
     The JSON has the schema pandora-next/1.
     """
-    from pandora_regret._version import __version__
     from pandora_regret.files import find_row
     from pandora_regret.workup import Workup, plan_workup
 
@@ -79,7 +85,7 @@ def next(
     if tree is not None:
         echo(f"Tree: {plan.save_svg(tree)}", err=True)
     if as_json:
-        print_json({"schema": "pandora-next/1", "library": f"pandora-regret {__version__}", **plan.to_dict()})
+        print_json(plan.to_dict(), "pandora-next/1")
     else:
         echo(plan.to_text())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -15,13 +15,14 @@ import click
 from pandora_regret.files.roles import COSTS, GROUP, ID, LABEL, MODEL, WEIGHT, Role
 
 if TYPE_CHECKING:
-    from pandora_regret.files import Layout
+    from pandora_regret.files import Layout, Prices
     from pandora_regret.priors import Prior
     from pandora_regret.workup import Workup
 
 MOST_JOBS = 1024
 
 INPUT_PATH = click.Path(readable=False)  # whether it can be read is found out by reading it
+PATH = click.Path(path_type=Path)
 FILES = click.argument("files", nargs=-1, required=True, type=INPUT_PATH)
 
 
@@ -35,6 +36,11 @@ def role_option(role: Role) -> Any:
     usual = f"  [default: {' or '.join(role.usual)}]" if role.usual else ""
     metavar = "TEXT" if role.prefix else "COLUMN"
     return option(f"--{role.option.replace('_', '-')}", metavar=metavar, help=f"{role.help}{usual}")
+
+
+def choice(*names: str, words: Sequence[str], help: str | None = None) -> Callable[[Callable[..., Any]], Any]:
+    """An option of a command that takes one of some words; the first unless said."""
+    return click.option(*names, type=click.Choice(words), default=words[0], show_default=True, help=help)
 
 
 class ShowsMetrics(click.Command):
@@ -65,17 +71,11 @@ def takes(*groups: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., An
             instances = [group(**{each.name: values.pop(each.name) for each in fields(group)}) for group in groups]
             return command(*instances, **values)
 
-        for name, names, settings in reversed(list(_options(groups))):
-            call = click.option(*names, name, **settings)(call)
+        for each in reversed([each for group in groups for each in fields(group)]):
+            call = click.option(*each.metadata["names"], each.name, **each.metadata["settings"])(call)
         return call
 
     return decorate
-
-
-def _options(groups: tuple[type[Any], ...]) -> Iterator[tuple[str, tuple[str, ...], dict[str, Any]]]:
-    for group in groups:
-        for each in fields(group):
-            yield each.name, each.metadata["names"], each.metadata["settings"]
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,12 @@ class CostOptions:
         if self.costs is not None:
             raise click.UsageError("--costs and --workup were both given: a work-up says what its steps cost.")
         return Workup.load(self.workup)
+
+    def read_prices(self, classes: Sequence[str]) -> Prices | None:
+        """The costs that were said."""
+        from pandora_regret.files import read_costs_argument
+
+        return None if self.costs is None else read_costs_argument(self.costs, classes)
 
     def read_prior(self) -> Prior | None:
         """The prior that was asked for."""

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pandora_regret.cli.options import FORCE, INPUT_PATH, JSON, LayoutOptions, check_output, takes
+from pandora_regret.cli.options import (
+    FORCE,
+    INPUT_PATH,
+    JSON,
+    PATH,
+    LayoutOptions,
+    check_output,
+    choice,
+    takes,
+)
 from pandora_regret.cli.printing import echo, print_json
 
 if TYPE_CHECKING:
@@ -34,17 +43,13 @@ MOST_STEPS = 500  # in a table for people
 )
 @click.option("--row", type=click.IntRange(1), help="If FORECAST is a file: which of its rows, from 1.")
 @click.option("--sensitivity", help="How often a test finds its class: one number, or NAME=VALUE,...")
-@click.option(
+@choice(
     "--search",
-    type=click.Choice(["single_pass", "restarts", "adaptive"]),
-    default="single_pass",
-    show_default=True,
+    words=["single_pass", "restarts", "adaptive"],
     help="What happens if no test finds the truth: nothing, the same pass again, or the best test again.",
 )
 @click.option("--steps", type=click.IntRange(1), help="How many tests to list; one pass unless given.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path), help="Draw the plan into this file (SVG, PDF or PNG), too."
-)
+@click.option("--plot", type=PATH, help="Draw the plan into this file (SVG, PDF or PNG), too.")
 @FORCE
 @JSON
 @takes(LayoutOptions)
@@ -82,9 +87,11 @@ def order(
     with case.blamed():
         plan = plan_search(case.forecast, tests=tests, labels=list(case.classes), **how)
     if plot is not None:
-        _draw(plan, plot, currency)
+        from pandora_regret.plots.search_trace import draw_search_trace
+
+        echo(f"Plot: {draw_search_trace(plan, plot, currency=currency)}", err=True)
     if as_json:
-        print_json(_as_dict(plan, currency, source))
+        print_json({"currency": currency, "source": source, **plan.to_dict()}, "pandora-order/1")
     else:
         _print(plan, currency, source)
 
@@ -133,19 +140,6 @@ def _sensitivity(text: str | None) -> Any:
         return read_pairs(text, "--sensitivity")
 
 
-def _as_dict(plan: Plan, currency: str | None, source: str | None) -> dict[str, Any]:
-    from pandora_regret._version import __version__
-
-    about = {"schema": "pandora-order/1", "library": f"pandora-regret {__version__}"}
-    return about | {"currency": currency, "source": source} | plan.to_dict()
-
-
-def _draw(plan: Plan, path: Path, currency: str | None) -> None:
-    from pandora_regret.plots.search_trace import draw_search_trace
-
-    echo(f"Plot: {draw_search_trace(plan, path, currency=currency)}", err=True)
-
-
 def _print(plan: Plan, currency: str | None, source: str | None) -> None:
     from pandora_regret.cli.console import output
     from pandora_regret.cli.printing import Column, print_columns
@@ -163,9 +157,8 @@ def _print(plan: Plan, currency: str | None, source: str | None) -> None:
     ]
     print_columns(console, Column("Step", [str(number) for number in range(1, len(steps) + 1)]), columns)
     if len(plan.steps) > MOST_STEPS:
-        console.print(
-            f"... and {count(len(plan.steps) - MOST_STEPS)} more steps, which --json lists.", style="dim"
-        )
+        further = count(len(plan.steps) - MOST_STEPS)
+        console.print(f"... and {further} more steps, which --json lists.", style="dim")
     console.print()
     console.print(f"Expected total: {money(plan.expected_cost, currency)}.", style="bold")
     if source is None:

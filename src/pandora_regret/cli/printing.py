@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from pandora_regret._version import __version__
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -32,9 +34,10 @@ def without_controls(text: str) -> str:
     return "".join(each if each.isprintable() or each in "\n\u00a0" else f"\\x{ord(each):02x}" for each in text)
 
 
-def print_json(value: Mapping[str, Any]) -> None:
-    """Strict JSON, in ASCII, which every terminal and every program can read."""
-    click.echo(json.dumps(value, indent=1, allow_nan=False))
+def print_json(value: Mapping[str, Any], schema: str | None = None) -> None:
+    """Strict JSON, in ASCII, which every terminal and every program can read; its schema and maker come first."""
+    about = {} if schema is None else {"schema": schema, "library": f"pandora-regret {__version__}"}
+    click.echo(json.dumps({**about, **value}, indent=1, allow_nan=False))
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]], *, keep_formulas: bool = False) -> None:
@@ -127,8 +130,8 @@ def _table(console: Console, names: Column, columns: Sequence[Column]) -> Table:
 
 def _in_two_lines(title: str) -> str:
     """Broken at the space that makes it narrowest."""
-    places = [at for at, letter in enumerate(title) if letter == " "]
+    places = [index for index, letter in enumerate(title) if letter == " "]
     if len(title) < 10 or not places:
         return title
-    middle = min(places, key=lambda at: max(at, len(title) - at - 1))
+    middle = min(places, key=lambda index: max(index, len(title) - index - 1))
     return f"{title[:middle]}\n{title[middle + 1 :]}"

@@ -12,6 +12,7 @@ import click
 from pandora_regret.cli.compare import Question, compare_files
 from pandora_regret.cli.options import (
     FILES,
+    PATH,
     ComparisonOptions,
     CostOptions,
     IntervalOptions,
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @FILES
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The HTML file to write."
-)
+@click.option("--out", type=PATH, required=True, metavar="FILE", help="The HTML file to write.")
 @takes(PageOptions, CostOptions, ComparisonOptions, IntervalOptions, LayoutOptions)
 def report(
     page: PageOptions,

@@ -30,6 +30,7 @@ from pandora_regret.cli.options import (
     takes,
 )
 from pandora_regret.cli.printing import finite, print_csv, print_json
+from pandora_regret.records import to_plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,18 +76,19 @@ def score(
     check_enough(intervals.bootstrap, intervals.level)
     _check_each_file_once(files)
     opened = open_predictions(list(files), layout.read())
-    workup, prices = costs.read_workup(), _prices(costs.costs, opened)
+    workup, prices = costs.read_workup(), costs.read_prices(opened[0].classes)
     if workup is not None and wrong_tests:
         raise click.UsageError("--wrong-tests and --workup were both given: it is about the tests of a search.")
     how: dict[str, Any] = {"prior": costs.read_prior(), "pairs": wrong_tests, "workup": workup} | asdict(work)
     scores = _score_all(opened, prices, how | {"bootstrap": intervals.bootstrap, "seed": intervals.seed})
+    charged = _costs(opened[0], scores[0], prices, workup)
     if output.as_json:
-        print_json(_as_dict(opened, scores, prices, intervals, workup))
+        print_json(_as_dict(opened, scores, charged, intervals), "pandora-score/1")
     elif output.as_csv:
         rows = [row for score in scores for row in _rows(score, intervals.level)]
         print_csv(rows, keep_formulas=output.keep_formulas)
     else:
-        _print(opened, scores, prices, intervals.level, workup)
+        _print(scores, charged, intervals.level, "expected_cost" if workup is None else "workup_cost")
 
 
 def _check_each_file_once(files: Sequence[str]) -> None:
@@ -96,12 +98,6 @@ def _check_each_file_once(files: Sequence[str]) -> None:
     for file, times in Counter(os.path.realpath(file) for file in files).items():
         if times > 1:
             raise InputError(f"{file} is given {times} times: files are parts of one table, give each once.")
-
-
-def _prices(costs: str | None, opened: Sequence[Predictions]) -> Prices | None:
-    from pandora_regret.files import read_costs_argument
-
-    return None if costs is None else read_costs_argument(costs, opened[0].classes)
 
 
 def _score_all(opened: Sequence[Predictions], prices: Prices | None, how: Mapping[str, Any]) -> list[StreamScore]:
@@ -123,24 +119,19 @@ def _total(one: Predictions) -> int | None:
 
 
 def _as_dict(
-    opened: Sequence[Predictions],
-    scores: Sequence[StreamScore],
-    prices: Prices | None,
-    intervals: IntervalOptions,
-    workup: Workup | None,
+    opened: Sequence[Predictions], scores: Sequence[StreamScore], costs: Costs, intervals: IntervalOptions
 ) -> dict[str, Any]:
-    from pandora_regret._version import __version__
     from pandora_regret.compare.result import IntervalMethod
 
     level, replicates = intervals.level, intervals.bootstrap
     method = "bootstrap" if replicates else "analytic"
     return {
-        "schema": "pandora-score/1",
-        "library": f"pandora-regret {__version__}",
-        "costs": asdict(_costs(opened[0], scores[0], prices, workup)),
+        "costs": asdict(costs),
         "interval": asdict(IntervalMethod(level, method, replicates, intervals.seed)),
         "metrics": [metric.info for metric in scores[0].settings.metrics],
-        "models": [_model_as_dict(one, score, prices, level) for one, score in zip(opened, scores, strict=True)],
+        "models": [
+            _model_as_dict(one, score, costs.currency, level) for one, score in zip(opened, scores, strict=True)
+        ],
     }
 
 
@@ -155,14 +146,13 @@ def _costs(one: Predictions, score: StreamScore, prices: Prices | None, workup: 
     prior, base = score.settings.prior, score.settings.costs
     if one.columns.costs:
         return Costs(None, repr(prior), None, "each row's own")
-    typical = (
-        (np.ones(len(one.classes)) if base is None else base) * prior.mean if prices is None else prices.costs
-    )
-    known = (None, None) if prices is None else (prices.currency, prices.source)
-    return Costs(known[0], repr(prior), tuple(typical.tolist()), known[1])
+    if prices is not None:
+        return Costs(prices.currency, repr(prior), tuple(prices.costs.tolist()), prices.source)
+    typical = (np.ones(len(one.classes)) if base is None else base) * prior.mean
+    return Costs(None, repr(prior), tuple(typical.tolist()), None)
 
 
-def _model_as_dict(one: Predictions, score: StreamScore, prices: Prices | None, level: float) -> dict[str, Any]:
+def _model_as_dict(one: Predictions, score: StreamScore, currency: str | None, level: float) -> dict[str, Any]:
     pairs = score.pair_costs
     return {
         "name": score.name,
@@ -171,17 +161,10 @@ def _model_as_dict(one: Predictions, score: StreamScore, prices: Prices | None, 
         "weight": score.weight,
         "classes": list(score.classes),
         "class_weights": score.class_weights.tolist(),
-        "scores": {key: _estimate_as_dict(found) for key, found in _estimates(score, level).items()},
+        "scores": to_plain(_estimates(score, level)),
         "pair_costs": None if pairs is None else pairs.tolist(),
-        "largest_pairs": [
-            asdict(pair) for pair in _largest_pairs(score, None if prices is None else prices.currency)
-        ],
+        "largest_pairs": to_plain(_largest_pairs(score, currency)),
     }
-
-
-def _estimate_as_dict(found: Estimate) -> dict[str, Any]:
-    listed = asdict(found)
-    return listed if found.note is not None else {key: listed[key] for key in ("value", "low", "high")}
 
 
 def _estimates(score: StreamScore, level: float) -> dict[str, Estimate]:
@@ -206,32 +189,21 @@ def _largest_pairs(score: StreamScore, currency: str | None) -> list[LargestPair
 
 def _rows(score: StreamScore, level: float) -> list[dict[str, Any]]:
     """A flat table."""
+    about = {"model": score.name, "rows": score.rows}
     estimates = _estimates(score, level).items()
-    return [
-        {"model": score.name, "rows": score.rows, "metric": key, "value": of.value, "low": of.low, "high": of.high}
-        for key, of in estimates
-    ]
+    return [about | {"metric": key, "value": of.value, "low": of.low, "high": of.high} for key, of in estimates]
 
 
-def _print(
-    opened: Sequence[Predictions],
-    scores: Sequence[StreamScore],
-    prices: Prices | None,
-    level: float,
-    workup: Workup | None,
-) -> None:
+def _print(scores: Sequence[StreamScore], costs: Costs, level: float, main_metric: str) -> None:
     from pandora_regret.cli.console import output
     from pandora_regret.cli.printing import bullets, heading
     from pandora_regret.text import Formats, count
 
-    console, costs = output(), _costs(opened[0], scores[0], prices, workup)
+    console = output()
     for score in scores:
-        heading(
-            console,
-            score.name,
-            f"{count(score.rows)} cases, {len(score.classes)} classes, {100 * level:g} % intervals",
-        )
-        formats = Formats(costs.currency, score.value("expected_cost" if workup is None else "workup_cost"))
+        note = f"{count(score.rows)} cases, {len(score.classes)} classes, {100 * level:g} % intervals"
+        heading(console, score.name, note)
+        formats = Formats(costs.currency, score.value(main_metric))
         _print_metrics(console, formats, score.settings.metrics, _estimates(score, level))
         if pairs := _largest_pairs(score, costs.currency):
             console.print()

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pandora_regret.cli.options import FORCE, RanksByMetrics, WorkOptions, check_output, takes
+from pandora_regret.cli.options import FORCE, PATH, RanksByMetrics, WorkOptions, check_output, choice, takes
 from pandora_regret.cli.printing import echo
 
 if TYPE_CHECKING:
     from pandora_regret.study import Study
 
-FOLDER = click.argument("folder", type=click.Path(path_type=Path))
+FOLDER = click.argument("folder", type=PATH)
 METRICS = click.option("--metric", "metrics", multiple=True, help="A metric's key; may be repeated.")
 ALL = click.option("--all", "every", is_flag=True, help="All metrics instead of those of the paper's table.")
-
 TRUST = click.option("--trust", is_flag=True, help="Run code that the study file names as metrics, module:name.")
 
 
@@ -38,8 +37,8 @@ def study() -> None:
 
 
 @study.command()
-@click.argument("study_file", type=click.Path(path_type=Path))
-@click.option("--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder for the output.")
+@click.argument("study_file", type=PATH)
+@click.option("--out", "folder", type=PATH, required=True, help="Folder for the output.")
 @takes(WorkOptions)
 @TRUST
 def run(work: WorkOptions, *, study_file: Path, folder: Path, trust: bool) -> None:
@@ -66,15 +65,8 @@ def resume(work: WorkOptions, *, folder: Path, trust: bool, retry_failed: bool) 
 
 @study.command(cls=RanksByMetrics)
 @FOLDER
-@click.option("--what", type=click.Choice(["tau", "gap", "regret"]), default="tau", show_default=True)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "latex", "csv"]),
-    default="text",
-    show_default=True,
-    help="Of the table.",
-)
+@choice("--what", words=["tau", "gap", "regret"])
+@choice("--format", "form", words=["text", "markdown", "latex", "csv"], help="Of the table.")
 @METRICS
 @ALL
 @click.option("--intervals/--no-intervals", default=None, help="Shown in CSV unless told not to.")
@@ -95,7 +87,7 @@ def table(
 
 @study.command(cls=RanksByMetrics)
 @FOLDER
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @METRICS
 @ALL
 @FORCE
@@ -121,11 +113,8 @@ def status(folder: Path) -> None:
         echo(f"{part.name}: {of_all}, {len(part.failures)} failed")
         for name, reason in part.failures.items():
             echo(f"  {name}: {reason}")
-    echo(
-        f"Results are there: pandora study table {folder}"
-        if finished
-        else f"No results yet: pandora study resume {folder}"
-    )
+    standing_now, command = ("Results are there", "table") if finished else ("No results yet", "resume")
+    echo(f"{standing_now}: pandora study {command} {folder}")
 
 
 def _finish(described: Study, folder: Path, work: WorkOptions) -> None:

@@ -15,6 +15,7 @@ range), id, weight.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pandora_regret.files import Inspected, Problem
+    from pandora_regret.files.layout import Columns
 
 
 @click.command()
@@ -57,22 +59,13 @@ def validate(options: LayoutOptions, *, files: Sequence[str], as_json: bool) -> 
         for path in files:
             results += inspect_file(path, layout)
             progress.advance("reading")
+    fine = all(result.fine for result in results)
     if as_json:
-        print_json(_as_dict(results))
+        tables = [_table_as_dict(result) for result in results]
+        print_json({"fine": fine, "tables": tables}, "pandora-validation/1")
     else:
         _print(results)
-    click.get_current_context().exit(0 if all(result.fine for result in results) else 2)
-
-
-def _as_dict(results: Sequence[Inspected]) -> dict[str, Any]:
-    from pandora_regret._version import __version__
-
-    return {
-        "schema": "pandora-validation/1",
-        "library": f"pandora-regret {__version__}",
-        "fine": all(result.fine for result in results),
-        "tables": [_table_as_dict(result) for result in results],
-    }
+    click.get_current_context().exit(0 if fine else 2)
 
 
 def _table_as_dict(one: Inspected) -> dict[str, Any]:
@@ -85,7 +78,7 @@ def _table_as_dict(one: Inspected) -> dict[str, Any]:
         "classes": {name: one.labels[name] for name in classes},
         "models": dict(one.models),
         "columns": _columns_as_dict(one),
-        "problems": [_problem_as_dict(problem) for problem in one.problems],
+        "problems": [asdict(problem) | {"rows": [row + 1 for row in problem.rows]} for problem in one.problems],
     }
 
 
@@ -94,16 +87,6 @@ def _columns_as_dict(one: Inspected) -> dict[str, Any] | None:
         return None
     roles = {role.name: getattr(one.columns, role.name) for role in ROLES}
     return roles | {"forecasts": one.columns.forecasts, "unused": one.unused}
-
-
-def _problem_as_dict(problem: Problem) -> dict[str, Any]:
-    return {
-        "kind": problem.kind,
-        "message": problem.message,
-        "count": problem.count,
-        "rows": [row + 1 for row in problem.rows],
-        "places": problem.places,
-    }
 
 
 def _print(results: Sequence[Inspected]) -> None:
@@ -118,24 +101,15 @@ def _print(results: Sequence[Inspected]) -> None:
         verdict = ("fine", "green") if result.fine else (f"{n} problem{'s' * (n > 1)}", "red")
         heading(console, result.path, *verdict)
         if result.columns is not None:
-            _print_understood(console, result)
+            _print_understood(console, result, result.columns)
         if result.problems:
             bullets(console, (_sentence(problem) for problem in result.problems), mark="!")
 
 
-def _print_understood(console: Console, one: Inspected) -> None:
+def _print_understood(console: Console, one: Inspected, columns: Columns) -> None:
+    """What each column is taken for."""
     from rich.table import Table
 
-    grid = Table.grid(padding=(0, 2))
-    for role, text in _understood(one):
-        grid.add_row(role, text)
-    console.print(grid)
-
-
-def _understood(one: Inspected) -> list[tuple[str, str]]:
-    """What each column is taken for."""
-    columns = one.columns
-    assert columns is not None
     counts = {LABEL: {name: one.labels[name] for name in columns.classes}, MODEL: one.models}
     values = {role: _some([f"{name} {count(n)}" for name, n in times.items()]) for role, times in counts.items()}
     lines = [("rows", count(one.rows))]
@@ -143,7 +117,11 @@ def _understood(one: Inspected) -> list[tuple[str, str]]:
         names = _some(columns.of(role))
         lines.append((role.title, f"column {names!r}: {values[role]}" if names and role in values else names))
     lines.insert(2, ("forecasts", _some(columns.forecasts)))
-    return [(title, text) for title, text in [*lines, ("not used", _some(one.unused))] if text]
+    grid = Table.grid(padding=(0, 2))
+    for title, text in [*lines, ("not used", _some(one.unused))]:
+        if text:
+            grid.add_row(title, text)
+    console.print(grid)
 
 
 def _some(names: Sequence[str]) -> str:
