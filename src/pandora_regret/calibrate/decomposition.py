@@ -142,14 +142,16 @@ def decompose_forecast(
     """The same, past the door: of a forecast that has its costs, and groups numbered from 0."""
     own = _row_costs(forecast, prior)
     rows = _counted_by_group(rows_of(forecast)[0], groups)
-    method = "frequencies" if _all_alike(rows) else method
+    all_alike = (np.ptp(rows.scores, axis=1) <= SAME).all()
+    method = "frequencies" if all_alike else method
     out_of_fold = cross_fit(rows, deal(rows.truth, folds, seed, groups), partial(_fitted, method=method))
     baseline, recalibrated = _recalibrated_costs(forecast, prior, own, rows, out_of_fold)
     hindsight = [(np.ones(len(rows), dtype=bool), _fitted(rows, "vector" if method == "auto" else method))]
     easier, best = _recalibrated_costs(forecast, prior, own, rows, hindsight)
 
     def term(values: FloatArray) -> Term:
-        return _term(values, rows.weights, groups, level)
+        mean, low, high = interval_of_mean(values, rows.weights, groups, level)
+        return Term(mean, np.nan if low is None else low, np.nan if high is None else high)
 
     miscalibration = _up_to(term(own - recalibrated), term(own - best))
     discrimination = _up_to(term(baseline - recalibrated), term(easier - best))
@@ -193,28 +195,14 @@ def _recalibrated_costs(
     for inside, (frequencies, map_) in fitted:
         shares[inside], table[inside] = frequencies, probabilities_of(map_(rows.scores[:, inside]))
         unchanged[inside], constant[inside] = map_.changes_nothing, map_.forgets_everything
-    baseline, recalibrated = (_row_costs(_replaced(forecast, values), prior) for values in (shares, table))
+    settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
+    baseline, recalibrated = (_row_costs(replace(settled, values=values), prior) for values in (shares, table))
     return baseline, np.select([constant, unchanged], [baseline, own], recalibrated)
 
 
 def _row_costs(forecast: Forecast, prior: Prior) -> FloatArray:
     """What each row's search costs, (N,)."""
     return np.asarray(mean_or_rows(search_costs(forecast, prior), per_instance=True))
-
-
-def _replaced(forecast: Forecast, table: FloatArray) -> Forecast:
-    """The same rows with other probabilities, (N, K)."""
-    return replace(forecast, values=table, logits=False, tolerance=1e-6, checked=True)
-
-
-def _all_alike(rows: LabelledScores) -> bool:
-    return bool((np.ptp(rows.scores, axis=1) <= SAME).all())
-
-
-def _term(values: FloatArray, weights: FloatArray, groups: IntArray | None, level: float) -> Term:
-    """A weighted mean, with an interval from errors summed within groups."""
-    mean, low, high = interval_of_mean(values, weights, groups, level)
-    return Term(mean, np.nan if low is None else low, np.nan if high is None else high)
 
 
 def _up_to(term: Term, hindsight: Term) -> Term:
@@ -232,12 +220,10 @@ def _plain(number: float) -> float | None:
 
 
 def _read_folds(folds: Any, n_rows: int, groups: IntArray | None) -> int:
-    argument, unit, available = (
-        ("y_true", "row", n_rows) if groups is None else ("groups", "group", groups.max() + 1)
-    )
-    count = min(read_count(folds, "folds", least=2), int(available))
+    argument, unit = ("y_true", "row") if groups is None else ("groups", "group")
+    available = n_rows if groups is None else int(groups.max()) + 1
+    count = min(read_count(folds, "folds", least=2), available)
     if count < 2:
-        raise InputError(
-            f"{argument} has 1 {unit}: recalibrating a {unit} takes another to learn from; pass at least two."
-        )
+        fix = f"recalibrating a {unit} takes another to learn from; pass at least two"
+        raise InputError(f"has 1 {unit}", argument=argument, fix=fix)
     return count

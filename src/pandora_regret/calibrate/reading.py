@@ -86,10 +86,9 @@ def columns(y: NDArray[Any], n_columns: int, labels: Any) -> NDArray[Any]:
         return np.asarray(seen)
     if seen.dtype.kind in "biu" and seen[0] >= 0 and seen[-1] < n_columns:
         return np.arange(n_columns)
-    raise InputError(
-        f"y has {len(seen)} classes, {seen.tolist()[:8]}, but X has {n_columns} columns: "
-        "say what the columns stand for with labels=[...], in column order."
-    )
+    problem = f"has {len(seen)} classes, {seen.tolist()[:8]}, but X has {n_columns} columns"
+    fix = "say what the columns stand for with labels=[...], in column order"
+    raise InputError(problem, argument="y", value=len(seen), fix=fix)
 
 
 def _positions(classes: NDArray[Any]) -> Any:

@@ -105,10 +105,9 @@ def _costs_of(values: Array, costs: Any, xp: Namespace) -> Array | None:
         return None
     costs = xp.asarray(costs, dtype=values.dtype, device=device_of(values))
     if tuple(costs.shape) not in (tuple(values.shape[1:]), tuple(values.shape)):
-        raise InputError(
-            f"costs has shape {tuple(costs.shape)}: pass one cost per class, shape ({values.shape[1]},), "
-            f"or one per class and instance, shape {tuple(values.shape)}."
-        )
+        one_each = f"pass one cost per class, shape ({values.shape[1]},)"
+        fix = f"{one_each}, or one per class and instance, shape {tuple(values.shape)}"
+        raise InputError(f"has shape {tuple(costs.shape)}", argument="costs", fix=fix)
     return xp.broadcast_to(costs, values.shape)
 
 

@@ -252,9 +252,8 @@ def _settings(
 ) -> Settings:
     """The prior and the costs, matched to the classes."""
     if typical_costs is not None and predictions.columns.costs:
-        raise InputError(
-            f"{predictions.path} has cost columns and typical_costs are given too: pass one price list, not both."
-        )
+        problem = f"{predictions.path} has cost columns and typical_costs are given too"
+        raise InputError(problem, fix="pass one price list, not both")
     prior, base_costs = read_prices(prior, None, typical_costs, predictions.classes)
     replicates = read_count(bootstrap, "bootstrap", least=0)
     if predictions.columns.group is not None and not replicates:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from pandora_regret.integrations.torch.reading import Reduction, blocks_of
-from pandora_regret.integrations.torch.soft_targets import loss_of_soft_targets
+from pandora_regret.integrations.torch.soft_targets import LossAndGradient, loss_of_soft_targets
 from pandora_regret.kernels.portable import finite_size, settle_ties, tie_of
 
 SMALL_ALPHA = 0.1  # below this, 1 - r^alpha loses digits that 1/alpha magnifies
@@ -19,18 +19,19 @@ SMALL_ALPHA = 0.1  # below this, 1 - r^alpha loses digits that 1/alpha magnifies
 
 @dataclass(frozen=True)
 class Rule:
-    """All that turns logits and targets into a loss, but the costs."""
+    """All that turns logits and targets into a loss."""
 
     alpha: float
+    costs: torch.Tensor | None  # (K,), beside the logits
     reduction: Reduction
     label_smoothing: float
     ignore_index: int
 
 
-def fused_loss(logits: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None, rule: Rule) -> torch.Tensor:
+def fused_loss(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
     """The reduced loss of rows (N, K), differentiable once."""
     want_grad = torch.is_grad_enabled() and logits.requires_grad
-    loss: torch.Tensor = FusedPandoraLoss.apply(logits, target, costs, rule, want_grad)  # type: ignore[no-untyped-call]
+    loss: torch.Tensor = FusedPandoraLoss.apply(logits, target, rule, want_grad)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -38,23 +39,16 @@ class FusedPandoraLoss(torch.autograd.Function):
     """The loss as autograd sees it: logits (N, K) -> loss, with the gradient made ahead by the forward pass."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        logits: torch.Tensor,
-        target: torch.Tensor,
-        costs: torch.Tensor | None,
-        rule: Rule,
-        want_grad: bool,
-    ) -> torch.Tensor:
+    def forward(ctx: Any, logits: torch.Tensor, target: torch.Tensor, rule: Rule, want_grad: bool) -> torch.Tensor:
         share = 1 / (3 * (logits.shape[1] - 1))
         count = _count(logits, target, rule)
         each = share / count  # inf where all rows are ignored, whose mean is nan, as cross_entropy's is
         scale = each.clamp(max=share)
         # float16 waits for the backward: before a GradScaler's factor is known, gradients this small underflow.
         early = want_grad and logits.dtype != torch.float16
-        losses, ctx.grad = _loss_rows(logits, target, costs, rule, scale, want_grad=early)
+        losses, ctx.grad = _loss_rows(logits, target, rule, scale, want_grad=early)
         ctx.rule = rule
-        ctx.save_for_backward(logits, target, costs, scale)
+        ctx.save_for_backward(logits, target, scale, rule.costs)  # costs, too, must not change until then
         return each * (losses if rule.reduction == "none" else losses.sum())
 
     @staticmethod
@@ -65,7 +59,7 @@ class FusedPandoraLoss(torch.autograd.Function):
         ctx.grad = None  # handed over: a second backward computes its own
         if torch.is_grad_enabled():
             grad = _NoSecondDerivative.apply(grad, ctx.saved_tensors[0], factor)  # type: ignore[no-untyped-call]
-        return grad, None, None, None, None
+        return grad, None, None, None
 
 
 class _NoSecondDerivative(torch.autograd.Function):
@@ -103,34 +97,28 @@ def _scaled(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
 
 def _computed_now(ctx: Any, factor: torch.Tensor) -> torch.Tensor:
     """The gradient at its final size; where every row has its own factor, first at the size of the largest."""
-    logits, target, costs, scale = ctx.saved_tensors
+    logits, target, scale, _ = ctx.saved_tensors
     peak = factor.abs().amax() if factor.ndim and len(factor) else factor.sum()
-    grad = _loss_rows(logits, target, costs, ctx.rule, scale * peak, want_grad=True)[1]
+    grad = _loss_rows(logits, target, ctx.rule, scale * peak, want_grad=True)[1]
     assert grad is not None
     return grad.mul_((factor / peak).nan_to_num(0.0)[:, None]) if factor.ndim else grad
 
 
 def _loss_rows(
-    logits: torch.Tensor,
-    target: torch.Tensor,
-    costs: torch.Tensor | None,
-    rule: Rule,
-    scale: torch.Tensor,
-    *,
-    want_grad: bool,
-) -> tuple[torch.Tensor, torch.Tensor | None]:
+    logits: torch.Tensor, target: torch.Tensor, rule: Rule, scale: torch.Tensor, *, want_grad: bool
+) -> LossAndGradient:
     """``sum_j C_j L_alpha(q_i / q_j)`` of every row, (N,), and `scale` times its gradient, (N, K).
 
     Where rows are to be summed anyway, partial sums may come instead of rows.
     """
     kernels = _kernels_for(logits)
     if kernels is None or target.ndim == 2 or rule.label_smoothing:
-        return _by_torch(logits, target, costs, rule, scale, want_grad=want_grad)
-    rows: tuple[torch.Tensor, torch.Tensor | None] = kernels.beta_loss_rows(
+        return _by_torch(logits, target, rule, scale, want_grad=want_grad)
+    rows: LossAndGradient = kernels.beta_loss_rows(
         logits,
         target,
         alpha=rule.alpha,
-        costs=costs,
+        costs=rule.costs,
         ignore_index=rule.ignore_index,
         scale=scale,
         want_grad=want_grad,
@@ -140,40 +128,32 @@ def _loss_rows(
 
 
 def _by_torch(
-    logits: torch.Tensor,
-    target: torch.Tensor,
-    costs: torch.Tensor | None,
-    rule: Rule,
-    scale: torch.Tensor,
-    *,
-    want_grad: bool,
-) -> tuple[torch.Tensor, torch.Tensor | None]:
+    logits: torch.Tensor, target: torch.Tensor, rule: Rule, scale: torch.Tensor, *, want_grad: bool
+) -> LossAndGradient:
     """`_loss_rows` in plain PyTorch, a block of rows at a time, so that temporaries stay small."""
     losses = torch.empty(len(logits), dtype=scale.dtype, device=logits.device)
     grad = torch.empty(logits.shape, dtype=logits.dtype, device=logits.device) if want_grad else None
     for rows in blocks_of(logits):
         block = logits[rows].to(scale.dtype)
-        losses[rows], slope = _block(block, target[rows], costs, rule, want_grad=want_grad)
+        losses[rows], slope = _block(block, target[rows], rule, want_grad=want_grad)
         if grad is not None and slope is not None:
             grad[rows] = slope.mul_(scale)
     return losses, grad
 
 
-def _block(
-    logits: torch.Tensor, target: torch.Tensor, costs: torch.Tensor | None, rule: Rule, *, want_grad: bool
-) -> tuple[torch.Tensor, torch.Tensor | None]:
+def _block(logits: torch.Tensor, target: torch.Tensor, rule: Rule, *, want_grad: bool) -> LossAndGradient:
     """Losses and gradients of a few rows; those of ignored rows are zero, whatever their logits are."""
     if target.ndim == 2:
         truth = target.to(logits.dtype).lerp(_evenly(logits), rule.label_smoothing)
-        return loss_of_soft_targets(logits, truth, rule.alpha, costs, want_grad=want_grad)
+        return loss_of_soft_targets(logits, truth, rule.alpha, rule.costs, want_grad=want_grad)
     kept = target != rule.ignore_index
     target = target.where(kept, 0)
     if rule.label_smoothing:
         sure = torch.zeros_like(logits).scatter_(1, target[:, None], 1.0)
         truth = sure.lerp_(_evenly(logits), rule.label_smoothing)
-        losses, grad = loss_of_soft_targets(logits, truth, rule.alpha, costs, want_grad=want_grad)
+        losses, grad = loss_of_soft_targets(logits, truth, rule.alpha, rule.costs, want_grad=want_grad)
     else:
-        losses, grad = loss_of_one_truth(logits, target, rule.alpha, costs, want_grad=want_grad)
+        losses, grad = loss_of_one_truth(logits, target, rule.alpha, rule.costs, want_grad=want_grad)
     if losses.is_cpu and kept.all():  # spares a pass; elsewhere asking would mean waiting
         return losses, grad
     return losses.where(kept, 0.0), None if grad is None else grad.where(kept[:, None], 0.0)
@@ -181,7 +161,7 @@ def _block(
 
 def loss_of_one_truth(
     logits: torch.Tensor, truth: torch.Tensor, alpha: float, costs: torch.Tensor | None, *, want_grad: bool
-) -> tuple[torch.Tensor, torch.Tensor | None]:
+) -> LossAndGradient:
     """``sum_j C_j L_alpha(q_i / q_j)`` of every row, (n,), and its gradient in the logits, (n, K).
 
     An impossible class, of logit -inf, has gradient 0.

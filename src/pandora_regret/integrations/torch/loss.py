@@ -129,9 +129,10 @@ def _read_and_run(
     if flat.ndim == 1 and 0 <= ignore_index < values.shape[1]:
         flat, ignore_index = flat.where(flat != ignore_index, NO_CLASS), NO_CLASS
     alpha = limit_of(read_alpha(alpha))
-    rule = Rule(alpha, read_reduction(reduction), read_smoothing(label_smoothing), ignore_index)
+    reduction, smoothing = read_reduction(reduction), read_smoothing(label_smoothing)
     table = costs_beside(costs, values.shape[1], values.device, precision_of(values))
-    losses = fused_loss(values, flat, table, rule)
+    rule = Rule(alpha, table, reduction, smoothing, ignore_index)
+    losses = fused_loss(values, flat, rule)
     return losses.reshape(shape) if rule.reduction == "none" else losses
 
 

@@ -189,9 +189,8 @@ def _read_weights(sample_weight: Any, shape: torch.Size, values: torch.Tensor) -
         return torch.ones(len(values), dtype=torch.float64, device=values.device)
     weights = torch.as_tensor(sample_weight, dtype=torch.float64, device=values.device)
     if weights.shape != shape:
-        raise InputError(
-            f"sample_weight has shape {tuple(weights.shape)}: pass one weight per instance, shape {tuple(shape)}."
-        )
+        fix = f"pass one weight per instance, shape {tuple(shape)}"
+        raise InputError(f"has shape {tuple(weights.shape)}", argument="sample_weight", fix=fix)
     return weights.reshape(-1)
 
 
@@ -217,6 +216,5 @@ def _fail(
     else:
         check_probabilities(table, "preds", tolerance)
     row = int((~((weights >= 0) & weights.isfinite())).int().argmax())
-    raise InputError(
-        f"sample_weight row {row} is {float(weights[row]):g}: it must be 0 or a positive finite number."
-    )
+    fix = "it must be 0 or a positive finite number"
+    raise InputError(argument="sample_weight", row=row, value=float(weights[row]), fix=fix)

@@ -9,11 +9,13 @@ positive and every factor at most 1, so that nothing cancels or overflows, at an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import torch
 
 from pandora_regret.kernels.portable import finite_size, power, rise, settle_ties, tie_of
+
+LossAndGradient: TypeAlias = tuple[torch.Tensor, torch.Tensor | None]  # (n,), and (n, K) if it is wanted
 
 
 class Ladder(NamedTuple):
@@ -43,7 +45,7 @@ class Ladder(NamedTuple):
 
 def loss_of_soft_targets(
     logits: torch.Tensor, truth: torch.Tensor, alpha: float, costs: torch.Tensor | None, *, want_grad: bool
-) -> tuple[torch.Tensor, torch.Tensor | None]:
+) -> LossAndGradient:
     """``sum_i truth_i sum_j C_j L_alpha(q_i / q_j)`` of every row, (n,), and its gradient in the logits, (n, K).
 
     An impossible class, of logit -inf, has gradient 0.
