@@ -23,7 +23,7 @@ from yardstick import finish, record
 from pandora_regret.study.vision.encoders import IMAGENET, Weights, build_with_average, count_parameters
 from pandora_regret.study.vision.features import Encoder, Machine, extract
 
-# Every thirteenth of the 464 architectures that candidate_models() of timm 1.0.30 names, in alphabetical order.
+# Every thirteenth of the 464 architectures that TimmZoo of timm 1.0.30 names, in alphabetical order.
 ARCHITECTURES = (
     "caformer_s18", "coatnet_1_rw_224", "convnext_atto", "convnextv2_atto", "davit_tiny", "dla102x",
     "eca_nfnet_l0", "efficientnet_b0", "efficientvit_b1", "eva02_tiny_patch14_224", "gcvit_tiny", "hardcorenas_a",

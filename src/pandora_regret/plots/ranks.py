@@ -47,7 +47,7 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
     keys = _usual_keys(comparison) if metrics is None else metrics
     ranks = [comparison.ranks[read_choice(key, "metric", titles)] for key in keys]
     last = len(ranks) - 1
-    first_places, last_places = _places(ranks[0]), _places(ranks[last])
+    first_places, last_places = places(ranks[0]), places(ranks[last])
     for number, model in enumerate(comparison.models):
         style = model_line(number, linewidth=1.6, markersize=4, zorder=3 - number / 10)  # the cheaper on top
         name = shortened(model.name, LONGEST_NAME)
@@ -68,9 +68,9 @@ def _usual_keys(comparison: Comparison) -> list[str]:
     return ["expected_cost", *(key for key in scores if not ranks_as_another(key))]
 
 
-def _places(ranks: Sequence[float]) -> list[int]:
-    """1, 2, 3, ... so that names of tied models do not lie on each other."""
-    order = sorted(range(len(ranks)), key=lambda number: ranks[number])
+def places(ranks: Sequence[float | None]) -> list[int]:
+    """1, 2, 3, ... so that names of tied models do not lie on each other; unranked ones come last."""
+    order = sorted(range(len(ranks)), key=lambda number: (ranks[number] is None, ranks[number] or 0.0))
     return [order.index(number) + 1 for number in range(len(ranks))]
 
 

@@ -12,6 +12,8 @@ from math import ceil, floor, isfinite, log10
 from textwrap import wrap
 from typing import Any
 
+from pandora_regret.plots.ranks import places
+
 Facts = Mapping[str, Any]
 
 ALIKE = 1e-9  # values that differ by less, relatively, differ by rounding
@@ -84,7 +86,7 @@ def _placed(axis: Axis, name: str, score: Facts) -> dict[str, Any]:
 def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) -> dict[str, Any]:
     """Ranks of every model by every metric: one column per metric, one line per model."""
     columns = [_ranked_again(ranks[metric["key"]]) for metric in metrics]
-    first, last = _places(columns[0]), _places(columns[-1])
+    first, last = places(columns[0]), places(columns[-1])
     return {
         "width": 2 * BUMP_GUTTER + BUMP_COLUMN * (len(metrics) - 1),
         "height": BUMP_TOP + BUMP_ROW * len(models),
@@ -126,15 +128,6 @@ def _column(k: int) -> float:
 
 def _row(rank: float) -> float:
     return round(BUMP_TOP + BUMP_ROW * (rank - 0.5), 2)
-
-
-def _places(ranks: Sequence[float | None]) -> list[int]:
-    """1, 2, 3, ... so that names of tied models do not lie on each other; unranked ones come last."""
-    order = sorted(range(len(ranks)), key=lambda i: (ranks[i] is None, ranks[i] or 0.0, i))
-    places = [0] * len(ranks)
-    for place, i in enumerate(order, start=1):
-        places[i] = place
-    return places
 
 
 def _smooth(points: Sequence[tuple[float, float]]) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from pandora_regret.report.charts import heat_step
+from pandora_regret.report.charts import Facts, heat_step
 from pandora_regret.search import search_order
-
-Facts = Mapping[str, Any]
 
 MOST_CLASSES = 24  # of a matrix of wrong tests; more could neither be read nor be sent in a small file
 MOST_CLASSES_LISTED = 100  # one below the other

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +12,9 @@ from pandora_regret.inputs import InputError
 from pandora_regret.study.vision import encoders
 from pandora_regret.study.vision.encoders import (
     Weights,
+    available,
     build,
     build_with_average,
-    candidate_models,
     count_parameters,
     read_candidates,
 )
@@ -76,10 +77,10 @@ class TestCandidates:
         monkeypatch.setattr(timm, "list_models", lambda pretrained: list(self.SOME))
 
     def test_are_those_of_the_right_size_sorted(self):
-        found = candidate_models()
-        assert found == ["efficientnet_b0.ra_in1k", "resnet101.a1_in1k", "resnet18.a1_in1k"]  # b3 was made for 288
-        assert candidate_models(max_parameters=20_000_000) == ["efficientnet_b0.ra_in1k", "resnet18.a1_in1k"]
-        assert candidate_models(["resnet*"], max_parameters=20_000_000) == ["resnet18.a1_in1k"]
+        candidates = partial(available, Weights("hub"), resolution=224)
+        assert candidates() == ["efficientnet_b0.ra_in1k", "resnet101.a1_in1k", "resnet18.a1_in1k"]  # b3: 288
+        assert candidates(max_parameters=20_000_000) == ["efficientnet_b0.ra_in1k", "resnet18.a1_in1k"]
+        assert candidates(["resnet*"], 20_000_000) == ["resnet18.a1_in1k"]
 
     def test_parameters_are_those_of_the_published_network(self):
         network = timm.create_model("test_resnet", pretrained=False)
@@ -90,7 +91,7 @@ class TestCandidates:
         options = {"images": images, "model_list": str(kept), "max_parameters": 20_000_000}
         first = TimmZoo(**options).names()
         assert json.loads(kept.read_text()) == {"timm": timm.__version__, "models": first}
-        monkeypatch.setattr(encoders, "candidate_models", None)  # not asked again
+        monkeypatch.setattr(timm, "list_models", None)  # not asked again
         assert TimmZoo(**options, models=["resnet*"]).names() == ["resnet18.a1_in1k"]
         assert TimmZoo(**options).about()["models"] == first
 

@@ -43,8 +43,10 @@ class Weights:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def names(self) -> list[str]:
-        """The encoders whose weights lie in the folder."""
+        """The encoders whose weights lie in the folder, or all that timm has weights for, sorted."""
         timm = import_optional("timm", extra="images")
+        if not self.is_folder:
+            return sorted(timm.list_models(pretrained=True))
         if not Path(self.place).is_dir():
             raise InputError(
                 f'weights is {self.place!r}: it must be "hub", "random" or a folder of {SUFFIX} files.'
@@ -88,41 +90,21 @@ def count_parameters(name: str) -> int:
     return sum(parameter.numel() for parameter in network.parameters())
 
 
-def candidate_models(
-    patterns: Iterable[str] = ("*",), *, resolution: int | None = 224, max_parameters: int = 50_000_000
-) -> list[str]:
-    """The pretrained timm models that take images of this resolution and are not too large, sorted.
-
-    Parameters
-    ----------
-    patterns : iterable of str
-        Names, or patterns such as "resnet*".
-    resolution : int or None
-        Of the three-channel images that the model was made for; None: any.
-    max_parameters : int
-
-    Returns
-    -------
-    list of str
-        Names as timm writes them: architecture.tag.
-    """
-    timm = import_optional("timm", extra="images")
-    wanted, size = tuple(patterns), (3, resolution, resolution)
-    named = (name for name in sorted(timm.list_models(pretrained=True)) if matches(name, wanted))
-    fitting = (name for name in named if resolution is None or pretrained_config(name).input_size == size)
-    return [name for name in fitting if count_parameters(name) <= max_parameters]
-
-
 def available(
-    weights: Weights, patterns: Iterable[str], max_parameters: int, resolution: int | None = None
+    weights: Weights,
+    patterns: Iterable[str] = ("*",),
+    max_parameters: int = 50_000_000,
+    resolution: int | None = None,
 ) -> list[str]:
-    """The encoders whose files lie in a folder, whatever size they were made for, or timm's candidates."""
-    wanted = tuple(patterns)
-    if weights.is_folder:
-        local = (name for name in weights.names() if matches(name, wanted))
-        names = [name for name in local if count_parameters(name) <= max_parameters]
-    else:
-        names = candidate_models(wanted, resolution=resolution, max_parameters=max_parameters)
+    """The encoders of these names, or that fit these patterns, that are not too large, sorted.
+
+    Where a resolution is given, timm's own are those made for three-channel images of it; a folder's are of any.
+    """
+    wanted, size = tuple(patterns), (3, resolution, resolution)
+    of_any_size = weights.is_folder or resolution is None
+    named = (name for name in weights.names() if matches(name, wanted))
+    fitting = (name for name in named if of_any_size or pretrained_config(name).input_size == size)
+    names = [name for name in fitting if count_parameters(name) <= max_parameters]
     if not names:
         raise InputError(f"models is {list(wanted)}: {weights.place} has no encoder of such a name and size.")
     return names

@@ -22,7 +22,6 @@ class _Existing:
     only_reads: ClassVar[bool] = True
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
-        """One by one."""
         return [[name] for name in names]
 
 
@@ -34,19 +33,15 @@ class StoreZoo(_Existing):
 
     @property
     def store(self) -> Store:
-        """The store, opened to read."""
         return Store.open(self.folder)
 
     def target(self) -> Target:
-        """The instances of the store."""
         return Target(self.store.truth, self.store.classes)
 
     def names(self) -> list[str]:
-        """The models of the store."""
         return list(self.store.models)
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
-        """The predictions as they are."""
         for name in names:
             try:
                 yield Outcome(name, self.store.load(name))
@@ -54,7 +49,6 @@ class StoreZoo(_Existing):
                 yield Outcome(name, failure=str(error))
 
     def about(self) -> dict[str, Any]:
-        """What the store says of itself."""
         return dict(self.store.about)
 
 
@@ -78,7 +72,6 @@ class FilesZoo(_Existing):
         return _opened(self).target
 
     def names(self) -> list[str]:
-        """The models, in the order of the files."""
         return [model.name for model in _opened(self).models]
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
@@ -88,7 +81,6 @@ class FilesZoo(_Existing):
         yield from (Outcome(name, made) for name, made in files.predictions() if name in wanted)
 
     def about(self) -> dict[str, Any]:
-        """The files."""
         return {"zoo": "files", "files": sorted({model.path for model in _opened(self).models})}
 
 

@@ -101,7 +101,6 @@ class ImageZoo:
         return Target(data.truth, data.classes)
 
     def names(self) -> list[str]:
-        """The models, always in the same order."""
         return list(self.recipes())
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
@@ -109,7 +108,6 @@ class ImageZoo:
         return list(self._by_encoder(names).values())
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
-        """The outcome of each model; one that fails does not stop the others."""
         recipes, data, groups = self.recipes(), self._data(), self._by_encoder(names)
         machine = self._machine()
         encoders = (self.encoder(name) for name in groups)
@@ -118,7 +116,6 @@ class ImageZoo:
                 yield self._outcome(name, recipes[name], features, data)
 
     def about(self) -> dict[str, Any]:
-        """Settings, library versions and the device."""
         machine = self._machine()
         return {
             "zoo": type(self).__name__,

@@ -94,7 +94,6 @@ class TableZoo:
             raise InputError(f"noise is {self.noise:g}: it must be 0 or a positive finite number.")
 
     def target(self) -> Target:
-        """The rows of the table and their classes."""
         table = _table(self, _stamp(self.data))
         return Target(table.truth.astype(np.int64), table.classes)
 
@@ -115,7 +114,6 @@ class TableZoo:
         return [[name] for name in names]
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
-        """Out-of-fold forecasts of each model; one that fails is recorded as such."""
         folds = _folds(self, _stamp(self.data))
         shape = (sum(len(fold.rows) for fold in folds), len(self.target().classes))
         for name in names:

@@ -47,11 +47,9 @@ class TimmZoo(ImageZoo):
         return {name: Recipe(name, ("features",), self._probe()) for name in self.encoders()}
 
     def encoders(self) -> list[str]:
-        """The encoders, sorted."""
         return list(_encoders(self.weights, tuple(self.models), self.max_parameters, self.model_list))
 
     def encoder(self, name: str) -> Encoder:
-        """How one of them is built and what it sees."""
         weights = self._weights()
         return Encoder(
             name,
@@ -65,7 +63,6 @@ class TimmZoo(ImageZoo):
         )
 
     def about(self) -> dict[str, Any]:
-        """Settings and versions, and the list of models."""
         return super().about() | {"timm": timm_version(), "models": self.encoders()}
 
 
