@@ -106,16 +106,11 @@ def _differ(ours: Any, theirs: Any) -> NDArray[np.bool_]:
 
 def _fail(first: Batch, other: Batch, order: IntArray, role: Role, index: int) -> NoReturn:
     source, row = other.origin(int(order[index]))
-    theirs = _value(other, role, int(order[index]))
+    ours, theirs = _value(first, role, index), _value(other, role, int(order[index]))
+    problem = f"has the {role.title.removesuffix('s')} {theirs!r} but {first.place(index)} has {ours!r}"
     by_order = other.ids is None or first.ids is None
-    raise source.error(
-        row,
-        f"has the {role.title.removesuffix('s')} {theirs!r} but {first.place(index)} has "
-        f"{_value(first, role, index)!r} for the same row",
-        argument=role.option,
-        value=theirs,
-        fix=f"correct one of them{' or match rows by an id column' if by_order else ''}",
-    )
+    fix = f"correct one of them{' or match rows by an id column' if by_order else ''}"
+    raise source.error(row, f"{problem} for the same row", argument=role.option, value=theirs, fix=fix)
 
 
 def _value(batch: Batch, role: Role, index: int) -> Any:

@@ -63,7 +63,7 @@ class Batch:
     def place(self, index: int) -> str:
         """Where a row stands, in the words of an error message: a file, and a line or row of it."""
         source, row = self.origin(index)
-        return f"{source.path}{source.places([row])[row]}"
+        return f"{source.path}{source.place(row)}"
 
     @property
     def tolerance(self) -> float:
@@ -113,7 +113,7 @@ class Batch:
 
     def _located(self, error: InputError, index: int) -> FileError:
         source, row = self.origin(index)
-        where = source.places([row])[row]
+        where = source.place(row)
         about: dict[str, Any] = {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
         nan = next((name for name, x in zip(self.classes, self.columns, strict=True) if np.isnan(x[index])), None)
         if nan is not None:
@@ -149,5 +149,5 @@ def _check_each_id_once(batch: Batch) -> None:
             source, row = batch.origin(index)
             fix = "each row needs its own id; say which column it is (--id), or drop the second row"
             problem = f"id {name!r} occurred before ({batch.place(other)})"
-            where = f"{source.places([row])[row]}:"
-            raise FileError(problem, path=source.path, where=where, row=row, argument="id", value=name, fix=fix)
+            about = {"row": row, "argument": "id", "value": name, "fix": fix}
+            raise FileError(problem, path=source.path, where=f"{source.place(row)}:", **about)

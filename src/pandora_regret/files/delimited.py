@@ -58,8 +58,7 @@ class DelimitedFile(TextFile):
             raise FileError("has no header", path=self.path, fix="name the columns on the first line")
         header_line, header = lines[0]
         if complete and self._is_open(lines[-1][1]):
-            where = f" line {lines[-1][0]}"
-            raise FileError(path=self.path, where=where, **UNCLOSED)
+            raise FileError(path=self.path, where=f" line {lines[-1][0]}", **UNCLOSED)
         try:
             names = next(csv.reader([header.decode("utf-8").rstrip("\r\n")], delimiter=self.delimiter), [])
         except (UnicodeDecodeError, csv.Error) as error:
@@ -154,8 +153,7 @@ class _CountingStream:
     """A stream of bytes, as Arrow reads it, whose ends of lines are counted along the way."""
 
     def __init__(self, stream: Any) -> None:
-        self._stream, self._last = stream, b""
-        self._ends = 0
+        self._stream, self._last, self._ends = stream, b"", 0
         self.closed = False
 
     def read(self, size: int = -1) -> bytes:

@@ -119,8 +119,7 @@ def _check_once(taken: Mapping[str, str], path: str) -> None:
 def _check_flat(names: Sequence[str], kinds: Mapping[str, Kind], path: str) -> None:
     nested = next((name for name in names if kinds.get(name) == "nested"), None)
     if nested is not None:
-        fix = "write one number or text per row"
-        where = f": column {nested!r}"
+        where, fix = f": column {nested!r}", "write one number or text per row"
         raise FileError("holds lists or structures", path=path, where=where, column=nested, fix=fix)
 
 

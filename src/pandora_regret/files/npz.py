@@ -38,11 +38,6 @@ class Header:
     dtype: np.dtype[Any]
     fortran: bool
 
-    @property
-    def n_bytes(self) -> int:
-        """What the array takes."""
-        return math.prod(self.shape) * self.dtype.itemsize
-
 
 @dataclass(frozen=True)
 class NpzFile(Source):
@@ -63,13 +58,11 @@ class NpzFile(Source):
         n_classes = headers[model].shape[1]
         kept = _arrays_of(path, model, headers)
         named = _class_names(path, model, headers) if CLASSES in headers else classes
-        numbers = [str(index) for index in range(n_classes)]
-        names = numbers if named is None or len(named) != n_classes else named
+        names = tuple(map(str, range(n_classes)) if named is None or len(named) != n_classes else named)
         kinds = {key: _kind(header.dtype) for key, header in kept.items() if len(header.shape) == 1}
         tables = [key for key in (model, COSTS) if key in kept]
         kinds |= {f"{key}:{name}": _kind(kept[key].dtype) for key in tables for name in names}
-        about: dict[str, Any] = {"classes": tuple(names), "names_classes": named is not None}
-        return cls(path, kinds, model=model, headers=kept, **about)
+        return cls(path, kinds, model=model, headers=kept, classes=names, names_classes=named is not None)
 
     def in_layout(self, layout: Layout) -> Layout:
         """Which columns are forecasts is no question here."""
@@ -89,10 +82,8 @@ class NpzFile(Source):
 
     def _columns(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         columns = {key: array for key, array in arrays.items() if array.ndim == 1}
-        for key, table in arrays.items():
-            if table.ndim == 2:
-                columns |= {f"{key}:{name}": column for name, column in zip(self.classes, table.T, strict=True)}
-        return columns
+        tables = {key: array.T for key, array in arrays.items() if array.ndim == 2}
+        return columns | {f"{key}:{name}": tables[key][k] for key in tables for k, name in enumerate(self.classes)}
 
     def _plain(self, array: NDArray[Any], name: str) -> NDArray[Any]:
         """In this machine's byte order and a precision that Arrow knows; text as Python's."""
@@ -174,8 +165,9 @@ def _checked_header(archive: zipfile.ZipFile, path: str, info: zipfile.ZipInfo) 
     with archive.open(info) as member:
         header = _header(member, path, key)
     densest = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: DENSEST}.get(info.compress_type, math.inf)
-    if header.n_bytes > min(info.file_size, densest * (info.compress_size + 1)):
-        raise _array_error(path, key, f"claims to hold {header.n_bytes:,} bytes, more than the file has", DAMAGED)
+    n_bytes = math.prod(header.shape) * header.dtype.itemsize
+    if n_bytes > min(info.file_size, densest * (info.compress_size + 1)):
+        raise _array_error(path, key, f"claims to hold {n_bytes:,} bytes, more than the file has", DAMAGED)
     return header
 
 

@@ -79,7 +79,7 @@ def read_row(path: str | os.PathLike[str], row: int | None, layout: Layout) -> O
     single = source.is_text and not layout.logits and abs(numbers[:k].sum() - 1) > DIGITS_OF_DOUBLES
     forecast = numbers[:k].astype(np.float32) if single else numbers[:k]
     costs = numbers[k:].astype(np.float64) if columns.costs else None
-    return OneRow(columns.classes, forecast, f"{source.path}{source.places([row - 1])[row - 1]}", costs)
+    return OneRow(columns.classes, forecast, f"{source.path}{source.place(row - 1)}", costs)
 
 
 def _only_table(path: str, layout: Layout) -> Source:

@@ -197,11 +197,10 @@ def _columns_of(sources: tuple[Source, ...], layout: Layout) -> Columns:
 
 def _check_labels(model: Predictions, layout: Layout) -> None:
     """What names alone leave open is settled by the labels, read as far as that takes."""
+    named = not Classes(model.classes).by_number and all(source.names_classes for source in model.sources)
     if not model.columns.certain:
         _check_every_class_occurs(model)
-    elif layout.classes is None and (
-        Classes(model.classes).by_number or not all(source.names_classes for source in model.sources)
-    ):
+    elif layout.classes is None and not named:
         _check_numbers_start_at_zero(model)
 
 
@@ -245,15 +244,14 @@ def _check_numbers_start_at_zero(model: Predictions) -> None:
 
 def _both_readings(model: Predictions) -> str:
     """How to say from where labels count."""
+
+    def listed(names: Sequence[Any]) -> str:
+        return ",".join(map(str, names if len(names) < 5 else [*names[:2], "...", names[-1]]))
+
     k = len(model.classes)
     if model.sources[0].names_classes:
-        return f"{_listed(model.classes)} if from 0; if from 1, write the classes' names as labels"
-    return f"{_listed(range(k))} if from 0, {_listed(range(1, k + 1))} if from 1"
-
-
-def _listed(names: Sequence[Any]) -> str:
-    shown = names if len(names) < 5 else [*names[:2], "...", names[-1]]
-    return ",".join(map(str, shown))
+        return f"{listed(model.classes)} if from 0; if from 1, write the classes' names as labels"
+    return f"{listed(range(k))} if from 0, {listed(range(1, k + 1))} if from 1"
 
 
 def _fail_label(model: Predictions, source: Source, row: int, records: Records, label: Any) -> NoReturn:
@@ -261,8 +259,7 @@ def _fail_label(model: Predictions, source: Source, row: int, records: Records, 
     if label is not None and str(label) in source.kinds:
         for _ in source.read([str(label)], frozenset((str(label),)), ROWS):
             pass  # a text file says on which line it holds what
-        fix = "it must, being the forecasts of a class"
-        where = f": column {str(label)!r}"
+        where, fix = f": column {str(label)!r}", "it must, being the forecasts of a class"
         raise FileError("holds no numbers", path=source.path, where=where, column=str(label), fix=fix)
     _reader(model, source, row, records).labels(model.columns.label)
     raise AssertionError(f"{label!r} is a label after all")

@@ -29,9 +29,8 @@ def read_price_table(path: str) -> dict[str, float]:
             if name in prices:
                 raise named_twice(name, path)
             if not cost or not is_number(cost):
-                problem = f"is {cost!r}"
-                where = f"{source.places([len(prices)])[len(prices)]}: the cost of {name!r}"
-                raise FileError(problem, path=path, where=where, column="cost", value=cost, fix=number_hint(cost))
+                where, fix = f"{source.place(len(prices))}: the cost of {name!r}", number_hint(cost)
+                raise FileError(f"is {cost!r}", path=path, where=where, column="cost", value=cost, fix=fix)
             prices[name] = float(cost)
     return prices
 

@@ -55,9 +55,13 @@ class Source(ABC):
         """Where rows of the file (counted from 0) stand, as it follows the path in a message."""
         return {row: f" row {row + 1}" for row in rows}
 
+    def place(self, row: int) -> str:
+        """Where one row stands."""
+        return self.places([row])[row]
+
     def error(self, row: int, problem: str, column: str | None = None, **attributes: Any) -> FileError:
         """What is wrong with a row (counted from 0), or with its value in a column."""
-        where = self.places([row])[row] + ("" if column is None else f", column {column!r}")
+        where = self.place(row) + ("" if column is None else f", column {column!r}")
         return FileError(problem, path=self.path, where=where, row=row, column=column, **attributes)
 
     def part(self, start: int, stop: int) -> Self:
