@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -61,8 +60,8 @@ class _Explained(Exception):
 
     def replace(self, **changes: Any) -> Self:
         """The same error with some attributes changed: a place in a file instead of a row, another fix."""
-        error = copy(self)
-        error.__dict__.update(changes)
+        error = type(self).__new__(type(self), *self.args)  # not copy(), which other libraries change for exceptions
+        error.__dict__.update(self.__dict__ | changes)
         return error
 
     def within(self, context: str) -> Self:
