@@ -60,7 +60,7 @@ class _Explained(Exception):
 
     def replace(self, **changes: Any) -> Self:
         """The same error with some attributes changed: a place in a file instead of a row, another fix."""
-        error = type(self).__new__(type(self), *self.args)  # not copy(), which other libraries change for exceptions
+        error = type(self).__new__(type(self), *self.args)  # copy() is changed by other libraries
         error.__dict__.update(self.__dict__ | changes)
         return error
 
