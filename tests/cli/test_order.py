@@ -87,8 +87,12 @@ def test_a_row_needs_no_label_and_keeps_its_precision(tmp_path):
 
 def test_a_row_may_bring_its_costs_along(tmp_path):
     path = write_csv(tmp_path / "cases.csv", [("a", "b", "cost_a", "cost_b"), (0.5, 0.5, 9, 3)])
-    steps = run_json("order", path, "--row", 1, "--cost-prefix", "cost_")["steps"]
-    assert [(step["test"], step["total_cost"]) for step in steps] == [("b", 3.0), ("a", 12.0)]
+    printed = run_json("order", path, "--row", 1, "--cost-prefix", "cost_")
+    assert [(step["test"], step["total_cost"]) for step in printed["steps"]] == [("b", 3.0), ("a", 12.0)]
+    assert (printed["currency"], printed["source"]) == (None, "the row's own")
+    refused = run("order", path, "--row", 1, "--cost-prefix", "cost_", "--costs", "a=1,b=2")
+    assert refused.exit_code == 2
+    assert "not both" in refused.stderr
 
 
 def test_logits_may_be_written_out():

@@ -21,13 +21,14 @@ from pandora_regret.cli.options import (
     PageOptions,
     ShowsMetrics,
     check_output,
+    read_prices,
     takes,
 )
 from pandora_regret.cli.printing import echo, print_csv, print_json
 
 if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
-    from pandora_regret.files import Batch, Predictions, Prices
+    from pandora_regret.files import Batch, Predictions
 
 
 class Question(NamedTuple):
@@ -132,7 +133,8 @@ def _compared(names: Sequence[str], batches: Sequence[Batch], question: Question
     from pandora_regret.compare import compare_forecasts
 
     workup = question.costs.read_workup()
-    prices, weights = _prices(question.costs, batches), _first(batches, "weights")
+    prices = read_prices(question.costs.costs, batches[0].classes, _first(batches, "costs"))
+    weights = _first(batches, "weights")
     forecasts = (replace(batch.forecast(question.layout.logits), weights=weights) for batch in batches)
     return compare_forecasts(
         dict(zip(names, forecasts, strict=True)),
@@ -154,18 +156,6 @@ def _compared(names: Sequence[str], batches: Sequence[Batch], question: Question
 def _first(batches: Sequence[Batch], what: str) -> Any:
     """What any of the files says of the rows; where several do, they say the same."""
     return next((part for part in (getattr(batch, what) for batch in batches) if part is not None), None)
-
-
-def _prices(costs: CostOptions, batches: Sequence[Batch]) -> Prices | None:
-    """Those of the files, each row's own, or those of the options."""
-    from pandora_regret.files import Prices
-    from pandora_regret.inputs import InputError
-
-    if (own := _first(batches, "costs")) is None:
-        return costs.read_prices(batches[0].classes)
-    if costs.costs is not None:
-        raise InputError("the files have cost columns and --costs is given too: use one price list, not both.")
-    return Prices(own, None, "each row's own")
 
 
 def _scenarios(scenarios: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:

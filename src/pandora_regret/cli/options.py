@@ -16,6 +16,7 @@ from pandora_regret.files.roles import COSTS, GROUP, ID, LABEL, MODEL, WEIGHT, R
 
 if TYPE_CHECKING:
     from pandora_regret.files import Layout, Prices
+    from pandora_regret.inputs import FloatArray
     from pandora_regret.priors import Prior
     from pandora_regret.workup import Workup
 
@@ -142,17 +143,25 @@ class CostOptions:
             raise click.UsageError("--costs and --workup were both given: a work-up says what its steps cost.")
         return Workup.load(self.workup)
 
-    def read_prices(self, classes: Sequence[str]) -> Prices | None:
-        """The costs that were said."""
-        from pandora_regret.files import read_costs_argument
-
-        return None if self.costs is None else read_costs_argument(self.costs, classes)
-
     def read_prior(self) -> Prior | None:
         """The prior that was asked for."""
         from pandora_regret.files import read_prior_argument
 
         return None if self.prior is None else read_prior_argument(self.prior)
+
+
+def read_prices(
+    costs: str | None, classes: Sequence[str], own: FloatArray | None = None, source: str = "each row's own"
+) -> Prices | None:
+    """What --costs says, or the costs that the rows of a file have of their own, but not both."""
+    from pandora_regret.files import Prices, read_costs_argument
+    from pandora_regret.inputs import InputError
+
+    if own is None:
+        return None if costs is None else read_costs_argument(costs, classes)
+    if costs is not None:
+        raise InputError("the files have cost columns and --costs is given too: use one price list, not both.")
+    return Prices(own, None, source)
 
 
 def _read_level(context: click.Context, parameter: click.Parameter, level: float) -> float:

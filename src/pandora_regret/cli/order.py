@@ -22,6 +22,7 @@ from pandora_regret.cli.options import (
     LayoutOptions,
     check_output,
     choice,
+    read_prices,
     takes,
 )
 from pandora_regret.cli.printing import echo, print_json
@@ -81,8 +82,10 @@ def order(
 
     check_output(plot, force)
     case = read_case(forecast, row, layout.read())
-    prices, currency, source = _read_costs(case, costs)
-    tests = Tests(cost=prices, sensitivity=_sensitivity(sensitivity), labels=list(case.classes))
+    prices = read_prices(costs, case.classes, case.costs, "the row's own")
+    currency, source = (None, None) if prices is None else (prices.currency, prices.source)
+    cost = 1.0 if prices is None else prices.costs
+    tests = Tests(cost=cost, sensitivity=_sensitivity(sensitivity), labels=list(case.classes))
     how: dict[str, Any] = {"search": search, "steps": steps, "logits": layout.logits}
     with case.blamed():
         plan = plan_search(case.forecast, tests=tests, labels=list(case.classes), **how)
@@ -111,21 +114,6 @@ def read_case(forecast: str, row: int | None, layout: Layout) -> OneRow:
         raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")
     pairs = read_pairs(forecast, "FORECAST")
     return OneRow(tuple(pairs), np.array(list(pairs.values())), "FORECAST")
-
-
-def _read_costs(case: OneRow, costs: str | None) -> tuple[Any, str | None, str | None]:
-    """The tests' costs, their currency, and where they come from."""
-    from pandora_regret.files import read_costs_argument
-    from pandora_regret.inputs import InputError
-
-    if case.costs is not None:
-        if costs is not None:
-            raise InputError("the file has cost columns and --costs is given too: use one price list, not both.")
-        return case.costs, None, "the row's own"
-    if costs is None:
-        return 1.0, None, None
-    prices = read_costs_argument(costs, case.classes)
-    return prices.costs, prices.currency, prices.source
 
 
 def _sensitivity(text: str | None) -> Any:
