@@ -223,3 +223,24 @@ def test_what_is_no_condition_is_explained():
         Condition("p", prevalence=[1.0, 2.0]).weights(np.array([0]), CLASSES)
     with pytest.raises(InputError, match="'nevus' is 0"):
         Condition("p", prevalence=[1.0, 0.0, 1.0, 1.0]).weights(np.array([0]), CLASSES)
+
+
+def test_a_work_up_is_billed_as_a_whole(tmp_path):
+    from pandora_regret.workup import Workup, workup_cost
+
+    rng = np.random.default_rng(4)
+    shared = Workup.from_pathways("octmnist")
+    truth, proba = rng.integers(4, size=30), rng.dirichlet(np.ones(4), 30)
+    expected = workup_cost(truth, proba, shared, per_instance=True)
+    path = tmp_path / "oct.toml"
+    path.write_text(shared.to_toml(), encoding="utf-8")
+    for workup in ("octmnist", str(path)):
+        condition = Condition("shared_steps", workup=workup)
+        costs = condition.cost_draws(None, shared.classes, 0)
+        for classes in (shared.classes, tuple(range(4))):
+            assert condition.bills(truth, proba, costs, classes) == pytest.approx(expected[None])
+
+
+def test_a_work_up_says_itself_what_its_steps_cost():
+    with pytest.raises(InputError, match="'both' has a work-up, which says what its steps cost and tell"):
+        Condition("both", workup="octmnist", search="adaptive")

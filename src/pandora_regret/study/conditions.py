@@ -30,7 +30,7 @@ from pandora_regret.inputs.tables import by_name
 from pandora_regret.inputs.tests import SearchName
 from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform
 from pandora_regret.priors.reading import check_prior
-from pandora_regret.study.simulator import imperfect_bills, search_bills
+from pandora_regret.study.simulator import imperfect_bills, search_bills, workup_bills
 
 TEMPERATURES = {"all": "of all classes", "distractors": "of all but the true class, whose probability is kept"}
 TYPICAL = {"clinical": "costs scatter around the clinical ones", "drawn": "the draws themselves are the costs"}
@@ -62,6 +62,9 @@ class Condition:
         expected expenditure of that search.
     sensitivity, false_positive_rate, confirmatory_cost
         Of imperfect tests, as in `Tests`: one for all classes, one per class, or named by class.
+    workup
+        None: a search. The path of a work-up file, or the name of a shipped pathway file, whose shared steps are
+        then paid once: what is paid is what the whole work-up costs at the costs it states.
     prevalence
         None: instances count as they come. "equal", or one positive number per class or named by class: they are
         weighted so that the classes occur in these proportions, while forecasts stay as they are.
@@ -87,6 +90,7 @@ class Condition:
     false_positive_rate: Any = 0.0
     confirmatory_cost: Any = 0.0
     prevalence: Any = None
+    workup: str | None = None
 
     def __post_init__(self) -> None:
         if not self.title:
@@ -105,6 +109,11 @@ class Condition:
             raise InputError(
                 f"condition {self.name!r} has typical='drawn' but no prior to draw from: give a prior."
             )
+        if self.workup is not None and (self.prior is not None or self.search is not None):
+            raise InputError(
+                f"condition {self.name!r} has a work-up, which says what its steps cost and tell: "
+                "leave prior and search out."
+            )
         if self.search is None and self._tests_may_fail:
             raise InputError(f"condition {self.name!r} has imperfect tests: say which search, search='adaptive'.")
 
@@ -122,6 +131,8 @@ class Condition:
 
     def cost_draws(self, clinical: FloatArray | None, classes: tuple[Any, ...], seed: int) -> FloatArray:
         """The cost vectors that searches pay, one after the other, (D, K)."""
+        if self.workup is not None:
+            return np.ones((1, len(classes))) if clinical is None else clinical[None]
         if not isinstance(self.prior, Prior):
             return self._clinical(clinical)[None]
         prior, rng = self._prior_of(classes), keyed_generator(seed, "costs")
@@ -131,6 +142,8 @@ class Condition:
 
     def typical_costs(self, clinical: FloatArray | None, classes: tuple[Any, ...]) -> FloatArray:
         """What somebody who chooses a model beforehand expects a test to cost: effective costs, if it may fail."""
+        if self.workup is not None and clinical is None:
+            return np.ones(len(classes))
         if self.typical == "drawn":
             typical = np.broadcast_to(np.asarray(self._prior_of(classes).mean, dtype=np.float64), len(classes))
         else:
@@ -139,6 +152,8 @@ class Condition:
 
     def bills(self, truth: IntArray, proba: FloatArray, costs: FloatArray, classes: tuple[Any, ...]) -> FloatArray:
         """What every row's search costs under each cost vector, (D, n)."""
+        if self.workup is not None:
+            return workup_bills(truth, proba, self.workup, classes)
         if self.search is None:
             return search_bills(truth, proba, costs)
         return imperfect_bills(truth, proba, [self._tests(drawn, classes) for drawn in costs], self.search)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 
+from pandora_regret.costs import available_costs
 from pandora_regret.imperfect import Tests, expected_expenditure
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.tests import SearchName
 from pandora_regret.kernels.engine import worth_compiling
 from pandora_regret.kernels.reference import unit_near
 from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
+from pandora_regret.scores import mean_or_rows
 from pandora_regret.search import search_cost
+from pandora_regret.workup import Workup
+from pandora_regret.workup.policies import as_forecast
+from pandora_regret.workup.scores import WorkupRows
 
 
 def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> FloatArray:
@@ -54,3 +63,20 @@ def imperfect_bills(truth: IntArray, proba: FloatArray, tests: list[Tests], sear
     else:
         bill(slice(None))
     return bills
+
+
+def workup_bills(truth: IntArray, proba: FloatArray, workup: str, classes: tuple[Any, ...]) -> FloatArray:
+    """What the whole work-up of every row costs, (1, n), for a work-up file or a shipped pathway file."""
+    forecast = replace(as_forecast(proba, truth, np.ones(len(classes))), labels=_labels(classes))
+    rows = WorkupRows(_read_workup(workup), forecast)
+    return np.asarray(mean_or_rows(rows.costs(), per_instance=True))[None]
+
+
+@lru_cache(16)
+def _read_workup(workup: str) -> Workup:
+    return Workup.from_pathways(workup) if workup in available_costs() else Workup.load(workup)
+
+
+def _labels(classes: tuple[Any, ...]) -> Any:
+    """The classes' names; where they are mere numbers, columns are in the work-up's order."""
+    return range(len(classes)) if all(str(name).isdigit() for name in classes) else list(classes)
