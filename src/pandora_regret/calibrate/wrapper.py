@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ SCALINGS: dict[str, type[Scaling]] = {
 }
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose forecasts are recalibrated so that searching by them costs less.
 
@@ -75,7 +75,8 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
     (1, 3)
     """
 
-    estimator: Any = field(kw_only=False)
+    estimator: Any
+    _: KW_ONLY
     method: str = "vector"
     objective: str = "search"
     prior: Prior | None = None

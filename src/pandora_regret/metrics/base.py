@@ -186,11 +186,9 @@ class Metric:
 
     def _of_block(self, block: Forecast, prior: Prior) -> FloatArray:
         assert self.rows is not None
-        proba = probabilities(block)
-        if not self.priced:
-            return np.asarray(self.rows(block.truth, proba), dtype=np.float64)
         base = np.ones(block.n_classes) if block.costs is None else block.costs
-        return np.asarray(self.rows(block.truth, proba, base * prior.mean), dtype=np.float64)
+        typical_costs = (base * prior.mean,) if self.priced else ()
+        return np.asarray(self.rows(block.truth, probabilities(block), *typical_costs), dtype=np.float64)
 
     def checked_rows(self, rows: FloatArray, forecast: Forecast) -> FloatArray:
         """The same rows, if they are as many as the forecast has and none is NaN."""
