@@ -116,7 +116,7 @@ def _svg_edge(box: Box) -> str:
 
 def _svg_box(box: Box, currency: str | None) -> str:
     (x, y), node = _corner(box), box.node
-    lines = [shortened(line, 24) for line in _box_lines(node, currency)]
+    lines = [shortened(line, 22) for line in _box_lines(node, currency)]
     bold = [' font-weight="bold"', ""]
     texts = [
         f'<text x="{x + 6:.0f}" y="{y + 16 + 15 * number:.1f}"{bold[number]}>{escape(line)}</text>'
@@ -131,7 +131,8 @@ def _box_lines(node: PlanNode, currency: str | None) -> tuple[str, str]:
     name, chance = max(node.posterior.items(), key=lambda pair: pair[1])
     if node.kind == "step":
         return node.name, f"{money(node.cost, currency)}, in all {money(node.expected_cost, currency)}"
-    return ("done" if node.kind == "done" else f"stop: {node.name}"), f"{percent(chance)} {name}"
+    likely = name if chance > 1 - LIKELY else f"{percent(chance)} {name}"
+    return ("done" if node.kind == "done" else f"stop: {node.name}"), likely
 
 
 def _edge_label(box: Box) -> str:

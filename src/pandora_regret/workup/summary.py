@@ -13,7 +13,7 @@ from pandora_regret.workup.policies import Pairs
 from pandora_regret.workup.states import compile_graph
 
 if TYPE_CHECKING:
-    from pandora_regret.workup.description import Workup, WorkupStep
+    from pandora_regret.workup.description import Stop, Workup, WorkupStep
 
 METHODS = {
     "search": "a search with definitive tests: closed form for every prior of costs",
@@ -69,7 +69,7 @@ def summarise(workup: Workup) -> Summary:
         workup.currency or None,
         workup.classes,
         tuple(_step_line(step, workup) for step in workup.steps),
-        tuple(f"{stop.name} ({'names a class' if stop.names_class else 'loses'})" for stop in workup.stops),
+        tuple(_stop_line(stop, workup) for stop in workup.stops),
         workup.method,
         _states(workup),
         dict(zip(workup.classes, least.tolist(), strict=True)),
@@ -82,6 +82,12 @@ def _states(workup: Workup) -> int | None:
         return len(compile_graph(workup))
     except InputError:
         return None
+
+
+def _stop_line(stop: Stop, workup: Workup) -> str:
+    least, most = (money(loss, workup.currency or None) for loss in (min(stop.losses), max(stop.losses)))
+    loss = least if least == most else f"{least} to {most}"
+    return f"{stop.name} ({f'names a class: {loss} if it is wrong' if stop.names_class else f'loses {loss}'})"
 
 
 def _step_line(step: WorkupStep, workup: Workup) -> str:
