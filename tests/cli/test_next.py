@@ -91,7 +91,7 @@ def test_check_says_what_was_understood(skin):
         "  visit: $75\n"
         "  dermoscopy: $52, after visit, shows suspicious and benign\n"
         "  biopsy: $309, after visit, confirms melanoma, nevus and keratosis\n"
-        "Ways to stop: watch (loses).\n"
+        "Ways to stop: watch (loses $30 to $20,000).\n"
         "Exact method: the state graph (4 states).\n"
         "Someone who knew the truth would pay $30 to $384; if all classes are equally likely, $384 is expected.\n"
     )
