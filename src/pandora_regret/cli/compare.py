@@ -85,14 +85,9 @@ def compare(
 
         print_comparison(result, pairs=pairs, by_class=by_class)
     if html is not None:
-        write_page(result, html, page)
+        from pandora_regret.report import write_report
 
-
-def write_page(comparison: Comparison, path: Path, page: PageOptions) -> None:
-    """Write the report, and say where it is, beside whatever standard output holds."""
-    from pandora_regret.report import write_report
-
-    echo(f"Report: {write_report(comparison, path, title=page.title, show=page.show)}", err=True)
+        echo(f"Report: {write_report(result, html, title=page.title, show=page.show)}", err=True)
 
 
 def compare_files(files: Sequence[str], question: Question) -> Comparison:
@@ -118,15 +113,12 @@ def _names(opened: Sequence[Predictions]) -> list[str]:
     from pandora_regret.inputs import InputError
 
     times = Counter(one.name for one in opened)
-    names = [one.name if times[one.name] == 1 else _with_path(one) for one in opened]
+    paths = [one.path if one.only is None else f"{one.name} ({one.path})" for one in opened]
+    names = [one.name if times[one.name] == 1 else path for one, path in zip(opened, paths, strict=True)]
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
         raise InputError(f"{twice} is given twice: give each file once.")
     return names
-
-
-def _with_path(one: Predictions) -> str:
-    return one.path if one.only is None else f"{one.name} ({one.path})"
 
 
 def _compared(names: Sequence[str], batches: Sequence[Batch], question: Question) -> Comparison:
