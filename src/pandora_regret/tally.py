@@ -39,8 +39,8 @@ class Sum:
         return np.asarray(self.high + self.low)
 
 
-class Moments:
-    """Weighted sums of numbers and of their squares about a centre, of one quantity or of several side by side."""
+class Means:
+    """Weighted means of several quantities of the same rows and their standard errors, from sums that merge."""
 
     def __init__(self, shape: tuple[int, ...] = ()) -> None:
         self.count = 0  # rows of positive weight
@@ -58,7 +58,7 @@ class Moments:
         if batch.count:
             batch.weight.add(batch.count if weights is None else weights.sum())
             batch.total.add((values if weights is None else weights * values).sum(axis=-1))
-            batch._centre = batch._means()
+            batch._centre = batch.values
             with np.errstate(invalid="ignore"):  # an infinite score has no spread
                 pull = values - batch._centre[..., None]
                 pull = pull if weights is None else weights * pull
@@ -92,7 +92,7 @@ class Moments:
         self._moments += other._moments_about(self._centre)
 
     def _centre_on_mean(self) -> None:
-        centre = self._means() if self.count else self._centre
+        centre = self.values if self.count else self._centre
         self._moments, self._centre = self._moments_about(centre), centre
 
     def beside(self, other: Self) -> Self:
@@ -108,7 +108,11 @@ class Moments:
             shift = self._centre - centre if self.count else np.zeros_like(centre)
             return np.array([w, drift + shift * w, spread + 2 * shift * drift + shift**2 * w])
 
-    def _means(self) -> FloatArray:
+    @property
+    def values(self) -> FloatArray:
+        """The weighted means; nan before any row came."""
+        if not self.count:
+            return np.full(self._centre.shape, np.nan)
         return np.asarray(self.total.value / self.weight.value)
 
     @property
@@ -116,7 +120,8 @@ class Moments:
         """How many rows of equal weight would say as much, ``(sum w)^2 / sum w^2`` (Kish); 0 without any row."""
         return float(self.weight.value**2 / self._moments[0].flat[0]) if self.count else 0.0
 
-    def _standard_errors(self) -> FloatArray:
+    @property
+    def standard_errors(self) -> FloatArray:
         """By linearisation, so that scaling all weights changes nothing; nan where one row has all the weight."""
         if self.effective_count < ALONE:
             return np.full(self._centre.shape, np.nan)
@@ -124,32 +129,18 @@ class Moments:
         return np.asarray(np.sqrt(variance) / self.weight.value)
 
 
-class Mean(Moments):
+class Mean(Means):
     """A weighted mean and its standard error, from sums that can be merged."""
 
     @property
     def mean(self) -> float:
         """The weighted mean; nan before any row came."""
-        return float(self._means()) if self.count else float("nan")
+        return float(self.values)
 
     @property
     def standard_error(self) -> float:
         """Of the mean; nan for a single row."""
-        return float(self._standard_errors())
-
-
-class Means(Moments):
-    """Weighted means of several quantities of the same rows, and their standard errors."""
-
-    @property
-    def mean(self) -> FloatArray:
-        """The weighted means; nan before any row came."""
-        return self._means() if self.count else np.full(self._centre.shape, np.nan)
-
-    @property
-    def standard_error(self) -> FloatArray:
-        """Of each mean; nan for a single row."""
-        return self._standard_errors()
+        return float(self.standard_errors)
 
 
 class Tally:

@@ -53,8 +53,8 @@ def test_the_fused_loop_computes_what_the_registry_defines(forecast, alpha):
     means = Means.of(table[:, sure], None if forecast.weights is None else forecast.weights[sure])
     assert scores.means.count == means.count
     if means.count:
-        assert_allclose(scores.means.mean, means.mean, rtol=1e-12, atol=1e-14)
-        assert_allclose(scores.means.standard_error, means.standard_error, rtol=1e-9, atol=1e-12)
+        assert_allclose(scores.means.values, means.values, rtol=1e-12, atol=1e-14)
+        assert_allclose(scores.means.standard_errors, means.standard_errors, rtol=1e-9, atol=1e-12)
     assert_array_equal(scores.predicted, forecast.values.argmax(axis=1))
 
 

@@ -120,14 +120,14 @@ class StreamScore:
         formula = self._metric(metric).counts
         if formula is not None:
             return float(formula(*self.classes_counted.value))
-        return float(self.means.mean[self.columns[metric]])
+        return float(self.means.values[self.columns[metric]])
 
     def standard_error(self, metric: str) -> float:
         """Of the metric, by linearisation; nan where a single row, or too many classes, say nothing."""
         gradient = self._metric(metric).gradient
         if gradient is not None:
             return self._error_of_counts(*gradient(*self.classes_counted.value))
-        return float(self.means.standard_error[self.columns[metric]])
+        return float(self.means.standard_errors[self.columns[metric]])
 
     def interval(self, metric: str, level: float = 0.95) -> tuple[float, float] | None:
         """Percentiles of the bootstrap if there was one, else Student's t; None where spread cannot be told.
