@@ -56,11 +56,9 @@ class Bars:
         self._tasks[task] = self._progress.add_task(without_controls(task), total=total, completed=done, note="")
 
     def advance(self, task: str, steps: int = 1, note: str = "") -> None:
-        """Some steps further."""
         self._progress.update(self._tasks[task], advance=steps, note=without_controls(note))
 
     def say(self, message: str) -> None:
-        """A line above the bars."""
         self._progress.console.print(message)
 
 

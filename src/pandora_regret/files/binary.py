@@ -24,7 +24,6 @@ class ParquetFile(Source):
 
     @classmethod
     def open(cls, path: str) -> Self:
-        """Its schema is read, at the end of the file."""
         with explained(path, "Parquet"), pq.ParquetFile(path) as file:
             schema = file.schema_arrow
         check_names(schema.names, path)
@@ -60,7 +59,6 @@ class ArrowFile(Source):
 
     @classmethod
     def open(cls, path: str) -> Self:
-        """Its schema is read."""
         with explained(path, "Arrow"), _open_arrow(path) as reader:
             schema = reader.schema
         check_names(schema.names, path)

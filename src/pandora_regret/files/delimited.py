@@ -157,7 +157,6 @@ class _CountingStream:
         self.closed = False
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
         block: bytes = self._stream.read(size)
         self._ends += block.count(b"\n")
         self._last = block[-1:] or self._last

@@ -55,7 +55,6 @@ class JsonLines(TextFile):
         return bool(line.removeprefix(BYTE_ORDER_MARK).strip())
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
-        """Blocks of lines."""
         types = {name: pa.float64() if name in numbers else self.schema.field(name).type for name in columns}
         options = arrow_json.ParseOptions(
             explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
