@@ -215,3 +215,54 @@ def test_numbers_are_exact_decimals():
 def test_a_file_that_is_not_there_is_one_sentence(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         Workup.load(tmp_path / "nowhere.toml")
+
+
+WORDS = (
+    "cost",
+    "requires",
+    "confirm",
+    "outcomes",
+    "items",
+    "steps",
+    "stops",
+    "loss",
+    "wrong",
+    "confirming",
+    "rounds",
+)
+VALUES = (
+    "0",
+    "-1",
+    "1e400",
+    "nan",
+    '"x"',
+    "[]",
+    "{}",
+    "true",
+    '""',
+    '"all"',
+    "[1]",
+    "{ nevus = 1 }",
+    "2024-01-01",
+)
+
+
+@given(st.integers(0, 10**6))
+def test_mutated_files_are_read_or_refused_in_one_sentence(seed):
+    from pandora_regret.costs.section import parse_toml
+
+    rng = np.random.default_rng(seed)
+    lines = SKIN.splitlines()
+    for number in rng.integers(len(lines), size=2):
+        key = lines[number].partition("=")[0] if "=" in lines[number] else f"{rng.choice(WORDS)} "
+        lines[number] = f"{key}= {rng.choice(VALUES)}"
+    document = "\n".join(lines).encode()
+    try:
+        workup = Workup.from_dict(parse_toml(document, "mutated.toml"), "mutated.toml")
+    except InputError as error:
+        refused = str(error)
+    else:
+        refused = ""
+        assert Workup.from_dict(workup.to_dict()) == workup
+    assert not refused or refused.startswith("mutated.toml: ")
+    assert "\n" not in refused

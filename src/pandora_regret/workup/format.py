@@ -11,7 +11,6 @@ import numpy as np
 
 from pandora_regret.costs.format import read_items, read_step
 from pandora_regret.costs.section import Section, did_you_mean, shown
-from pandora_regret.inputs import InputError
 from pandora_regret.workup.checks import check_workup
 from pandora_regret.workup.description import Requirement, Stop, WorkupStep
 
@@ -147,7 +146,7 @@ class _Reader:
         confirmed = {name: None if name in rest else _only_class(row) for name, row in rows.items()}
         if "confirming" in section:
             confirmed = dict.fromkeys(rows) | {
-                name: self._only(section, name, rows) for name in section.entries["confirming"]
+                name: self._only(section, name, rows) for name in _texts(section, "confirming")
             }
         return tuple(rows), list(rows.values()), list(confirmed.values())
 
@@ -317,8 +316,4 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple, np.ndarray)):
         return [_plain(entry) for entry in value]
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, float):
-        return Decimal(repr(value))
-    if not isinstance(value, (str, int, Decimal)):
-        raise InputError(f"a work-up cannot contain {value!r:.80}: use text, numbers, lists and dictionaries.")
-    return value
+    return Decimal(repr(value)) if isinstance(value, float) else value
