@@ -268,6 +268,29 @@ def test_knowing_the_truth_is_never_beaten(seed):
     assert workup_regret(np.arange(n), known, workup, per_instance=True) == pytest.approx(np.zeros(n), abs=1e-12)
 
 
+@given(seeds)
+def test_plans_by_closed_form_equal_those_by_the_state_graph(seed):
+    rng = np.random.default_rng(seed)
+    costs = rng.uniform(1, 5, int(rng.integers(2, 5)))
+    prefix = search_workup(costs, stops={"give up": {"loss": float(rng.uniform(2, 12))}})
+    workup = (random_forest(rng), random_hierarchy(rng), prefix, search_workup(costs))[seed % 4]
+    assume(workup.method != "graph")
+    p = rng.dirichlet(np.ones(len(workup.classes)))
+    by_graph, closed = plan_workup(p, workup), plan_workup(p, workup, limit=1)
+    assert closed.expected_cost == pytest.approx(by_graph.expected_cost, rel=1e-11)
+    assert list(closed.cost_by_class.values()) == pytest.approx(list(by_graph.cost_by_class.values()), rel=1e-11)
+    ours, theirs = ({one.name: one.expected_cost for one in plan.alternatives} for plan in (closed, by_graph))
+    assert ours == pytest.approx(theirs, rel=1e-11)
+
+
+def test_a_long_search_is_planned_without_listing_its_states():
+    rng = np.random.default_rng(0)
+    costs, p = rng.uniform(1, 5, 40), rng.dirichlet(np.ones(40))
+    plan = plan_workup(p, search_workup(costs))
+    assert plan.next == f"test {np.argmax(p / costs)}"
+    assert plan.expected_cost == pytest.approx(workup_entropy([p], search_workup(costs)))
+
+
 def test_a_class_that_is_left_over_is_not_confirmed():
     costs = {"confirm": [1.0, 6.0], "left over": [1.0, 1.0]}
     for confirm, expected in zip((True, False), costs.values(), strict=True):

@@ -12,20 +12,21 @@ if TYPE_CHECKING:
     from pandora_regret.workup.description import Workup as Workup
     from pandora_regret.workup.description import WorkupStep as WorkupStep
     from pandora_regret.workup.menu import Menu as Menu
-    from pandora_regret.workup.plan import Alternative as Alternative
-    from pandora_regret.workup.plan import PlanNode as PlanNode
     from pandora_regret.workup.plan import WorkupPlan as WorkupPlan
     from pandora_regret.workup.plan import plan_workup as plan_workup
     from pandora_regret.workup.scores import workup_cost as workup_cost
     from pandora_regret.workup.scores import workup_entropy as workup_entropy
     from pandora_regret.workup.scores import workup_regret as workup_regret
+    from pandora_regret.workup.solvers import Alternative as Alternative
+    from pandora_regret.workup.solvers import PlanNode as PlanNode
 
 __all__, __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "description": ("Requirement", "Stop", "Workup", "WorkupStep"),
         "menu": ("Menu",),
-        "plan": ("Alternative", "PlanNode", "WorkupPlan", "plan_workup"),
+        "plan": ("WorkupPlan", "plan_workup"),
         "scores": ("workup_cost", "workup_entropy", "workup_regret"),
+        "solvers": ("Alternative", "PlanNode"),
     },
 )

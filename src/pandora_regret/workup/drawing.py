@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from pandora_regret.optional import import_optional
 from pandora_regret.text import money, percent, shortened
-from pandora_regret.workup.plan import Alternative, PlanNode, WorkupPlan
+from pandora_regret.workup.plan import WorkupPlan
+from pandora_regret.workup.solvers import Alternative, PlanNode
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

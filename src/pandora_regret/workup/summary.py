@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandora_regret.inputs import InputError
 from pandora_regret.text import listed, money
 from pandora_regret.workup.policies import Pairs
-from pandora_regret.workup.states import compile_graph
+from pandora_regret.workup.states import StateSpace, compile_graph
 
 if TYPE_CHECKING:
     from pandora_regret.workup.description import Stop, Workup, WorkupStep
 
+MOST_COUNTED = 20_000  # states of a graph that is not used otherwise
 METHODS = {
     "search": "a search with definitive tests: closed form for every prior of costs",
     "hierarchy": "a hierarchy of searches: closed form for every prior of costs",
@@ -34,7 +34,7 @@ class Summary:
     steps: tuple[str, ...]  # one line each
     stops: tuple[str, ...]
     method: str
-    states: int | None  # of the state graph; None where there are too many to count
+    states: int | None  # of the state graph; None where there are many and it is not used
     least: dict[str, float]  # what someone who knew the class would pay
     uninformed: float  # what is expected to be paid if all classes are equally likely
 
@@ -45,7 +45,7 @@ class Summary:
     def to_text(self) -> str:
         """For people."""
         cheap, dear = (money(pick(self.least.values()), self.currency) for pick in (min, max))
-        states = "too many states to list" if self.states is None else f"{self.states:,} states"
+        states = "" if self.states is None else f" ({self.states:,} states)"
         stops = [f"Ways to stop: {listed(self.stops)}."] if self.stops else ["No way to stop: the truth is found."]
         lines = [
             *([self.title] if self.title else []),
@@ -53,7 +53,7 @@ class Summary:
             f"{len(self.steps)} steps:",
             *(f"  {line}" for line in self.steps),
             *stops,
-            f"Exact method: {METHODS[self.method]} ({states}).",
+            f"Exact method: {METHODS[self.method]}{states}.",
             f"Someone who knew the truth would pay {cheap if cheap == dear else f'{cheap} to {dear}'}; "
             f"if all classes are equally likely, {money(self.uninformed, self.currency)} is expected.",
         ]
@@ -78,10 +78,10 @@ def summarise(workup: Workup) -> Summary:
 
 
 def _states(workup: Workup) -> int | None:
-    try:
-        return len(compile_graph(workup))
-    except InputError:
+    """How many states there are, where that is needed or soon told."""
+    if workup.method != "graph" and StateSpace(workup).most_states() > MOST_COUNTED:
         return None
+    return len(compile_graph(workup))
 
 
 def _stop_line(stop: Stop, workup: Workup) -> str:
