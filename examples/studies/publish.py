@@ -34,7 +34,7 @@ CHOSEN_BY = ("pandora_regret", "cost_weighted", "log_loss", "accuracy", "macro_f
 
 def shown(cell: Cell) -> str:
     """A figure with its interval, bold where it is the best of its row."""
-    value, low, high = (f"{number + 0.0:.2f}".replace("-", "−") for number in (cell.value, cell.low, cell.high))
+    value, low, high = (f"{number:.2f}".replace("-", "−") for number in (cell.value, cell.low, cell.high))
     value = f"**{value}**" if cell.best else value
     return f"{value}{'†' if cell.reversed else ''} [{low}, {high}]".replace("−0.00", "0.00")
 
