@@ -130,15 +130,10 @@ def _check_same_data(store: Store, zoo: Zoo) -> None:
 
 def _keep(store: Store, outcome: Outcome) -> str | None:
     """Store the prediction, or the reason why there is none, which is returned."""
-    failure = outcome.failure
-    if outcome.prediction is not None:
+    made, failure = outcome.prediction, outcome.failure
+    if made is not None:
         try:
-            store.save(
-                outcome.name,
-                outcome.prediction.values,
-                logits=outcome.prediction.logits,
-                metadata=outcome.prediction.metadata,
-            )
+            store.save(outcome.name, made.values, logits=made.logits, metadata=made.metadata)
         except (InputError, InputTypeError) as error:  # such as a model that answers NaN
             failure = str(error)
     if failure is not None:

@@ -18,7 +18,7 @@ from pandora_regret.atomic import write_atomically
 from pandora_regret.costs.section import parse_toml
 from pandora_regret.inputs import InputError
 from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_store, predict_all
-from pandora_regret.study.ranking.agreement import agreement
+from pandora_regret.study.ranking.agreement import Progress, agreement
 from pandora_regret.study.results import RESULTS, SCHEMA
 from pandora_regret.study.spec import DataSet, Study, read_data_sets, read_study
 from pandora_regret.study.store.folder import Store
@@ -128,24 +128,24 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | N
         resample=study.resample,
         level=study.level,
         seed=study.seed,
-        progress=_Forwarded(watcher or Nobody(), f"{data.name}: agreement"),
+        progress=_forwarded(watcher or Nobody(), f"{data.name}: agreement"),
     )
     failures = {name: store.failures[name] for name in failed}
     return {"name": data.name, "currency": data.currency, "failures": failures, "agreement": result.to_dict()}
 
 
-class _Forwarded:
+def _forwarded(watcher: Watcher, task: str) -> Progress:
     """Progress as the agreement reports it (done so far, of how many), as a watcher wants it."""
+    before = 0
 
-    def __init__(self, watcher: Watcher, task: str) -> None:
-        self.watcher, self.task, self.done = watcher, task, -1
+    def advance(done: int, total: int, what: str) -> None:
+        nonlocal before
+        if before == 0:
+            watcher.start(task, total)
+        watcher.advance(task, done - before, note=what)
+        before = done
 
-    def __call__(self, done: int, total: int, what: str) -> None:
-        if self.done < 0:
-            self.watcher.start(self.task, total)
-            self.done = 0
-        self.watcher.advance(self.task, done - self.done, note=what)
-        self.done = done
+    return advance
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -274,11 +275,11 @@ class Store:
         Recorded failures are lost with it: those models are tried once more.
         """
         labels = identity(self._target)
-        try:
+        with suppress(FileNotFoundError, BrokenSealError):
             manifest = Manifest.from_bytes(read(self.folder / MANIFEST))
-        except (FileNotFoundError, BrokenSealError):
-            return Manifest(labels, dict(self._genuine_files(labels)))
-        return manifest if manifest.labels == labels else Manifest(labels, dict(self._genuine_files(labels)))
+            if manifest.labels == labels:
+                return manifest
+        return Manifest(labels, dict(self._genuine_files(labels)))
 
     def _genuine_files(self, labels: str) -> Iterator[tuple[str, str]]:
         """Models and checksums of the files that are whole, and about these labels."""

@@ -31,22 +31,12 @@ def _mode() -> Any:
     class NativeDepthwise(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             options = kwargs or {}
-            if function is torch.conv2d and _is_depthwise(*args, **options):
-                return _convolve(*args, **options)
-            return function(*args, **options)
+            return (_convolve if function is torch.conv2d else function)(*args, **options)
 
     return NativeDepthwise
 
 
-def _is_depthwise(
-    input: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None = None,
-    stride: Pair = 1,
-    padding: Pair | str = 0,
-    dilation: Pair = 1,
-    groups: int = 1,
-) -> bool:
+def _is_depthwise(input: torch.Tensor, padding: Pair | str, groups: int) -> bool:
     return 1 < groups == input.shape[1] and input.is_cuda and input.ndim == 4 and not isinstance(padding, str)
 
 
@@ -55,12 +45,14 @@ def _convolve(
     weight: torch.Tensor,
     bias: torch.Tensor | None = None,
     stride: Pair = 1,
-    padding: Pair = 0,
+    padding: Pair | str = 0,
     dilation: Pair = 1,
     groups: int = 1,
-) -> torch.Tensor:
-    """What torch.conv2d does without cuDNN, autocast included; the layout in memory stays the input's."""
+) -> Any:
+    """What torch.conv2d does, autocast included, without cuDNN; the layout in memory stays the input's."""
     torch: Any = import_optional("torch", extra="images")
+    if not _is_depthwise(input, padding, groups):
+        return torch.conv2d(input, weight, bias, stride, padding, dilation, groups)
     dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else input.dtype
     last = input.is_contiguous(memory_format=torch.channels_last)
     result = torch.ops.aten._conv_depthwise2d(
@@ -72,12 +64,8 @@ def _convolve(
         _pair(padding),
         _pair(dilation),
     )
-    return _in_layout(result, torch.channels_last if last else torch.contiguous_format)
+    return result.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
 
 
-def _in_layout(images: torch.Tensor, layout: Any) -> torch.Tensor:
-    return images.contiguous(memory_format=layout)
-
-
-def _pair(value: Pair) -> tuple[int, int]:
+def _pair(value: Any) -> tuple[int, int]:
     return (value, value) if isinstance(value, int) else (value[0], value[-1])

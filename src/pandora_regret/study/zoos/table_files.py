@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -121,16 +120,9 @@ def _read_file(data: str, header: bool | None) -> Columns:
             f"data is {data!r}, which is no file ending in {', '.join(readers)}: "
             f"correct the path, or name a bundled data set ({', '.join(BUNDLED)})."
         )
-    with _explained(path):
-        return _columns(readers[path.suffix.lower()](), path)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """What is wrong inside a file, with the file's name."""
     broken = import_optional("pyarrow", extra="zoo").ArrowException
     try:
-        yield
+        return _columns(readers[path.suffix.lower()](), path)
     except (broken, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as a table: {error}") from error
 
