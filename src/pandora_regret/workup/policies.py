@@ -51,6 +51,7 @@ class Policy(ABC):
 
     method: str
     title: str
+    has_closed_form = False  # of the average over a prior of costs
 
     def __init__(self, workup: Workup) -> None:
         self.workup = workup
@@ -76,14 +77,12 @@ class Policy(ABC):
         """What each row expects its own policy to cost, (n,)."""
         return self._mean(p, lambda pairs: self.paid(p, pairs, costs))
 
-    def paid_on_average(self, p: FloatArray, pairs: Pairs, prior: Prior) -> FloatArray | None:
-        """The same over a prior of costs, where there is a closed form."""
-        return None
+    def paid_on_average(self, p: FloatArray, pairs: Pairs, prior: Prior) -> FloatArray:
+        """The same over a prior of costs, which vary around those of the work-up; where there is a closed form."""
+        raise NotImplementedError
 
-    def predicted_on_average(self, p: FloatArray, prior: Prior) -> FloatArray | None:
+    def predicted_on_average(self, p: FloatArray, prior: Prior) -> FloatArray:
         """What each row expects over a prior of costs, where there is a closed form."""
-        if self.paid_on_average(p[:0], Pairs.of_table(p[:0]), prior) is None:
-            return None
         return self._mean(p, lambda pairs: self.paid_on_average(p, pairs, prior))
 
     def _mean(self, p: FloatArray, paid: Callable[[Pairs], Any]) -> FloatArray:
@@ -97,6 +96,8 @@ class Nested(Policy):
     What follows when a test has answered does not depend on the order of its siblings, so every level is the
     paper's search over the masses of its tests.
     """
+
+    has_closed_form = True
 
     def __init__(self, workup: Workup, tree: tuple[Node, ...]) -> None:
         super().__init__(workup)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,18 +195,21 @@ class WorkupRows:
         """What each row's policy costs under each of its truths, (P,)."""
         if self.prior is None:
             return self.policy.paid(p, pairs, self.workup.costs)
-        closed = self.policy.paid_on_average(p, pairs, self.prior)
-        return self._average(len(p), lambda costs: self.policy.paid(p, pairs, costs)) if closed is None else closed
+        if self.policy.has_closed_form:
+            return self.policy.paid_on_average(p, pairs, self.prior)
+        return self._average(len(p), self.prior, lambda costs: self.policy.paid(p, pairs, costs))
 
     def predicted(self, p: FloatArray) -> FloatArray:
         """What each row expects its policy to cost, (n,)."""
         if self.prior is None:
             return self.policy.predicted(p, self.workup.costs)
-        closed = self.policy.predicted_on_average(p, self.prior)
-        return self._average(len(p), lambda costs: self.policy.predicted(p, costs)) if closed is None else closed
+        if self.policy.has_closed_form:
+            return self.policy.predicted_on_average(p, self.prior)
+        return self._average(len(p), self.prior, lambda costs: self.policy.predicted(p, costs))
 
-    def _average(self, n_rows: int, cost: Any) -> FloatArray:
-        drawn = cost_draws(self.prior, self.workup, self.draws)  # type: ignore[arg-type]
+    def _average(self, n_rows: int, prior: Prior, cost: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """The mean over the draws that all forecasts share."""
+        drawn = cost_draws(prior, self.workup, self.draws)
         self.policy.prepare(n_rows * len(drawn))
         return np.asarray(sum(cost(costs) for costs in drawn) / len(drawn))
 
