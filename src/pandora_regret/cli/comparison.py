@@ -201,10 +201,7 @@ def setting(comparison: Comparison) -> str:
     """What was compared, under which costs."""
     data, costs = comparison.data, comparison.costs
     clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
-    return (
-        f"{count(data.rows)} cases{clusters}, {len(data.classes)} classes. "
-        f"Costs: {costs.source or 'all tests cost the same'}; prior {costs.prior}."
-    )
+    return f"{count(data.rows)} cases{clusters}, {len(data.classes)} classes. Costs: {costs.in_words}."
 
 
 def _interval(comparison: Comparison) -> str:

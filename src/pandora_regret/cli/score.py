@@ -140,10 +140,12 @@ def _costs(one: Predictions, score: StreamScore, prices: Prices | None, workup: 
     """What tests cost, as a comparison says it."""
     import numpy as np
 
-    from pandora_regret.compare.result import Costs
+    from pandora_regret.compare.result import KNOWN_COSTS, Costs
 
     if workup is not None:
-        return Costs(workup.currency or None, "of the work-up's steps", None, workup.title or "the work-up")
+        prior = score.settings.workup_prior
+        varying = KNOWN_COSTS if prior is None else repr(prior)
+        return Costs(workup.currency or None, varying, None, workup.title or "the work-up")
     prior, base = score.settings.prior, score.settings.costs
     if one.columns.costs:
         return Costs(None, repr(prior), None, "each row's own")
@@ -211,7 +213,7 @@ def _print(scores: Sequence[StreamScore], costs: Costs, level: float, main_metri
             heading(console, "Where the money goes", "the dearest wrong tests, a case")
             bullets(console, (pair.sentence for pair in pairs))
         console.print()
-    console.print(f"Costs: {costs.source or 'all tests cost the same'}; prior {costs.prior}.", style="dim")
+    console.print(f"Costs: {costs.in_words}.", style="dim")
 
 
 def _print_metrics(

@@ -18,7 +18,7 @@ from pandora_regret.compare.by_workup import (
 )
 from pandora_regret.compare.measure import measure
 from pandora_regret.compare.prices import as_tuple, read_scenarios, read_typical
-from pandora_regret.compare.result import Comparison, Costs, Estimate, IntervalMethod
+from pandora_regret.compare.result import KNOWN_COSTS, Comparison, Costs, Estimate, IntervalMethod
 from pandora_regret.compare.sample import Sample, check_forecasts, read_models, read_sample
 from pandora_regret.inference.resampling import check_enough
 from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_count
@@ -178,7 +178,7 @@ def _compare_by_workup(
         measure_workup(name, forecast.rows(sample.rows), workup, prior, metrics)
         for name, forecast in forecasts.items()
     ]
-    varying = "known costs" if prior is None else repr(prior)
+    varying = KNOWN_COSTS if prior is None else repr(prior)
     named = (_read_text(currency, "currency") or described.currency or None, _read_text(source, "source"))
     money = Costs(named[0], varying, None, named[1] or described.source or described.title or "the work-up")
     classes = tuple(str(label) for label in one.labels)

@@ -10,6 +10,7 @@ from pandora_regret.inputs import InputError
 from pandora_regret.records import from_plain, to_plain
 
 SCHEMA = "pandora-comparison/1"
+KNOWN_COSTS = "known costs"  # instead of a prior, of a work-up
 TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
 
 
@@ -59,6 +60,12 @@ class Costs:
     prior: str
     typical: tuple[float, ...] | None  # None where every instance has its own
     source: str | None
+
+    @property
+    def in_words(self) -> str:
+        """Where costs come from, and how they vary."""
+        varying = "known" if self.prior == KNOWN_COSTS else f"prior {self.prior}"
+        return f"{self.source or 'all tests cost the same'}; {varying}"
 
 
 @dataclass(frozen=True)

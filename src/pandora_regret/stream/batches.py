@@ -28,6 +28,7 @@ class Settings:
     seed: int = 0
     with_pairs: bool = False
     metrics: tuple[Metric, ...] = field(default_factory=comparison_metrics)
+    workup_prior: Prior | None = None  # how costs of a work-up vary, where that is scored
 
     @property
     def means(self) -> list[Metric]:

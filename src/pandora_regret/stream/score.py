@@ -268,7 +268,7 @@ def _by_workup(settings: Settings, workup: Workup | Menu, prior: Prior | None, t
     if typical_costs is not None or settings.with_pairs:
         raise InputError("costs and pairs are about the tests of a search: leave them out beside a work-up.")
     others = tuple(metric for metric in settings.metrics if not metric.priced)
-    return replace(settings, metrics=(workup_metric(workup, prior), *others))
+    return replace(settings, metrics=(workup_metric(workup, prior), *others), workup_prior=prior)
 
 
 def _tally(
