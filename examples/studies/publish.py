@@ -6,8 +6,10 @@ python examples/studies/publish.py STUDY_FOLDER  from a study that was run again
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``; a test holds pages against results.
 """
 
+import json
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 from pandora_regret.plots.tau_gaps import draw_tau_gaps
@@ -16,8 +18,9 @@ from pandora_regret.study.table import PAPER_METRICS, as_csv
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "docs" / "study" / "medmnist"
-PAGES = (ROOT / "docs" / "study.md", ROOT / "README.md")
-TABLE = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(\n<!-- end of table -->)", re.DOTALL)
+PAGES = (ROOT / "docs" / "study.md", ROOT / "docs" / "workups.md", ROOT / "README.md")
+WORKUPS = ROOT / "docs" / "study" / "workups.json"  # written by workups.py
+TABLE = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 IN_THE_PAPER = {  # its Table 1: Pandora's Regret, log loss, accuracy, macro-F1
     ("Clinical", "Derm"): (0.86, 0.84, 0.77, 0.74),
     ("Clinical", "OCT"): (0.90, 0.88, 0.87, 0.88),
@@ -29,6 +32,7 @@ IN_THE_PAPER = {  # its Table 1: Pandora's Regret, log loss, accuracy, macro-F1
     ("Random Distractor Temperature", "OCT"): (0.87, 0.84, 0.72, 0.73),
 }
 IN_README = {"Clinical": "as they are", "Random Temperature": "random confidence"}
+NO_CHOICE = "no choice"  # all models pay the same
 CHOSEN_BY = ("pandora_regret", "cost_weighted", "log_loss", "accuracy", "macro_f1")
 
 
@@ -83,12 +87,24 @@ def regret_table() -> str:
     return as_table(["Condition", "Data", *grid.metrics], rows)
 
 
-TABLES = {"tau": tau_table, "readme": readme_table, "regret": regret_table}
+def workup_table(what: str) -> str:
+    """Models ranked by searches, by work-ups whose steps are shared, and by those with panels."""
+    grid = study_grid(json.loads(WORKUPS.read_text(encoding="utf-8")), what, ())
+    rows = [
+        [condition, data, *(NO_CHOICE if cell.constant else shown(cell) for cell in cells)]
+        for condition, data, cells in grid.rows
+    ]
+    return as_table(["What is paid", "Data", *grid.metrics], rows)
+
+
+TABLES = {"tau": tau_table, "readme": readme_table, "regret": regret_table} | {
+    f"workup_{what}": partial(workup_table, what) for what in ("tau", "regret")
+}
 
 
 def with_tables(text: str) -> str:
     """A page with its tables made anew."""
-    return TABLE.sub(lambda match: f"{match[1]}{TABLES[match[2]]()}{match[4]}", text)
+    return TABLE.sub(lambda match: f"{match[1]}{TABLES[match[2]]()}\n{match[4]}", text)
 
 
 def store(folder: Path) -> None:

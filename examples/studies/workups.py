@@ -1,0 +1,56 @@
+"""Does the simple score still rank models well when the real work-up has shared steps and panels?
+
+python examples/studies/workups.py STUDY_FOLDER    the models of a finished medmnist_variants study
+Writes docs/study/workups.json, from which publish.py makes the tables of docs/workups.md.
+"""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pandora_regret.metrics import Metric, read_metrics
+from pandora_regret.metrics.by_workup import workup_metric
+from pandora_regret.study import DataSet, Store, Study, agreement_of, read_conditions, reopen
+from pandora_regret.workup import Workup
+
+HERE = Path(__file__).parent
+RESULTS = HERE.parents[1] / "docs" / "study" / "workups.json"
+PATHWAYS = {"Derm": "dermamnist", "OCT": "octmnist"}
+METRICS = ("pandora_regret", "cost_weighted", "log_loss", "accuracy", "macro_f1")
+
+
+def panel(data: str) -> Path:
+    return HERE / "workups" / f"{data.lower()}_panel.toml"
+
+
+def conditions(data: str) -> list[dict[str, Any]]:
+    """Every class's pathway paid by itself, shared steps paid once, and panels."""
+    return [
+        {"name": "clinical"},
+        {"name": "shared_steps", "title": "Shared Steps", "workup": PATHWAYS[data]},
+        {"name": "panel", "title": "Panel", "workup": str(panel(data))},
+    ]
+
+
+def metrics(data: str) -> tuple[Metric, ...]:
+    """The usual ones, and what the panel work-up costs, which is what the condition of that name pays."""
+    by_panel = replace(workup_metric(Workup.load(panel(data))), key="panel_cost", title="Work-up cost (panel)")
+    return read_metrics([*METRICS, by_panel])
+
+
+def part(study: Study, data: DataSet, folder: Path) -> dict[str, Any]:
+    asked = replace(study, conditions=read_conditions(conditions(data.name)), metrics=metrics(data.name))
+    with Store.open(folder / data.name) as store:
+        return agreement_of(asked, data, store)
+
+
+def run(folder: Path) -> None:
+    study = reopen(folder)
+    found = {"title": study.title, "data": [part(study, data, folder) for data in study.data]}
+    RESULTS.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]))
