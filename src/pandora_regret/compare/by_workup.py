@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.compare.measure import Measured
+from pandora_regret.compare.measure import Measured, predicted_costs
 from pandora_regret.compare.result import StepSpending, WorkupPart
 from pandora_regret.inputs import FloatArray, Forecast, InputError
-from pandora_regret.kernels.reference import probabilities
 from pandora_regret.metrics import METRICS, Metric, comparison_metrics
 from pandora_regret.priors import Prior, Uniform
 from pandora_regret.scores import mean_or_rows
@@ -44,7 +43,7 @@ def measure_workup(
     for metric in metrics:
         if metric.is_mean and metric.key not in values:
             values[metric.key] = metric.of_rows(forecast, Uniform())
-    values["predicted_cost"], variance, least = _predicted_costs(rows)
+    values["predicted_cost"], variance, least = predicted_costs(rows.costs_for_every_truth())
     weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
     unavoidable = float(np.average(least_costs(rows)[forecast.truth], weights=weights))
     predicted = np.asarray(forecast.values.argmax(axis=1))
@@ -54,17 +53,6 @@ def measure_workup(
 def least_costs(rows: WorkupRows) -> FloatArray:
     """What someone who knew the truth would pay, for each class in the order of columns, (K,)."""
     return np.asarray(rows.least()[np.argsort(rows.columns)])
-
-
-def _predicted_costs(rows: WorkupRows) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What each forecast expects its own work-up to cost: mean, variance, and the least it may be, (N,) each."""
-    means, variances, least = [], [], []
-    for block, costs in rows.costs_for_every_truth():
-        p = probabilities(block)
-        means.append((p * costs).sum(axis=1))
-        variances.append((p * (costs - means[-1][:, None]) ** 2).sum(axis=1))
-        least.append(costs.min(axis=1))
-    return np.concatenate(means), np.concatenate(variances), np.concatenate(least)
 
 
 def typical_case(workup: Workup | Menu, classes: Sequence[str], weights: FloatArray) -> WorkupPart:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,7 +44,8 @@ def measure(
     for metric in metrics:
         if metric.is_mean and metric.key not in rows:
             rows[metric.key] = metric.of_rows(forecast, prior)
-    rows["predicted_cost"], variance, least = _predicted_costs(forecast, prior)
+    by_truth = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
+    rows["predicted_cost"], variance, least = predicted_costs(by_truth)
     return Measured(
         name,
         rows,
@@ -75,11 +76,14 @@ def _spending(forecast: Forecast, prior: Prior) -> tuple[FloatArray, float, Floa
     return np.concatenate(parts), unavoidable.mean, tally.pair_costs
 
 
-def _predicted_costs(forecast: Forecast, prior: Prior) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What each forecast expects its own search to cost: mean, variance, and the least it may be, (N,) each."""
+def predicted_costs(blocks: Iterable[tuple[Forecast, FloatArray]]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What each forecast expects its case to cost: mean, variance, and the least it may be, (N,) each.
+
+    `blocks` are rows, some at a time, and what each costs if each class is the truth, (n, K).
+    """
     means, variances, least = [], [], []
-    for block in forecast.blocks():
-        p, costs = probabilities(block), costs_for_every_truth(block, prior)
+    for block, costs in blocks:
+        p = probabilities(block)
         means.append((p * costs).sum(axis=1))
         variances.append((p * (costs - means[-1][:, None]) ** 2).sum(axis=1))
         least.append(costs.min(axis=1))
