@@ -15,7 +15,7 @@ from pandora_regret.workup.solvers import Alternative, PlanNode
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT, MARGIN = 250, 62, 150, 40, 14  # of the picture, in pixels
+COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT, MARGIN = 280, 62, 150, 40, 14  # of the picture, in pixels
 FILLS = {"step": "#dbe9f6", "stop": "#fbe3d3", "done": "#e3f0e5"}
 LIKELY = 0.005  # classes less likely than this are not worth a word
 
