@@ -59,56 +59,48 @@ PLAIN = {"nogil": True, "error_model": "numpy"}
 @njit(**PLAIN)
 def plain_recursion(p, truth, graph, stops, edge_costs, out):
     """The recursion as it is written down: one row at a time, V and J of every state."""
-    likelihood, may_stop = graph[0], graph[1]
+    likelihood, may_stop, edges, children, more_edges, more = graph
+    losses, names_class = stops
     n_states, n_classes = likelihood.shape
     value, paid = np.zeros(n_states + 1), np.zeros((n_states + 1, n_classes))
     for row in range(len(p)):
         for state in range(n_states - 1, -1, -1):
             least, option, named = np.inf, 0, -1
             if may_stop[state]:
-                least, option, named = best_stop(p[row], likelihood[state], stops)
-            least, option = best_edge(p[row], state, graph, edge_costs, value, least, option)
+                least, option, named = best_stop(p, row, likelihood, state, losses, names_class)
+            mass = 0.0
+            for k in range(n_classes):
+                mass += p[row, k] * likelihood[state, k]
+            for edge in range(edges[state], edges[state + 1]):
+                total = edge_costs[edge] * mass + value[children[edge, 0]] + value[children[edge, 1]]
+                for index in range(more_edges[edge], more_edges[edge + 1]):
+                    total += value[more[index]]
+                if total < least:
+                    least, option = total, edge
             value[state] = least
-            pay(state, option, named, graph, stops, edge_costs, paid)
+            pay(state, option, named, likelihood, children, more_edges, more, losses, edge_costs, paid)
         out[row] = paid[0, truth[row]]
 
 
-@njit(**PLAIN)
-def best_stop(p, likelihood, stops):
-    losses, names_class = stops
+@njit(**PLAIN, forceinline=True)
+def best_stop(p, row, likelihood, state, losses, names_class):
     least, option, named = np.inf, 0, -1
     for stop in range(len(losses)):
-        for name in range(len(p) if names_class[stop] else 1):
+        for name in range(likelihood.shape[1] if names_class[stop] else 1):
             total = 0.0
-            for k in range(len(p)):
+            for k in range(likelihood.shape[1]):
                 if not (names_class[stop] and k == name):
-                    total += p[k] * likelihood[k] * losses[stop, k]
+                    total += p[row, k] * likelihood[state, k] * losses[stop, k]
             if total < least:
                 least, option, named = total, -1 - stop, name if names_class[stop] else -1
     return least, option, named
 
 
-@njit(**PLAIN)
-def best_edge(p, state, graph, edge_costs, value, least, option):
-    likelihood, _, edges, children, more_edges, more = graph
-    mass = 0.0
-    for k in range(len(p)):
-        mass += p[k] * likelihood[state, k]
-    for edge in range(edges[state], edges[state + 1]):
-        total = edge_costs[edge] * mass + value[children[edge, 0]] + value[children[edge, 1]]
-        for index in range(more_edges[edge], more_edges[edge + 1]):
-            total += value[more[index]]
-        if total < least:
-            least, option = total, edge
-    return least, option
-
-
-@njit(**PLAIN)
-def pay(state, option, named, graph, stops, edge_costs, paid):
-    likelihood, _, _, children, more_edges, more = graph
+@njit(**PLAIN, forceinline=True)
+def pay(state, option, named, likelihood, children, more_edges, more, losses, edge_costs, paid):
     for k in range(paid.shape[1]):
         if option < 0:
-            paid[state, k] = 0.0 if k == named else likelihood[state, k] * stops[0][-1 - option, k]
+            paid[state, k] = 0.0 if k == named else likelihood[state, k] * losses[-1 - option, k]
             continue
         total = edge_costs[option] * likelihood[state, k]
         total += paid[children[option, 0], k] + paid[children[option, 1], k]
