@@ -21,7 +21,8 @@ from pandora_regret import (
     search_cost,
 )
 from pandora_regret.workup import Workup, plan_workup, reference, workup_cost, workup_entropy, workup_regret
-from pandora_regret.workup.policies import GraphPolicy, Pairs, _compiled_costs
+from pandora_regret.workup.graph import GraphPolicy, _compiled_costs
+from pandora_regret.workup.policies import Pairs
 
 seeds = st.integers(0, 10**6)
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from pandora_regret.calibrate.rows import LabelledScores
 from pandora_regret.inputs import FloatArray
 from pandora_regret.kernels.compiled import in_threads
+from pandora_regret.kernels.jit import njit
 from pandora_regret.kernels.vector import FAST, INLINE, exp_parts, log_normal
 
 LANES = 512  # instances at a time, so that their running sums stay in the cache

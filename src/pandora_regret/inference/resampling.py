@@ -223,5 +223,7 @@ def _fill_by_loops(states: Any, streams: Any, limits: Any, settled: Any, weights
 def _compiled() -> Any:
     import numba
 
+    from pandora_regret.kernels.jit import njit
+
     numba.extending.register_jitable(_mixed)
-    return numba.njit(nogil=True, cache=True)(_fill_by_loops)
+    return njit(nogil=True, cache=True)(_fill_by_loops)

@@ -10,8 +10,9 @@ and inf stand inside the loops; LLVM takes them out.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
+from pandora_regret.kernels.jit import njit
 from pandora_regret.kernels.reference import SMALLEST_COST
 from pandora_regret.kernels.vector import FAST, INLINE, SMALLEST, exp_parts, log_normal
 

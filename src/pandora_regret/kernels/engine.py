@@ -5,6 +5,7 @@ Every function yields rows, some at a time, with what was computed of them; the 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -24,7 +25,8 @@ LARGEST_ALPHA = 1e3  # up to here the compiled logarithm of a ratio near 1, time
 
 @cache
 def _has_numba() -> bool:
-    return find_spec("numba") is not None
+    """Installed, and not switched off, which would turn compiled loops into slow ones."""
+    return find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:

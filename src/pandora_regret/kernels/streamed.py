@@ -8,10 +8,11 @@ loops run over rows, and become vector code however few the classes are.
 from __future__ import annotations
 
 import numpy as np
-from numba import carray, njit, types
+from numba import carray, types
 from numba.extending import intrinsic
 
 from pandora_regret.kernels.cpu import LEAST_TRUTH, UNIFORM, kind_of, loss_of_uniform_odds, pair_of_probabilities
+from pandora_regret.kernels.jit import njit
 from pandora_regret.kernels.vector import EXACT, FAST, log_normal
 from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from pandora_regret.kernels.jit import njit
 
 EXACT: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": {"contract"}, "error_model": "numpy"}
 INLINE: dict[str, Any] = {**EXACT, "forceinline": True}  # a call in a loop would keep it from being vectorised

@@ -6,8 +6,9 @@ It releases the interpreter's lock, so that slices of the work run in threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
+from pandora_regret.kernels.jit import njit
 from pandora_regret.kernels.vector import FAST
 
 LANES = 256  # replicates at a time: their running sums stay in the cache, and their weights are read in long rows

@@ -19,7 +19,8 @@ from pandora_regret.inputs.tests import Groups, read_groups
 from pandora_regret.kernels.reference import probabilities, relative_tie, unit_near
 from pandora_regret.workup import reference
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.policies import GraphPolicy, Pairs
+from pandora_regret.workup.graph import GraphPolicy
+from pandora_regret.workup.policies import Pairs
 
 Method: TypeAlias = Literal["exact", "greedy"]
 METHODS = {"exact": "the order of least expected cost", "greedy": "by probability per cost, advice only"}

@@ -11,11 +11,11 @@ Rows of lanes are addressed by two indices throughout: a view of a row would be 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from pandora_regret.kernels.jit import njit
 from pandora_regret.kernels.vector import FAST
+from pandora_regret.workup.graph import NOWHERE
 from pandora_regret.workup.reference import AS_GOOD, TIE
-from pandora_regret.workup.states import NOWHERE
 
 LANES = 32
 NEAR_TIE = 1e-12  # closer quotients are for the reference to compare

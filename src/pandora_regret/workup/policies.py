@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.inputs.tables import row_slices
 from pandora_regret.kernels import engine
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, search_order
 from pandora_regret.priors import Prior
 from pandora_regret.workup import reference
-from pandora_regret.workup.states import Graph, compile_graph
 
 if TYPE_CHECKING:
     from pandora_regret.workup.description import Workup
@@ -296,67 +294,3 @@ class Prefix(Policy):
         totals = found + left * (spent + self.loss)
         best = totals.min(axis=1)
         return order, spent, np.argmax(totals <= best[:, None] * reference.AS_GOOD, axis=1), best
-
-
-class GraphPolicy(Policy):
-    """Everything else, by the state graph: compiled once, swept for all forecasts."""
-
-    method = "graph"
-
-    @property
-    def title(self) -> str:  # type: ignore[override]
-        """The graph has a size once it has been needed."""
-        return "the state graph"
-
-    @cached_property
-    def graph(self) -> Graph:
-        """All states that can be reached."""
-        return compile_graph(self.workup)
-
-    @property
-    def work_per_row(self) -> int:
-        """Every edge is looked at once, by NumPy many rows at a time."""
-        return max(1, len(self.graph.actions) // 4)
-
-    def paid(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> FloatArray:
-        """By walking the chosen policy along the outcomes that a class can give."""
-        return self._costs(p, pairs, costs)[1]
-
-    def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
-        """The value of the start."""
-        return self._costs(p, Pairs.of_table(np.zeros_like(p)), costs)[0]
-
-    def _costs(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> tuple[FloatArray, FloatArray]:
-        graph, edge_costs = self.graph, self.graph.edge_costs(costs)
-        self.prepare(len(p))
-        if self.loops_are_ready:
-            return _compiled_costs(graph, p, pairs, edge_costs)
-        fallback = reference.sweep(graph, np.ones((1, p.shape[1])), edge_costs)[1][:, 0]
-        parts = []
-        for rows in row_slices(len(p), len(graph) + 1):
-            some = slice(*pairs.starts[[rows.start, rows.stop]])
-            given = (p[rows], pairs.rows[some] - rows.start, pairs.truths[some])
-            parts.append(reference.graph_costs(*given, graph, edge_costs, fallback))
-        return np.concatenate([values for values, _ in parts]), np.concatenate([paid for _, paid in parts])
-
-
-def _compiled_costs(
-    graph: Graph, p: FloatArray, pairs: Pairs, edge_costs: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    from pandora_regret.kernels.compiled import in_threads
-    from pandora_regret.workup import loops
-
-    arrays = graph.arrays
-    fallback = loops.solve(np.ones(p.shape[1]), arrays, edge_costs)[1]
-    values, paid = np.empty(len(p)), np.empty(len(pairs.rows))
-    p = np.ascontiguousarray(p)
-
-    def search(rows: slice) -> None:
-        rows = slice(rows.start, min(rows.stop, len(p)))
-        first, last = pairs.starts[[rows.start, rows.stop]]
-        starts = pairs.starts[rows.start : rows.stop + 1] - first
-        given = (p[rows], starts, pairs.truths[first:last], arrays, edge_costs, fallback)
-        loops.graph_costs(*given, values[rows], paid[first:last])
-
-    in_threads(search, len(p), len(p) * len(graph.actions))
-    return values, paid

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pandora_regret.workup.description import Requirement, Workup, WorkupStep
-from pandora_regret.workup.policies import Forest, GraphPolicy, Nested, Policy, Prefix
+from pandora_regret.workup.graph import GraphPolicy
+from pandora_regret.workup.policies import Forest, Nested, Policy, Prefix
 
 
 @dataclass(frozen=True)

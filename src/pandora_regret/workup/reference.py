@@ -15,7 +15,7 @@ import numpy as np
 from pandora_regret.inputs import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from pandora_regret.workup.states import Graph
+    from pandora_regret.workup.graph import Graph
 
 AS_GOOD = 1 + 1e-13  # options that rounding cannot tell apart are equally good: the one listed first is taken
 TIE = 1e-13  # the same of two blocks of steps

@@ -13,13 +13,14 @@ from pandora_regret.kernels import engine
 from pandora_regret.workup import reference
 from pandora_regret.workup.advice import Myopic, stop_loss
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.states import UNUSED, Branch, Graph, State, StateSpace, compile_graph
+from pandora_regret.workup.graph import Graph, compile_graph
+from pandora_regret.workup.states import UNUSED, Branch, State, StateSpace
 
 FREE = 1e-200  # the cost of a step that has been made
 
 
 @dataclass(frozen=True)
-class Outcome:
+class OutcomeChance:
     """What an action may show."""
 
     name: str
@@ -36,7 +37,7 @@ class Alternative:
     cost: float  # of the action itself; of a stop what it is expected to lose
     expected_cost: float  # of the action and all that follows
     extra: float  # beyond the best
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[OutcomeChance, ...]
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,9 @@ class Solver:
                 chance = float(self.p @ after) / mass
                 if chance > 0:
                     total += 0.0 if branch.state is None else self.value(branch.state, after)
-                    outcomes.append(Outcome(self._outcome_name(action, branch), chance, self._posterior(after)))
+                    outcomes.append(
+                        OutcomeChance(self._outcome_name(action, branch), chance, self._posterior(after))
+                    )
             name, expected = self.space.action_name(action), cost + total / mass
             yield Alternative(name, "step", cost, expected, expected - best / mass, tuple(outcomes))
 

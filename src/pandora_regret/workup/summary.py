@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandora_regret.text import listed, money
+from pandora_regret.workup.graph import compile_graph
 from pandora_regret.workup.policies import Pairs
-from pandora_regret.workup.states import StateSpace, compile_graph
+from pandora_regret.workup.states import StateSpace
 
 if TYPE_CHECKING:
     from pandora_regret.workup.description import Stop, Workup, WorkupStep

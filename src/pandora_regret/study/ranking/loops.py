@@ -7,9 +7,10 @@ that says what it must compute.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
 from pandora_regret.kernels.cpu import classes_by_rows, merit_of
+from pandora_regret.kernels.jit import njit
 from pandora_regret.kernels.vector import FAST
 
 ROWS = 512  # rows of a search at a time, so that what is turned stays in the cache
