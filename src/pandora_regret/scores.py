@@ -233,7 +233,7 @@ def pair_costs(
     logits: bool = False,
     per_instance: bool = False,
 ) -> FloatArray:
-    """Who pays for which wrong test: mean spend, an instance, on testing j when the truth is i, (K, K).
+    """Who pays for which wrong test: mean spend per instance on testing j when the truth is i, (K, K).
 
     The diagonal is zero: the sum of all entries, plus the unavoidable mean cost of testing the truth itself, is
     `expected_search_cost`. With ``per_instance=True``, the spend of each instance on every class, (N, K).

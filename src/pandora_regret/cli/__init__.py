@@ -14,9 +14,14 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from typing import NoReturn
 
 from pandora_regret.optional import MissingLibraryError, check_installed
+
+
+class Terminated(SystemExit):
+    """Asked to end, the process ends as by any other error, so that nothing half-written stays behind."""
 
 
 def main() -> None:
@@ -24,6 +29,7 @@ def main() -> None:
     if sys.stdout is None:
         sys.exit("pandora: standard output is closed: send it to a file, or to /dev/null.")
     signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = _end_all_the_same
     try:
         for library in ("click", "rich"):
             check_installed(library, extra="cli")
@@ -34,12 +40,24 @@ def main() -> None:
     except MissingLibraryError as error:
         sys.exit(f"pandora: {error}")
     except KeyboardInterrupt:  # before the command began, or after it ended
-        print("pandora: interrupted.", file=sys.stderr)
-        sys.exit(130)
+        _say_and_exit("interrupted", signal.SIGINT)
+    except Terminated:
+        _say_and_exit("terminated", signal.SIGTERM)
 
 
 def _terminate(number: int, frame: object) -> NoReturn:
-    """End as by any other error, so that nothing half-written stays behind."""
-    signal.signal(number, signal.SIG_IGN)
-    print("pandora: terminated.", file=sys.stderr)
+    raise Terminated
+
+
+def _say_and_exit(what: str, number: int) -> NoReturn:
+    print(f"pandora: {what}.", file=sys.stderr)
     sys.exit(128 + number)
+
+
+def _end_all_the_same(unraisable: sys.UnraisableHookArgs) -> None:
+    """A signal that came while a destructor ran, where Python cannot raise, is sent again a moment later."""
+    number = {KeyboardInterrupt: signal.SIGINT, Terminated: signal.SIGTERM}.get(unraisable.exc_type)
+    if number is None:
+        sys.__unraisablehook__(unraisable)
+    else:
+        threading.Timer(0.05, signal.pthread_kill, (threading.main_thread().ident, number)).start()

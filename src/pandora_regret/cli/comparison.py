@@ -79,7 +79,7 @@ class _Page:
         return f"{self.formats.bare(unit, low)}{between}{self.formats.bare(unit, high)}"
 
     def _differences(self) -> None:
-        note = "paired, a case; p is adjusted for all pairs, intervals are not"
+        note = "paired, per case; p is adjusted for all pairs, intervals are not"
         heading(self.console, f"What other models cost more than {self.names[0]}", note)
         gaps = [gap for gap in self.result.differences if gap.model == self.names[0]]
         chances = {model.name: model.probability_best for model in self.result.models}
@@ -88,7 +88,7 @@ class _Page:
         self._print(columns, [gap.against for gap in gaps])
 
     def _all_pairs(self) -> None:
-        heading(self.console, "Every pair of models", "paired, a case")
+        heading(self.console, "Every pair of models", "paired, per case")
         gaps = self.result.differences
         named = [f"{gap.against} over {gap.model}" for gap in gaps]
         self._print(self._gap_columns(gaps), named, "Dearer over cheaper")
@@ -124,7 +124,7 @@ class _Page:
     def _wrong_tests(self) -> None:
         if not self.result.largest_pairs:
             return
-        heading(self.console, "Where the money goes", "the dearest wrong tests, a case")
+        heading(self.console, "Where the money goes", "the dearest wrong tests, per case")
         for number, (name, pairs) in enumerate(groupby(self.result.largest_pairs, lambda pair: pair.model)):
             if number < MODELS_IN_DETAIL:
                 self.console.print(name)

@@ -210,7 +210,7 @@ def _print(scores: Sequence[StreamScore], costs: Costs, level: float, main_metri
         _print_metrics(console, formats, score.settings.metrics, _estimates(score, level))
         if pairs := _largest_pairs(score, costs.currency):
             console.print()
-            heading(console, "Where the money goes", "the dearest wrong tests, a case")
+            heading(console, "Where the money goes", "the dearest wrong tests, per case")
             bullets(console, (pair.sentence for pair in pairs))
         console.print()
     console.print(f"Costs: {costs.in_words}.", style="dim")

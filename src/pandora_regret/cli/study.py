@@ -76,7 +76,7 @@ def table(
     """Print the results in the layout of the paper's Table 1.
 
     What it holds: tau, how well each metric ranks models by search cost; gap, the same minus that of Pandora's
-    Regret; regret, what the model that a metric picks costs more, a case, than the best of the zoo.
+    Regret; regret, what the model that a metric picks costs more per case than the best of the zoo.
     """
     from pandora_regret.study import PAPER_METRICS, read_results, study_grid
     from pandora_regret.study.table import FORMATS

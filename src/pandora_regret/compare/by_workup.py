@@ -74,7 +74,7 @@ def typical_case(workup: Workup | Menu, classes: Sequence[str], weights: FloatAr
 
 
 def _add_up(node: PlanNode, spending: dict[str, list[float]]) -> None:
-    """How often each step is made, or stopped at, and what it costs a case in the mean."""
+    """How often each step is made, or stopped at, and what it costs per case in the mean."""
     if node.kind != "done":
         name = node.name if node.kind == "step" else f"stop: {node.name}"
         entry = spending.setdefault(name, [0.0, 0.0])

@@ -124,7 +124,7 @@ class Agreement:
     picked
         The models that the metric holds to be best; several where they tie.
     regret
-        What the picked model's search costs more, a case, than that of the cheapest model of the zoo; the mean of
+        What the picked model's search costs more per case than that of the cheapest model of the zoo; the mean of
         the picked ones.
     regret_mean, regret_low, regret_high
         The same, honestly: picked on a resample, paid on the cases that it left out.
