@@ -18,12 +18,13 @@ pytest.importorskip("safetensors")
 from cli_files import run
 from corpus import mutated
 
-from pandora_regret import InputError, InputTypeError, load_costs
+from pandora_regret import InputError, InputTypeError, Workup, load_costs
 from pandora_regret.compare import compare
 
 LONGER = int(os.environ.get("FAULTS", "1"))
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "examples" / "studies").glob("*.toml"))
+WORKUPS = sorted((ROOT / "examples" / "studies" / "workups").glob("*.toml"))
 PATHWAYS = sorted((ROOT / "src" / "pandora_regret" / "costs" / "data").glob("*.toml"))
 ODD = (
     None,
@@ -127,6 +128,14 @@ def test_mutated_study_files(path, tmp_path):
     for data in mutated_texts(path.read_text(encoding="utf-8"), 250 * LONGER, seed=2):
         spoilt.write_bytes(data)
         read_or_refused(read_study, spoilt)
+
+
+@pytest.mark.parametrize("path", WORKUPS, ids=lambda path: path.stem)
+def test_mutated_workup_files(path, tmp_path):
+    spoilt = tmp_path / "workup.toml"
+    for data in mutated_texts(path.read_text(encoding="utf-8"), 200 * LONGER, seed=5):
+        spoilt.write_bytes(data)
+        read_or_refused(Workup.load, spoilt)
 
 
 @pytest.fixture(scope="module")

@@ -244,3 +244,9 @@ def test_a_work_up_is_billed_as_a_whole(tmp_path):
 def test_a_work_up_says_itself_what_its_steps_cost():
     with pytest.raises(InputError, match="'both' has a work-up, which says what its steps cost and tell"):
         Condition("both", workup="octmnist", search="adaptive")
+
+
+@pytest.mark.parametrize("name", [{"a": 1}, ["x"], 3, None])
+def test_a_condition_whose_name_is_no_text_is_refused(name):
+    with pytest.raises(InputTypeError, match="a name or a table with a name"):
+        read_condition({"name": name, "sigma": 2})

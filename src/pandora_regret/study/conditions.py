@@ -228,7 +228,7 @@ def read_condition(condition: Any) -> Condition:
     if isinstance(condition, Condition):
         return condition
     table = {"name": condition} if isinstance(condition, str) else condition
-    if not isinstance(table, Mapping) or "name" not in table:
+    if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
         raise InputTypeError(f"a condition must be a Condition, a name or a table with a name, got {condition!r}.")
     unknown = sorted(set(table) - {field.name for field in fields(Condition)})
     if unknown or (len(table) == 1 and table["name"] not in CONDITIONS):
