@@ -72,8 +72,8 @@ def poisson_weights(keys: Any, replicates: int | range, seed: int = 0) -> Counts
     >>> poisson_weights(keys_of([6, 0]), range(1, 2), seed=1)
     array([[0, 3]], dtype=uint8)
     """
-    which = replicates if isinstance(replicates, range) else range(read_count(replicates, "replicates"))
-    states, streams = _mixed(np.asarray(keys, dtype=np.uint64) + GOLDEN), _streams(which, seed)
+    numbers = replicates if isinstance(replicates, range) else range(read_count(replicates, "replicates"))
+    states, streams = _mixed(np.asarray(keys, dtype=np.uint64) + GOLDEN), _streams(numbers, seed)
     weights = np.empty((len(streams), len(states)), dtype=np.uint8)
     fill = _compiled() if worth_compiling(weights.size) else _fill
     fill(states, streams, LIMITS, SETTLED, weights)
@@ -94,8 +94,8 @@ def weights_in_parts(keys: Keys, replicates: int, seed: int = 0) -> Iterator[tup
     """The same weights, some replicates at a time, so that they need little memory."""
     step = min(REPLICATES_AT_ONCE, max(1, WEIGHTS_AT_ONCE // max(1, len(keys))))
     for start in range(0, replicates, step):
-        which = range(start, min(start + step, replicates))
-        yield slice(which.start, which.stop), poisson_weights(keys, which, seed)
+        numbers = range(start, min(start + step, replicates))
+        yield slice(numbers.start, numbers.stop), poisson_weights(keys, numbers, seed)
 
 
 def weighted_sums(weights: Counts, table: FloatArray) -> FloatArray:
@@ -156,8 +156,8 @@ class Resampled:
     def add(self, keys: Keys, table: FloatArray) -> None:
         """Add rows: their keys (n,), and what is to be summed (n, columns)."""
         self._see(frozenset((int(keys.min()), int(keys.max()))) if len(keys) else frozenset())
-        for which, weights in weights_in_parts(keys, self.replicates, self.seed):
-            self._sums.add(weighted_sums(weights, table), index=which)
+        for rows, weights in weights_in_parts(keys, self.replicates, self.seed):
+            self._sums.add(weighted_sums(weights, table), index=rows)
 
     def merge(self, other: Resampled) -> None:
         """Add the rows of another."""
@@ -196,10 +196,10 @@ def _mixed(state: Any) -> Any:
     return state ^ (state >> SHIFTS[2])
 
 
-def _streams(which: range, seed: int) -> Keys:
+def _streams(numbers: range, seed: int) -> Keys:
     """One state per replicate."""
     start = np.full(1, read_count(seed, "seed", least=0) % 2**64, dtype=np.uint64)  # arrays wrap in silence
-    return np.asarray(_mixed(_mixed(start + GOLDEN) + np.asarray(which).astype(np.uint64) * GOLDEN))
+    return np.asarray(_mixed(_mixed(start + GOLDEN) + np.asarray(numbers).astype(np.uint64) * GOLDEN))
 
 
 def _fill(states: Keys, streams: Keys, limits: Keys, settled: Counts, weights: Counts) -> None:
