@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-KILLS = 20
+KILLS, MOST_ATTEMPTS = 20, 400
 
 
 def report(folder):
@@ -49,16 +49,20 @@ def study(folder):
 
 
 def survive(work, check, seconds):
-    """Kill the work at random moments, then let it finish; how many kills hit it."""
-    rng, hits = random.Random(0), 0
-    for _ in range(KILLS):
+    """Kill the work at random moments until 20 kills have hit it, then let it finish; how many hit."""
+    rng, hits, attempts = random.Random(0), 0, 0
+    while hits < KILLS and attempts < MOST_ATTEMPTS:
+        attempts += 1
         child = os.fork()
         if not child:
             work()
             os._exit(0)
         time.sleep(rng.uniform(0, seconds))
         os.kill(child, signal.SIGKILL)
-        hits += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        if os.WIFSIGNALED(os.waitpid(child, 0)[1]):
+            hits += 1
+        else:
+            seconds *= 0.8  # it had ended before: kill sooner
         check()
     work()
     check()
