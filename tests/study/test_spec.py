@@ -147,3 +147,10 @@ def test_the_shipped_studies_can_be_read():
 
     for path in (Path(__file__).parents[2] / "examples" / "studies").glob("*.toml"):
         assert read_study(path).title
+
+
+def test_an_option_that_a_zoo_cannot_do_without_is_named(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text('title = "t"\n[[data]]\nname = "d"\n[data.zoo]\nkind = "variants"\nweights = "w"\n')
+    with pytest.raises(InputError, match=r"zoo\.images is missing: a zoo of kind 'variants' needs it"):
+        read_study(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from pathlib import Path
 from types import NoneType, UnionType
@@ -152,7 +152,11 @@ def _price_list(section: Section, base: Path) -> tuple[Mapping[str, float] | Non
 def _read_zoo(section: Section, base: Path) -> Zoo:
     made: type = zoo_class(section.name_among("kind", ZOO_CLASSES, "kinds of zoo"))
     options = {key: value for key, value in section.entries.items() if key != "kind"}
-    Section(section.file, section.key, options).check_keys([field.name for field in fields(made) if field.init])
+    known = [field for field in fields(made) if field.init]
+    Section(section.file, section.key, options).check_keys([field.name for field in known])
+    for field in known:
+        if field.name not in options and field.default is MISSING and field.default_factory is MISSING:
+            section.fail(field.name, f"is missing: a zoo of kind {section.entries['kind']!r} needs it.")
     values = {key: plain(value) for key, value in options.items()}
     hints = get_type_hints(made)
     for key, value in values.items():
