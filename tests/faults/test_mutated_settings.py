@@ -20,6 +20,7 @@ from corpus import mutated
 
 from pandora_regret import InputError, InputTypeError, Workup, load_costs
 from pandora_regret.compare import compare
+from pandora_regret.study import read_study
 
 LONGER = int(os.environ.get("FAULTS", "1"))
 ROOT = Path(__file__).parents[2]
@@ -112,30 +113,19 @@ def read_or_refused(read, path):
         read(path)
 
 
-@pytest.mark.parametrize("path", PATHWAYS, ids=lambda path: path.stem)
-def test_mutated_pathway_files(path, tmp_path):
-    spoilt = tmp_path / "pathways.toml"
-    for data in mutated_texts(path.read_text(encoding="utf-8"), 250 * LONGER, seed=1):
+READERS = [
+    *((load_costs, path) for path in PATHWAYS),
+    *((read_study, path) for path in STUDIES),
+    *((Workup.load, path) for path in WORKUPS),
+]
+
+
+@pytest.mark.parametrize(("read", "path"), READERS, ids=[path.stem for _, path in READERS])
+def test_mutated_toml_files(read, path, tmp_path):
+    spoilt = tmp_path / path.name
+    for data in mutated_texts(path.read_text(encoding="utf-8"), 250 * LONGER, seed=path.stem):
         spoilt.write_bytes(data)
-        read_or_refused(load_costs, spoilt)
-
-
-@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
-def test_mutated_study_files(path, tmp_path):
-    from pandora_regret.study import read_study
-
-    spoilt = tmp_path / "study.toml"
-    for data in mutated_texts(path.read_text(encoding="utf-8"), 250 * LONGER, seed=2):
-        spoilt.write_bytes(data)
-        read_or_refused(read_study, spoilt)
-
-
-@pytest.mark.parametrize("path", WORKUPS, ids=lambda path: path.stem)
-def test_mutated_workup_files(path, tmp_path):
-    spoilt = tmp_path / "workup.toml"
-    for data in mutated_texts(path.read_text(encoding="utf-8"), 200 * LONGER, seed=5):
-        spoilt.write_bytes(data)
-        read_or_refused(Workup.load, spoilt)
+        read_or_refused(read, spoilt)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import Field, asdict, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
 from stat import S_ISREG
@@ -73,10 +73,19 @@ def takes(*groups: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., An
             return command(*instances, **values)
 
         for each in reversed([each for group in groups for each in fields(group)]):
-            call = click.option(*each.metadata["names"], each.name, **each.metadata["settings"])(call)
+            call = _as_click(each)(call)
         return call
 
     return decorate
+
+
+def _alone(group: type[Any], name: str) -> Callable[[Any], Any]:
+    """One option of a dataclass, for commands that take no other of it."""
+    return _as_click(next(each for each in fields(group) if each.name == name))
+
+
+def _as_click(each: Field[Any]) -> Callable[[Any], Any]:
+    return click.option(*each.metadata["names"], each.name, **each.metadata["settings"])
 
 
 @dataclass(frozen=True)
@@ -239,8 +248,7 @@ class PageOptions:
     force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-FORCE = click.option("--force", is_flag=True, help="Replace output files that exist.")
+JSON, FORCE = _alone(FormatOptions, "as_json"), _alone(PageOptions, "force")
 
 
 def check_output(path: Path | None, force: bool) -> None:
