@@ -29,6 +29,7 @@ from pandora_regret.cli.printing import echo, print_csv, print_json
 if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
     from pandora_regret.files import Batch, Predictions
+    from pandora_regret.inputs import Done
 
 
 class Question(NamedTuple):
@@ -105,7 +106,8 @@ def compare_files(files: Sequence[str], question: Question) -> Comparison:
             batches.append(batch)
             progress.advance("reading")
         progress.start("comparing", total=None)
-        return _compared(names, align(batches, names), question)
+        done = tuple(dict.fromkeys(each for one in opened for each in one.done))
+        return _compared(names, align(batches, names), question, done)
 
 
 def _names(opened: Sequence[Predictions]) -> list[str]:
@@ -121,14 +123,16 @@ def _names(opened: Sequence[Predictions]) -> list[str]:
     return names
 
 
-def _compared(names: Sequence[str], batches: Sequence[Batch], question: Question) -> Comparison:
+def _compared(
+    names: Sequence[str], batches: Sequence[Batch], question: Question, done: tuple[Done, ...]
+) -> Comparison:
     from pandora_regret.compare import compare_forecasts
 
     workup = question.costs.read_workup()
     prices = read_prices(question.costs.costs, batches[0].classes, _first(batches, "costs"))
     weights = _first(batches, "weights")
     forecasts = (replace(batch.forecast(question.layout.logits), weights=weights) for batch in batches)
-    return compare_forecasts(
+    result = compare_forecasts(
         dict(zip(names, forecasts, strict=True)),
         prior=question.costs.read_prior(),
         typical_costs=None if prices is None else prices.costs,
@@ -143,6 +147,7 @@ def _compared(names: Sequence[str], batches: Sequence[Batch], question: Question
         decompose=question.comparison.decompose and workup is None,
         workup=workup,
     )
+    return replace(result, done=(*done, *(() if prices is None else prices.done)))
 
 
 def _first(batches: Sequence[Batch], what: str) -> Any:

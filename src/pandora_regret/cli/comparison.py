@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pandora_regret.cli.console import output
-from pandora_regret.cli.printing import Column, bullets, heading, print_columns
+from pandora_regret.cli.printing import Column, bullets, heading, print_columns, print_done
 from pandora_regret.compare.prices import ALIKE, STATED
 from pandora_regret.compare.result import Comparison, Difference, Estimate, MetricInfo, ModelResult
 from pandora_regret.compare.words import recalibrating
@@ -187,6 +187,7 @@ class _Page:
         self.console.print(setting(self.result), style="dim")
         if self.result.notes:
             bullets(self.console, self.result.notes, mark="!")
+        print_done(self.console, self.result.done)
 
     def _print(
         self, columns: Sequence[Column], names: Sequence[str] = (), title: str = "Model", space: bool = True

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from pandora_regret.inputs import Done
+
 NARROWEST_NAMES = 16
 UNLIMITED = 10_000
 FORMULA_SIGNS = ("=", "+", "-", "@")
@@ -87,6 +89,13 @@ def bullets(console: Console, sentences: Iterable[str], mark: str = "-") -> None
     for sentence in sentences:
         grid.add_row(mark, sentence)
     console.print(grid)
+
+
+def print_done(console: Console, done: Sequence[Done]) -> None:
+    """What was changed or left out, one line each."""
+    if done:
+        console.print("Done to the files:", style="dim")
+        bullets(console, (f"{each.sentence}." for each in done))
 
 
 def print_columns(console: Console, names: Column, columns: Sequence[Column]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from pandora_regret.inputs import InputError
+from pandora_regret.inputs.done import Done
 from pandora_regret.records import from_plain, to_plain
 
 SCHEMA = "pandora-comparison/1"
@@ -203,6 +204,7 @@ class Comparison:
     scenarios: tuple[Scenario, ...]
     headline: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    done: tuple[Done, ...] = ()  # what was changed in the files or left out of them
     workup: WorkupPart | None = field(default=None, metadata={"optional": True})  # None if by a search
     schema: str = SCHEMA
 

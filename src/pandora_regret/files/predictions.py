@@ -26,7 +26,7 @@ from pandora_regret.files.layout import (
 )
 from pandora_regret.files.reading import ColumnReader, batch_of
 from pandora_regret.files.source import Records, Source
-from pandora_regret.inputs import InputError, IntArray
+from pandora_regret.inputs import Done, InputError, IntArray
 
 ROWS, ELEMENTS = 1 << 20, 11 << 20  # the usual row group of a Parquet file: cut smaller, it takes longer to read
 SAMPLE_ROWS = 1 << 12
@@ -58,6 +58,11 @@ class Predictions:
     def path(self) -> str:
         """The file, or the first of them."""
         return self.sources[0].path
+
+    @property
+    def done(self) -> tuple[Done, ...]:
+        """What was recognised in the files, or left out of them, as far as their heads tell."""
+        return tuple(done for source in self.sources for done in source.done)
 
     def no_rows(self) -> FileError:
         """The error for files without any row."""

@@ -11,7 +11,7 @@ import numpy as np
 from pandora_regret.costs import load_costs
 from pandora_regret.files.pairs import read_pairs, read_written_number
 from pandora_regret.files.source import check_readable
-from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.tables import by_name
 from pandora_regret.priors import Prior
@@ -25,6 +25,7 @@ class Prices:
     costs: FloatArray  # (K,)
     currency: str | None
     source: str  # where they come from
+    done: tuple[Done, ...] = ()  # prices that were not used
 
 
 def read_costs_argument(text: str, classes: Sequence[str]) -> Prices:

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeAlias
 
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.layout import Kind, Layout
-from pandora_regret.inputs import InputError
+from pandora_regret.inputs import Done, InputError
 
 Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
 
@@ -27,6 +27,7 @@ class Source(ABC):
     kinds: Mapping[str, Kind] = field(compare=False, repr=False)  # the columns, in file order
     first: int = 0  # the number in the file of the first row, counted from 0
     n_rows: int | None = None  # None: all there are
+    done: tuple[Done, ...] = field(default=(), compare=False)  # what was recognised, where it is not plain
 
     is_text = False  # numbers in text have as many digits as were written, whatever their type
     names_classes = True  # whether the columns of forecasts are called by the classes

@@ -1,6 +1,7 @@
 """The door: what a user hands in becomes plain, checked arrays here, once."""
 
 from pandora_regret.inputs.costs import read_costs
+from pandora_regret.inputs.done import Done
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.forecast import Forecast, read_forecast, read_probabilities, read_two_forecasts
 from pandora_regret.inputs.labels import Labels
@@ -16,6 +17,7 @@ from pandora_regret.inputs.numbers import (
 from pandora_regret.inputs.tables import Table
 
 __all__ = [
+    "Done",
     "FloatArray",
     "Forecast",
     "InputError",
