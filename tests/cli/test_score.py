@@ -62,7 +62,7 @@ def test_options_reach_the_library(tmp_path):
     path = wine_file(tmp_path, "tree", heft=weights)
     printed = run_json("score", path, "--prior", "lognormal:0.5", "--weight", "heft", "--level", 0.5)
     given = {"labels": CLASSES, "sample_weight": weights}
-    cost = expected_search_cost(truth, chances["tree"], prior=LogNormal(0.5), **given)
+    cost = expected_search_cost(truth, chances["tree"], prior=LogNormal(0.5), typical_costs=[1, 1, 1], **given)
     assert numbers(printed)["expected_cost value"] == pytest.approx(cost)
     assert numbers(printed)["pandora_regret value"] == pytest.approx(
         pandora_regret(truth, chances["tree"], **given)

@@ -42,7 +42,6 @@ def data():
 
 
 PRICED = {
-    "default": {},
     "typical costs": {"typical_costs": [380.0, 120.0, 90.0]},
     "base costs and gamma": {"costs": [3.0, 1.0, 2.0], "prior": Gamma(2.0)},
     "fixed": {"typical_costs": [3.0, 1.0, 2.0], "prior": Fixed()},
@@ -74,6 +73,19 @@ def test_every_score_is_the_public_functions_own(data, given, weighted, logits):
         margin = stdtrit(effective_number(shares) - 1, 0.975) * tally.standard_error
         score = model.scores["expected_cost"]
         assert (score.low, score.high) == pytest.approx((tally.mean - margin, tally.mean + margin), rel=1e-12)
+
+
+@pytest.mark.parametrize("prior", [None, Gamma(2.0), Fixed()])
+def test_without_prices_costs_are_counted_in_tests(data, prior):
+    truth, models, _ = data
+    found, priced = (compare(truth, models, prior=prior, typical_costs=costs) for costs in (None, np.ones(3)))
+    assert found.costs.currency is None
+    assert priced.costs.currency == ""
+    assert [model.cost for model in found.models] == [model.cost for model in priced.models]
+    assert [scenario.name for scenario in found.scenarios] == ["all tests cost the same"]
+    for model in found.models:
+        assert model.scores["realised_cost"].value == model.scores["tests"].value
+    assert " tests per case" in found.headline[0]
 
 
 @pytest.mark.parametrize("logits", [False, True])
@@ -213,7 +225,7 @@ def test_json_comes_back_as_what_it_was(data):
     assert given["schema"] == "pandora-comparison/1"
     assert given["costs"] == {
         "currency": "USD",
-        "prior": "Beta(alpha=1.0)",
+        "prior": "uniform",
         "typical": [380.0, 120.0, 90.0],
         "source": "a fee schedule",
     }

@@ -100,8 +100,8 @@ def test_a_perfect_model_wastes_nothing():
     found = compare(truth, {"oracle": np.eye(3)[truth]}, typical_costs=[10.0, 20.0, 30.0])
     assert found.largest_pairs == ()
     assert found.headline == (
-        "A search by oracle costs 22.5 units per case (95 % interval 7.27 units to 37.7 units).",
-        "Of every 22.5 units, testing the truth itself takes 22.5 units, and nothing is wasted.",
+        "A search by oracle costs 22.5 per case (95 % interval 7.27 to 37.7).",
+        "Of every 22.5, testing the truth itself takes 22.5, and nothing is wasted.",
     )
 
 

@@ -21,7 +21,7 @@ def refused(read, *arguments):
 def test_costs_can_be_written_out():
     prices = read_costs_argument("dog = 30, cat=2.5e1,a=b=1", ["cat", "a=b", "dog"])
     assert prices.costs.tolist() == [25.0, 1.0, 30.0]
-    assert prices.currency is None
+    assert prices.currency == ""
     assert read_costs_argument('"big, bad=3",wolf=4', ["wolf", "big, bad"]).costs.tolist() == [4.0, 3.0]
     assert read_costs_argument("1=5,0=6", ["0", "1"]).costs.tolist() == [6.0, 5.0]
 

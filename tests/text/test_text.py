@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pandora_regret.text import Formats, class_name, listed, money, percent
+from pandora_regret.text import Formats, class_name, listed, money, money_between, percent, rounded_by
 
 AMOUNTS = [
     (180.2, "USD", "$180"),
@@ -22,10 +22,14 @@ AMOUNTS = [
     (180.2, "SEK", "180 SEK"),
     (0.0, "USD", "$0"),
     (-1e-320, "USD", "$0"),
-    (180.2, None, "180 units"),
-    (0.58333, None, "0.583 units"),
-    (12.0, None, "12 units"),
-    (1234.5, None, "1,230 units"),
+    (180.2, None, "180 tests"),
+    (0.58333, None, "0.583 tests"),
+    (1.0, None, "1 test"),
+    (1234.5, None, "1,230 tests"),
+    (31.26, "", "31.3"),
+    (4.1, "min", "4.1 min"),
+    (95.0, "working minutes", "95 working minutes"),
+    (2.5, "A$", "A$2.50"),
     (999.7, "USD", "$1,000"),
     (999_999.0, "USD", "$1 million"),
 ]
@@ -38,10 +42,10 @@ def test_amounts_are_written_as_people_write_them(amount, currency, text):
 
 @given(st.floats(1e-6, 1e15), st.sampled_from(["$", None]))
 def test_an_amount_in_words_is_the_amount_to_three_digits(amount, currency):
-    text = money(amount, currency).removesuffix(" units").removeprefix("$").replace(",", "")
+    text = money(amount, currency).removesuffix(" tests").removesuffix(" test").removeprefix("$").replace(",", "")
     number, *word = text.split(" ")
     scale = {"million": 1e6, "billion": 1e9, "trillion": 1e12}[word[0]] if word else 1
-    assert float(number) * scale == pytest.approx(amount, rel=0.006 if amount >= 0.1 or currency is None else 0.06)
+    assert float(number) * scale == pytest.approx(amount, rel=0.006 if amount >= 1 or currency is None else 0.06)
 
 
 def test_shares_are_never_rounded_to_certainty():
@@ -68,9 +72,50 @@ def test_a_class_that_is_a_number_is_called_a_class():
         ("USD", 180.0, "$1,234.50"),
         ("usd", 2e6, "$1,234"),
         ("CHF", 180.0, "1,234.50 CHF"),
-        (None, 180.0, "1,234.5"),
-        (None, 0.05, "1,234.50000"),
+        (None, 180.0, "1,234.5 tests"),
+        ("", 0.05, "1,234.50000"),
     ],
 )
 def test_money_has_its_currency_and_enough_digits(currency, largest, text):
     assert Formats(currency, largest).money(1234.5) == text
+
+
+BETWEEN = [
+    ((596.21, 570.4, 621.9, "USD"), "$596 (570 to 622)"),
+    ((22554.66, 4213.0, 40812.0, "USD"), "$23,000 (4,000 to 41,000)"),
+    ((596.26, 591.53, 600.98, "EUR"), "€596.30 (591.50 to 601.00)"),
+    ((596.26, 596.2591, 596.2611, "EUR"), "€596.26 (596.26 to 596.26)"),
+    ((-3.2, -14.1, 9.3, "USD"), "-$3 (-14 to 9)"),
+    ((-0.2, -14.1, 13.3, "USD"), "$0 (-14 to 13)"),
+    ((95.3, 90.0, 101.0, "min"), "95 min (90 to 101)"),
+    ((31.26, 30.2, 32.4, ""), "31.3 (30.2 to 32.4)"),
+    ((1.0, 0.2, 1.9, None), "1.0 tests (0.2 to 1.9)"),
+    ((1.0, 1.0, 1.0, None), "1 test"),
+    ((41.26, None, 50.0, "USD"), "$41.30"),
+    ((41.26, 40.0, float("inf"), "USD"), "$41.30"),
+    ((1.31e6, 0.93e6, 1.64e6, "CHF"), "1.31 million CHF (0.93 to 1.64)"),
+]
+
+
+@pytest.mark.parametrize(("given", "text"), BETWEEN)
+def test_an_amount_and_its_interval_are_rounded_by_the_width(given, text):
+    assert money_between(*given) == text
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9))
+def test_rounding_by_the_width_shows_two_digits_of_it(low, width):
+    high = low + width
+    step = 10.0 ** -rounded_by(low, high)
+    assert 9.94 <= (high - low) / step <= 100
+
+
+def test_estimates_in_tables_are_rounded_by_their_own_width():
+    formats = Formats("USD", largest=22554.66)
+    assert formats.estimate("money", 22554.66, 4213.0, 40812.0) == ("$23,000", "4,000–41,000")
+    assert formats.estimate("money", 596.26, 591.53, 600.98) == ("$596.26", "591.53–600.98")
+    assert formats.estimate("money", -3.2, -14.1, 9.3) == ("−$3", "−14 to 9")
+    assert formats.estimate("money", 596.26, None, None) == ("$596.26", "")
+    assert formats.estimate("score", 0.29174, 0.2893, 0.2941) == ("0.2917", "0.2893–0.2941")
+    assert formats.estimate("score", 0.29174, 0.12, 0.47) == ("0.29", "0.12–0.47")
+    assert formats.estimate("share", None, None, None) == ("–", "")
+    assert formats.estimate("tests", 2.345, 2.1, 2.52) == ("2.35", "2.10–2.52")

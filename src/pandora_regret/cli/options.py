@@ -170,7 +170,7 @@ def read_prices(
         return None if costs is None else read_costs_argument(costs, classes)
     if costs is not None:
         raise InputError("the files have cost columns and --costs is given too: use one price list, not both.")
-    return Prices(own, None, source)
+    return Prices(own, "", source)
 
 
 def _read_level(context: click.Context, parameter: click.Parameter, level: float) -> float:

@@ -150,4 +150,4 @@ def _print(plan: Plan, currency: str | None, source: str | None) -> None:
     console.print()
     console.print(f"Expected total: {money(plan.expected_cost, currency)}.", style="bold")
     if source is None:
-        console.print("Every test costs the same, 1 unit: say what they cost with --costs.", style="dim")
+        console.print("Every test costs the same: say what they cost with --costs.", style="dim")

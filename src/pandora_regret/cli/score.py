@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
     from pandora_regret.compare.result import Costs, Estimate, LargestPair
     from pandora_regret.files import Predictions, Prices
+    from pandora_regret.inputs import FloatArray
     from pandora_regret.metrics import Metric
+    from pandora_regret.priors import Prior
     from pandora_regret.stream import StreamScore
     from pandora_regret.text import Formats
     from pandora_regret.workup import Workup
@@ -105,13 +107,23 @@ def _score_all(opened: Sequence[Predictions], prices: Prices | None, how: Mappin
     from pandora_regret.cli.console import bars
     from pandora_regret.stream import score_stream
 
-    typical_costs, scores = None if prices is None else prices.costs, []
+    scores = []
     with bars(passing=True) as progress:
         for one in opened:
             progress.start(one.name, _total(one))
             advance = partial(progress.advance, one.name)
+            typical_costs = _typical(one, prices, how["prior"]) if how["workup"] is None else None
             scores.append(score_stream(one, typical_costs=typical_costs, progress=advance, **how))
     return scores
+
+
+def _typical(one: Predictions, prices: Prices | None, prior: Prior | None) -> FloatArray | None:
+    """What tests cost, if neither the rows nor the prior say so themselves."""
+    from pandora_regret.compare.prices import are_stated, in_tests
+
+    if prices is not None:
+        return prices.costs
+    return None if one.columns.costs or are_stated(prior, None, None) else in_tests(len(one.classes))
 
 
 def _total(one: Predictions) -> int | None:
@@ -141,18 +153,20 @@ def _costs(one: Predictions, score: StreamScore, prices: Prices | None, workup: 
     import numpy as np
 
     from pandora_regret.compare.result import KNOWN_COSTS, Costs
+    from pandora_regret.priors.names import spelled_prior
 
     if workup is not None:
         prior = score.settings.workup_prior
-        varying = KNOWN_COSTS if prior is None else repr(prior)
-        return Costs(workup.currency or None, varying, None, workup.title or "the work-up")
+        varying = KNOWN_COSTS if prior is None else spelled_prior(prior)
+        return Costs(workup.currency, varying, None, workup.title or "the work-up")
     prior, base = score.settings.prior, score.settings.costs
     if one.columns.costs:
-        return Costs(None, repr(prior), None, "each row's own")
+        return Costs("", spelled_prior(prior), None, "each row's own")
     if prices is not None:
-        return Costs(prices.currency, repr(prior), tuple(prices.costs.tolist()), prices.source)
+        return Costs(prices.currency, spelled_prior(prior), tuple(prices.costs.tolist()), prices.source)
     typical = (np.ones(len(one.classes)) if base is None else base) * prior.mean
-    return Costs(None, repr(prior), tuple(typical.tolist()), None)
+    unit = None if prior.n_classes is None else ""
+    return Costs(unit, spelled_prior(prior), tuple(typical.tolist()), None)
 
 
 def _model_as_dict(one: Predictions, score: StreamScore, currency: str | None, level: float) -> dict[str, Any]:

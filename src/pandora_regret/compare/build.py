@@ -17,7 +17,7 @@ from pandora_regret.compare.by_workup import (
     workup_metrics,
 )
 from pandora_regret.compare.measure import measure
-from pandora_regret.compare.prices import as_tuple, read_scenarios, read_typical
+from pandora_regret.compare.prices import are_stated, as_tuple, in_tests, read_scenarios, read_typical
 from pandora_regret.compare.result import KNOWN_COSTS, Comparison, Costs, Estimate, IntervalMethod
 from pandora_regret.compare.sample import Sample, check_forecasts, read_models, read_sample
 from pandora_regret.inference.resampling import check_enough
@@ -25,6 +25,7 @@ from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import comparison_metrics
 from pandora_regret.priors import Prior
+from pandora_regret.priors.names import spelled_prior
 from pandora_regret.scores import priced
 from pandora_regret.workup import Menu, Workup
 from pandora_regret.workup.scores import WorkupRows, read_policy
@@ -64,7 +65,8 @@ def compare(
     prior, costs, typical_costs
         What tests cost, as in `expected_search_cost`.
     currency
-        A code such as "USD", or a symbol.
+        The unit of costs: a code such as "USD", a symbol, or "min". Where nothing says what tests cost, results
+        count tests.
     source
         Where the costs come from, in words.
     groups
@@ -146,9 +148,12 @@ def compare_forecasts(
     if workup is not None:
         check_alone(costs=costs, typical_costs=typical_costs, scenarios=scenarios, decompose=decompose)
         return _compare_by_workup(forecasts, workup, prior, currency, source, groups, ids, interval)
-    prior, one = priced(next(iter(forecasts.values())), prior, costs, typical_costs)
+    stated = are_stated(prior, costs, typical_costs)
+    one = next(iter(forecasts.values()))
+    typical_costs = typical_costs if stated else in_tests(one.n_classes)
+    prior, one = priced(one, prior, costs, typical_costs)
     typical = read_typical(one, prior, typical_costs)
-    other_costs = read_scenarios(scenarios, typical, prior, one)
+    other_costs = read_scenarios(scenarios, typical, prior, one, stated=stated)
     sample = read_sample(one, ids, groups)
     metrics, measured, parts = comparison_metrics(), [], {}
     for name, forecast in forecasts.items():
@@ -156,7 +161,8 @@ def compare_forecasts(
         rows = forecast.with_costs(one.costs).rows(sample.rows)
         measured.append(measure(name, rows, prior, under, metrics))
         parts[name] = _parts(rows, prior, interval, sample) if decompose else None
-    money = Costs(_read_text(currency, "currency"), repr(prior), as_tuple(typical), _read_text(source, "source"))
+    unit = _read_text(currency, "currency") or ("" if stated else None)
+    money = Costs(unit, spelled_prior(prior), as_tuple(typical), _read_text(source, "source"))
     classes = tuple(str(label) for label in one.labels)
     measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency)
     return comparison(measurements, money, tuple(scenario for scenario, _ in other_costs), parts)
@@ -178,8 +184,8 @@ def _compare_by_workup(
         measure_workup(name, forecast.rows(sample.rows), workup, prior, metrics)
         for name, forecast in forecasts.items()
     ]
-    varying = KNOWN_COSTS if prior is None else repr(prior)
-    named = (_read_text(currency, "currency") or described.currency or None, _read_text(source, "source"))
+    varying = KNOWN_COSTS if prior is None else spelled_prior(prior)
+    named = (_read_text(currency, "currency") or described.currency or "", _read_text(source, "source"))
     money = Costs(named[0], varying, None, named[1] or described.source or described.title or "the work-up")
     classes = tuple(str(label) for label in one.labels)
     typical = least_costs(WorkupRows(workup, one, prior))

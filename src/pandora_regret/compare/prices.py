@@ -14,6 +14,16 @@ from pandora_regret.priors import Prior
 STATED, ALIKE = "stated costs", "all tests cost the same"
 
 
+def are_stated(prior: Prior | None, costs: Any, typical_costs: Any) -> bool:
+    """Whether anything says what tests cost: a prior that speaks of each class does, too."""
+    return costs is not None or typical_costs is not None or getattr(prior, "n_classes", None) is not None
+
+
+def in_tests(n_classes: int) -> FloatArray:
+    """What tests cost, (K,), where nobody says: a typical test is the unit, and results count tests."""
+    return np.ones(n_classes)
+
+
 def read_typical(forecast: Forecast, prior: Prior, typical_costs: Any) -> FloatArray:
     """What tests cost on average, (K,) or (N, K); the very numbers that were given, where they were."""
     if typical_costs is not None:
@@ -23,10 +33,9 @@ def read_typical(forecast: Forecast, prior: Prior, typical_costs: Any) -> FloatA
 
 
 def read_scenarios(
-    scenarios: Any, typical: FloatArray, prior: Prior, forecast: Forecast
+    scenarios: Any, typical: FloatArray, prior: Prior, forecast: Forecast, *, stated: bool
 ) -> list[tuple[Scenario, FloatArray]]:
     """Costs and their base costs: as stated (if they are), the same for all tests, and the user's own."""
-    stated = forecast.costs is not None or isinstance(prior.mean, np.ndarray)
     costs = {STATED: typical} if stated else {}
     costs[ALIKE] = np.full(forecast.n_classes, typical.mean())
     for name, listed in _pairs(scenarios):

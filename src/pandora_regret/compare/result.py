@@ -57,8 +57,8 @@ class Data:
 class Costs:
     """What tests cost."""
 
-    currency: str | None
-    prior: str
+    currency: str | None  # or another unit; "" where costs were given without one, None where they are in tests
+    prior: str  # as people write it: "uniform", "gamma:2"
     typical: tuple[float, ...] | None  # None where every instance has its own
     source: str | None
 

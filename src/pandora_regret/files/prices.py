@@ -23,7 +23,7 @@ class Prices:
     """Typical costs of the tests, in the order of the classes."""
 
     costs: FloatArray  # (K,)
-    currency: str | None
+    currency: str  # or another unit; "" where there is none
     source: str  # where they come from
     done: tuple[Done, ...] = ()  # prices that were not used
 
@@ -48,18 +48,18 @@ def read_costs_argument(text: str, classes: Sequence[str]) -> Prices:
     (array([343.9, 343.9, 186.7, 149.6]), 'USD')
     """
     written_out = "=" in text and not os.path.exists(text)
-    named, currency = (read_pairs(text, "costs"), None) if written_out else _costs_in_file(text)
+    named, currency = (read_pairs(text, "costs"), "") if written_out else _costs_in_file(text)
     source = "costs" if written_out else text
     costs = np.array(by_name(named, [str(name) for name in classes], source), dtype=np.float64)
     return Prices(check_costs(costs, f"{source}: the cost", classes), currency, text)
 
 
-def _costs_in_file(text: str) -> tuple[dict[str, float], str | None]:
-    """Costs by class, and their currency where it is known."""
+def _costs_in_file(text: str) -> tuple[dict[str, float], str]:
+    """Costs by class, and their currency, "" where it is not known."""
     if text.lower().endswith((".csv", ".tsv")):
         from pandora_regret.files import read_price_table
 
-        return read_price_table(text), None
+        return read_price_table(text), ""
     if os.path.exists(text):
         check_readable(text)
     pathways = load_costs(text)

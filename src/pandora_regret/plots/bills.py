@@ -23,7 +23,7 @@ def plot_bills(
     truth: Any,
     costs: Mapping[Any, float],
     *,
-    currency: str | None = None,
+    currency: str | None = "",
     ax: Axes | None = None,
 ) -> Axes:
     """Bars of what each forecast's search tests, in order and to scale, until it finds the truth.
@@ -49,7 +49,7 @@ def plot_bills(
     >>> forecast = {"flu": 0.6, "cold": 0.4}
     >>> axes = plot_bills({"mine": forecast}, "flu", {"flu": 30, "cold": 10}, ax=Figure().subplots())
     >>> [text.get_text() for text in axes.texts]
-    ['cold', 'flu', '40 units']
+    ['cold', 'flu', '40']
     """
     axes = axes_of(ax)
     bills = [_bill(name, forecast, truth, costs) for name, forecast in forecasts.items()]

@@ -18,7 +18,7 @@ LEAST_STEP = 0.055  # of the chance of being done since the last name, that leav
 LONGEST_NAME = 24
 
 
-def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None = None) -> Axes:
+def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None = "") -> Axes:
     """The total cost of a plan's tests against the chance of having found the truth by then.
 
     Parameters
@@ -59,7 +59,7 @@ def _name_tests(axes: Axes, plan: Plan) -> None:
         axes.annotate(shortened(str(step.test), LONGEST_NAME), place, parse_math=False, bbox=behind, **style)  # type: ignore[arg-type]
 
 
-def draw_search_trace(plan: Plan, path: str | os.PathLike[str], currency: str | None = None) -> Path:
+def draw_search_trace(plan: Plan, path: str | os.PathLike[str], currency: str | None = "") -> Path:
     """The staircase by itself, into a file whose name says its kind: SVG, PDF or PNG."""
     with sheet(path, 5.6, 3.6, settings={}) as figure:
         plot_search_trace(plan, figure.subplots(), currency)

@@ -93,9 +93,10 @@ def tint(colour: str, strength: float = 0.55) -> tuple[float, ...]:
     return tuple(1 - strength * (1 - part) for part in parts)
 
 
-def with_unit(words: str, currency: str | None) -> str:
-    """What an axis measures."""
-    return words if currency is None else f"{words} ({currency})"
+def with_unit(words: str, unit: str | None) -> str:
+    """What an axis measures, in a unit as `money` takes it."""
+    named = "tests" if unit is None else unit
+    return f"{words} ({named})" if named else words
 
 
 def name_lines(axes: Axes, handles: Sequence[Any], names: Sequence[str], **where: Any) -> None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
 from pandora_regret.priors.base import Prior
 from pandora_regret.priors.beta import Beta, Fixed, Uniform
 from pandora_regret.priors.empirical import Empirical
 from pandora_regret.priors.positive import Exponential, Gamma, LogNormal
+from pandora_regret.text import typed
 
 FILE = "FILE"  # the parameter of a prior that is made from a table of observed costs and its classes
 
@@ -20,7 +23,7 @@ class NamedPrior(NamedTuple):
     """How a prior is made from what follows its name."""
 
     make: Callable[..., Prior]  # of nothing, of one number, or of observed costs (M, K) and the classes (K,)
-    parameter: str | None = None  # what the number stands for, in capitals, or FILE
+    parameter: str | None = None  # the prior's attribute that the number is, in capitals, or FILE
 
 
 PRIORS: dict[str, NamedPrior] = {
@@ -44,3 +47,22 @@ def spelled_priors() -> str:
     """
     *most, last = (name if made.parameter is None else f"{name}:{made.parameter}" for name, made in PRIORS.items())
     return f"{', '.join(most)} or {last}"
+
+
+def spelled_prior(prior: Prior) -> str:
+    """A prior as people write it; one that this table cannot make as Python shows it.
+
+    Examples
+    --------
+    >>> spelled_prior(Uniform()), spelled_prior(Gamma(2.0)), spelled_prior(LogNormal(0.5, correlation=0.2))
+    ('uniform', 'gamma:2', 'LogNormal(sigma=0.5, correlation=0.2)')
+    """
+    if isinstance(prior, Empirical):
+        return "empirical"
+    for name, (make, parameter) in PRIORS.items():
+        if parameter is None and repr(make()) == repr(prior):
+            return name
+        number = getattr(prior, (parameter or "").lower(), None)
+        if number is not None and np.ndim(number) == 0 and repr(make(number)) == repr(prior):
+            return f"{name}:{typed(float(number))}"
+    return repr(prior)

@@ -1,5 +1,6 @@
 """Money, counts, names and sentences for people, made from plain numbers and words."""
 
+from pandora_regret.text.amounts import SYMBOLS, Formats, affixes, is_currency, money, money_between
 from pandora_regret.text.names import (
     capitalised,
     class_name,
@@ -10,15 +11,13 @@ from pandora_regret.text.names import (
     without_direction_marks,
 )
 from pandora_regret.text.numbers import (
-    SYMBOLS,
     UNDEFINED,
-    Formats,
     alpha_name,
     count,
     decimals_for,
     fixed,
-    money,
     percent,
+    rounded_by,
     significant,
     typed,
 )
@@ -27,16 +26,20 @@ __all__ = [
     "SYMBOLS",
     "UNDEFINED",
     "Formats",
+    "affixes",
     "alpha_name",
     "capitalised",
     "class_name",
     "count",
     "decimals_for",
     "fixed",
+    "is_currency",
     "listed",
     "money",
+    "money_between",
     "pair_sentence",
     "percent",
+    "rounded_by",
     "ruling_out",
     "shortened",
     "significant",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pandora_regret.text.numbers import money
+from pandora_regret.text.amounts import money
 
 DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
@@ -31,9 +31,9 @@ def ruling_out(truth: str, tested: str) -> str:
     return f"ruling out {class_name(tested)} when it is {class_name(truth)}"
 
 
-def pair_sentence(truth: str, tested: str, cost: float, total: float, currency: str | None) -> str:
+def pair_sentence(truth: str, tested: str, cost: float, total: float, unit: str | None) -> str:
     """What one wrong test costs, of everything."""
-    return f"{ruling_out(truth, tested)}: {money(cost, currency)} of every {money(total, currency)}"
+    return f"{ruling_out(truth, tested)}: {money(cost, unit)} of every {money(total, unit)}"
 
 
 def shortened(name: str, length: int) -> str:

@@ -36,11 +36,11 @@ def as_text(plan: WorkupPlan) -> str:
     return "\n".join([*lines, f"Alternatives: {', '.join(others)}."] if others else lines)
 
 
-def _compared(one: Alternative, currency: str | None) -> str:
+def _compared(one: Alternative, currency: str) -> str:
     return f"{one.name} {money(one.expected_cost, currency)} (+{money(one.extra, currency)})"
 
 
-def _in_words(node: PlanNode, currency: str | None) -> str:
+def _in_words(node: PlanNode, currency: str) -> str:
     """What is done at a node."""
     if node.kind == "step":
         return f"{node.name} ({money(node.cost, currency)})"
@@ -115,7 +115,7 @@ def _svg_edge(box: Box) -> str:
     return f'<path d="{path}" fill="none" stroke="#777"/>{text}'
 
 
-def _svg_box(box: Box, currency: str | None) -> str:
+def _svg_box(box: Box, currency: str) -> str:
     (x, y), node = _corner(box), box.node
     lines = [shortened(line, 22) for line in _box_lines(node, currency)]
     bold = [' font-weight="bold"', ""]
@@ -128,7 +128,7 @@ def _svg_box(box: Box, currency: str | None) -> str:
     return f"<g><title>{escape(node.name)}</title>{rect}{''.join(texts)}</g>"
 
 
-def _box_lines(node: PlanNode, currency: str | None) -> tuple[str, str]:
+def _box_lines(node: PlanNode, currency: str) -> tuple[str, str]:
     name, chance = max(node.posterior.items(), key=lambda pair: pair[1])
     if node.kind == "step":
         return node.name, f"{money(node.cost, currency)}, in all {money(node.expected_cost, currency)}"

@@ -37,7 +37,7 @@ class WorkupPlan:
     tree: PlanNode
     cost_by_class: dict[str, float]  # what the plan costs if a class is the truth
     found: dict[str, str | None]
-    currency: str | None
+    currency: str  # "" where the work-up has none
     method: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def plan_workup(
     )
     by_class = {name: float(cost) for name, cost in zip(workup.classes, costs, strict=True) if np.isfinite(cost)}
     return WorkupPlan(
-        tree.name, tree.expected_cost, tuple(alternatives), tree, by_class, found, workup.currency or None, method
+        tree.name, tree.expected_cost, tuple(alternatives), tree, by_class, found, workup.currency, method
     )
 
 

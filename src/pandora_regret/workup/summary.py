@@ -30,7 +30,7 @@ class Summary:
     """What was understood of a work-up."""
 
     title: str
-    currency: str | None
+    currency: str  # "" where the work-up has none
     classes: tuple[str, ...]
     steps: tuple[str, ...]  # one line each
     stops: tuple[str, ...]
@@ -67,7 +67,7 @@ def summarise(workup: Workup) -> Summary:
     least = workup.policy.paid(known, Pairs.of_table(known), workup.costs)
     return Summary(
         workup.title,
-        workup.currency or None,
+        workup.currency,
         workup.classes,
         tuple(_step_line(step, workup) for step in workup.steps),
         tuple(_stop_line(stop, workup) for stop in workup.stops),
@@ -86,14 +86,14 @@ def _states(workup: Workup) -> int | None:
 
 
 def _stop_line(stop: Stop, workup: Workup) -> str:
-    least, most = (money(loss, workup.currency or None) for loss in (min(stop.losses), max(stop.losses)))
+    least, most = (money(loss, workup.currency) for loss in (min(stop.losses), max(stop.losses)))
     loss = least if least == most else f"{least} to {most}"
     return f"{stop.name} ({f'names a class: {loss} if it is wrong' if stop.names_class else f'loses {loss}'})"
 
 
 def _step_line(step: WorkupStep, workup: Workup) -> str:
     told = [workup.classes[k] for k in step.confirmed if k is not None]
-    parts = [f"{step.name}: {money(step.cost, workup.currency or None)}"]
+    parts = [f"{step.name}: {money(step.cost, workup.currency)}"]
     if step.requires:
         parts.append(f"after {listed([str(one) for one in step.requires])}")
     if len(step.outcomes) > 1:
