@@ -37,7 +37,7 @@ def scores(comparison):
 def test_json_is_the_librarys_comparison(files):
     printed = run_json("compare", *files, "--costs", COSTS)
     assert printed == by_library(typical_costs=TYPICAL, source=COSTS).to_dict()
-    assert printed["schema"] == "pandora-comparison/1"
+    assert printed["schema"] == "pandora-comparison/2"
 
 
 def test_every_option_reaches_the_library(files):
@@ -184,7 +184,7 @@ def test_script_in_a_models_name_stays_text_on_the_page(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["[]", "{}", "no json", '{"schema": "pandora-comparison/1"}', '{"schema": "pandora-score/1"}', "3"]
+    "content", ["[]", "{}", "no json", '{"schema": "pandora-comparison/2"}', '{"schema": "pandora-score/1"}', "3"]
 )
 def test_report_refuses_json_that_is_no_comparison(tmp_path, content):
     saved = tmp_path / "saved.json"

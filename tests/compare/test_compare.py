@@ -222,7 +222,7 @@ def test_json_comes_back_as_what_it_was(data):
     text = json.dumps(found.to_dict(), allow_nan=False)
     assert Comparison.from_dict(json.loads(text)) == found
     given = json.loads(text)
-    assert given["schema"] == "pandora-comparison/1"
+    assert given["schema"] == "pandora-comparison/2"
     assert given["costs"] == {
         "currency": "USD",
         "prior": "uniform",

@@ -73,7 +73,7 @@ def compare(
       pandora compare a.csv b.csv --costs prices.csv --scenario "cheap scan=scan=50,biopsy=300" --html report.html
       pandora compare a.csv b.csv --json > comparison.json
 
-    The JSON has the schema pandora-comparison/1; the CSV has one row per model.
+    The JSON has the schema pandora-comparison/2; the CSV has one row per model.
     """
     check_output(html, page.force)
     result = compare_files(files, Question(costs, comparison, intervals, layout))

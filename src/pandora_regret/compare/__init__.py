@@ -5,7 +5,9 @@
     measure.py      what is known of one model: a number per instance and metric, and the pair-cost matrix
     estimates.py    influences and bootstrap replicates of every estimate, for `pandora_regret.inference`
     calibration.py  what forecasts predict the search will cost, against what it costs
-    result.py       Comparison: frozen, and its JSON (schema "pandora-comparison/1")
+    result.py       Comparison: frozen, and its JSON (schema "pandora-comparison/2")
+    agreement.py    whether the parts of a comparison that was read fit each other
+    verdict.py      what to do, as far as the data settle it; how many more cases would
     words.py        the same in sentences
     assemble.py     numbers into a Comparison
     build.py        compare: all of it in order; compare_forecasts: the same past the door
@@ -17,12 +19,16 @@ by rising expected cost)::
     costs {currency, prior, typical, source}, interval {level, method, replicates, seed},
     metrics [{key, title, better, unit}],
     models [{name, scores {key: {value, low, high, note?}}, unavoidable, predicted_cost, calibration [...],
-             probability_best, rank, by_class [...], pair_costs (K x K), alphas, scenarios, decomposition}],
+             probability_best, rank, by_class [...], pair_costs (K x K), alphas, scenarios, decomposition,
+             recalibrated {method, cost, saved, against_leader}, at_stated_prices}],
     differences [{model, against, difference, low, high, p_value, p_holm, savings_per_1000, realised}],
-    ranks {key: [...]}, disagreements, largest_pairs, alphas, scenarios, headline, notes
+    ranks {key: [...]}, disagreements, largest_pairs, alphas, scenarios,
+    verdict {kind, leader, undecided, cases_needed, recalibrate, sentences}, headline, notes,
+    break_even [{test, stated, below {price, low, high, leader}, above}]
 """
 
 from pandora_regret.compare.build import compare, compare_forecasts
 from pandora_regret.compare.result import Comparison
+from pandora_regret.compare.verdict import cases_needed
 
-__all__ = ["Comparison", "compare", "compare_forecasts"]
+__all__ = ["Comparison", "cases_needed", "compare", "compare_forecasts"]

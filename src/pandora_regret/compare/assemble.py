@@ -30,6 +30,7 @@ from pandora_regret.compare.result import (
     WorkupPart,
 )
 from pandora_regret.compare.sample import Sample
+from pandora_regret.compare.verdict import verdict
 from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, Limits, hull, interval_by_classes
 from pandora_regret.inference.joint import Linearised
 from pandora_regret.inference.multiplicity import holm, probability_best
@@ -101,6 +102,8 @@ def comparison(
     differences, ranks = _differences(known), _ranks(known)
     pairs = tuple(pair for model in models for pair in _largest_pairs(known, model))
     clusters = len(known.sample.keys) if known.sample.clustered else None
+    level = known.interval.level
+    headline = words.headline(models, differences, ranks, pairs, level, costs.currency, workup)
     return Comparison(
         library=f"pandora-regret {__version__}",
         data=_data(known, clusters),
@@ -114,7 +117,8 @@ def comparison(
         largest_pairs=pairs,
         alphas=() if workup else tuple(alpha if alpha < np.inf else "inf" for alpha in ALPHAS),
         scenarios=scenarios,
-        headline=words.headline(models, differences, ranks, pairs, known.interval.level, costs.currency, workup),
+        verdict=verdict(models, differences, len(known.sample.truth), level, headline),
+        headline=headline,
         notes=words.notes(models, differences, clusters),
         workup=workup,
     )

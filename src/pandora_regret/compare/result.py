@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
+from pandora_regret.compare.agreement import check_agreement
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.done import Done
 from pandora_regret.records import from_plain, to_plain
 
-SCHEMA = "pandora-comparison/1"
+SCHEMA = "pandora-comparison/2"
 KNOWN_COSTS = "known costs"  # instead of a prior, of a work-up
-TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,16 @@ class ClassResult:
 
 
 @dataclass(frozen=True)
+class Recalibrated:
+    """A model as its recalibrated self: each row by a map that other rows fitted, on the same instances."""
+
+    method: str
+    cost: Estimate
+    saved: Estimate  # the model's own cost less this one, paired
+    against_leader: Estimate  # this cost less that of the leader as it is, paired
+
+
+@dataclass(frozen=True)
 class ModelResult:
     """One model."""
 
@@ -119,6 +129,8 @@ class ModelResult:
     alphas: tuple[float | None, ...]
     scenarios: tuple[float, ...]
     decomposition: dict[str, Estimate] | None = None
+    recalibrated: Recalibrated | None = None
+    at_stated_prices: Estimate | None = None  # the cost if prices are exactly as stated
 
     @property
     def cost(self) -> float:
@@ -187,6 +199,38 @@ class WorkupPart:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """What to do, as far as the data settle it."""
+
+    kind: Literal["deploy", "undecided", "recalibrate", "single"]
+    leader: str  # the model of least cost
+    undecided: tuple[str, ...]  # models that the data do not tell apart from the leader
+    cases_needed: int | None  # so many more would settle differences of this size, with 80 % power
+    recalibrate: tuple[str, ...]  # models that recalibrating lifts to the leader
+    sentences: tuple[str, ...]  # the first is the verdict itself
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A price at which another model becomes the cheapest; None ends lie outside the prices that were tried."""
+
+    price: float
+    low: float | None
+    high: float | None
+    leader: str  # who is cheapest beyond it
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """The prices of one test nearest to the stated one, from a tenth to ten times it, that change the leader."""
+
+    test: str
+    stated: float
+    below: Crossing | None
+    above: Crossing | None
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What `compare` found; models by rising expected cost."""
 
@@ -202,10 +246,12 @@ class Comparison:
     largest_pairs: tuple[LargestPair, ...]
     alphas: tuple[float | str, ...]  # the last is "inf"
     scenarios: tuple[Scenario, ...]
+    verdict: Verdict
     headline: tuple[str, ...]
     notes: tuple[str, ...] = ()
     done: tuple[Done, ...] = ()  # what was changed in the files or left out of them
     workup: WorkupPart | None = field(default=None, metadata={"optional": True})  # None if by a search
+    break_even: tuple[BreakEven, ...] = ()
     schema: str = SCHEMA
 
     @property
@@ -224,7 +270,7 @@ class Comparison:
         if schema != SCHEMA:
             raise InputError(f"this comparison has schema {schema!r:.60}: {SCHEMA!r} can be read here.")
         comparison = from_plain(cls, data, "comparison")
-        _check_agreement(comparison)
+        check_agreement(comparison)
         return comparison
 
     def table(self) -> list[dict[str, Any]]:
@@ -237,51 +283,3 @@ def _flat(model: ModelResult) -> dict[str, Any]:
     for key, score in (*model.scores.items(), ("predicted_cost", model.predicted_cost)):
         row |= {key: score.value, f"{key}_low": score.low, f"{key}_high": score.high}
     return row
-
-
-def _check_agreement(comparison: Comparison) -> None:
-    """That the parts of a comparison that was read fit each other: every list as long as what it is about."""
-    for place, fits, problem in _expectations(comparison):
-        if not fits:
-            raise InputError(problem, place=f"the comparison's {place}", fix="write it again")
-
-
-def _expectations(comparison: Comparison) -> Iterator[tuple[str, bool, str]]:
-    """What is looked at, whether it is as it must be, and what is wrong with it otherwise."""
-    data, names = comparison.data, [model.name for model in comparison.models]
-    n_classes, keys = len(data.classes), {metric.key for metric in comparison.metrics}
-    yield "list of models", bool(names), "is empty"
-    yield "models", len(set(names)) == len(names), "share a name"
-    yield "data.classes", 2 <= n_classes == len(data.class_weights), "are fewer than 2, or not as many as weights"
-    yield "data.class_weights", min(data.class_weights, default=0.0) >= 0, "are negative"
-    yield "interval.level", 0 < comparison.interval.level < 1, "is not between 0 and 1"
-    yield "metrics", "expected_cost" in keys and len(keys) == len(comparison.metrics), "lack one, or repeat one"
-    for key in keys:
-        yield f"ranks.{key}", len(comparison.ranks.get(key, ())) == len(names), "are not one per model"
-    for typical in (comparison.costs.typical, *(scenario.typical for scenario in comparison.scenarios)):
-        fits = typical is None or (len(typical) == n_classes and min(typical) > 0)
-        yield "typical costs", fits, "are not one positive number per class"
-    for gap in comparison.differences:
-        yield "differences", {gap.model, gap.against} <= set(names), "name a model that is not there"
-    for alpha in comparison.alphas:
-        yield "alphas", alpha == "inf" or (isinstance(alpha, float) and alpha >= 0), "hold what is no alpha"
-    for number, model in enumerate(comparison.models):
-        for part, fits, problem in _expectations_of_model(comparison, model, keys):
-            yield f"models[{number}].{part}", fits, problem
-
-
-def _expectations_of_model(
-    comparison: Comparison, model: ModelResult, keys: set[str]
-) -> Iterator[tuple[str, bool, str]]:
-    n_classes, costs = len(comparison.data.classes), model.pair_costs
-    yield "scores", keys <= set(model.scores), "lack a metric"
-    yield "scores.expected_cost.value", model.scores["expected_cost"].value is not None, "is missing"
-    square = {len(costs), *map(len, costs)}
-    yield "pair_costs", not costs or square == {n_classes}, "are not one row and column per class"
-    yield "by_class", len(model.by_class) in (0, n_classes), "is not one entry per class"
-    yield "by_class", all(each.weight >= 0 for each in model.by_class), "holds a negative weight"
-    yield "calibration", all(each.weight >= 0 for each in model.calibration), "holds a negative weight"
-    yield "alphas", len(model.alphas) == len(comparison.alphas), "are not one per alpha"
-    yield "scenarios", len(model.scenarios) == len(comparison.scenarios), "are not one per scenario"
-    terms = TERMS if model.decomposition is None else model.decomposition
-    yield "decomposition", set(TERMS) <= set(terms), "lacks a term"

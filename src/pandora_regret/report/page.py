@@ -46,7 +46,7 @@ def write_report(
     Parameters
     ----------
     comparison
-        What `compare` returns, or the dictionary of its `to_dict`, schema "pandora-comparison/1".
+        What `compare` returns, or the dictionary of its `to_dict`, schema "pandora-comparison/2".
     path
         The file to write; one that is there is replaced.
     title
