@@ -11,6 +11,7 @@ from pandora_regret.files import inspect_file, open_predictions, read_all, read_
 from pandora_regret.files.delimited import DelimitedFile
 from pandora_regret.files.json_lines import JsonLines
 from pandora_regret.files.layout import Layout
+from pandora_regret.files.text import TextFile
 from pandora_regret.inputs import InputError
 
 HEADER = "id,y_true,a,b,note"
@@ -40,13 +41,10 @@ def calls_of(monkeypatch, owner, name):
 
 @pytest.mark.parametrize("module", ["delimited", "json_lines"])
 def test_the_head_of_a_file_is_read_once(tmp_path, monkeypatch, module):
-    import pandora_regret.files as files
-
     lines = ['{"y_true": "a", "a": 0.5, "b": 0.5}', '{"y_true": "b", "a": 0.5, "b": 0.5}']
     path = text_file(tmp_path, "\n".join([HEADER, *rows(9)] if module == "delimited" else lines), ".csv")
     path = path if module == "delimited" else os.rename(path, f"{path}.jsonl") or f"{path}.jsonl"
-    owner = sys.modules[f"{files.__name__}.{module}"]
-    reads = calls_of(monkeypatch, owner, "read_sample")
+    reads = calls_of(monkeypatch, TextFile, "sample")
     [model] = open_predictions(path)
     read_all(model)
     [piece.count() for piece in model.fragments(2)]

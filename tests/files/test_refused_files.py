@@ -21,7 +21,8 @@ from pandora_regret.inputs import InputError
         ("y_true,a,a\na,0.5,0.5\n", ["'a'", "twice"]),
         ("y_true,a,\na,0.5,0.5\n", ["column 3", "no name"]),
         ("y_true,a,b\n", ["no rows"]),
-        ("y_true;a;b\na;0.5;0.5\n", ["single column", "';'"]),
+        ("y_true;a,b\na;0.5,0.5\n", ["',' or by ';'", "--separator comma or semicolon"]),
+        ("y_true a b\na 0.5 0.5\n", ["single column", "--separator"]),
         ("truth,a,b\na,0.5,0.5\n", ["no label column", "y_true", "--label"]),
         ("y_true,a,b\na,0.5,0.5\nb,0.5,0.5\nc,0.5,0.5\n", ["line 4", "'c'", "['a', 'b']"]),
         ("y_true,a,b\n5,0.5,0.5\n", ["line 2", "'5'", "['a', 'b']"]),
@@ -32,8 +33,8 @@ from pandora_regret.inputs import InputError
         ("y_true,a,b\na,0.5,0.5\nb,-0.5,1.5\n", ["line 3", "negative"]),
         ("y_true,a,b\na,0.5,0.5\nb,0.5,0.4\n", ["line 3", "sums to 0.9"]),
         ("y_true,weight,a,b\na,-1,0.5,0.5\nb,1,0.5,0.5\n", ["line 2", "'weight'", "-1"]),
-        (b"y_true,a,b\na,0.5,0.5\n\xff,0.5,0.5\n", ["line 3", "UTF-8"]),
-        ("y_true,a,b\na,0.5,0.5\n".encode("utf-16"), ["UTF-16", "UTF-8"]),
+        ("y_true,ä,b\nb,0.5,0.5\n".encode() + b"\xff,0.5,0.5\n", ["line 3", "UTF-8", "--encoding"]),
+        ("y_true,a,b\nb,1,0\na,0.5,0.4\n".encode("utf-16"), ["line 3", "sums to 0.9"]),
         ("", ["empty (0 bytes)"]),
         ("y_true,age,a,b\na,44,0.5,0.5\nb,55,0.5,0.5\n", ["['age']", "--proba-prefix", "--classes"]),
     ],
@@ -104,7 +105,8 @@ def test_damaged_and_misnamed_files_are_recognised(tmp_path):
         assert path.suffix in refused(text_file(tmp_path, content, ".dat"))
     assert "does not begin as Parquet" in refused(text_file(tmp_path, "y_true,a,b\n", ".parquet"))
     assert "incomplete or damaged" in refused(text_file(tmp_path, "y_true,a,b\n", ".arrow"))
-    assert ".csv" in refused(text_file(tmp_path, "y_true,a,b\n", ".xlsx"))
+    assert "does not begin as Excel" in refused(text_file(tmp_path, "y_true,a,b\n", ".xlsx"))
+    assert ".csv" in refused(text_file(tmp_path, "y_true,a,b\n", ".doc"))
     compressed = gzip.compress(b"y_true,a,b\na,0.5,0.5\n" * 500)
     assert "incomplete or damaged" in refused(text_file(tmp_path, compressed[:-40], ".csv.gz"))
     assert "is a directory" in refused(tmp_path)

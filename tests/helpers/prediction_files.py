@@ -52,6 +52,18 @@ def write(path, columns):
     return path
 
 
+def write_xlsx(path, sheets):
+    """A workbook of these sheets: lists of rows."""
+    book = pytest.importorskip("openpyxl").Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(list(row))
+    book.save(path)
+    return str(path)
+
+
 def write_npz(path, columns):
     names = {"y_true", "id", "weight", "group", "label", "target"}
     classes = [name for name in columns if name not in names and not name.startswith("cost_")]

@@ -56,6 +56,9 @@ OPTION_OF = {  # what people who type commands call the library's arguments
     "logits": "--logits",
     "found": "--found",
     "workup": "--workup",
+    "separator": "--separator",
+    "decimal": "--decimal",
+    "encoding": "--encoding",
 }
 PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {
     symbol: f"{code} " for code, symbol in SYMBOLS.items() if len(symbol) == 1 and not symbol.isascii()

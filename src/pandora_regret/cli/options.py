@@ -105,14 +105,32 @@ class LayoutOptions:
     model: str | None = role_option(MODEL)
     cost_prefix: str | None = role_option(COSTS)
     logits: bool = option("--logits", is_flag=True, help="The forecasts are logits.")
+    separator: str | None = option(
+        "--separator", metavar="MARK", help="What separates values: , ; | or tab.  [default: recognised]"
+    )
+    decimal: str | None = option(
+        "--decimal", metavar="MARK", help="The decimal sign: point or comma.  [default: recognised]"
+    )
+    encoding: str | None = option(
+        "--encoding", metavar="NAME", help="Of text: utf-8, utf-16, latin-1, ...  [default: recognised]"
+    )
+    sheet: str | None = option(
+        "--sheet", metavar="NAME", help="Of a workbook, or its number.  [default: the first]"
+    )
+    other: str | None = option(
+        "--other", metavar="CLASS", help="Stands for what the candidate list of a row does not name."
+    )
 
     def read(self) -> Layout:
         """The same as the library says it."""
         from pandora_regret.files import Layout
+        from pandora_regret.files.dialect import Dialect
         from pandora_regret.files.pairs import listed
 
+        values = asdict(self)
+        dialect = Dialect(**{each.name: values.pop(each.name) for each in fields(Dialect)})
         classes = None if self.classes is None else tuple(listed(self.classes))
-        return Layout(**asdict(self) | {"classes": classes})
+        return Layout(**values | {"classes": classes, "dialect": dialect})
 
 
 class _PriorOption(click.Option):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -48,12 +47,6 @@ def explained(path: str, format_name: str) -> Iterator[None]:
         raise unreadable(path, format_name, error) from None
     except (pa.ArrowException, EOFError, UnicodeDecodeError) as error:
         raise unreadable(path, format_name, error) from None
-
-
-def lines_of(path: str) -> Iterator[bytes]:
-    """A text file line by line, decompressed where its name says that it is compressed."""
-    with explained(path, "text"), pa.input_stream(path, compression="detect") as stream:
-        yield from io.BufferedReader(stream, 1 << 20)
 
 
 def plain_array(column: Any) -> NDArray[Any]:

@@ -11,15 +11,17 @@ from functools import cache
 from typing import Any, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from pandora_regret.files.arrow import kinds_of, lines_of
+from pandora_regret.files.arrow import kinds_of
+from pandora_regret.files.dialect import DECIMALS, RECOGNISED, Dialect, recognise_marks, written_otherwise
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.reading import is_number, no_number
 from pandora_regret.files.source import Records, check_names
-from pandora_regret.files.text import LONGEST_LINE, TextFile, read_sample
+from pandora_regret.files.text import LONGEST_LINE, TextFile
 
-SEPARATORS = (",", ";", "\t", "|")
+COMMA_NUMBER = r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$"
 UNCLOSED = {
     "problem": "opens a quotation mark that is never closed",
     "fix": "close it, or double it within a value",
@@ -31,6 +33,8 @@ class DelimitedFile(TextFile):
     """A header and a row per line; values that hold line ends are quoted."""
 
     delimiter: str = ","
+    decimal: str = "."
+    decimals: frozenset[str] = frozenset()  # columns that hold numbers with a decimal comma
     header_lines: int = 1  # up to the end of the header: empty lines may stand before it
     broken_lines: bool = False  # whether values may hold line ends; reading them costs speed
     has_rows: bool = True
@@ -38,15 +42,26 @@ class DelimitedFile(TextFile):
     starts_with_header = True
 
     @classmethod
-    def open(cls, path: str, delimiter: str = ",") -> Self:
-        """Its head is read: names, and from the first lines what the columns hold."""
-        sample, complete = read_sample(path)
-        file = cls(path, {}, delimiter=delimiter)._with_header(sample, complete)
+    def open(cls, path: str, said: Dialect = RECOGNISED, usual: str = ",", location: str = "") -> Self:
+        """Its head is read: how it is written, names, and from the first lines what the columns hold.
+
+        `usual` is the separator that its name promises.
+        """
+        file = cls(path, {}, location=location).in_encoding(said.encoding)
+        sample, complete = file.sample()
+        marks = recognise_marks(sample, said, usual, path)
+        file = replace(file, delimiter=marks.separator, decimal=marks.decimal)._with_header(sample, complete)
+        decimals = frozenset(name for number, name in enumerate(file.kinds) if number in marks.decimals)
+        done = written_otherwise(
+            path, file.encoding, file.delimiter if file.delimiter != usual else "", file.decimal
+        )
+        file = replace(file, decimals=decimals, done=done)
         options = arrow_csv.ReadOptions(
             column_names=list(file.kinds), skip_rows=file.header_lines, block_size=len(sample) + 1
         )
+        conversion = arrow_csv.ConvertOptions(decimal_point=file.decimal)
         try:
-            table = arrow_csv.read_csv(io.BytesIO(sample), options, file._parse_options())
+            table = arrow_csv.read_csv(io.BytesIO(sample), options, file._parse_options(), conversion)
         except pa.ArrowException as error:
             file.explain(error, frozenset())
         return replace(file, kinds=kinds_of(table.schema))
@@ -76,14 +91,14 @@ class DelimitedFile(TextFile):
 
     def _check_delimiter(self, names: list[str]) -> None:
         if len(names) == 1:
-            others = [mark for mark in SEPARATORS if mark != self.delimiter and mark in names[0]]
-            hint = f": it looks separated by {others[0]!r}" if others else ""
-            problem = f"has a single column, {names[0][:80]!r}{hint}; separate columns by {self.delimiter!r}"
-            raise FileError(f"{problem} (.csv: commas, .tsv: tabs)", path=self.path)
+            problem = f"has a single column, {names[0][:80]!r}, if values are separated by {self.delimiter!r}"
+            raise FileError(
+                problem, path=self.path, argument="separator", fix="say what separates them (--separator)"
+            )
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Lines that end within quotes go on in the next."""
-        return self._joined(lines_of(self.path))
+        return self._joined(self.physical_lines())
 
     def _joined(self, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         """Each row's first line number, and its lines; every line is looked at once, however long a row is."""
@@ -103,7 +118,7 @@ class DelimitedFile(TextFile):
         return b'"' in line and _open_quote(self.delimiter).match(line) is not None
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
-        """Numbers as numbers, all else as it is written."""
+        """Numbers as numbers, all else as it is written, but that decimal commas of numbers become points."""
         if not self.has_rows:
             return
         types = {name: pa.float64() if name in numbers else pa.string() for name in columns}
@@ -111,18 +126,27 @@ class DelimitedFile(TextFile):
         options = arrow_csv.ReadOptions(
             column_names=list(self.kinds), skip_rows=skipped, block_size=self.block_bytes
         )
-        conversion = arrow_csv.ConvertOptions(column_types=types, include_columns=list(columns))
+        conversion = arrow_csv.ConvertOptions(
+            column_types=types, include_columns=list(columns), decimal_point=self.decimal
+        )
         good_rows = self.first
         try:
             with self.opened() as stream:
                 counting = _CountingStream(stream)
                 for records in arrow_csv.open_csv(counting, options, self._parse_options(), conversion):
-                    yield records
+                    yield self._with_points(records, numbers)
                     good_rows += len(records)
         except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
             self.explain(error, numbers, good_rows)
         if good_rows - self.first != counting.lines - skipped:
             self._check_last_quote()
+
+    def _with_points(self, records: Records, numbers: frozenset[str]) -> Records:
+        """The same rows; numbers that are read as text have decimal points, as they have in every other format."""
+        for name in self.decimals & set(records.schema.names) - numbers:
+            texts = pc.replace_substring_regex(records.column(name), COMMA_NUMBER, r"\1.\2")
+            records = records.set_column(records.schema.get_field_index(name), name, texts)
+        return records
 
     def _check_last_quote(self) -> None:
         """Arrow takes the rest of a file for one value where a quote is opened in the last column."""
@@ -145,8 +169,19 @@ class DelimitedFile(TextFile):
             problem = f"has {len(values)} values but the header names {len(self.kinds)} columns"
             return {"problem": problem, "value": len(values), "fix": fix}
         pairs = zip(self.kinds, values, strict=False) if row >= 0 else ()
-        bad = (no_number(value, name) for name, value in pairs if name in numbers and not is_number(value))
-        return next(bad, None)
+        bad = (self._no_number(value, name) for name, value in pairs if name in numbers)
+        return next(filter(None, bad), None)
+
+    def _no_number(self, value: str, name: str) -> dict[str, Any] | None:
+        """What is wrong with a value, if anything; the decimal sign may be."""
+        other = {".": ",", ",": "."}[self.decimal]
+        if is_number(value if self.decimal == "." else value.replace(".", "?").replace(",", ".")):
+            return None
+        if not is_number(value.replace(other, ".", 1)):
+            return no_number(value, name)
+        words = f"write a number with a decimal {DECIMALS[self.decimal]}"
+        fix = f"{words}, or say that the file has {DECIMALS[other]}s (--decimal {DECIMALS[other]})"
+        return no_number(value, name) | {"fix": fix}
 
 
 class _CountingStream:

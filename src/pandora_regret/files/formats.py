@@ -3,69 +3,96 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from pandora_regret.files.binary import ArrowFile, ParquetFile
 from pandora_regret.files.delimited import DelimitedFile
+from pandora_regret.files.dialect import RECOGNISED, Dialect
 from pandora_regret.files.errors import FileError
+from pandora_regret.files.excel import ExcelSheet
 from pandora_regret.files.json_lines import JsonLines
 from pandora_regret.files.npz import FORECASTS, NpzFile, headers_of, models_of
 from pandora_regret.files.source import Source, check_readable
+from pandora_regret.files.standard_input import NAME, STANDARD_INPUT, spooled_input
 from pandora_regret.files.text import COMPRESSED
 
-FORMATS: dict[str, tuple[str, Callable[[str], Source] | None]] = {
+FORMATS: dict[str, tuple[str, Callable[[str, Dialect], Source] | None]] = {
     ".csv": ("text", DelimitedFile.open),
-    ".tsv": ("text", partial(DelimitedFile.open, delimiter="\t")),
+    ".tsv": ("text", partial(DelimitedFile.open, usual="\t")),
     ".jsonl": ("text", JsonLines.open),
     ".ndjson": ("text", JsonLines.open),
-    ".parquet": ("Parquet", ParquetFile.open),
-    ".pq": ("Parquet", ParquetFile.open),
-    ".arrow": ("Arrow", ArrowFile.open),
-    ".arrows": ("Arrow", ArrowFile.open),
-    ".feather": ("Arrow", ArrowFile.open),
-    ".ipc": ("Arrow", ArrowFile.open),
+    ".parquet": ("Parquet", lambda path, said: ParquetFile.open(path)),
+    ".pq": ("Parquet", lambda path, said: ParquetFile.open(path)),
+    ".arrow": ("Arrow", lambda path, said: ArrowFile.open(path)),
+    ".arrows": ("Arrow", lambda path, said: ArrowFile.open(path)),
+    ".feather": ("Arrow", lambda path, said: ArrowFile.open(path)),
+    ".ipc": ("Arrow", lambda path, said: ArrowFile.open(path)),
+    ".xlsx": ("Excel", ExcelSheet.open),
+    ".xlsm": ("Excel", ExcelSheet.open),
     ".npz": ("NPZ", None),  # several tables
 }
 BEGINNINGS = {
     b"PAR1": ("Parquet", ".parquet"),
     b"ARROW1": ("Arrow", ".arrow"),
     b"\xff\xff\xff\xff": ("Arrow", ".arrow"),  # a stream
-    b"PK\x03\x04": ("NPZ", ".npz"),
+    b"PK\x03\x04": ("NPZ", ".npz"),  # or Excel
     b"PK\x05\x06": ("NPZ", ".npz"),  # an archive of nothing
     b"\x1f\x8b": ("gzip", ".csv.gz"),
     b"\x28\xb5\x2f\xfd": ("zstd", ".csv.zst"),
 }
+NEVER_TEXT = ("Parquet", "NPZ", "Excel")  # which begin as nothing else does
 
 
-def open_sources(path: str | os.PathLike[str], classes: Sequence[str] | None = None) -> dict[str, Source]:
+def open_sources(
+    path: str | os.PathLike[str], classes: Sequence[str] | None = None, said: Dialect = RECOGNISED
+) -> dict[str, Source]:
     """The tables of a file, each under the name that its model has unless a column says otherwise.
 
-    `classes` name the columns of an archive that does not.
+    `classes` name the columns of an archive that does not; `-` is standard input.
     """
     path = os.fspath(path)
+    if path == STANDARD_INPUT:
+        return {NAME: _open_standard_input(said)}
     check_readable(path)
     extension = _extension(path)
     format_name, open_table = FORMATS[extension]
-    if not path.endswith(COMPRESSED):
+    if not _compression(path):
         _check_beginning(path, format_name, extension)
-    stem = Path(path).name.removesuffix(_compression(path)).removesuffix(extension)
+    file_name = Path(path).name
+    stem = file_name[: len(file_name) - len(extension) - len(_compression(path))]
     if open_table is not None:
-        return {stem: open_table(path)}
+        return {stem: open_table(path, said)}
     headers = headers_of(path)
     models = {stem if model == FORECASTS else model: model for model in models_of(path, headers)}
     return {name: NpzFile.open(path, model, headers, classes) for name, model in models.items()}
 
 
+def _open_standard_input(said: Dialect) -> Source:
+    """CSV or JSON lines, as its content tells."""
+    location = spooled_input()
+    if not os.path.getsize(location):
+        raise FileError("is empty (0 bytes)", path=NAME, fix="pipe predictions into the command")
+    real = _format_of(location)
+    if real is not None and real[0] != "gzip":
+        raise FileError(
+            f"holds {real[0]}", path=NAME, fix=f"save it as a file that ends in {real[1]}, and pass that"
+        )
+    sample, _ = JsonLines(NAME, {}, location=location).in_encoding(said.encoding).sample()
+    is_json = sample.lstrip().startswith(b"{")
+    return JsonLines.open(NAME, said, location) if is_json else DelimitedFile.open(NAME, said, location=location)
+
+
 def _compression(path: str) -> str:
-    return next((ending for ending in COMPRESSED if path.endswith(ending)), "")
+    return next((ending for ending in COMPRESSED if path.lower().endswith(ending)), "")
 
 
 def _extension(path: str) -> str:
-    """The ending that says the format; text may be compressed."""
+    """The ending that says the format, in lower case; text may be compressed."""
     compression = _compression(path)
-    ending = Path(path.removesuffix(compression)).suffix
+    ending = Path(path[: len(path) - len(compression)]).suffix.lower()
     if ending not in FORMATS or (compression and FORMATS[ending][0] != "text"):
         real = _format_of(path)
         hint = f"; it holds {real[0]}, so call it {real[1]}" if real else ""
@@ -81,7 +108,7 @@ def _check_beginning(path: str, format_name: str, extension: str) -> None:
     if real is not None and real[0] != format_name:
         fix = f"rename it to end in {real[1]}"
         raise FileError(f"is called {extension} but holds {real[0]}", path=path, fix=fix)
-    if real is None and format_name in ("Parquet", "NPZ"):
+    if real is None and format_name in NEVER_TEXT:
         fix = "it may be incomplete or damaged; write it again, or rename it to what it is"
         problem = f"is called {extension} but does not begin as {format_name} does"
         raise FileError(problem, path=path, fix=fix)
@@ -90,14 +117,25 @@ def _check_beginning(path: str, format_name: str, extension: str) -> None:
 def _format_of(path: str) -> tuple[str, str] | None:
     with open(path, "rb") as file:
         beginning = file.read(8)
-    return next((known for mark, known in BEGINNINGS.items() if beginning.startswith(mark)), None)
+    known = next((known for mark, known in BEGINNINGS.items() if beginning.startswith(mark)), None)
+    return _archive_of(path) if known == ("NPZ", ".npz") else known
+
+
+def _archive_of(path: str) -> tuple[str, str]:
+    """Which of the formats that are zip files; one that cannot be opened is what it is called."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            is_excel = any(name.startswith(("xl/", "[Content_Types]")) for name in archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        is_excel = path.lower().endswith((".xlsx", ".xlsm"))
+    return ("Excel", ".xlsx") if is_excel else ("NPZ", ".npz")
 
 
 def sources_of_parts(
-    paths: Sequence[str | os.PathLike[str]], classes: Sequence[str] | None
+    paths: Sequence[str | os.PathLike[str]], classes: Sequence[str] | None, said: Dialect = RECOGNISED
 ) -> Iterator[tuple[str, tuple[Source, ...]]]:
     """Each model's tables, one after the other, from files that are parts of one."""
-    opened = [open_sources(path, classes) for path in paths]
+    opened = [open_sources(path, classes, said) for path in paths]
     if len(opened) > 1 and all(len(tables) == 1 for tables in opened):
         opened = [{next(iter(opened[0])): next(iter(tables.values()))} for tables in opened]
     for name in opened[0]:

@@ -66,7 +66,7 @@ class Inspected:
 def inspect_file(path: str, layout: Layout) -> list[Inspected]:
     """What is in a file, table by table: an NPZ archive may hold several models."""
     try:
-        tables = open_sources(path, layout.classes)
+        tables = open_sources(path, layout.classes, layout.dialect)
     except InputError as error:
         return [Inspected(path, path, problems=[_of_file(error)])]
     return [_inspect_table(name, source, layout) for name, source in tables.items()]

@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.json as arrow_json
 
 from pandora_regret.files.arrow import explained, kinds_of
+from pandora_regret.files.dialect import RECOGNISED, Dialect, written_otherwise
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.reading import no_number
 from pandora_regret.files.source import Records, check_names
-from pandora_regret.files.text import BYTE_ORDER_MARK, TextFile, read_sample
+from pandora_regret.files.text import BYTE_ORDER_MARK, TextFile
 
 DEEPEST = 100  # lists within lists; Arrow's parser takes a stack frame for each
 OBJECT = re.compile(rb"\s*\{")
@@ -37,10 +38,12 @@ class JsonLines(TextFile):
     schema: Any = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def open(cls, path: str) -> Self:
+    def open(cls, path: str, said: Dialect = RECOGNISED, location: str = "") -> Self:
         """Its head is read: names and types from the first lines."""
-        sample, _ = read_sample(path, least_lines=1)
-        file = cls(path, {}, longest_line=max(map(len, sample.split(b"\n"))))
+        file = cls(path, {}, location=location).in_encoding(said.encoding)
+        sample, _ = file.sample(least_lines=1)
+        longest_line = max(map(len, sample.split(b"\n")))
+        file = replace(file, longest_line=longest_line, done=written_otherwise(path, file.encoding))
         first_line, *others = sample.strip().split(b"\n", 1)
         for block in (first_line, sample)[: 1 + len(others)]:  # the first line says what the others should hold
             schema = file._parsed(block, frozenset(), 0).schema if block else pa.schema([])

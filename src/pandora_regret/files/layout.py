@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from pandora_regret.files.dialect import RECOGNISED, Dialect
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.roles import LABEL, ROLES, SINGLE, Role
 from pandora_regret.inputs import InputError
@@ -35,6 +36,8 @@ class Layout:
     classes
         The names of the classes. Without them, and without a prefix, every column of numbers that is nothing else
         must be a class that occurs among the labels.
+    dialect
+        How the file is written, where that is not to be recognised.
 
     The classes' order is that of the file's columns.
     """
@@ -48,6 +51,7 @@ class Layout:
     cost_prefix: str | None = None
     logits: bool = False
     classes: tuple[str, ...] | None = None
+    dialect: Dialect = RECOGNISED
 
 
 @dataclass(frozen=True)

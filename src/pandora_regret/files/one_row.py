@@ -83,7 +83,7 @@ def read_row(path: str | os.PathLike[str], row: int | None, layout: Layout) -> O
 
 
 def _only_table(path: str, layout: Layout) -> Source:
-    tables = open_sources(path, layout.classes)
+    tables = open_sources(path, layout.classes, layout.dialect)
     if len(tables) > 1:
         fix = "save the one that is asked about by itself"
         raise FileError(f"holds the models {list(tables)[:8]}", path=path, fix=fix)

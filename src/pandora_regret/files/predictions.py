@@ -134,7 +134,7 @@ def open_predictions(
     if not paths:
         raise InputError("no file of predictions: pass at least one path.", argument="path")
     layout = layout or Layout()
-    parts = sources_of_parts(paths, layout.classes)
+    parts = sources_of_parts(paths, layout.classes, layout.dialect)
     return [model for name, sources in parts for model in models_of(name, sources, layout)]
 
 

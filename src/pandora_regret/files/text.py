@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import pyarrow as pa
 
-from pandora_regret.files.arrow import explained, lines_of
+from pandora_regret.files.arrow import explained
+from pandora_regret.files.dialect import recognise_encoding
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.source import Source, even_cuts, unreadable
 
@@ -18,47 +20,58 @@ SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
 BLOCK_BYTES = 1 << 23
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+UTF_8 = "utf-8"
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".br")
-
-
-def read_sample(path: str, least_lines: int = 2) -> tuple[bytes, bool]:
-    """Whole lines from the beginning of a file, at least so many, and whether they are all there are."""
-    content, size = b"", SAMPLE_BYTES
-    with explained(path, "text"), pa.input_stream(path, compression="detect") as stream:
-        while len(content) < size:
-            block = stream.read(size - len(content))
-            content += block
-            if not block:
-                return _without_mark(content, path), True
-            if len(content) == size and content.count(b"\n") < least_lines and size < LONGEST_LINE:
-                size *= 4
-    if b"\n" not in content:
-        fix = "write one row per line"
-        raise FileError(f"begins with a line of more than {size >> 20} megabytes", path=path, fix=fix)
-    return _without_mark(content[: content.rfind(b"\n") + 1], path), False
-
-
-def _without_mark(content: bytes, path: str) -> bytes:
-    if content[:2] in UTF_16:
-        raise FileError("is UTF-16 text", path=path, fix="save it with encoding UTF-8")
-    return content.removeprefix(BYTE_ORDER_MARK)
 
 
 @dataclass(frozen=True)
 class TextFile(Source):
-    """Lines of text, or those between two places of the file."""
+    """Lines of text, or those between two places of the file; all that is read of it is UTF-8."""
 
     span: tuple[int, int] | None = None  # bytes, from and up to but not with
     longest_line: int = 0  # of the first lines
+    location: str = ""  # where the bytes lie, if not at `path`, as it is called
+    encoding: str = UTF_8  # of the file
 
     is_text = True
     starts_with_header = False
+
+    def in_encoding(self, said: str | None) -> Self:
+        """The same file in the encoding that was said, or that its beginning tells."""
+        with explained(self.path, "text"), replace(self, encoding=UTF_8).stream() as stream:
+            beginning = stream.read(SAMPLE_BYTES)
+        return replace(self, encoding=said or recognise_encoding(beginning, self.path))
+
+    def stream(self) -> Any:
+        """The whole file, decompressed and in UTF-8."""
+        stream = pa.input_stream(self.location or self.path, compression="detect")
+        return stream if self.encoding == UTF_8 else pa.transcoding_input_stream(stream, self.encoding, UTF_8)
+
+    def sample(self, least_lines: int = 2) -> tuple[bytes, bool]:
+        """Whole lines from the beginning, at least so many, and whether they are all there are."""
+        content, size = b"", SAMPLE_BYTES
+        with explained(self.path, "text"), self.stream() as stream:
+            while len(content) < size:
+                block = stream.read(size - len(content))
+                content += block
+                if not block:
+                    return content.removeprefix(BYTE_ORDER_MARK), True
+                if len(content) == size and content.count(b"\n") < least_lines and size < LONGEST_LINE:
+                    size *= 4
+        if b"\n" not in content:
+            fix = "write one row per line"
+            raise FileError(f"begins with a line of more than {size >> 20} megabytes", path=self.path, fix=fix)
+        return content[: content.rfind(b"\n") + 1].removeprefix(BYTE_ORDER_MARK), False
 
     @property
     def block_bytes(self) -> int:
         """How much is parsed at once: several lines, however long they are."""
         return max(BLOCK_BYTES, 4 * self.longest_line)
+
+    @property
+    def in_one_piece(self) -> bool:
+        """Whether it cannot be read from the middle."""
+        return (self.location or self.path).endswith(COMPRESSED) or self.encoding != UTF_8
 
     def is_row(self, line: bytes) -> bool:
         """Empty lines are no rows."""
@@ -66,7 +79,12 @@ class TextFile(Source):
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The file line by line, each with its number, to count them or to find what is wrong with one."""
-        return enumerate(lines_of(self.path), 1)
+        return enumerate(self.physical_lines(), 1)
+
+    def physical_lines(self) -> Iterator[bytes]:
+        """The whole file up to each end of line."""
+        with explained(self.path, "text"), self.stream() as stream:
+            yield from io.BufferedReader(stream, 1 << 20)
 
     def _rows(self) -> Iterator[tuple[int, int, int, bytes]]:
         """The file's rows: number of the row (the header's is -1), number of its line, where it begins, line."""
@@ -91,22 +109,22 @@ class TextFile(Source):
         return sum(row >= 0 for row, *_ in self._rows())
 
     def pieces(self, n: int) -> list[Source]:
-        """About as many rows each; a compressed file stays in one piece."""
+        """About as many rows each; a compressed file, or one in another encoding, stays in one piece."""
         n_rows = self.count()
-        if self.path.endswith(COMPRESSED) or not n_rows:
+        if self.in_one_piece or not n_rows:
             return [self.part(0, n_rows)]
         cuts = even_cuts(n_rows, n)
         firsts = {self.first + low for low, _ in cuts}
         starts = [offset for row, _, offset, _ in self._rows() if row in firsts]
-        ends = [*starts[1:], os.path.getsize(self.path) if self.span is None else self.span[1]]
+        ends = [*starts[1:], os.path.getsize(self.location or self.path) if self.span is None else self.span[1]]
         spans = zip(starts, ends, strict=True)
         return [replace(self.part(*cut), span=span) for cut, span in zip(cuts, spans, strict=True)]
 
     def opened(self) -> Any:
         """The bytes of this piece."""
         if self.span is None:
-            return pa.input_stream(self.path, compression="detect")
-        return pa.OSFile(self.path).get_stream(self.span[0], self.span[1] - self.span[0])
+            return self.stream()
+        return pa.OSFile(self.location or self.path).get_stream(self.span[0], self.span[1] - self.span[0])
 
     def explain(self, error: BaseException, numbers: frozenset[str], good_rows: int = 0) -> NoReturn:
         """What is wrong with the first line that is wrong; so many rows at the beginning are known to be good."""
@@ -117,7 +135,7 @@ class TextFile(Source):
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
-                fix = "save the file with encoding UTF-8"
+                fix = "save the file with encoding UTF-8, or name its encoding (--encoding)"
                 raise FileError("is not UTF-8 text", fix=fix, **attributes) from None
             if problem := self.problem(text, row, numbers):
                 column = problem.get("column")

@@ -1,0 +1,254 @@
+"""Text as people write it: separators, decimal commas, encodings, compression, standard input; and workbooks."""
+
+import gzip
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from prediction_files import CLASSES, opened, refused, table, text_file, whole, write_xlsx
+
+from pandora_regret.files import Layout, inspect_file, open_predictions
+from pandora_regret.files.dialect import Dialect, recognise_encoding, recognise_marks
+from pandora_regret.files.formats import open_sources
+from pandora_regret.inputs import InputError
+
+ROWS = [("id", "y_true", "Grippe", "Erkältung"), (1, "Grippe", 0.25, 0.75), (2, "Erkältung", 0.125, 0.875)]
+
+
+def csv_text(separator=",", decimal=".", rows=ROWS):
+    return "\n".join(separator.join(str(cell).replace(".", decimal) for cell in row) for row in rows) + "\n"
+
+
+def said(path, **dialect):
+    return [done.sentence for done in opened(path, dialect=Dialect(**dialect)).done]
+
+
+@pytest.mark.parametrize(
+    ("separator", "decimal", "encoding", "says"),
+    [
+        (",", ".", "utf-8", None),
+        (",", ".", "utf-8-sig", None),
+        (";", ",", "utf-8-sig", "semicolons between values and decimal commas"),
+        (";", ".", "utf-8", "semicolons between values"),
+        ("\t", ",", "utf-16", "tabs between values and decimal commas and the encoding UTF-16"),
+        ("|", ".", "latin-1", "pipes between values and the encoding Latin-1"),
+        (",", ".", "utf-16-le", "the encoding UTF-16-LE"),
+        (",", ".", "utf-16-be", "the encoding UTF-16-BE"),
+        (",", ".", "utf-32", "the encoding UTF-32"),
+    ],
+)
+def test_how_text_is_written_is_recognised_and_said(tmp_path, separator, decimal, encoding, says):
+    path = text_file(tmp_path, csv_text(separator, decimal).encode(encoding))
+    batch = whole(path)
+    assert batch.classes == ("Grippe", "Erkältung")
+    np.testing.assert_array_equal(batch.values, [[0.25, 0.75], [0.125, 0.875]])
+    assert batch.ids.tolist() == [1, 2]
+    assert said(path) == ([] if says is None else [f"{path} read with {says}"])
+    assert inspect_file(path, Layout())[0].fine
+
+
+def test_what_windows_adds_to_latin_1_is_recognised(tmp_path):
+    text = csv_text().replace("Grippe", "Grippe €")
+    path = text_file(tmp_path, text.encode("cp1252"))
+    assert whole(path).classes == ("Grippe €", "Erkältung")
+    assert said(path) == [f"{path} read with the encoding Windows-1252"]
+
+
+@given(
+    st.sampled_from(",;\t|"),
+    st.sampled_from(".,"),
+    st.lists(st.sampled_from(["flu", "cold, common", "a;b", "x|y", "tab\there", "3,5"]), min_size=2, unique=True),
+    st.integers(1, 5),
+)
+@settings(deadline=None, max_examples=80)
+def test_quoted_values_change_nothing_about_what_is_recognised(separator, decimal, names, n_rows):
+    """What a CSV writer quotes is no mark of the file's own, or the file is refused, but never misread."""
+    import csv
+
+    file = io.StringIO()
+    writer = csv.writer(file, delimiter=separator)
+    p = np.random.default_rng(0).dirichlet(np.ones(len(names)), n_rows).round(6)
+    writer.writerow(["y_true", *names])
+    for row in p:
+        writer.writerow([names[0], *(f"{x:.6f}".replace(".", decimal) for x in row)])
+    try:
+        marks = recognise_marks(file.getvalue().encode(), Dialect(), ",", "a.csv")
+    except InputError as error:
+        event(f"refused: {error.argument}")
+    else:
+        assert (marks.separator, marks.decimal) == (separator, decimal)
+
+
+def test_options_overrule_what_would_be_recognised(tmp_path):
+    path = text_file(tmp_path, "y_true;a,b\na;0.5,0.5\nb;0.5,0.5\n")
+    assert "--separator comma or semicolon" in refused(path)
+    assert list(opened_source(path, separator=";").kinds) == ["y_true", "a,b"]
+    assert list(opened_source(path, separator="comma").kinds) == ["y_true;a", "b"]
+    latin = text_file(tmp_path, csv_text().encode("latin-1"))
+    assert whole(latin, dialect=Dialect(encoding="mac-roman")).classes == ("Grippe", "Erk‰ltung")
+    assert "cannot be read" in refused(latin, dialect=Dialect(encoding="ascii"))
+
+
+def opened_source(path, **dialect):
+    [source] = open_sources(path, None, Dialect(**dialect)).values()
+    return source
+
+
+def test_other_separators_can_be_said(tmp_path):
+    path = text_file(tmp_path, csv_text("^"))
+    assert "--separator" in refused(path)
+    assert whole(path, dialect=Dialect(separator="^")).classes == ("Grippe", "Erkältung")
+    assert said(path, separator="^") == [f"{path} read with '^'s between values"]
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "says"),
+    [
+        ("y_true;a;b\na;0,5;0.5\n", {}, "a decimal comma (column 2) and with a point (column 3): say which"),
+        (
+            "y_true;a;b\nb;0,5;0.5\n",
+            {"decimal": ","},
+            "column 'b' holds '0.5': write a number with a decimal comma",
+        ),
+        ('y_true,a,b\na,"0,5",0.5\n', {}, "column 'a' holds '0,5': write a number with a decimal point"),
+        ("y_true;a;b\na;1.000,5;0,5\n", {}, "holds '1.000,5': write a number"),
+        ("y_true;a;b\na;0,5;0,5;1\n", {}, "line 2 has 4 values"),
+        ("y_true;a;b\nb;0,5;0,5\na;0,5;0,4\n", {}, "line 3 sums to 0.9"),
+    ],
+)
+def test_marks_that_do_not_fit_are_named(tmp_path, text, dialect, says):
+    assert says in refused(text_file(tmp_path, text), dialect=Dialect(**dialect))
+
+
+def test_letters_beyond_the_first_megabyte_name_the_option(tmp_path):
+    rows = "a,0.5,0.5,plain\n" * 70_000
+    path = text_file(tmp_path, b"y_true,a,b,note\n" + rows.encode() + "b,0.5,0.5,ä\n".encode("latin-1"))
+    assert "line 70002 is not UTF-8 text" in refused(path, classes=("a", "b"), label="note")
+    assert "--encoding" in refused(path, classes=("a", "b"), label="note")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "says"),
+    [
+        ({"separator": "ab"}, "separator is 'ab': write one character"),
+        ({"separator": '"'}, "separator is"),
+        ({"decimal": ";"}, "decimal is ';': write . or ,"),
+        ({"separator": ",", "decimal": ","}, "they must differ"),
+        ({"encoding": "klingon"}, "encoding is 'klingon'"),
+        ({"encoding": "base64"}, "encoding is 'base64'"),
+    ],
+)
+def test_a_dialect_is_checked(dialect, says):
+    with pytest.raises(InputError, match=says):
+        Dialect(**dialect)
+
+
+def test_null_bytes_are_no_text():
+    with pytest.raises(InputError, match="null bytes"):
+        recognise_encoding(b"\0\0\0\0abc", "a.csv")
+
+
+@pytest.mark.parametrize("ending", [".csv.gz", ".tsv.gz", ".jsonl.gz", ".CSV"])
+def test_compressed_text_of_every_kind(tmp_path, ending):
+    lines = '{"id": 1, "y_true": "a", "a": 0.5, "b": 0.5}\n{"id": 2, "y_true": "b", "a": 0.5, "b": 0.5}\n'
+    text = lines if "jsonl" in ending else "id,y_true,a,b\n1,a,0.5,0.5\n2,b,0.5,0.5\n"
+    text = text.replace(",", "\t") if "tsv" in ending else text
+    path = tmp_path / f"p{ending}"
+    path.write_bytes(gzip.compress(text.encode()) if ending.endswith(".gz") else text.encode())
+    predictions = opened(path)
+    assert (predictions.name, predictions.done) == ("p", ())
+    assert whole(path).ids.tolist() == [1, 2]
+    assert [piece.count() for piece in predictions.fragments(2)] in ([2], [1, 1])
+
+
+def test_json_lines_in_utf_16(tmp_path):
+    path = text_file(tmp_path, '{"y_true": "ä", "ä": 0.5, "b": 0.5}\n'.encode("utf-16"), ".jsonl")
+    assert whole(path, classes=("ä", "b")).classes == ("ä", "b")
+    assert opened(path, classes=("ä", "b")).done[0].sentence.endswith("the encoding UTF-16")
+
+
+@pytest.mark.parametrize("content", [b"", gzip.compress(b"")])
+def test_standard_input_that_is_empty_is_said(monkeypatch, content):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert "standard input" in refused("-")
+
+
+def test_standard_input_is_recognised_by_content(monkeypatch, tmp_path):
+    lines = '{"id": 1, "y_true": "a", "a": 0.5, "b": 0.5}\n'
+    for text in (csv_text(), csv_text(";", ","), csv_text("\t")):
+        for content in (text.encode(), gzip.compress(text.encode()), text.encode("utf-16")):
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+            assert whole("-").ids.tolist() == [1, 2]
+            assert opened("-").name == "standard input"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
+    assert whole("-", classes=("a", "b")).ids.tolist() == [1]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"y_true,a,b\na,0.5,0.4\n")))
+    assert refused("-", classes=("a", "b")).startswith("standard input line 2 sums to 0.9")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"PAR1....")))
+    assert refused("-").startswith("standard input holds Parquet")
+
+
+def test_a_pipe_into_the_command(tmp_path):
+    from cli_files import PROGRAM
+
+    result = subprocess.run(
+        [*PROGRAM, "score", "-", "--json"], input=csv_text(";", ",").encode(), capture_output=True, check=True
+    )
+    assert b'"standard input"' in result.stdout
+
+
+def test_sheets_are_chosen_by_name_or_number_and_said(tmp_path):
+    columns = table()
+    rows = [("note",), ("nothing here",)]
+    body = [list(columns), [], *zip(*(np.asarray(of).tolist() for of in columns.values()), strict=True)]
+    path = write_xlsx(tmp_path / "book.xlsx", {"Predictions": body, "Notes": rows, "3": body})
+    for sheet in (None, "Predictions", 1, "1", "3", 3):
+        values = whole(path, dialect=Dialect(sheet=sheet)).values
+        np.testing.assert_allclose(values, np.array([columns[name] for name in CLASSES]).T, rtol=1e-15)
+    assert said(path) == [f"{path}: sheet 'Predictions' read, of 3"]
+    assert said(path, sheet=3) == [f"{path}: sheet '3' read, of 3"]
+    assert "has no sheet 'Prices' among ['Predictions', 'Notes', '3']" in refused(
+        path, dialect=Dialect(sheet="Prices")
+    )
+    assert "--sheet" in refused(path, dialect=Dialect(sheet=7))
+    assert "no label column" in refused(path, dialect=Dialect(sheet="Notes"))
+
+
+def test_rows_of_a_sheet_are_called_as_excel_does(tmp_path):
+    rows = [[], ("id", "y_true", "a", "b"), (1, "a", 0.5, 0.5), [], (2, "b", "x", 0.5)]
+    path = write_xlsx(tmp_path / "book.xlsx", {"p": rows})
+    assert "book.xlsx row 5, column 'a' holds 'x'" in refused(path, classes=("a", "b"))
+    rows[-1] = (2, "b", 0.4, 0.5)
+    assert "book.xlsx row 5 sums to 0.9" in refused(write_xlsx(tmp_path / "book.xlsx", {"p": rows}))
+    rows[-1] = (2, "b", None, 0.5)
+    assert "row 5, column 'a' has no value" in refused(write_xlsx(tmp_path / "book.xlsx", {"p": rows}))
+
+
+def test_cells_are_read_as_people_see_them(tmp_path):
+    rows = [("", "id", "y_true", 0, 1, "age"), (0, 7, 1, 0.5, 0.5, ""), (1, 8, 0, 1, 0, "")]
+    path = write_xlsx(tmp_path / "book.xlsx", {"p": rows})
+    batch = whole(path, classes=("0", "1"))
+    assert batch.ids.tolist() == [7, 8]
+    assert batch.truth.tolist() == [1, 0]
+    assert "empty sheet" in refused(write_xlsx(tmp_path / "none.xlsx", {"p": []}))
+
+
+def test_a_workbook_called_otherwise_is_recognised(tmp_path):
+    content = Path(write_xlsx(tmp_path / "book.xlsx", {"p": ROWS})).read_bytes()
+    for ending in (".csv", ".npz", ".parquet"):
+        assert "holds Excel: rename it to end in .xlsx" in refused(text_file(tmp_path, content, ending))
+    assert "cannot be read as Excel" in refused(text_file(tmp_path, content[:2000], ".xlsx"))
+
+
+def test_without_calamine_one_line_says_what_to_install(tmp_path, monkeypatch):
+    path = write_xlsx(tmp_path / "book.xlsx", {"p": ROWS})
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(
+        ImportError, match=r"python_calamine is not installed: pip install 'pandora-regret\[excel\]'"
+    ):
+        open_predictions(path)
