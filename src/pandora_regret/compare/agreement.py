@@ -37,6 +37,9 @@ def _expectations(comparison: Comparison) -> Iterator[tuple[str, bool, str]]:
         yield "typical costs", fits, "are not one positive number per class"
     for gap in comparison.differences:
         yield "differences", {gap.model, gap.against} <= set(names), "name a model that is not there"
+    for group in (group for breakdown in comparison.by for group in breakdown.groups):
+        fits = [model.name for model in group.models] == names and group.leader in names
+        yield "by", fits and group.weight >= 0, "does not list the models as they are, or has a negative weight"
     verdict, tests = comparison.verdict, [each.test for each in comparison.break_even]
     named = {verdict.leader, *verdict.undecided, *verdict.recalibrate}
     yield "verdict", named <= set(names) and bool(verdict.sentences), "names no model, or says nothing"

@@ -231,6 +231,41 @@ class BreakEven:
 
 
 @dataclass(frozen=True)
+class GroupModel:
+    """One model on the cases of one group."""
+
+    name: str
+    cost: Estimate
+    against_leader: Estimate  # its cost less that of the model that is cheapest on all cases
+    p_holm: float | None  # that this is 0, adjusted for everything that is asked about groups
+    predicted: Estimate  # what the forecasts predict of the cost
+    against_rest: Estimate | None  # its cost less what it costs on all other cases; None where there are none
+    p_rest: float | None  # that this is 0, adjusted likewise
+
+
+@dataclass(frozen=True)
+class Subgroup:
+    """The cases that share a value of a column, or a range of values."""
+
+    name: str
+    rows: int
+    weight: float
+    models: tuple[GroupModel, ...]  # in the order of `Comparison.models`
+    leader: str  # the model that is cheapest here
+    flags: tuple[str, ...]  # what stands out beyond chance, in sentences
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """All cases by the values of a column, or of several crossed."""
+
+    column: str
+    groups: tuple[Subgroup, ...]  # small ones pooled as "other", which is the last
+    pooled: int  # so many groups
+    flags: tuple[str, ...]  # about all groups together, in sentences
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What `compare` found; models by rising expected cost."""
 
@@ -252,6 +287,7 @@ class Comparison:
     done: tuple[Done, ...] = ()  # what was changed in the files or left out of them
     workup: WorkupPart | None = field(default=None, metadata={"optional": True})  # None if by a search
     break_even: tuple[BreakEven, ...] = ()
+    by: tuple[Breakdown, ...] = ()
     schema: str = SCHEMA
 
     @property

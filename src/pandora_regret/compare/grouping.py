@@ -1,0 +1,239 @@
+"""Which group each case belongs to, by columns such as a site, a sex, an age: categories, bins, and both crossed.
+
+    site            every value is a group; a column of many numbers is cut into five bins of about equal size
+    age:10          ten bins of about equal size
+    age:18|65       bins with these edges; one edge alone is written 65|
+    code:each       every value is a group, however many numbers there are
+    site*age:18|65  every pair of groups
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.compare.sample import Sample
+from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray
+from pandora_regret.inputs.numbers import read_array
+from pandora_regret.inputs.tables import is_frame, read_columns
+
+SMALLEST_GROUP = 30  # cases: costs are skewed, and below this size Student's intervals of their means fall short
+FEW_VALUES = 12  # a column of no more different numbers is taken as categories
+USUAL_BINS, MOST_BINS = 5, 100
+MOST_GROUPS = 50  # of a column; what is beyond is pooled, the smallest first
+MISSING, OTHER = "missing", "other"
+BINS = re.compile(r"(?P<name>.+):(?P<how>each|\d+|[-+.\de]*(\|[-+.\de]*)+)", re.DOTALL)
+CROSS = "*"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How one column is divided."""
+
+    column: str
+    bins: int | None = None
+    edges: tuple[float, ...] = ()
+    each: bool = False
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The groups of one breakdown, and which of them each case is in."""
+
+    name: str  # "site", "age", "site*sex"
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]  # of each group, one for each column; (OTHER,) comes last
+    codes: IntArray  # (N,) the groups' numbers
+    pooled: int  # so many groups were too small to stand alone
+
+    def is_other(self, group: int) -> bool:
+        """Whether a group is what is left over."""
+        return self.pooled > 0 and group == len(self.labels) - 1
+
+    def phrase(self, group: int) -> str:
+        """A group in a sentence: "site is East and sex is F"."""
+        pairs = zip(self.columns, self.labels[group], strict=False)
+        return " and ".join(f"{column} is {label}" for column, label in pairs)
+
+
+def read_cuts(text: str) -> tuple[Cut, ...]:
+    """One breakdown as it is written, "site*age:10": a cut for each of its columns."""
+    return tuple(_cut(part.strip(), text) for part in text.split(CROSS))
+
+
+def _cut(text: str, whole: str) -> Cut:
+    if not text:
+        raise InputError(argument="by", value=whole, fix="write a column, such as site, age:10 or site*sex")
+    match = BINS.fullmatch(text)
+    if match is None:
+        return Cut(text)
+    name, how = match["name"], match["how"]
+    if how == "each":
+        return Cut(name, each=True)
+    return Cut(name, edges=_edges(how, whole)) if "|" in how else Cut(name, bins=_bins(int(how), whole))
+
+
+def _bins(number: int, whole: str) -> int:
+    if not 2 <= number <= MOST_BINS:
+        fix = f"ask for 2 to {MOST_BINS} bins; a single edge is written such as {number}|"
+        raise InputError(argument="by", value=whole, fix=fix)
+    return number
+
+
+def _edges(text: str, whole: str) -> tuple[float, ...]:
+    try:
+        edges = tuple(float(edge) for edge in text.split("|") if edge)
+    except ValueError:
+        edges = ()
+    if not edges or list(edges) != sorted(set(edges)) or not np.isfinite(edges).all():
+        raise InputError(argument="by", value=whole, fix="write rising numbers between bars, such as age:18|65")
+    return edges
+
+
+def read_by(by: Any, n_rows: int) -> dict[str, tuple[NDArray[Any], ...]]:
+    """The columns of each breakdown, (N,) each, by how they are cut; `by` is a mapping or a frame."""
+    if by is None:
+        return {}
+    if is_frame(by):
+        columns, names = read_columns(by, None, "by")
+        by = dict(zip(names, columns, strict=True))
+    if not isinstance(by, Mapping):
+        fix = "pass a frame, or a mapping such as {'site': site, 'age:10': age, 'site*sex': (site, sex)}"
+        raise InputTypeError(f"is a {type(by).__name__}", argument="by", fix=fix)
+    return {str(name): tuple(_columns(str(name), values, n_rows)) for name, values in by.items()}
+
+
+def _columns(name: str, values: Any, n_rows: int) -> Iterator[NDArray[Any]]:
+    wanted = len(read_cuts(name))
+    parts = values if wanted > 1 else (values,)
+    if not isinstance(parts, tuple | list) or len(parts) != wanted:
+        raise InputError(f"needs {wanted} columns", argument="by", place=f"by[{name!r}]", fix="pass a tuple of them")
+    for part in parts:
+        column = read_array(part, f"by[{name!r}]")
+        if column.shape != (n_rows,):
+            fix = f"pass one value per case, shape ({n_rows},)"
+            raise InputError(f"has shape {column.shape}", argument="by", place=f"by[{name!r}]", fix=fix)
+        yield column
+
+
+def group(name: str, columns: Sequence[NDArray[Any]], sample: Sample, smallest: int) -> Grouping:
+    """The sample's cases in groups; those of fewer than `smallest` cases, or clusters of them, become one."""
+    cuts = read_cuts(name)
+    divided = [_divide(cut, column[sample.rows]) for cut, column in zip(cuts, columns, strict=True)]
+    title = CROSS.join(cut.column for cut in cuts)
+    codes, labels = divided[0][0], [(label,) for label in divided[0][1]]
+    for more, names in divided[1:]:
+        codes = codes * len(names) + more
+        labels = [(*label, another) for label in labels for another in names]
+    return _pooled(title, tuple(cut.column for cut in cuts), codes, labels, sample, smallest)
+
+
+def _pooled(
+    name: str,
+    columns: tuple[str, ...],
+    codes: IntArray,
+    labels: Sequence[tuple[str, ...]],
+    sample: Sample,
+    smallest: int,
+) -> Grouping:
+    """Small groups become one, which comes last; empty ones are gone."""
+    sizes = np.bincount(codes, minlength=len(labels))
+    units = np.bincount(np.unique(codes * len(sample.keys) + sample.cluster_of) // len(sample.keys))
+    units = np.pad(units, (0, len(labels) - len(units)))
+    kept = units >= smallest
+    kept[np.argsort(-sizes, kind="stable")[MOST_GROUPS:]] = False
+    pooled = int(((sizes > 0) & ~kept).sum())
+    number = np.where(kept, np.cumsum(kept) - 1, kept.sum())
+    names = [label for label, keep in zip(labels, kept, strict=True) if keep]
+    other = (OTHER,) if (OTHER,) not in names else (f"{OTHER} (pooled)",)
+    return Grouping(name, columns, (*names, other) if pooled else tuple(names), number[codes], pooled)
+
+
+def _divide(cut: Cut, values: NDArray[Any]) -> tuple[IntArray, list[str]]:
+    """Each value's group, (N,), and what groups are called; those that lack a value come last."""
+    missing = np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+    present = values[~missing]
+    if not len(present):
+        return np.zeros(len(values), dtype=np.intp), [MISSING]
+    numbers = _numbers(present)
+    if numbers is None and (cut.bins or cut.edges):
+        text = next(value for value in present.tolist() if _number(value) is None)
+        fix = "only numbers can be binned: name the column alone"
+        raise InputError(f"holds {text!r:.60}", argument="by", place=f"column {cut.column!r}", value=text, fix=fix)
+    many = numbers is not None and not cut.each and len(np.unique(numbers)) > FEW_VALUES
+    if numbers is not None and (cut.edges or cut.bins or many):
+        edges = np.array(cut.edges) if cut.edges else _quantiles(numbers, cut.bins or USUAL_BINS)
+        found = np.searchsorted(edges, numbers, side="right").astype(np.intp)
+        names = _between(cut.edges) if cut.edges else _ranges(numbers, found, len(edges) + 1)
+    else:
+        found, names = _categories(present, numbers)
+    codes = np.full(len(values), len(names), dtype=np.intp)
+    codes[~missing] = found
+    return codes, [*names, MISSING] if missing.any() else names
+
+
+def _is_missing(value: Any) -> bool:
+    """Nothing, no number, or empty text; pandas' kinds of nothing are told by name, as it need not be here."""
+    if isinstance(value, str):
+        return not value.strip()
+    return type(value).__name__ in ("NoneType", "NAType", "NaTType") or value != value
+
+
+def _numbers(values: NDArray[Any]) -> FloatArray | None:
+    """The values as numbers, if every one is; True and False are names."""
+    if values.dtype.kind in "iuf":
+        return values.astype(np.float64)
+    parsed = [_number(value) for value in values.tolist()]
+    return None if None in parsed else np.array(parsed, dtype=np.float64)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _categories(values: NDArray[Any], numbers: FloatArray | None) -> tuple[IntArray, list[str]]:
+    """Numbers in their order, names by falling number of cases."""
+    texts = [_text(value) for value in values.tolist()]
+    sizes = Counter(texts)
+    worth = {text: -sizes[text] for text in texts} if numbers is None else dict(zip(texts, numbers, strict=True))
+    names = sorted(sizes, key=lambda text: (worth[text], text))
+    position = {name: index for index, name in enumerate(names)}
+    return np.array([position[text] for text in texts], dtype=np.intp), names
+
+
+def _text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
+def _quantiles(numbers: FloatArray, bins: int) -> FloatArray:
+    """Values at which bins of about equal size begin; equal values stay together."""
+    edges = np.unique(np.quantile(numbers, np.arange(1, bins) / bins, method="higher"))
+    return np.asarray(edges[edges > numbers.min()])
+
+
+def _between(edges: Sequence[float]) -> list[str]:
+    written = [f"{edge:.10g}" for edge in edges]
+    middle = [f"{low} to under {high}" for low, high in zip(written, written[1:], strict=False)]
+    return [f"under {written[0]}", *middle, f"{written[-1]} and over"]
+
+
+def _ranges(numbers: FloatArray, codes: IntArray, n_bins: int) -> list[str]:
+    """Each bin by its lowest and highest value."""
+    ends = [(part.min(), part.max()) for part in (numbers[codes == code] for code in range(n_bins))]
+    short, exact = (
+        [f"{low:.{digits}g}" if low == high else f"{low:.{digits}g} to {high:.{digits}g}" for low, high in ends]
+        for digits in (6, 17)
+    )
+    return short if len(set(short)) == n_bins else exact
