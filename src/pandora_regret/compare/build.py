@@ -16,10 +16,12 @@ from pandora_regret.compare.by_workup import (
     typical_case,
     workup_metrics,
 )
+from pandora_regret.compare.grouping import SMALLEST_GROUP, By, read_by
 from pandora_regret.compare.measure import measure
 from pandora_regret.compare.prices import are_stated, as_tuple, in_tests, read_scenarios, read_typical
 from pandora_regret.compare.result import KNOWN_COSTS, Comparison, Costs, Estimate, IntervalMethod
 from pandora_regret.compare.sample import Sample, check_forecasts, read_models, read_sample
+from pandora_regret.compare.subgroups import broken_down
 from pandora_regret.inference.resampling import check_enough
 from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_count
 from pandora_regret.inputs.numbers import read_level
@@ -53,6 +55,8 @@ def compare(
     scenarios: Any = None,
     decompose: bool = False,
     workup: Workup | Menu | None = None,
+    by: Any = None,
+    smallest_group: int = SMALLEST_GROUP,
 ) -> Comparison:
     """Several models on the same instances: what each one's search costs, how sure that is, and what it saves.
 
@@ -89,6 +93,13 @@ def compare(
     workup
         A work-up to compare models by, instead of a search: costs are then what it says, known unless a prior is
         given, and "expected_cost" is `workup_cost`.
+    by
+        Columns to break the result down by, (N,) each: a frame, or a mapping such as
+        ``{"site": site, "age:10": age, "age:18|65": age, "site*sex": (site, sex)}``. See
+        `pandora_regret.compare.grouping`. This is about where a model fails; `groups` is about which rows belong
+        together.
+    smallest_group
+        Groups of fewer cases (or `groups`, where those are given) are pooled as "other".
 
     Other parameters as in `pandora_regret`.
 
@@ -122,6 +133,8 @@ def compare(
         scenarios=scenarios,
         decompose=decompose,
         workup=workup,
+        by=by,
+        smallest_group=smallest_group,
     )
 
 
@@ -141,13 +154,16 @@ def compare_forecasts(
     scenarios: Any = None,
     decompose: bool = False,
     workup: Workup | Menu | None = None,
+    by: Any = None,
+    smallest_group: int = SMALLEST_GROUP,
 ) -> Comparison:
     """`compare` of forecasts that were read before, by name: of the same truth, weights and classes."""
     interval = _read_interval(level, bootstrap, seed)
     forecasts = check_forecasts(forecasts)
+    question = read_by(by, len(next(iter(forecasts.values()))), smallest_group)
     if workup is not None:
         check_alone(costs=costs, typical_costs=typical_costs, scenarios=scenarios, decompose=decompose)
-        return _compare_by_workup(forecasts, workup, prior, currency, source, groups, ids, interval)
+        return _compare_by_workup(forecasts, workup, prior, currency, source, groups, ids, interval, question)
     stated = are_stated(prior, costs, typical_costs)
     one = next(iter(forecasts.values()))
     typical_costs = typical_costs if stated else in_tests(one.n_classes)
@@ -165,7 +181,8 @@ def compare_forecasts(
     money = Costs(unit, spelled_prior(prior), as_tuple(typical), _read_text(source, "source"))
     classes = tuple(str(label) for label in one.labels)
     measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency)
-    return comparison(measurements, money, tuple(scenario for scenario, _ in other_costs), parts)
+    result = comparison(measurements, money, tuple(scenario for scenario, _ in other_costs), parts)
+    return broken_down(result, measurements, question)
 
 
 def _compare_by_workup(
@@ -177,6 +194,7 @@ def _compare_by_workup(
     groups: Any,
     ids: Any,
     interval: IntervalMethod,
+    question: By,
 ) -> Comparison:
     one, described = next(iter(forecasts.values())), read_policy(workup)[1]
     sample, metrics = read_sample(one, ids, groups), workup_metrics()
@@ -191,7 +209,8 @@ def _compare_by_workup(
     typical = least_costs(WorkupRows(workup, one, prior))
     measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency)
     part = typical_case(workup, classes, measurements.class_weights)
-    return comparison(measurements, money, (), dict.fromkeys(forecasts), part)
+    result = comparison(measurements, money, (), dict.fromkeys(forecasts), part)
+    return broken_down(result, measurements, question)
 
 
 def _parts(rows: Forecast, prior: Prior, interval: IntervalMethod, sample: Sample) -> dict[str, Estimate] | None:

@@ -1,10 +1,14 @@
 """Which group each case belongs to, by columns such as a site, a sex, an age: categories, bins, and both crossed.
 
+::
+
     site            every value is a group; a column of many numbers is cut into five bins of about equal size
     age:10          ten bins of about equal size
     age:18|65       bins with these edges; one edge alone is written 65|
     code:each       every value is a group, however many numbers there are
     site*age:18|65  every pair of groups
+
+Small groups are pooled, and cases without a value are a group of their own.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +25,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray
-from pandora_regret.inputs.numbers import read_array
+from pandora_regret.inputs.numbers import read_array, read_count
 from pandora_regret.inputs.tables import is_frame, read_columns
 
 SMALLEST_GROUP = 30  # cases: costs are skewed, and below this size Student's intervals of their means fall short
@@ -96,24 +101,35 @@ def _edges(text: str, whole: str) -> tuple[float, ...]:
     return edges
 
 
-def read_by(by: Any, n_rows: int) -> dict[str, tuple[NDArray[Any], ...]]:
-    """The columns of each breakdown, (N,) each, by how they are cut; `by` is a mapping or a frame."""
+@dataclass(frozen=True)
+class By:
+    """What results are broken down by."""
+
+    columns: Mapping[str, tuple[NDArray[Any], ...]]  # (N,) each, by how they are cut
+    smallest: int
+
+
+def read_by(by: Any, n_rows: int, smallest_group: Any = SMALLEST_GROUP) -> By:
+    """A mapping or a frame, checked."""
+    smallest = read_count(smallest_group, "smallest_group", least=2)
     if by is None:
-        return {}
+        return By({}, smallest)
     if is_frame(by):
         columns, names = read_columns(by, None, "by")
         by = dict(zip(names, columns, strict=True))
     if not isinstance(by, Mapping):
         fix = "pass a frame, or a mapping such as {'site': site, 'age:10': age, 'site*sex': (site, sex)}"
         raise InputTypeError(f"is a {type(by).__name__}", argument="by", fix=fix)
-    return {str(name): tuple(_columns(str(name), values, n_rows)) for name, values in by.items()}
+    return By({str(name): tuple(_columns(str(name), values, n_rows)) for name, values in by.items()}, smallest)
 
 
 def _columns(name: str, values: Any, n_rows: int) -> Iterator[NDArray[Any]]:
     wanted = len(read_cuts(name))
     parts = values if wanted > 1 else (values,)
     if not isinstance(parts, tuple | list) or len(parts) != wanted:
-        raise InputError(f"needs {wanted} columns", argument="by", place=f"by[{name!r}]", fix="pass a tuple of them")
+        raise InputError(
+            f"needs {wanted} columns", argument="by", place=f"by[{name!r}]", fix="pass a tuple of them"
+        )
     for part in parts:
         column = read_array(part, f"by[{name!r}]")
         if column.shape != (n_rows,):
@@ -127,8 +143,8 @@ def group(name: str, columns: Sequence[NDArray[Any]], sample: Sample, smallest: 
     cuts = read_cuts(name)
     divided = [_divide(cut, column[sample.rows]) for cut, column in zip(cuts, columns, strict=True)]
     title = CROSS.join(cut.column for cut in cuts)
-    codes, labels = divided[0][0], [(label,) for label in divided[0][1]]
-    for more, names in divided[1:]:
+    codes, labels = np.zeros(len(sample.truth), dtype=np.intp), list[tuple[str, ...]]([()])
+    for more, names in divided:
         codes = codes * len(names) + more
         labels = [(*label, another) for label in labels for another in names]
     return _pooled(title, tuple(cut.column for cut in cuts), codes, labels, sample, smallest)
@@ -157,25 +173,43 @@ def _pooled(
 
 def _divide(cut: Cut, values: NDArray[Any]) -> tuple[IntArray, list[str]]:
     """Each value's group, (N,), and what groups are called; those that lack a value come last."""
-    missing = np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
-    present = values[~missing]
-    if not len(present):
+    distinct, places = _distinct(values)
+    present = np.array([not _is_missing(value) for value in distinct], dtype=bool)
+    kept, times = (
+        [value for value, is_there in zip(distinct, present, strict=True) if is_there],
+        np.bincount(places),
+    )
+    if not kept:
         return np.zeros(len(values), dtype=np.intp), [MISSING]
-    numbers = _numbers(present)
+    found, names = _groups_of(cut, kept, times[present])
+    groups = np.full(len(distinct), len(names), dtype=np.intp)
+    groups[present] = found
+    return groups[places], names if present.all() else [*names, MISSING]
+
+
+def _groups_of(cut: Cut, values: list[Any], times: IntArray) -> tuple[IntArray, list[str]]:
+    """The groups of different values, each of which occurs so many times, and what they are called."""
+    numbers = _numbers(values)
     if numbers is None and (cut.bins or cut.edges):
-        text = next(value for value in present.tolist() if _number(value) is None)
+        text = next(value for value in values if _number(value) is None)
         fix = "only numbers can be binned: name the column alone"
         raise InputError(f"holds {text!r:.60}", argument="by", place=f"column {cut.column!r}", value=text, fix=fix)
-    many = numbers is not None and not cut.each and len(np.unique(numbers)) > FEW_VALUES
-    if numbers is not None and (cut.edges or cut.bins or many):
-        edges = np.array(cut.edges) if cut.edges else _quantiles(numbers, cut.bins or USUAL_BINS)
-        found = np.searchsorted(edges, numbers, side="right").astype(np.intp)
-        names = _between(cut.edges) if cut.edges else _ranges(numbers, found, len(edges) + 1)
-    else:
-        found, names = _categories(present, numbers)
-    codes = np.full(len(values), len(names), dtype=np.intp)
-    codes[~missing] = found
-    return codes, [*names, MISSING] if missing.any() else names
+    binned = cut.bins or cut.edges or (len(values) > FEW_VALUES and not cut.each)
+    if numbers is None or not binned:
+        return _categories(values, times, numbers)
+    edges = np.array(cut.edges) if cut.edges else _quantiles(np.repeat(numbers, times), cut.bins or USUAL_BINS)
+    codes = np.searchsorted(edges, numbers, side="right").astype(np.intp)
+    return codes, _between(cut.edges) if cut.edges else _ranges(numbers, codes, len(edges) + 1)
+
+
+def _distinct(values: NDArray[Any]) -> tuple[list[Any], IntArray]:
+    """The different values, and which of them each is, (N,)."""
+    if values.dtype.kind in "biufUS":
+        different, places = np.unique(values, return_inverse=True)
+        return different.tolist(), places
+    index: dict[Any, int] = {}
+    places = np.array([index.setdefault(value, len(index)) for value in values.tolist()], dtype=np.intp)
+    return list(index), places
 
 
 def _is_missing(value: Any) -> bool:
@@ -185,11 +219,9 @@ def _is_missing(value: Any) -> bool:
     return type(value).__name__ in ("NoneType", "NAType", "NaTType") or value != value
 
 
-def _numbers(values: NDArray[Any]) -> FloatArray | None:
+def _numbers(values: Sequence[Any]) -> FloatArray | None:
     """The values as numbers, if every one is; True and False are names."""
-    if values.dtype.kind in "iuf":
-        return values.astype(np.float64)
-    parsed = [_number(value) for value in values.tolist()]
+    parsed = [_number(value) for value in values]
     return None if None in parsed else np.array(parsed, dtype=np.float64)
 
 
@@ -203,12 +235,16 @@ def _number(value: Any) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def _categories(values: NDArray[Any], numbers: FloatArray | None) -> tuple[IntArray, list[str]]:
-    """Numbers in their order, names by falling number of cases."""
-    texts = [_text(value) for value in values.tolist()]
-    sizes = Counter(texts)
-    worth = {text: -sizes[text] for text in texts} if numbers is None else dict(zip(texts, numbers, strict=True))
-    names = sorted(sizes, key=lambda text: (worth[text], text))
+def _categories(values: Sequence[Any], times: IntArray, numbers: FloatArray | None) -> tuple[IntArray, list[str]]:
+    """Numbers in their order, names by falling number of cases; values that read the same are the same."""
+    texts = [_text(value) for value in values]
+    if numbers is None:
+        cases = Counter[str]()
+        for text, n in zip(texts, times.tolist(), strict=True):
+            cases[text] -= n
+        names = sorted(cases, key=lambda text: (cases[text], text))
+    else:
+        names = list(dict.fromkeys(texts[place] for place in np.argsort(numbers, kind="stable")))
     position = {name: index for index, name in enumerate(names)}
     return np.array([position[text] for text in texts], dtype=np.intp), names
 
@@ -225,7 +261,7 @@ def _quantiles(numbers: FloatArray, bins: int) -> FloatArray:
 
 def _between(edges: Sequence[float]) -> list[str]:
     written = [f"{edge:.10g}" for edge in edges]
-    middle = [f"{low} to under {high}" for low, high in zip(written, written[1:], strict=False)]
+    middle = [f"{low} to under {high}" for low, high in pairwise(written)]
     return [f"under {written[0]}", *middle, f"{written[-1]} and over"]
 
 

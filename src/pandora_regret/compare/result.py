@@ -264,6 +264,11 @@ class Breakdown:
     pooled: int  # so many groups
     flags: tuple[str, ...]  # about all groups together, in sentences
 
+    @property
+    def all_flags(self) -> tuple[str, ...]:
+        """Those about all groups together, then those of each group."""
+        return (*self.flags, *(flag for group in self.groups for flag in group.flags))
+
 
 @dataclass(frozen=True)
 class Comparison:

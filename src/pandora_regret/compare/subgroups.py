@@ -1,32 +1,266 @@
 """Models group by group: what each costs in a group, who is cheapest there, and what stands out beyond chance.
 
-All questions about all groups, of all columns together, are adjusted by Holm's method as one family: whether a model
-costs as much as the leader in a group, and whether it costs there what it costs elsewhere. So the chance that
-anything is flagged where nothing differs is at most one less the level of the intervals.
+All questions about all groups, of all columns together, are adjusted by Holm's method as one family: whether a
+model costs as much as the leader in a group, and whether it costs there what it costs elsewhere. So the chance
+that anything is flagged where nothing differs is at most one less the level of the intervals.
 
 A group may cost more because its cases are harder. So a model that costs more there than elsewhere is blamed only
-if it does so compared with the other models on the same cases too; of a single model, compared with what its own
-forecasts predict. And as all models are scored on the same cases, the order of two of them in every single group is
-their order on all cases (there is no Simpson's paradox); but one group may settle it against most cases, and that
-is flagged.
+if it does so compared with the other models on the same cases, too; of a single model, compared with what its own
+forecasts predict. And as all models are scored on the same cases, a model that is dearer in every group is dearer
+on all cases (Simpson's paradox cannot happen); but one group may settle the order against most cases: that is
+flagged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pandora_regret.compare.assemble import Measurements
 from pandora_regret.compare.doubts import few_carriers
-from pandora_regret.compare.grouping import Grouping, group
-from pandora_regret.compare.group_words import all_settled_by, dearer_cases, dearer_model, nothing_shown, winner
+from pandora_regret.compare.group_words import all_small, dearer_cases, dearer_model, settled_by, winner
+from pandora_regret.compare.grouping import By, Grouping, group
 from pandora_regret.compare.measure import Measured
-from pandora_regret.compare.result import Breakdown, Estimate, GroupModel, Subgroup
+from pandora_regret.compare.result import Breakdown, Comparison, Estimate, GroupModel, Subgroup
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.multiplicity import holm
 from pandora_regret.inference.parts import Means, Part, part_of
 from pandora_regret.inputs import FloatArray
+
+MOST_CASES = 0.5  # of all weight
+MOST_FLAGS = 3  # in the headline
+
+
+def broken_down(result: Comparison, known: Measurements, by: By) -> Comparison:
+    """The comparison with its breakdowns, and the verdict with what stands out in them."""
+    parts = breakdowns(by, known.models, known.sample, known.interval.level, known.currency)
+    flags = [flag for part in parts for flag in part.all_flags]
+    further = len(flags) - MOST_FLAGS
+    more = [] if further <= 0 else [f"{further} more finding{'s' * (further > 1)} by group: see there."]
+    said = (*flags[:MOST_FLAGS], *more)
+    verdict = replace(result.verdict, sentences=(*result.verdict.sentences, *said))
+    return replace(result, by=parts, verdict=verdict, headline=(*result.headline, *said))
+
+
+def breakdowns(
+    by: By, models: Sequence[Measured], sample: Sample, level: float, currency: str | None
+) -> tuple[Breakdown, ...]:
+    """Models, the cheapest first, group by group."""
+    groupings = [group(name, columns, sample, by.smallest) for name, columns in by.columns.items()]
+    table = _table(models)
+    groups = [[_Group.of(one, number, table, sample) for number in range(len(one.labels))] for one in groupings]
+    judged = _Judgement([each for those in groups for each in those if each.tested], level)
+    words = _Words([model.name for model in models], judged, currency, "groups" if sample.clustered else "cases")
+    return tuple(words.breakdown(one, those, by.smallest) for one, those in zip(groupings, groups, strict=True))
+
+
+def _table(models: Sequence[Measured]) -> FloatArray:
+    """A row per case; of every model its cost, the predicted one, its cost less the leader's and the others'."""
+    costs = np.stack([model.rows["expected_cost"] for model in models], axis=1)
+    predicted = np.stack([model.rows["predicted_cost"] for model in models], axis=1)
+    n_others = len(models) - 1
+    others = (costs.sum(axis=1, keepdims=True) - costs) / n_others if n_others else predicted
+    return np.concatenate([costs, predicted, costs - costs[:, :1], costs - others], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """The numbers of one group, whose columns are those of `_table`."""
+
+    grouping: Grouping
+    number: int
+    rows: int
+    weight: float
+    part: Part
+    rest: Means | None  # what is different here from all other cases
+
+    @classmethod
+    def of(cls, grouping: Grouping, number: int, table: FloatArray, sample: Sample) -> _Group:
+        inside = grouping.codes == number
+        units = sample.cluster_of
+        part = part_of(table, sample.weights, units, inside)
+        rest = None if inside.all() else part.against(part_of(table, sample.weights, units, ~inside))
+        weight = float(sample.weights[inside].sum())
+        return cls(grouping, number, int(inside.sum()), weight, part, rest)
+
+    @property
+    def tested(self) -> bool:
+        """Whether anything is asked of it: what is left over is no group that anybody could act on."""
+        return not self.grouping.is_other(self.number)
+
+    @property
+    def phrase(self) -> str:
+        return self.grouping.phrase(self.number)
+
+    @property
+    def name(self) -> str:
+        return ", ".join(self.grouping.labels[self.number])
+
+    def means(self, kind: int) -> Means:
+        """Costs (0), predicted costs (1), costs less those of the leader (2), or of the others (3), (M,) each."""
+        means, columns = self.part.means, _columns(kind, len(self.part.value))
+        return Means(means.value[columns], means.error[columns], means.effective[columns])
+
+    def against_rest(self, kind: int) -> Means:
+        assert self.rest is not None
+        columns = _columns(kind, len(self.rest.value))
+        return Means(self.rest.value[columns], self.rest.error[columns], self.rest.effective[columns])
+
+    def is_carried_by_few(self, kind: int, model: int) -> bool:
+        """Whether a handful of cases makes up what is found of a model here."""
+        n_models = len(self.part.value) // 4
+        return self.part.carriers(kind * n_models + model, float(self.part.value[model])).few
+
+
+def _columns(kind: int, n_columns: int) -> slice:
+    return slice(kind * n_columns // 4, (kind + 1) * n_columns // 4)
+
+
+class _Judgement:
+    """Which differences are beyond chance."""
+
+    def __init__(self, groups: Sequence[_Group], level: float) -> None:
+        self.level = level
+        self._leader = {id(each): each.means(2).p_values(each.means(0).value)[1:] for each in groups}
+        self._rest = {id(each): _p_rest(each, 0) for each in groups if each.rest is not None}
+        _adjust([*self._leader.values(), *self._rest.values()])
+        own = {id(each): _p_rest(each, 3) for each in groups if each.rest is not None}
+        self._own = {key: np.where(self._rest[key] < 1 - level, p, np.nan) for key, p in own.items()}
+        _adjust(list(self._own.values()))
+
+    def p_leader(self, group: _Group, model: int) -> float | None:
+        """That a model costs what the leader does."""
+        return None if model == 0 else _known(self._leader.get(id(group)), model - 1)
+
+    def p_rest(self, group: _Group, model: int) -> float | None:
+        """That a model costs what it costs elsewhere."""
+        return _known(self._rest.get(id(group)), model)
+
+    def beats_leader(self, group: _Group, model: int, sign: int = -1) -> bool:
+        """Whether a model is cheaper than the leader, or dearer (+1), beyond chance."""
+        p, difference = self.p_leader(group, model), group.means(2).value[model]
+        return self._is_beyond_chance(p) and difference * sign > 0 and not group.is_carried_by_few(2, model)
+
+    def is_dearer(self, group: _Group, model: int) -> bool:
+        """Whether a model costs more than elsewhere."""
+        if group.rest is None or group.against_rest(0).value[model] <= 0:
+            return False
+        return self._is_beyond_chance(self.p_rest(group, model)) and not group.is_carried_by_few(0, model)
+
+    def is_to_blame(self, group: _Group, model: int) -> bool:
+        """Whether it does so compared with other models, too."""
+        if not self.is_dearer(group, model) or group.against_rest(3).value[model] <= 0:
+            return False
+        return self._is_beyond_chance(_known(self._own.get(id(group)), model))
+
+    def _is_beyond_chance(self, p: float | None) -> bool:
+        return p is not None and p < 1 - self.level
+
+
+def _p_rest(group: _Group, kind: int) -> FloatArray:
+    return group.against_rest(kind).p_values(group.means(0).value)
+
+
+def _known(p_values: FloatArray | None, model: int) -> float | None:
+    return None if p_values is None or np.isnan(p_values[model]) else float(p_values[model])
+
+
+def _adjust(parts: Sequence[FloatArray]) -> None:
+    """All p-values as one family, in place; those that are not known ask nothing."""
+    every = np.concatenate([*parts, np.empty(0)])
+    known = ~np.isnan(every)
+    every[known] = holm(every[known].tolist())
+    for part, adjusted in zip(parts, np.split(every, np.cumsum([len(part) for part in parts])[:-1]), strict=False):
+        part[:] = adjusted
+
+
+@dataclass(frozen=True)
+class _Words:
+    """Groups as results, with what is to be said of them."""
+
+    names: Sequence[str]
+    judged: _Judgement
+    currency: str | None
+    units: str
+
+    def breakdown(self, grouping: Grouping, groups: Sequence[_Group], smallest: int) -> Breakdown:
+        shown = tuple(self._subgroup(each) for each in groups)
+        if all(not each.tested for each in groups):
+            flags: tuple[str, ...] = (all_small(grouping.name, grouping.pooled, smallest, self.units),)
+        else:
+            flags = tuple(self._reversals(groups))
+        return Breakdown(grouping.name, shown, grouping.pooled, flags)
+
+    def _subgroup(self, group: _Group) -> Subgroup:
+        models = tuple(self._model(group, index, name) for index, name in enumerate(self.names))
+        cheapest = self.names[int(np.argmin(group.means(0).value))]
+        return Subgroup(group.name, group.rows, group.weight, models, cheapest, tuple(self._flags(group)))
+
+    def _model(self, group: _Group, index: int, name: str) -> GroupModel:
+        rest = None if group.rest is None else self._estimate(group.against_rest(0), group, index)
+        return GroupModel(
+            name=name,
+            cost=self._cost(group, index),
+            against_leader=self._estimate(group.means(2), group, index),
+            p_holm=self.judged.p_leader(group, index),
+            predicted=self._estimate(group.means(1), group, index).mapped(lambda part: max(part, 0.0)),
+            against_rest=rest,
+            p_rest=self.judged.p_rest(group, index),
+        )
+
+    def _cost(self, group: _Group, index: int) -> Estimate:
+        cost = self._estimate(group.means(0), group, index).mapped(lambda part: max(part, 0.0))
+        carriers = group.part.carriers(index, float(group.part.value[index]))
+        if cost.low is None or not carriers.few or carriers.number == 0:
+            return cost
+        return Estimate(cost.value, cost.low, cost.high, None, few_carriers(carriers, "the spread", self.units))
+
+    def _estimate(self, means: Means, group: _Group, index: int) -> Estimate:
+        """A number with its interval; rounding is nothing."""
+        scale = ROUNDING * float(group.means(0).value.max())
+        estimate = Estimate(float(means.value[index]), *means.interval(index, self.judged.level))
+        return estimate.mapped(lambda part: part if abs(part) > scale else 0.0)
+
+    def _flags(self, group: _Group) -> Iterator[str]:
+        if not group.tested:
+            return
+        costs, models = group.means(0).value, range(len(self.names))
+        cheaper = [model for model in models if model and self.judged.beats_leader(group, model)]
+        if cheaper:
+            best = min(cheaper, key=lambda model: costs[model])
+            pair = (float(costs[best]), float(costs[0]))
+            yield winner(group.phrase, self.names[best], self.names[0], pair, self.currency)
+        dearer = [model for model in models if self.judged.is_dearer(group, model)]
+        to_blame = [model for model in dearer if self.judged.is_to_blame(group, model)]
+        for model in to_blame:
+            yield self._blame(group, model)
+        excused = [model for model in dearer if model not in to_blame]
+        if excused:
+            names, every = [self.names[model] for model in excused], len(dearer) == len(self.names)
+            yield dearer_cases(
+                group.phrase, names, _here_and_elsewhere(group, 0, excused[0]), every, self.currency
+            )
+
+    def _blame(self, group: _Group, model: int) -> str:
+        ours, beyond = (_here_and_elsewhere(group, kind, model) for kind in (0, 3))
+        theirs = (ours[0] - beyond[0], ours[1] - beyond[1])
+        return dearer_model(group.phrase, self.names[model], ours, theirs, len(self.names) == 1, self.currency)
+
+    def _reversals(self, groups: Sequence[_Group]) -> Iterator[str]:
+        """Models that are cheaper than the leader, beyond chance, in groups that make up most cases."""
+        total = sum(each.weight for each in groups)
+        for model in range(1, len(self.names)):
+            cheaper = [each for each in groups if self.judged.beats_leader(each, model)]
+            dearer = [each for each in groups if self.judged.beats_leader(each, model, sign=1)]
+            share = sum(each.weight for each in cheaper) / total
+            if share > MOST_CASES and dearer:
+                where = [[each.name for each in those] for those in (cheaper, dearer)]
+                yield settled_by(self.names[0], self.names[model], share, *where)
+
+
+def _here_and_elsewhere(group: _Group, kind: int, model: int) -> tuple[float, float]:
+    here = float(group.means(kind).value[model])
+    return here, here - float(group.against_rest(kind).value[model])

@@ -1,4 +1,4 @@
-"""Means over parts of a sample, such as the cases of one hospital, and how each part differs from all other rows."""
+"""Means over parts of a sample, such as the cases of one hospital, and how a part differs from all other rows."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Means:
 
     def interval(self, column: int, level: float) -> Limits:
         """Student's, of one of them."""
-        at = (float(part[column]) for part in (self.value, self.error, self.effective))
-        return student_interval(*at, level)
+        value, error, effective = (float(part[column]) for part in (self.value, self.error, self.effective))
+        return student_interval(value, error, effective, level)
 
     def p_values(self, scale: FloatArray) -> FloatArray:
         """Two-sided, of the hypotheses that each is 0, (C,); NaN where that is not known.
@@ -89,10 +89,11 @@ class Part:
         return carriers_of(self.influence[:, column] / self.shares, self.shares, ROUNDING * scale)
 
 
-def part_of(
-    table: FloatArray, weights: FloatArray, unit_of: IntArray, rows: NDArray[np.bool_] | IntArray
-) -> Part:
-    """Some rows, at least one, of a table (N, C); `unit_of`, (N,), never falls: rows of one number belong together."""
+def part_of(table: FloatArray, weights: FloatArray, unit_of: IntArray, rows: NDArray[np.bool_] | IntArray) -> Part:
+    """Some rows, at least one, of a table (N, C).
+
+    Rows that share a number of `unit_of`, (N,), which never falls, belong together.
+    """
     shares, values = weights[rows] / weights[rows].sum(), table[rows]
     mean = shares @ values
     influence, units = shares[:, None] * (values - mean), unit_of[rows]

@@ -1,0 +1,315 @@
+"""Groups of cases: what is flagged and what is not, and which group a case is in."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from simulated_models import simulated, softmax
+
+from pandora_regret import InputError, InputTypeError
+from pandora_regret.compare import Comparison, compare
+from pandora_regret.compare.grouping import By, read_by
+from pandora_regret.compare.measure import Measured
+from pandora_regret.compare.sample import Sample
+from pandora_regret.compare.subgroups import breakdowns
+from pandora_regret.inference.intervals import interval_of_mean
+from pandora_regret.scores import expected_search_cost
+
+ROWS = 900
+PRICES = [90.0, 60.0, 30.0]
+
+
+def sites(n, seed=0, shares=(0.4, 0.35, 0.25)):
+    return np.random.default_rng(seed).choice(["North", "South", "East"], n, p=shares)
+
+
+def failing(forecasts, rows):
+    """The same forecasts, shifted to the wrong classes in some rows."""
+    broken = forecasts.copy()
+    broken[rows] = np.roll(broken[rows], 1, axis=1)
+    return broken
+
+
+def compared(truth, models, by, **options):
+    return compare(truth, models, typical_costs=PRICES, currency="USD", by=by, **options)
+
+
+def flags(comparison):
+    return [flag for part in comparison.by for each in (part, *part.groups) for flag in each.flags]
+
+
+def group(comparison, name, part=0):
+    return next(each for each in comparison.by[part].groups if each.name == name)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    truth, models = simulated(ROWS, noise=(0.4, 0.5, 0.6))
+    good, forest, other = models.values()
+    site = sites(ROWS)
+    return truth, {"net": good, "forest": failing(forest, site == "East"), "vendor": other}, site
+
+
+def test_a_planted_failure_is_flagged_in_its_group_alone_and_named_in_the_verdict(planted):
+    truth, models, site = planted
+    result = compared(truth, models, {"site": site})
+    (flag,) = flags(result)
+    assert flag.startswith("Where site is East, forest costs $1")
+    assert "times what it costs elsewhere" in flag
+    assert group(result, "East").flags == (flag,)
+    assert flag in result.headline
+    assert flag in result.verdict.sentences
+
+
+def test_without_the_failure_nothing_is_flagged():
+    truth, models = simulated(ROWS, noise=(0.4, 0.45))
+    result = compared(truth, models, {"site": sites(ROWS)})
+    assert flags(result) == []
+    assert result.headline == compare(truth, models, typical_costs=PRICES, currency="USD").headline
+
+
+def test_numbers_of_a_group_are_those_of_its_cases_alone(planted):
+    truth, models, site = planted
+    weights = np.random.default_rng(3).uniform(0.2, 2.0, ROWS)
+    result = compared(truth, models, {"site": site}, sample_weight=weights)
+    east = site == "East"
+    costs = {
+        name: expected_search_cost(truth, p, typical_costs=PRICES, per_instance=True) for name, p in models.items()
+    }
+    found = group(result, "East")
+    assert (found.rows, found.weight) == (east.sum(), pytest.approx(weights[east].sum()))
+    assert [model.name for model in found.models] == [model.name for model in result.models]
+    for model in found.models:
+        cost, gap = costs[model.name], costs[model.name] - costs[result.best.name]
+        for estimate, values in ((model.cost, cost), (model.against_leader, gap)):
+            expected = interval_of_mean(values[east], weights[east], None, 0.95)
+            assert (estimate.value, estimate.low, estimate.high) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        elsewhere = np.average(cost[~east], weights=weights[~east])
+        assert model.against_rest.value == pytest.approx(model.cost.value - elsewhere)
+        assert model.predicted.value > 0
+
+
+def test_a_single_model_is_held_against_its_own_forecasts(planted):
+    truth, models, site = planted
+    (flag,) = flags(compared(truth, {"forest": models["forest"]}, {"site": site}))
+    assert flag.startswith("Where site is East, forest costs")
+    assert "it predicted $" in flag
+
+
+def test_cases_that_are_dearer_for_every_model_are_not_blamed_on_one():
+    """In the East two classes cannot be told apart, by any model."""
+    rng, n = np.random.default_rng(5), 1500
+    site = sites(n)
+    signal = np.where((site == "East")[:, None], 0.2, 2.5) * rng.normal(size=(n, 3))
+    truth = (softmax(signal).cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=2)
+    models = {name: softmax(signal + 0.3 * rng.normal(size=(n, 3))) for name in ("net", "forest", "vendor")}
+    found = flags(compared(truth, models, {"site": site}))
+    (about_east,) = (flag for flag in found if "site is East" in flag)
+    assert "every model costs more than elsewhere" in about_east
+    assert "the cases there are dearer" in about_east
+
+
+def test_another_winner_in_a_group_is_flagged():
+    truth, models = simulated(ROWS, noise=(0.2, 1.2))
+    net, forest = models.values()
+    east = sites(ROWS) == "East"
+    mixed = {"net": np.where(east[:, None], forest, net), "forest": np.where(east[:, None], net, forest)}
+    result = compared(truth, mixed, {"site": np.where(east, "East", "West")})
+    assert result.best.name == "net"
+    assert group(result, "East").leader == "forest"
+    (about_east,) = (flag for flag in group(result, "East").flags if "cheaper" in flag)
+    assert about_east.startswith("Where site is East, forest is cheaper than net: $")
+
+
+def test_an_order_that_one_group_settles_against_most_cases_is_flagged():
+    truth, models = simulated(2000, noise=(0.3, 0.7))
+    net, forest = models.values()
+    east = sites(2000) == "East"
+    mixed = {
+        "net": np.where(east[:, None], net, forest),
+        "forest": np.where(east[:, None], failing(forest, slice(None)), net),
+    }
+    result = compared(truth, mixed, {"site": sites(2000)})
+    assert result.best.name == "net"
+    (flag,) = result.by[0].flags
+    assert flag.startswith("forest is cheaper than net on 7")
+    assert flag.endswith("(North and South); that net is cheaper on all of them is due to East.")
+
+
+def measured(name, costs):
+    n = len(costs)
+    rows = {"expected_cost": costs, "predicted_cost": np.full(n, costs.mean())}
+    return Measured(name, rows, np.zeros(n, int), np.ones(n), np.zeros(n), 0.0, np.empty((0, 0)), (), ())
+
+
+def flags_of_nothing(seed, units, rows_each):
+    """Flags of three equally good models, where nothing depends on any column."""
+    rng, unit = np.random.default_rng(seed), np.repeat(np.arange(units), rows_each)
+    hardness, n = rng.normal(size=units)[unit], len(unit)
+    costs = sorted((np.exp(0.6 * hardness + 0.5 * rng.normal(size=n)) for _ in range(3)), key=np.mean)
+    models = [measured(str(number), cost) for number, cost in enumerate(costs)]
+    starts, keys = np.arange(0, n, rows_each), np.arange(units, dtype=np.uint64)
+    sample = Sample(slice(None), np.zeros(n, int), np.ones(n), starts, keys, rows_each > 1)
+    columns = {"site": (rng.choice(list("abcd"), units)[unit],), "age:3": (rng.random(units)[unit],)}
+    parts = breakdowns(By(columns, 30), models, sample, 0.95, None)
+    return [flag for part in parts for each in (part, *part.groups) for flag in each.flags]
+
+
+@pytest.mark.parametrize(("units", "rows_each"), [(400, 1), (200, 6)], ids=["cases", "clusters"])
+def test_where_nothing_differs_hardly_anything_is_flagged(units, rows_each):
+    families = 500
+    with_flags = sum(bool(flags_of_nothing(seed, units, rows_each)) for seed in range(families))
+    assert with_flags <= 0.05 * families + 3 * np.sqrt(0.05 * 0.95 * families)
+
+
+def test_clusters_are_what_a_finding_is_made_of(planted):
+    """Each case ten times over says no more than once, if the copies belong together."""
+    truth, models, site = planted
+    once = compared(truth[:250], {name: p[:250] for name, p in models.items()}, {"site": site[:250]})
+    ten = np.repeat(np.arange(250), 10)
+    again = compared(truth[ten], {name: p[ten] for name, p in models.items()}, {"site": site[ten]}, groups=ten)
+    for ours, theirs in zip(once.by[0].groups, again.by[0].groups, strict=True):
+        assert ours.flags == theirs.flags
+        for one, other in zip(ours.models, theirs.models, strict=True):
+            assert one.cost.low == pytest.approx(other.cost.low, rel=1e-9)
+            assert one.p_rest == pytest.approx(other.p_rest, rel=1e-9)
+
+
+def test_groups_of_few_clusters_are_pooled_however_many_rows_they_have(planted):
+    truth, models, site = planted
+    result = compared(truth, models, {"site": site}, groups=np.arange(ROWS) % 20)
+    assert [(each.name, each.rows) for each in result.by[0].groups] == [("other", ROWS)]
+    assert result.by[0].pooled == 3
+    assert flags(result) == [
+        "No group by site has 30 groups (3 smaller ones are pooled): cut numbers into fewer bins, such as age:4."
+    ]
+
+
+def sample_of(values, **options):
+    """The groups of one column, in order."""
+    n = len(values)
+    truth, models = simulated(n)
+    result = compare(truth, models, by={options.pop("name", "x"): values}, **options)
+    return [(each.name, each.rows) for each in result.by[0].groups], result.by[0].pooled
+
+
+def test_small_groups_are_pooled_last_and_counted():
+    values = ["a"] * 40 + ["b"] * 5 + ["c"] * 60 + ["d"] * 29
+    assert sample_of(values) == ([("c", 60), ("a", 40), ("other", 34)], 2)
+    assert sample_of(values, smallest_group=5) == ([("c", 60), ("a", 40), ("d", 29), ("b", 5)], 0)
+
+
+def test_a_group_that_is_called_other_stays_apart_from_the_pooled_ones():
+    assert sample_of(["other"] * 40 + ["b"] * 5) == ([("other", 40), ("other (pooled)", 5)], 1)
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA, pd.NaT, "", "  "])
+def test_missing_values_are_a_group_of_their_own(nothing):
+    values = np.array(["a"] * 50 + [nothing] * 40, dtype=object)
+    assert sample_of(values) == ([("a", 50), ("missing", 40)], 0)
+
+
+def test_nothing_but_missing_values_is_one_group():
+    assert sample_of([float("nan")] * 40, name="x:4") == ([("missing", 40)], 0)
+
+
+def test_numbers_are_binned_by_quantiles_or_edges_and_few_are_taken_as_they_are():
+    ages = np.arange(200) % 100
+    assert sample_of(ages, name="age:4") == (
+        [("0 to 24", 50), ("25 to 49", 50), ("50 to 74", 50), ("75 to 99", 50)],
+        0,
+    )
+    assert sample_of(ages, name="age:18|65") == (
+        [("under 18", 36), ("18 to under 65", 94), ("65 and over", 70)],
+        0,
+    )
+    assert sample_of(ages, name="age:65|")[0] == [("under 65", 130), ("65 and over", 70)]
+    assert len(sample_of(ages)[0]) == 5
+    assert sample_of(ages % 3 + 9)[0] == [("9", 68), ("10", 66), ("11", 66)]
+    assert sample_of(ages.astype(str), name="age:2") == sample_of(ages, name="age:2")
+    assert sample_of(np.repeat(np.arange(20), 10), name="code:each", smallest_group=10)[1] == 0
+
+
+def test_equal_values_stay_in_one_bin():
+    values = np.r_[np.zeros(100), np.arange(100.0)]
+    groups, _ = sample_of(values, name="x:4")
+    assert groups[0][1] >= 101
+    assert sum(rows for _, rows in groups) == 200
+
+
+def test_columns_are_crossed_on_request(planted):
+    truth, models, site = planted
+    sex = np.random.default_rng(4).choice(["F", "M"], ROWS)
+    result = compared(truth, models, {"site*sex": (site, sex)})
+    assert result.by[0].column == "site*sex"
+    assert {each.name for each in result.by[0].groups} == {f"{a}, {b}" for a in set(site) for b in "FM"}
+    assert any(flag.startswith("Where site is East and sex is F, forest costs") for flag in flags(result))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_frame_is_broken_down_by_each_column(planted, frame):
+    truth, models, site = planted
+    columns = {"site": site, "age": np.arange(ROWS) % 90}
+    from_frame = compared(truth, models, frame(columns))
+    assert from_frame == compared(truth, models, columns)
+    assert [part.column for part in from_frame.by] == ["site", "age"]
+
+
+def test_it_is_written_to_json_and_back(planted):
+    truth, models, site = planted
+    result = compared(truth, models, {"site": site})
+    data = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert Comparison.from_dict(data) == result
+    data["by"][0]["groups"][0]["models"].pop()
+    with pytest.raises(InputError, match="the comparison's by does not list the models"):
+        Comparison.from_dict(data)
+
+
+def test_rows_in_another_order_are_the_same_groups(planted):
+    truth, models, site = planted
+    order, ids = np.random.default_rng(6).permutation(ROWS), np.arange(ROWS)
+    plain = compared(truth, models, {"site": site}, ids=ids)
+    shuffled = compared(
+        truth[order], {name: p[order] for name, p in models.items()}, {"site": site[order]}, ids=ids[order]
+    )
+    assert shuffled == plain
+
+
+def test_rows_without_weight_are_in_no_group(planted):
+    truth, models, site = planted
+    weights = (site != "East").astype(float)
+    result = compared(truth, models, {"site": site}, sample_weight=weights)
+    assert {each.name for each in result.by[0].groups} == {"North", "South"}
+
+
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [
+        ({"site": [1, 2]}, "by['site'] has shape (2,): pass one value per case, shape (9,)."),
+        ({"site*sex": [1] * 9}, "by['site*sex'] needs 2 columns: pass a tuple of them."),
+        ({"age:1": [1] * 9}, "by is 'age:1': ask for 2 to 100 bins; a single edge is written such as 1|."),
+        ({"age:9|3": [1] * 9}, "by is 'age:9|3': write rising numbers between bars, such as age:18|65."),
+        ({"age:3": ["x"] * 9}, "column 'age' holds 'x': only numbers can be binned: name the column alone."),
+        ({"*": [1] * 9}, "by is '*': write a column, such as site, age:10 or site*sex."),
+    ],
+)
+def test_what_cannot_be_grouped_is_said(by, words):
+    truth, models = simulated(9)
+    with pytest.raises(InputError) as error:
+        compare(truth, models, by=by)
+    assert str(error.value) == words
+
+
+def test_columns_without_names_are_refused():
+    with pytest.raises(InputTypeError, match="by is a list: pass a frame, or a mapping"):
+        read_by(["North", "South"], 2)
+
+
+def test_many_groups_are_pooled_beyond_the_largest():
+    forecast_rows = 60 * 30
+    values = np.repeat([f"g{number:02}" for number in range(60)], 30)
+    groups, pooled = sample_of(values)
+    assert (len(groups), pooled) == (51, 10)
+    assert sum(rows for _, rows in groups) == forecast_rows

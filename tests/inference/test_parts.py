@@ -1,0 +1,62 @@
+"""Means of parts of a sample: the textbook's formulas where there are no weights and no clusters."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from pandora_regret.inference.intervals import interval_of_mean
+from pandora_regret.inference.parts import part_of
+
+N = 80
+
+
+def halves(seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.gamma(1.0, 50.0, (N, 2)), rng.random(N) < 0.4
+
+
+@given(st.integers(0, 10_000))
+def test_a_part_against_the_rest_is_welchs_test(seed):
+    table, inside = halves(seed)
+    units, ones = np.arange(N), np.ones(N)
+    difference = part_of(table, ones, units, inside).against(part_of(table, ones, units, ~inside))
+    expected = stats.ttest_ind(table[inside], table[~inside], equal_var=False)
+    assert_allclose(difference.p_values(np.ones(2)), expected.pvalue, rtol=1e-9)
+    low, high = expected.confidence_interval(0.9)
+    for column in range(2):
+        assert_allclose(difference.interval(column, 0.9), (low[column], high[column]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_a_parts_interval_is_that_of_its_rows_alone(clustered):
+    table, inside = halves()
+    weights = np.random.default_rng(1).uniform(0.1, 3.0, N)
+    units = np.arange(N) // (4 if clustered else 1)
+    part = part_of(table, weights, units, inside)
+    _, groups = np.unique(units[inside], return_inverse=True)
+    for column in range(2):
+        mean, low, high = interval_of_mean(table[inside, column], weights[inside], groups, 0.95)
+        assert_allclose((part.value[column], *part.means.interval(column, 0.95)), (mean, low, high), rtol=1e-12)
+
+
+def test_clusters_with_rows_in_both_parts_are_paired():
+    """Half of each pair of equal rows is inside: the parts' means always agree, and that is known for certain."""
+    values = np.random.default_rng(2).normal(size=40)
+    table, units = np.repeat(values, 2)[:, None], np.repeat(np.arange(40), 2)
+    inside = np.arange(80) % 2 == 0
+    ones = np.ones(80)
+    paired = part_of(table, ones, units, inside).against(part_of(table, ones, units, ~inside))
+    alone = part_of(table, ones, np.arange(80), inside).against(part_of(table, ones, np.arange(80), ~inside))
+    assert paired.error[0] == pytest.approx(0, abs=1e-9)
+    assert alone.error[0] > 0.1
+    assert paired.p_values(np.ones(1)).tolist() == [1.0]
+
+
+def test_a_part_of_one_unit_has_no_interval():
+    table, _ = halves()
+    part = part_of(table, np.ones(N), np.zeros(N, dtype=np.intp), np.arange(N) < 10)
+    assert part.means.interval(0, 0.95) == (None, None)
+    assert np.isnan(part.means.p_values(np.ones(2))).all()
