@@ -5,6 +5,8 @@
     measure.py      what is known of one model: a number per instance and metric, and the pair-cost matrix
     estimates.py    influences and bootstrap replicates of every estimate, for `pandora_regret.inference`
     calibration.py  what forecasts predict the search will cost, against what it costs
+    grouping.py     which group each case is in, by columns such as site, age:10, site*sex
+    subgroups.py    models group by group, and what stands out beyond chance; group_words.py: in sentences
     result.py       Comparison: frozen, and its JSON (schema "pandora-comparison/2")
     agreement.py    whether the parts of a comparison that was read fit each other
     verdict.py      what to do, as far as the data settle it; how many more cases would
