@@ -80,7 +80,9 @@ def pandora_regret(
     Parameters
     ----------
     y_true
-        True classes, shape (N,): column numbers, or labels.
+        True classes, shape (N,): column numbers, or labels. Or votes, shape (N, K), where annotators disagree: how
+        many of them, or with what probability, said each class; a frame's columns are matched by name. The score
+        is then the mean over each row's votes.
     y_proba
         Forecasts, shape (N, K): an array, or a frame whose columns are matched to labels by name.
     alpha

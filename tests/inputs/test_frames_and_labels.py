@@ -60,13 +60,13 @@ def columns_of(table, names, order=(0, 1, 2)):
         (["a", np.nan, "b"], "y_true row 1 is nan, which is no label"),
         (np.array([0, [1, 2], 1], dtype=object), r"y_true row 1 is \[1, 2\], which is no label: .* one label"),
         ([[0], [1, 2], [1]], "y_true cannot be read as an array"),
-        (
-            np.eye(3)[Y],
-            r"y_true must be 1-D.* shape \(3, 3\): if it is one-hot, pass np\.argmax\(y_true, axis=1\)\.$",
-        ),
         (Y[:, None], r"y_true must be 1-D.* shape \(3, 1\): pass np\.ravel\(y_true\)"),
         (pd.DataFrame({"y": Y}), r"y_true must be 1-D.* shape \(3, 1\): pass np\.ravel\(y_true\)"),
-        (np.zeros((3, 5)), r"y_true must be 1-D, one label per instance, got shape \(3, 5\)\.$"),
+        (
+            np.zeros((3, 5)),
+            r"y_true has shape \(3, 5\) but y_proba has shape \(3, 3\)",
+        ),
+        (np.zeros((3, 3, 3)), r"y_true must be 1-D, one label per instance, got shape \(3, 3, 3\)\.$"),
         (None, r"y_true must be 1-D, one label per instance, got None\.$"),
         ("abc", r"y_true must be 1-D, one label per instance, got 'abc'\.$"),
         (pd.Series([0, pd.NA, 1], dtype="Int64"), "y_true row 1 is nan, which is no label"),
@@ -88,7 +88,6 @@ def test_labels_that_are_none(y_true, message):
         (["a", "d", "b"], r"y_true row 1 is 'd', which is not among the labels \['a', 'b', 'c'\]: correct it"),
         ([0, 2, 1], "y_true row 0 is 0, which is not among the labels"),
         (["a", None, "b"], "y_true row 1 is None, which is no label"),
-        (np.eye(3)[Y], r"if it is one-hot, pass np\.take\(labels, np\.argmax\(y_true, axis=1\)\)"),
     ],
 )
 def test_labels_outside_the_named_columns(y_true, message):

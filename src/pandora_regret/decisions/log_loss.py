@@ -17,7 +17,7 @@ from pandora_regret.inputs import (
     IntArray,
     Labels,
     Table,
-    read_forecast,
+    read_labelled,
     read_positive,
 )
 from pandora_regret.inputs.numbers import read_floats
@@ -36,7 +36,7 @@ def parallel_costs(y_true: Labels, y_proba: Table, *, labels: ArrayLike | None =
     >>> parallel_costs([0], [[0.5, 0.3, 0.2]])
     array([[1.19314718, 0.3       , 0.2       ]])
     """
-    forecast = read_forecast(y_true, y_proba, labels=labels)
+    forecast = read_labelled(y_true, y_proba, labels=labels)
     costs, truth = forecast.values.astype(np.float64), forecast.truth
     ours = of_class(costs, truth)
     np.put_along_axis(costs, truth[:, None], ours + _minus_log(ours), axis=1)
@@ -80,7 +80,7 @@ def fixed_order_regrets(
     array([1.609, 1.609])
     """
     cheap, dear = read_positive(cheap, "cheap"), read_positive(dear, "dear")
-    walk = _walk(read_forecast(y_true, y_proba, labels=labels), order)
+    walk = _walk(read_labelled(y_true, y_proba, labels=labels), order)
     acting = (cheap - dear) * walk.hazard + dear * _minus_log(walk.survival)
     passing = cheap * _minus_log(walk.hazard) - (cheap - dear) * walk.survival
     return walk.choose(acting, passing)
@@ -106,7 +106,7 @@ def fixed_order_residuals(
     array([[1. , 1.2, 0. ]])
     """
     cheap, dear = read_positive(cheap, "cheap"), read_positive(dear, "dear")
-    walk = _walk(read_forecast(y_true, y_proba, labels=labels), order)
+    walk = _walk(read_labelled(y_true, y_proba, labels=labels), order)
     if cheap == dear:
         return np.zeros_like(walk.hazard)  # also where the logarithm is infinite
     return (cheap - dear) * walk.choose(walk.hazard, _minus_log(walk.hazard) - walk.survival)
@@ -128,7 +128,7 @@ def fixed_order_costs(
     array([1.609])
     """
     baseline = fixed_order_baseline(epsilon)
-    walk = _walk(read_forecast(y_true, y_proba, labels=labels), order)
+    walk = _walk(read_labelled(y_true, y_proba, labels=labels), order)
     acting = _minus_log(np.maximum(walk.survival, epsilon))
     finding = baseline + _minus_log(np.minimum(walk.hazard, 1 - epsilon))
     return walk.choose(acting, finding)

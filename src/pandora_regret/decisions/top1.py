@@ -13,7 +13,7 @@ from pandora_regret.inputs import (
     IntArray,
     Labels,
     Table,
-    read_forecast,
+    read_labelled,
     read_probabilities,
 )
 from pandora_regret.inputs.numbers import read_floats
@@ -38,7 +38,7 @@ def single_shot_cost(
     >>> single_shot_cost([0, 1], [[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]])
     0.5
     """
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_labelled(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     rows = (
         (block, (block.values.argmax(axis=1) != block.truth).astype(np.float64)) for block in forecast.blocks()
     )
@@ -77,7 +77,7 @@ class ClassCounts:
     @classmethod
     def of(cls, y_true: Labels, y_proba: Table, *, labels: ArrayLike | None = None) -> ClassCounts:
         """The counts when each forecast's likeliest class is predicted; parameters as in `pandora_regret`."""
-        forecast = read_forecast(y_true, y_proba, labels=labels)
+        forecast = read_labelled(y_true, y_proba, labels=labels)
         predicted, k = forecast.values.argmax(axis=1), forecast.n_classes
         right = predicted == forecast.truth
         groups = (predicted[right], predicted[~right], forecast.truth[~right])

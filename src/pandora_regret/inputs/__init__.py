@@ -3,7 +3,13 @@
 from pandora_regret.inputs.costs import read_costs
 from pandora_regret.inputs.done import Done
 from pandora_regret.inputs.errors import InputError, InputTypeError
-from pandora_regret.inputs.forecast import Forecast, read_forecast, read_probabilities, read_two_forecasts
+from pandora_regret.inputs.forecast import (
+    Forecast,
+    read_forecast,
+    read_labelled,
+    read_probabilities,
+    read_two_forecasts,
+)
 from pandora_regret.inputs.labels import Labels
 from pandora_regret.inputs.numbers import (
     FloatArray,
@@ -30,6 +36,7 @@ __all__ = [
     "read_costs",
     "read_count",
     "read_forecast",
+    "read_labelled",
     "read_positive",
     "read_probabilities",
     "read_seed",

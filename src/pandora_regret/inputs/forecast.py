@@ -13,6 +13,7 @@ from pandora_regret.inputs.errors import InputError
 from pandora_regret.inputs.labels import Labels, read_labels, read_truth
 from pandora_regret.inputs.numbers import FloatArray, IntArray, read_flag, read_weights
 from pandora_regret.inputs.tables import Table, check_logits, check_probabilities, is_frame, read_table, row_slices
+from pandora_regret.inputs.votes import are_votes, as_labels, read_votes
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Forecast:
     values: NDArray[Any]  # (N, K) float16, float32 or float64: probabilities, or logits
     logits: bool
     labels: Sequence[Any]  # (K,) what each column stands for
-    truth: IntArray  # (N,) the true class as a column number; empty where no truth was asked for
+    truth: IntArray  # (N,) the true class as a column number; empty where there are votes, or no truth is known
     numbers: Sequence[int] | IntArray  # (N,) the rows' numbers in the table that was handed in
     tolerance: float  # how far a row of probabilities may be off 1
     name: str = "y_proba"
@@ -34,6 +35,7 @@ class Forecast:
     costs: FloatArray | None = None  # (K,) or (N, K); None means that every test costs 1
     checked: bool = False
     read_as: np.dtype[Any] | None = None  # the type in which the values came, where they were converted
+    votes: FloatArray | None = None  # (N, K) each class's share of a row's votes, instead of one true class
 
     def __len__(self) -> int:
         return len(self.values)
@@ -57,8 +59,10 @@ class Forecast:
         numbers = self.numbers[index] if isinstance(index, slice) else np.asarray(self.numbers)[index]
         costs = self.costs[index] if self.costs is not None and self.costs.ndim == 2 else self.costs
         weights = None if self.weights is None else self.weights[index]
+        votes = None if self.votes is None else self.votes[index]
         values, truth = self.values[index], self.truth[index] if len(self.truth) else self.truth
-        return replace(self, values=values, truth=truth, numbers=numbers, weights=weights, costs=costs)
+        of_rows: dict[str, Any] = {"values": values, "truth": truth, "votes": votes, "weights": weights}
+        return replace(self, numbers=numbers, costs=costs, **of_rows)
 
     def blocks(self) -> Iterator[Forecast]:
         """Consecutive rows in float64, checked, few enough at a time that temporaries stay small."""
@@ -89,7 +93,27 @@ def read_forecast(
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
 ) -> Forecast:
-    """Forecasts and the true labels of the same instances, checked."""
+    """Forecasts and the truth of the same instances, checked: labels, (N,), or votes, (N, K).
+
+    Votes that are all for one class in every row are labels.
+    """
+    if not are_votes(y_true):
+        return read_labelled(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    votes = read_votes(y_true, forecast.labels, len(forecast))
+    truth = as_labels(votes)
+    return replace(forecast, votes=votes) if truth is None else replace(forecast, truth=truth)
+
+
+def read_labelled(
+    y_true: Labels,
+    y_proba: Table,
+    *,
+    labels: Any = None,
+    sample_weight: ArrayLike | None = None,
+    logits: bool = False,
+) -> Forecast:
+    """Forecasts and the one true label of each of the same instances, checked."""
     forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     return replace(forecast, truth=read_truth(y_true, forecast.labels, len(forecast)))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pandora_regret.inputs.errors import InputError
 from pandora_regret.inputs.numbers import IntArray, read_array
 
-Labels: TypeAlias = Any  # array-like (N,), or a pandas / polars series
+Labels: TypeAlias = Any  # array-like (N,), or a pandas / polars series; or votes, (N, K), an array or a frame
 
 
 def read_labels(labels: Any, argument: str = "labels", place: str | None = None) -> Sequence[Any]:

@@ -18,7 +18,7 @@ from scipy.special import softmax
 
 from pandora_regret.calibrate.objectives import SearchCost
 from pandora_regret.calibrate.rows import rows_of
-from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_forecast
+from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_labelled
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.kernels.engine import search_costs
 from pandora_regret.optional import import_optional
@@ -95,7 +95,7 @@ class SearchObjective:
     def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature at ``(raw, data)``, as `train` calls it, or at ``(y, raw, weight)``."""
         y, raw, weights = _arguments(first, second, sample_weight)
-        forecast = self._priced(read_forecast(y, _table(raw), sample_weight=weights, logits=True))
+        forecast = self._priced(read_labelled(y, _table(raw), sample_weight=weights, logits=True))
         rows, _ = rows_of(forecast)
         _, slopes = SearchCost(Beta(self.alpha)).gradient(rows, rows.scores)
         slopes *= 3 * rows.weights.sum()  # from the mean of shares to the sum of losses
@@ -127,7 +127,7 @@ class SearchMetric:
     def cost(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         """The weighted mean over rows of classes (N,) and predictions (N, K), or (N,) of two classes."""
         table = _table(predicted) if self.logits else _two_columns(predicted)
-        forecast = _named(read_forecast(y, table, sample_weight=sample_weight, logits=self.logits), self.labels)
+        forecast = _named(read_labelled(y, table, sample_weight=sample_weight, logits=self.logits), self.labels)
         prior, forecast = priced(forecast, self.prior, self.costs, self.typical_costs)
         return float(mean_or_rows(search_costs(forecast, prior), per_instance=False))
 

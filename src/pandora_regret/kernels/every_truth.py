@@ -1,4 +1,4 @@
-"""What a search wastes for every class that might be the truth: what entropies and divergences average over."""
+"""What a search costs for every class that might be the truth, which entropies, divergences and votes average."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, Forecast
-from pandora_regret.kernels.reference import mean_waste, rank
+from pandora_regret.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.kernels.reference import BROKEN_BY_INDEX, Ties, costs_of, mean_waste, rank, search_order
 from pandora_regret.priors import Beta, Prior
 from pandora_regret.priors.beta import decay, power, rise
 
@@ -15,7 +15,7 @@ from pandora_regret.priors.beta import decay, power, rise
 def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
     """``sum_j C_j L(r_ij)`` in column i, as if i were the truth: O(K log K) per row in the Beta family."""
     if isinstance(prior, Beta):
-        return prior.mean * (prior.loss_to_share * _by_sorting(block, prior.alpha))
+        return prior.mean * (prior.loss_to_share * losses_for_every_truth(block, prior.alpha))
     return np.stack([_if_true(block, i, prior) for i in range(block.n_classes)], axis=1)
 
 
@@ -24,7 +24,28 @@ def _if_true(block: Forecast, i: int, prior: Prior) -> FloatArray:
     return np.asarray(mean_waste(replace(block, truth=truth), prior).sum(axis=1))
 
 
-def _by_sorting(block: Forecast, alpha: float) -> FloatArray:
+def realised_for_every_truth(block: Forecast, ties: Ties) -> FloatArray:
+    """What the search costs at known costs if i is the truth, in column i, (n, K)."""
+    if ties != BROKEN_BY_INDEX:
+        return np.asarray(costs_of(block) + losses_for_every_truth(block, np.inf) / 2)
+    order = search_order(block)
+    spent = np.cumsum(np.take_along_axis(costs_of(block), order, axis=1), axis=1)
+    return np.take_along_axis(spent, _inverse(order), axis=1)
+
+
+def place_of_every_truth(block: Forecast) -> IntArray:
+    """How many tests the search makes if i is the truth, in column i, (n, K); ties by index."""
+    return _inverse(search_order(block)) + 1
+
+
+def _inverse(order: IntArray) -> IntArray:
+    """Where each class stands in its row's order."""
+    place = np.empty_like(order)
+    np.put_along_axis(place, order, np.arange(order.shape[1])[None, :], axis=1)
+    return place
+
+
+def losses_for_every_truth(block: Forecast, alpha: float) -> FloatArray:
     """``sum_j C_j L_alpha(q_i / q_j)`` in column i, (n, K), without K^2 pairs.
 
     In search order the losses of one class follow from those of its neighbour: a step down by x multiplies every

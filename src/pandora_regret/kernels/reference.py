@@ -122,14 +122,24 @@ def total_losses(block: Forecast, alpha: float) -> FloatArray:
     return np.asarray(pair_losses(block, alpha).sum(axis=1))
 
 
+def at_truth(block: Forecast, table: FloatArray) -> FloatArray:
+    """The entry of each row's truth in an (n, K) table, or their mean over its votes; (n,)."""
+    if block.votes is None:
+        return np.asarray(of_class(table, block.truth)[:, 0])
+    named = block.votes > 0  # an infinite loss of a class without votes counts for nothing
+    return np.asarray(np.multiply(block.votes, table, out=np.zeros(table.shape), where=named).sum(axis=1))
+
+
 def own_costs(block: Forecast) -> FloatArray:
-    """``C_i`` of each row's truth."""
-    return np.asarray(of_class(costs_of(block), block.truth)[:, 0])
+    """``C_i`` of each row's truth, or their mean over its votes."""
+    return at_truth(block, costs_of(block))
 
 
 def unavoidable_costs(block: Forecast, prior: Prior) -> FloatArray:
     """``C_i E[u_i]``: what testing the truth itself costs."""
-    return np.asarray(own_costs(block) * prior.mean_of(block.truth))
+    if block.votes is None:
+        return np.asarray(own_costs(block) * prior.mean_of(block.truth))
+    return at_truth(block, costs_of(block) * prior.mean)
 
 
 def at_mean_costs(forecast: Forecast, prior: Prior) -> tuple[Forecast, float]:

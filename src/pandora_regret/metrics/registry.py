@@ -63,7 +63,10 @@ METRICS: dict[str, Metric] = {
             "log_loss", "Log loss", "lower", of_forecast=formulas.log_loss,
             wording="log loss", shown_in=EVERYWHERE,
         ),
-        _score("brier", "Brier score", "lower", formulas.brier, wording="the Brier score", shown_in=EVERYWHERE),
+        _score(
+            "brier", "Brier score", "lower", of_forecast=formulas.brier,
+            wording="the Brier score", shown_in=EVERYWHERE,
+        ),
         _score("spherical", "Spherical score", "higher", formulas.spherical),
         _score("ranked_probability", "Ranked probability", "lower", formulas.ranked_probability),
         _share(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.inputs import FloatArray, Labels, Table, read_forecast
+from pandora_regret.inputs import FloatArray, Labels, Table, read_labelled
 from pandora_regret.plots.style import COLOURS, QUIET, axes_of, open_frame, score_name, tint
 from pandora_regret.scores import pandora_regret
 from pandora_regret.text import shortened
@@ -44,7 +44,7 @@ def plot_score_histograms(
     ['a', 'b']
     """
     axes = axes_of(ax)
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_labelled(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     scores = pandora_regret(
         forecast.truth, forecast.values, alpha=alpha, logits=forecast.logits, per_instance=True
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.inputs import FloatArray, IntArray, Labels, Table, read_forecast
+from pandora_regret.inputs import FloatArray, IntArray, Labels, Table, read_labelled
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.plots.simplex import LONGEST_NAME, frame, three_classes, to_plane
 from pandora_regret.plots.style import MARKERS, SHADES_OF_POINTS, axes_of, score_name
@@ -45,7 +45,7 @@ def plot_ternary(
     ['● flu', '■ cold', '◆ other', 'marker: truth']
     """
     axes = axes_of(ax)
-    forecast = three_classes(read_forecast(y_true, y_proba, labels=labels, logits=logits)).check()
+    forecast = three_classes(read_labelled(y_true, y_proba, labels=labels, logits=logits)).check()
     scores = pandora_regret(
         forecast.truth, forecast.values, alpha=alpha, logits=forecast.logits, per_instance=True
     )

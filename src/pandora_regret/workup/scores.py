@@ -146,30 +146,23 @@ class WorkupRows:
         forecast: Forecast,
         prior: Prior | None = None,
         draws: int = DRAWS,
-        votes: Forecast | None = None,
     ) -> None:
         self.policy, self.workup = read_policy(workup)
         self.prior = None if prior is None else read_step_prior(prior, self.workup)
-        self.draws, self.forecast, self.votes = read_count(draws, "draws"), forecast, votes
+        self.draws, self.forecast = read_count(draws, "draws"), forecast
         self.columns = class_columns(forecast, self.workup)
         self.policy.prepare(len(forecast))
 
     def __iter__(self) -> Iterator[tuple[Forecast, FloatArray, Pairs, FloatArray | None]]:
         """Rows, their probabilities, which truths they are asked about, and the votes for these."""
-        blocks = self.forecast.blocks()
         position = np.argsort(self.columns)
-        if self.votes is None:
-            for block in blocks:
+        for block in self.forecast.blocks():
+            if block.votes is None:
                 yield block, self._ordered(block), Pairs.of_labels(position[block.truth]), None
-            return
-        if len(self.votes) != len(self.forecast):
-            raise InputError(
-                f"y_true has {len(self.votes)} rows but y_proba has {len(self.forecast)}: pass one each."
-            )
-        for block, votes in zip(blocks, self.votes.blocks(), strict=True):
-            table = votes.values[:, self.columns]
-            pairs = Pairs.of_table(table)
-            yield block, self._ordered(block), pairs, table[pairs.rows, pairs.truths]
+                continue
+            votes = block.votes[:, self.columns]
+            pairs = Pairs.of_table(votes)
+            yield block, self._ordered(block), pairs, votes[pairs.rows, pairs.truths]
 
     def costs(self) -> Iterator[tuple[Forecast, FloatArray]]:
         """Rows, and what each one's work-up costs under its truth, or in the mean over its votes."""
@@ -219,14 +212,10 @@ def _read_rows(
 ) -> WorkupRows:
     """Forecasts, and the truth where there is one: labels, or votes."""
     described = read_policy(workup)[1]
-    options["labels"] = labels = _default_labels(y_true, y_proba, options["labels"], described)
+    options["labels"] = _default_labels(y_true, y_proba, options["labels"], described)
     if y_true is None:
         return WorkupRows(workup, read_probabilities(y_proba, **options), prior, draws)
-    if not (is_frame(y_true) or np.ndim(y_true) == 2):
-        return WorkupRows(workup, read_forecast(y_true, y_proba, **options), prior, draws)
-    forecast = read_probabilities(y_proba, **options)
-    names = forecast.labels if labels is not None or is_frame(y_true) else None
-    return WorkupRows(workup, forecast, prior, draws, read_probabilities(y_true, labels=names, name="y_true"))
+    return WorkupRows(workup, read_forecast(y_true, y_proba, **options), prior, draws)
 
 
 def read_policy(workup: Any) -> tuple[Policy, Workup]:

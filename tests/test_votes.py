@@ -1,0 +1,209 @@
+"""Votes instead of labels: every score is the vote-weighted mean of the scores of labels."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pandora_regret as pr
+from pandora_regret import Beta, Empirical, Exponential, Fixed, LogNormal, Uniform
+from pandora_regret.decisions import single_shot_cost
+from pandora_regret.imperfect import Tests, expected_expenditure, simulate_expenditure
+from pandora_regret.inputs import InputError, InputTypeError
+from pandora_regret.metrics import METRICS
+from pandora_regret.workup import Workup, workup_cost, workup_regret
+
+PRIORS = [
+    Uniform(),
+    Beta(0.3),
+    Beta(7.0),
+    Fixed(),
+    Exponential(),
+    LogNormal(0.5),
+    Empirical(np.random.default_rng(0).gamma(2.0, size=(9, 4))),
+]
+COSTS = np.array([1.0, 4.0, 0.5, 2.0])
+
+
+@st.composite
+def cases(draw, n_classes=4):
+    """Votes, forecasts and weights of a few rows: ties, zeros and unanimous rows are common."""
+    n_rows = draw(st.integers(1, 5))
+    counts = st.lists(st.integers(0, 3), min_size=n_classes, max_size=n_classes)
+    votes = [draw(counts.filter(any)) for _ in range(n_rows)]
+    drawn = st.lists(st.integers(0, n_classes - 1), min_size=8, max_size=8)
+    table = [np.bincount(draw(drawn), minlength=n_classes) / 8 for _ in range(n_rows)]
+    weights = draw(st.none() | st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=n_rows, max_size=n_rows))
+    return np.array(votes), np.array(table), weights
+
+
+def expanded(votes, table, weights=None):
+    """The plain definition: one row and one label for every class that has votes, weighted by its share."""
+    shares = votes / votes.sum(axis=1, keepdims=True)
+    row, label = np.nonzero(shares)
+    weights = np.ones(len(votes)) if weights is None else np.asarray(weights)
+    return label, table[row], (weights[:, None] * shares)[row, label]
+
+
+def agrees(score, votes, table, weights, **options):
+    labels, rows, each = expanded(votes, table, weights)
+    by_definition = score(labels, rows, sample_weight=each, **options)
+    assert score(votes, table, sample_weight=weights, **options) == pytest.approx(
+        by_definition, rel=1e-12, abs=1e-13
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, 12.0, np.inf])
+@given(case=cases())
+def test_regret_and_beta_score_are_means_over_votes(alpha, case):
+    agrees(pr.pandora_regret, *case, alpha=alpha)
+    agrees(pr.beta_score, *case, alpha=alpha, costs=COSTS)
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=repr)
+@given(case=cases())
+def test_costs_are_means_over_votes(prior, case):
+    agrees(pr.expected_search_cost, *case, prior=prior, typical_costs=COSTS)
+    agrees(pr.pair_costs, *case, prior=prior, typical_costs=COSTS)
+    agrees(lambda *a, **o: pr.search_tally(*a, **o).realised.mean, *case, prior=prior, typical_costs=COSTS)
+    agrees(lambda *a, **o: pr.search_tally(*a, **o).mean, *case, prior=prior, typical_costs=COSTS)
+
+
+@given(case=cases())
+def test_searches_at_known_costs_are_means_over_votes(case):
+    groups = [[0, 1], [1, 2], [3]]
+    for ties in ("index", "average"):
+        agrees(pr.search_cost, *case, costs=COSTS, ties=ties)
+    agrees(pr.search_cost, *case, costs=[3.0, 2.0, 5.0], groups=groups)
+    agrees(lambda *a, **o: pr.simulate_search(*a, **o).mean, *case, draws=20, seed=3, costs=COSTS)
+
+
+@given(case=cases())
+def test_bills_of_imperfect_tests_are_means_over_votes(case):
+    tests = Tests(cost=COSTS, sensitivity=[0.9, 0.5, 0.8, 0.95], false_positive_rate=0.1, confirmatory_cost=2.0)
+    agrees(expected_expenditure, *case, tests=tests, search="single_pass")
+    if (case[1] > 0).all():
+        agrees(expected_expenditure, *case, tests=tests, search="restarts")
+
+
+def test_a_simulated_bill_draws_for_every_vote():
+    tests = Tests(cost=[1.0, 2.0], sensitivity=0.8)
+    options = {"tests": tests, "search": "restarts"}
+    simulated = simulate_expenditure([[3, 1]], [[0.6, 0.4]], draws=4000, seed=0, **options)
+    assert (
+        abs(simulated.mean - expected_expenditure([[3, 1]], [[0.6, 0.4]], **options))
+        < 4 * simulated.standard_error
+    )
+
+
+@given(case=cases(n_classes=3))
+def test_workups_are_means_over_votes(case):
+    steps = {name: {"cost": 3 + int(name), "confirms": name} for name in "012"}
+    for score in (workup_cost, workup_regret):
+        agrees(score, *case, workup=Workup(["0", "1", "2"], steps))
+
+
+@pytest.mark.parametrize("key", [key for key in METRICS if key != "auroc"])
+@given(case=cases())
+def test_metrics_are_those_of_the_expanded_rows(key, case):
+    agrees(METRICS[key], *case)
+
+
+def test_a_metric_of_pairs_of_rows_refuses_votes():
+    with pytest.raises(InputError, match=r"y_true holds votes, and metric 'auroc' needs labels: .* most votes"):
+        METRICS["auroc"]([[1, 1], [2, 1]], [[0.5, 0.5], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=repr)
+def test_votes_for_one_class_are_labels_to_the_last_bit(prior):
+    rng = np.random.default_rng(1)
+    table, labels = rng.dirichlet(np.ones(4), size=50), rng.integers(4, size=50)
+    votes = 3 * np.eye(4)[labels]
+    for score in (pr.expected_search_cost, pr.pair_costs):
+        options = {"prior": prior, "costs": COSTS, "per_instance": True}
+        np.testing.assert_array_equal(score(votes, table, **options), score(labels, table, **options))
+
+
+def test_the_truth_as_votes_is_the_entropy():
+    table = np.random.default_rng(2).dirichlet(np.ones(5), size=20)
+    costs = [1.0, 2.0, 3.0, 4.0, 5.0]
+    expected = pr.search_entropy(table, typical_costs=costs)
+    assert pr.expected_search_cost(table, table, typical_costs=costs) == pytest.approx(expected, rel=1e-13)
+
+
+def test_many_classes_need_no_pairs():
+    """1,000 classes with votes everywhere: an (N, K, K) table would take 8 GB."""
+    rng = np.random.default_rng(3)
+    table, votes = rng.dirichlet(np.ones(1000), size=(2, 1000))
+    whole = pr.pandora_regret(votes, table, per_instance=True)
+    some = sum(votes[:3, k] * pr.pandora_regret([k] * 3, table[:3], per_instance=True) for k in range(1000))
+    np.testing.assert_allclose(whole[:3], some, rtol=1e-12)
+
+
+def test_logits_and_costs_of_each_row():
+    rng = np.random.default_rng(4)
+    logits, votes = rng.normal(size=(6, 4)), rng.integers(0, 3, size=(6, 4)) + np.eye(6, 4, dtype=int)
+    votes[4:, 0] += 1
+    costs = rng.gamma(2.0, size=(6, 4))
+    shares = votes / votes.sum(axis=1, keepdims=True)
+    options = {"logits": True, "costs": costs, "per_instance": True}
+    every = [pr.expected_search_cost([k] * 6, logits, **options) for k in range(4)]
+    expected = (shares * np.transpose(every)).sum(axis=1)
+    np.testing.assert_allclose(pr.expected_search_cost(votes, logits, **options), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_frame_of_votes_is_matched_by_name(frame):
+    table = pd.DataFrame({"cat": [0.7, 0.2], "dog": [0.3, 0.8]})
+    votes = frame({"dog": [1, 3], "cat": [3, 1]})
+    expected = pr.pandora_regret([[3, 1], [1, 3]], table.to_numpy())
+    assert pr.pandora_regret(votes, table) == expected
+    assert pr.pandora_regret(votes, table.to_numpy(), labels=["cat", "dog"]) == expected
+
+
+def test_standard_errors_count_instances_not_votes():
+    rng = np.random.default_rng(5)
+    table, votes = rng.dirichlet(np.ones(3), size=40), rng.integers(0, 5, size=(40, 3)) + 1
+    few, many = pr.search_tally(votes, table), pr.search_tally(100 * votes, table)
+    assert few.cost.count == 40
+    assert many.standard_error == pytest.approx(few.standard_error, rel=1e-12)
+
+
+def test_an_impossible_class_without_votes_costs_nothing():
+    assert pr.pandora_regret([[1, 1, 0]], [[0.5, 0.5, 0.0]], alpha=0.0) < np.inf
+    assert pr.pandora_regret([[1, 0, 1]], [[0.5, 0.5, 0.0]], alpha=0.0) == np.inf
+    assert METRICS["log_loss"]([[1, 1, 0]], [[0.5, 0.5, 0.0]]) == pytest.approx(np.log(2))
+
+
+P = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]])
+
+
+@pytest.mark.parametrize(
+    ("votes", "message"),
+    [
+        ([[1, 0, 0], [0, 0, 0]], "y_true row 1 has no votes: drop the row"),
+        ([[1, 0, 0], [0, -1, 3]], "y_true row 1 contains -1: votes are numbers from 0"),
+        ([[1, 0, 0], [0, np.nan, 3]], "y_true row 1 contains nan: votes are numbers from 0"),
+        (
+            [[1, 0], [0, 1]],
+            r"y_true has shape \(2, 2\) but y_proba has shape \(2, 3\): .* one column for each class",
+        ),
+        ([[1, 0, 1]] * 3, r"y_true has shape \(3, 3\) but y_proba has shape \(2, 3\)"),
+        (pd.DataFrame({"a": [1, 0], "b": [0, 1], "d": [1, 1]}), r"y_true's columns do not match the labels"),
+    ],
+)
+def test_votes_that_are_none(votes, message):
+    with pytest.raises(InputError, match=message):
+        pr.pandora_regret(votes, P, labels=["a", "b", "c"])
+
+
+def test_votes_are_numbers():
+    with pytest.raises(InputTypeError, match=r"y_true has shape \(2, 3\) and dtype <U1: votes must be numbers"):
+        pr.pandora_regret([["a", "b", "c"], ["a", "a", "b"]], P)
+
+
+def test_what_needs_one_label_says_so():
+    with pytest.raises(InputError, match=r"y_true must be 1-D.* shape \(2, 3\): if it is one-hot"):
+        single_shot_cost([[1, 1, 0], [0, 1, 0]], P)
