@@ -27,14 +27,14 @@ LARGEST_ALPHA = 1e3  # up to here the compiled logarithm of a ratio near 1, time
 
 
 @cache
-def _has_numba() -> bool:
+def has_numba() -> bool:
     """Installed, and not switched off, which would turn compiled loops into slow ones."""
     return find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:
     """Whether the work is large, alpha one that the compiled loops do to the last digits, and numba here."""
-    return n_elements >= WORTH_COMPILING and (alpha <= LARGEST_ALPHA or alpha == np.inf) and _has_numba()
+    return n_elements >= WORTH_COMPILING and (alpha <= LARGEST_ALPHA or alpha == np.inf) and has_numba()
 
 
 def total_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, FloatArray]]:

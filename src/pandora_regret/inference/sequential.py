@@ -1,0 +1,238 @@
+"""Inference that holds at every moment of a stream: evidence by betting, confidence sequences, tests of drift.
+
+All of it is about increments x_1, x_2, ... with bounds that are known before each x is: no distribution is
+assumed, and nobody needs to say beforehand when, or how often, they will look. docs/monitoring.md states each
+guarantee with its assumptions and its reference.
+
+`lag`: a forecast made `lag` periods ahead is judged by what was known then, and x_t may depend on those since. So
+streams are cut into `lag` lanes of increments that lie `lag` periods apart; the lanes share the level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from pandora_regret.inference import sequential_loops as loops
+from pandora_regret.inputs import FloatArray, InputError
+
+BETS = 2.0 ** np.arange(-5, 8)  # constant bets of the mixture, per unit of scale
+SEQUENCE_BETS = 2.0 ** np.arange(-9, 7)
+BINS, RANK_BINS = 49, 1024
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that a stream showed: when, and whether increments are above 0."""
+
+    at: int  # the number of the increment, from 0
+    above: bool
+    began: int | None = None  # the number of the increment with which it began, by the best guess
+
+
+class Bets:
+    """Evidence against "every increment has mean 0, given the past", by betting on both sides.
+
+    Wealth is a mixture of the capital of constant bets from small to large on a mean above and on one below 0
+    (the hedged grid Kelly bets of Waudby-Smith and Ramdas), each cut to what the increment's own bounds allow: it
+    grows if any of them suits the stream. A fair game multiplies wealth beyond ``1 / level`` with probability
+    `level` at most, ever. The same bets, begun anew with every increment and summed, are the e-detector of Shin,
+    Ramdas and Rinaldo: without a change it takes `run_length` increments on average, at least, to sound.
+
+    Parameters
+    ----------
+    scale
+        The width of the widest possible bounds; bets are multiples of its inverse.
+    """
+
+    STATE = ("wealth", "sums", "runs", "began", "evidence", "events")
+
+    def __init__(self, scale: float, *, level: float, run_length: float, lag: int = 1) -> None:
+        shape = (lag, 2, len(BETS))
+        self.bets, self.lag = BETS / scale, lag
+        self.alarm_at, self.change_at = lag / level, (1 if lag == 1 else 2) * run_length
+        self.n = 0
+        self.wealth, self.sums, self.runs = np.ones(shape), np.zeros(shape), np.zeros(shape)
+        self.began, self.evidence = np.zeros(shape, np.int64), np.ones(lag)
+        self.events = np.full(5, loops.NEVER)
+
+    def update(self, x: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Take increments in; the evidence after each: 1 at the start, alarming from ``1 / level``."""
+        history = np.empty(len(x))
+        state = (self.wealth, self.sums, self.runs, self.began, self.evidence, self.events)
+        loops.bet(x, low, high, self.n, self.bets, *state, self.alarm_at, self.change_at, history)
+        self.n += len(x)
+        return history
+
+    @property
+    def value(self) -> float:
+        """The evidence now."""
+        return float(self.evidence.max()) / self.lag
+
+    @property
+    def alarm(self) -> Event | None:
+        """The first time that evidence reached ``1 / level``."""
+        at, side = int(self.events[loops.ALARM]), int(self.events[loops.ALARM_SIDE])
+        return None if at == loops.NEVER else Event(at, side == 0)
+
+    @property
+    def change(self) -> Event | None:
+        """The first time that the detector sounded, and when that change seems to have begun."""
+        at, side, began = (int(each) for each in self.events[loops.CHANGE :])
+        return None if at == loops.NEVER else Event(at, side == 0, began)
+
+    def state(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"n": self.n} | {name: getattr(self, name).tolist() for name in self.STATE}
+
+    def restore(self, state: Mapping[str, Any], place: str) -> Self:
+        """The bets as they were when `state` was written."""
+        self.n = read_int(state, "n", place)
+        for name in self.STATE:
+            setattr(self, name, read_like(getattr(self, name), state, name, place))
+        return self
+
+
+class MeanSequence:
+    """A confidence sequence for the mean of the increments' expectations, each given what was known before it.
+
+    With probability ``1 - level`` the interval holds that mean at every moment at once. Means may change from one
+    increment to the next: the estimated quantity is their average so far (Choe and Ramdas). The bound is an
+    empirical Bernstein one: by Fan's inequality ``exp(b (x - m) - psi_c(b) (x - g)^2)`` is at most 1 in the mean,
+    for every guess g made before x, ``x >= g - c`` and ``b c < 1``. It is mixed over bets b, of which those that
+    are too bold for an increment's bounds drop out.
+    """
+
+    STATE = ("squares", "widest", "sums")
+
+    def __init__(self, scale: float, *, level: float, lag: int = 1) -> None:
+        self.scale, self.lag, self.target, self.n = scale, lag, float(np.log(2 * lag / level)), 0
+        self.squares = np.zeros((lag, 2, BINS))
+        self.widest = np.full((lag, 2), BINS - 1)
+        self.sums = np.zeros((lag, 4))
+
+    def update(self, x: FloatArray, low: FloatArray, high: FloatArray) -> None:
+        """Take increments in."""
+        loops.gather(x, low, high, self.n, self.scale, self.squares, self.widest, self.sums)
+        self.n += len(x)
+
+    @property
+    def mean(self) -> float:
+        """The mean of all increments."""
+        return float(self.sums[:, loops.TOTAL].sum()) / max(self.n, 1)
+
+    def interval(self) -> tuple[float, float]:
+        """Lower and upper end; as wide as the increments' own bounds while little is known."""
+        lows, highs = zip(*(self._ends(lane) for lane in range(self.lag)), strict=True)
+        return float(sum(lows)) / max(self.n, 1), float(sum(highs)) / max(self.n, 1)
+
+    def _ends(self, lane: int) -> tuple[float, float]:
+        """Of one lane's mean, times the number of its increments."""
+        count, total, low, high = (float(each) for each in self.sums[lane])
+        if not count:
+            return 0.0, 0.0
+        below = self._distance(lane, 0, total - low)
+        return total - below, total + self._distance(lane, 1, high - total)
+
+    def _distance(self, lane: int, side: int, furthest: float) -> float:
+        count = float(self.sums[lane, loops.COUNT])
+        penalties = (
+            self._penalties[:, self.widest[lane, side] :] @ self.squares[lane, side, self.widest[lane, side] :]
+        )
+        penalties = np.where(self._alive[self.widest[lane, side]], penalties, np.inf)
+        bets = SEQUENCE_BETS / self.scale
+        return count * float(loops.mean_bound(0.0, count, furthest / count, bets, penalties, self.target))
+
+    @cached_property
+    def _tables(self) -> tuple[FloatArray, Any]:
+        """``psi_c(b)``, (bets, bins), 0 where it is infinite; and which bets a bin leaves alive, (bins, bets)."""
+        c = self.scale * 2.0 ** (-np.arange(BINS) / loops.BINS_PER_OCTAVE)
+        product = SEQUENCE_BETS[:, None] / self.scale * c
+        alive = product < 1
+        safe = np.where(alive, product, 0.0)
+        return np.where(alive, (-np.log1p(-safe) - safe) / c**2, 0.0), alive.T
+
+    @property
+    def _penalties(self) -> FloatArray:
+        return self._tables[0]
+
+    @property
+    def _alive(self) -> Any:
+        return self._tables[1]
+
+    def state(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"n": self.n} | {name: getattr(self, name).tolist() for name in self.STATE}
+
+    def restore(self, state: Mapping[str, Any], place: str) -> Self:
+        """The sequence as it was when `state` was written."""
+        self.n = read_int(state, "n", place)
+        for name in self.STATE:
+            setattr(self, name, read_like(getattr(self, name), state, name, place))
+        return self
+
+
+class Ranks:
+    """Each value's rank among all so far, as a number in (0, 1): independent and uniform for exchangeable values.
+
+    Ranks are those of a conformal test of exchangeability (Vovk). Values from 0 to `scale` are told apart to a
+    thousandth of it, and ties are broken by a fixed sequence of random numbers: that needs few numbers, however
+    long the stream is, and is exact.
+    """
+
+    def __init__(self, scale: float) -> None:
+        self.scale, self.n = scale, 0
+        self.tree = np.zeros(RANK_BINS + 1, np.int64)  # a Fenwick tree of how many values fell into each bin
+
+    def update(self, values: FloatArray) -> FloatArray:
+        """The rank of each value when it came."""
+        shares = np.empty(len(values))
+        loops.rank(values, self.scale, self.tree, self.n, shares)
+        self.n += len(values)
+        return shares
+
+    def state(self) -> dict[str, Any]:
+        """Plain data: the entries of the tree that are in use."""
+        used = np.flatnonzero(self.tree)
+        return {"n": self.n, "entries": used.tolist(), "counts": self.tree[used].tolist()}
+
+    def restore(self, state: Mapping[str, Any], place: str) -> Self:
+        """The ranks as they were when `state` was written."""
+        self.n = read_int(state, "n", place)
+        entries, counts = (read_array(state, name, place, np.int64) for name in ("entries", "counts"))
+        fits = (
+            entries.ndim == 1 and entries.shape == counts.shape and ((entries > 0) & (entries <= RANK_BINS)).all()
+        )
+        if not fits:
+            raise InputError("does not fit its counts", place=f"{place}.entries", fix="the state is damaged")
+        self.tree[entries] = counts
+        return self
+
+
+def read_array(state: Mapping[str, Any], name: str, place: str, dtype: Any) -> Any:
+    """An array of finite numbers out of plain data."""
+    try:
+        array = np.array(state[name], dtype=dtype)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise InputError("is no table of numbers", place=f"{place}.{name}", fix="the state is damaged") from None
+    if array.dtype.kind not in "fi" or not np.isfinite(array).all():
+        raise InputError("holds what is no number", place=f"{place}.{name}", fix="the state is damaged")
+    return array
+
+
+def read_like(model: Any, state: Mapping[str, Any], name: str, place: str) -> Any:
+    """An array of the shape and type of another."""
+    array = read_array(state, name, place, model.dtype)
+    if array.shape != model.shape:
+        problem = f"has shape {array.shape}, not {model.shape}"
+        raise InputError(problem, place=f"{place}.{name}", fix="the state is damaged")
+    return array
+
+
+def read_int(state: Mapping[str, Any], name: str, place: str) -> int:
+    """A count out of plain data."""
+    return int(read_like(np.zeros((), np.int64), state, name, place))

@@ -1,0 +1,100 @@
+"""Forecasts as what the monitor needs of them: what each may cost, what it promises, what it did cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from pandora_regret.entropy import costs_for_every_truth
+from pandora_regret.inputs import FloatArray, Forecast, IntArray
+from pandora_regret.kernels.engine import has_numba
+from pandora_regret.kernels.reference import probabilities, relative_tie
+from pandora_regret.priors import Beta, Prior
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Forecasts of n cases, each with the costs that its search may have."""
+
+    costs: FloatArray  # (n, K) if class k is the truth
+    promised: FloatArray  # (n,) their mean under the forecast itself
+
+    def __len__(self) -> int:
+        return len(self.promised)
+
+    def take(self, index: Any) -> Rows:
+        """Some of the rows."""
+        return Rows(self.costs[index], self.promised[index])
+
+    @classmethod
+    def empty(cls, n_classes: int) -> Self:
+        """No rows."""
+        return cls(np.empty((0, n_classes)), np.empty(0))
+
+    def paid(self, truth: IntArray) -> FloatArray:
+        """What was paid, (n,)."""
+        return np.asarray(self.costs[np.arange(len(self)), truth])
+
+    def overpaid(self, truth: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What was paid beyond the promise, and the least and most that it could have been."""
+        least, most = _least_and_most(self.costs)
+        return self.paid(truth) - self.promised, least - self.promised, most - self.promised
+
+    def saved_by(self, other: Rows, truth: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What another model saved, and the least and most that it could have been, given both forecasts."""
+        gaps = self.costs - other.costs
+        return gaps[np.arange(len(self)), truth], *_least_and_most(gaps)
+
+
+def _least_and_most(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    if not has_numba():
+        return table.min(axis=1), table.max(axis=1)
+    from pandora_regret.monitor import loops
+
+    least, most = np.empty(len(table)), np.empty(len(table))
+    loops.least_and_most(table, least, most)
+    return least, most
+
+
+def read_rows(forecast: Forecast, prior: Prior) -> Rows:
+    """Of forecasts with base costs (K,), or None, whose numbers are checked here."""
+    if not isinstance(prior, Beta) or forecast.logits or not has_numba():
+        return _by_reference(forecast, prior)
+    rows = _compiled(forecast, prior)
+    doubtful = np.flatnonzero(np.isnan(rows.promised))
+    if len(doubtful):
+        again = _by_reference(forecast.rows(doubtful), prior)
+        rows.costs[doubtful], rows.promised[doubtful] = again.costs, again.promised
+    return rows
+
+
+def _by_reference(forecast: Forecast, prior: Prior) -> Rows:
+    parts = [
+        Rows(costs := costs_for_every_truth(b, prior), (probabilities(b) * costs).sum(axis=1))
+        for b in forecast.blocks()
+    ]
+    return Rows(np.concatenate([part.costs for part in parts]), np.concatenate([part.promised for part in parts]))
+
+
+def _compiled(forecast: Forecast, prior: Beta) -> Rows:
+    from pandora_regret.kernels.compiled import in_threads
+    from pandora_regret.monitor import loops
+
+    base = np.ones(forecast.n_classes) if forecast.costs is None else forecast.costs
+    values = np.ascontiguousarray(forecast.values, dtype=np.float64)
+    rows = Rows(np.empty(values.shape), np.empty(len(values)))
+    settings = (base, prior.mean, prior.loss_to_share, prior.alpha, relative_tie(forecast), forecast.tolerance)
+
+    def fill(part: slice) -> None:
+        loops.row_costs(values[part], *settings, rows.costs[part], rows.promised[part])
+
+    in_threads(fill, len(values), values.size)
+    return rows
+
+
+def bounds(costs: FloatArray, prior: Prior) -> tuple[float, float]:
+    """The least and the most that any search can cost in the mean: one test, or all of them; base costs (K,)."""
+    means = costs * prior.mean
+    return float(means.min()), float(means.sum())

@@ -1,0 +1,146 @@
+"""The two streams of a monitor: what forecasts cost beyond their promise, and what they promise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import log10
+from typing import Any, Self
+
+import numpy as np
+
+from pandora_regret.inference.sequential import Bets, Event, MeanSequence, Ranks
+from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.monitor.history import History, Point
+from pandora_regret.monitor.periods import Closed, Periods
+from pandora_regret.monitor.rows import Rows
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """What a stream needs to know beforehand."""
+
+    least: float  # that a search can cost
+    most: float
+    level: float
+    run_length: float
+    lag: int
+    compares: bool  # with a challenger
+
+    @property
+    def scale(self) -> float:
+        """The widest range of what is paid."""
+        return self.most - self.least
+
+
+class Stream:
+    """Increments by period: betting on them, and the history of it."""
+
+    def __init__(self, width: int, bets: Bets) -> None:
+        self.periods, self.history, self.bets = Periods(width), History(), bets
+
+    def close(self) -> None:
+        """Count the open period as complete."""
+        self._count(self.periods.close())
+
+    def _count(self, closed: Closed) -> None:
+        """Take complete periods in, a point of the history at a time."""
+        start, n = 0, len(closed.cases)
+        while start < n:
+            part = slice(start, start + min(self.history.room, n - start))
+            means = closed.means[part]
+            self._learn(means)
+            complete = len(means) == self.history.room
+            first, last = (None, None) if closed.names is None else (closed.names[start], closed.names[part][-1])
+            cases, totals = float(closed.cases[part].sum()), tuple(means.sum(axis=0).tolist())
+            self.history.add(Point(first, last, len(means), cases, totals, self.marks() if complete else ()))
+            start = part.stop
+
+    def _learn(self, means: FloatArray) -> None:
+        raise NotImplementedError
+
+    def marks(self) -> tuple[float, ...]:
+        """Where the stream stands, for the history: first of all the logarithm of the evidence."""
+        return (log10(max(self.bets.value, 1e-300)),)
+
+    @property
+    def n(self) -> int:
+        """How many increments there were."""
+        return self.bets.n
+
+    def name_of(self, event: Event) -> str:
+        """When it happened."""
+        return self.history.name_of(event.at)
+
+    def parts(self) -> dict[str, Any]:
+        """What the state is made of."""
+        return {"periods": self.periods, "history": self.history, "bets": self.bets}
+
+    def state(self) -> dict[str, Any]:
+        """Plain data."""
+        return {name: part.state() for name, part in self.parts().items()}
+
+    def restore(self, state: Mapping[str, Any], place: str) -> Self:
+        """The stream as it was when `state` was written."""
+        from pandora_regret.records import from_plain
+
+        for name, part in self.parts().items():
+            part.restore(from_plain(dict[str, Any], state.get(name), f"{place}.{name}"), f"{place}.{name}")
+        return self
+
+
+class Paid(Stream):
+    """What was paid beyond the promise; and what the challenger saved, where there is one."""
+
+    def __init__(self, settings: StreamSettings) -> None:
+        how: dict[str, Any] = {"level": settings.level, "lag": settings.lag}
+        super().__init__(
+            8 if settings.compares else 5, Bets(settings.scale, run_length=settings.run_length, **how)
+        )
+        self.overpaid = MeanSequence(settings.scale, **how)
+        self.saved = MeanSequence(2 * settings.scale, **how) if settings.compares else None
+
+    def add(self, rows: Rows, challenger: Rows | None, truth: IntArray, period: list[str] | None) -> None:
+        """Cases whose labels are known."""
+        columns = [*rows.overpaid(truth), rows.paid(truth), rows.promised]
+        if challenger is not None:
+            columns += rows.saved_by(challenger, truth)
+        self._count(self.periods.add(np.stack(columns, axis=1), period))
+
+    def _learn(self, means: FloatArray) -> None:
+        columns = np.ascontiguousarray(means.T)
+        self.bets.update(*columns[:3])
+        self.overpaid.update(*columns[:3])
+        if self.saved is not None:
+            self.saved.update(*columns[5:])
+
+    def marks(self) -> tuple[float, ...]:
+        """Evidence, and the ends of the confidence sequences."""
+        saved = () if self.saved is None else self.saved.interval()
+        return (*super().marks(), *self.overpaid.interval(), *saved)
+
+    def parts(self) -> dict[str, Any]:
+        """What the state is made of."""
+        saved = {} if self.saved is None else {"saved": self.saved}
+        return super().parts() | {"overpaid": self.overpaid} | saved
+
+
+class Promised(Stream):
+    """What forecasts promise, which needs no labels: are periods exchangeable with those before."""
+
+    def __init__(self, settings: StreamSettings) -> None:
+        super().__init__(1, Bets(1.0, level=settings.level, run_length=settings.run_length))
+        self.least, self.ranks = settings.least, Ranks(settings.scale)
+
+    def add(self, rows: Rows, period: list[str] | None) -> None:
+        """Cases, whether their labels are known or not."""
+        self._count(self.periods.add(rows.promised[:, None], period))
+
+    def _learn(self, means: FloatArray) -> None:
+        ranks = self.ranks.update(means[:, 0] - self.least) - 0.5
+        half = np.full(len(ranks), 0.5)
+        self.bets.update(ranks, -half, half)
+
+    def parts(self) -> dict[str, Any]:
+        """What the state is made of."""
+        return super().parts() | {"ranks": self.ranks}

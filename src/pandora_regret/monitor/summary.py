@@ -1,0 +1,105 @@
+"""Where a monitor stands, as numbers with names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pandora_regret.inference.sequential import Event, MeanSequence
+from pandora_regret.monitor.streams import Paid, Promised, Stream
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with the ends of its confidence sequence, valid at every moment."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def settled(self) -> bool:
+        """Whether it excludes 0."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True)
+class Period:
+    """The last period, or the last cases where there are no periods."""
+
+    name: str
+    cases: int
+    paid: float  # per case
+    promised: float
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """Something that should be looked at."""
+
+    period: str  # when it was found
+    above: bool  # whether costs are above what they should be
+    began: str | None = None  # when it seems to have begun
+
+
+@dataclass(frozen=True)
+class MonitorSummary:
+    """Costs per case, each period counting once; intervals and alarms are valid whenever you look."""
+
+    increments: int  # periods whose labels are known, or cases where there are no periods
+    by_period: bool
+    first: str | None  # the first period
+    last: Period | None  # None before any label is known
+    overpaid: Interval | None  # paid beyond the promise
+    evidence: float  # against "pays what it promises"; 1 / level is an alarm
+    alarm: Alarm | None  # costs more or less than it promises
+    change: Alarm | None  # has begun to cost more or less
+    saved: Interval | None  # by the challenger
+    predicted: float | None  # what the newest forecasts promise, with or without labels
+    predicted_in: str | None
+    drift: Alarm | None  # promises are higher or lower than they used to be
+    waiting: int  # forecasts without labels
+    late: int  # rows that came after their period was closed
+
+    @property
+    def alarmed(self) -> bool:
+        """Whether there is any alarm."""
+        return any(each is not None for each in (self.alarm, self.change, self.drift))
+
+
+def summarise(paid: Paid, promised: Promised, *, waiting: int) -> MonitorSummary:
+    """Where both streams stand."""
+    newest = promised.history.all[-1] if promised.n else None
+    return MonitorSummary(
+        increments=paid.n,
+        by_period=bool(promised.periods.by_period),
+        first=paid.history.all[0].first if paid.n else None,
+        last=_last(paid) if paid.n else None,
+        overpaid=_interval(paid.overpaid) if paid.n else None,
+        evidence=paid.bets.value,
+        alarm=_alarm(paid, paid.bets.alarm),
+        change=_alarm(paid, paid.bets.change),
+        saved=_interval(paid.saved) if paid.saved is not None and paid.n else None,
+        predicted=None if newest is None else newest.totals[0] / newest.increments,
+        predicted_in=None if newest is None else newest.last,
+        drift=_alarm(promised, promised.bets.alarm),
+        waiting=waiting,
+        late=paid.periods.late,
+    )
+
+
+def _last(paid: Paid) -> Period:
+    point = paid.history.all[-1]
+    name = point.last or f"{paid.n:,} cases"
+    _, _, _, total, promise = point.totals[:5]
+    return Period(name, int(point.cases), total / point.increments, promise / point.increments)
+
+
+def _interval(sequence: MeanSequence) -> Interval:
+    return Interval(sequence.mean, *sequence.interval())
+
+
+def _alarm(stream: Stream, event: Event | None) -> Alarm | None:
+    if event is None:
+        return None
+    began = None if event.began is None else stream.history.name_of(event.began)
+    return Alarm(stream.name_of(event), event.above, began)
