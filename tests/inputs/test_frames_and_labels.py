@@ -342,3 +342,40 @@ def test_each_instance_may_have_its_own_costs():
     shuffled = pd.DataFrame(columns_of(own, NAMES, (2, 1, 0)))
     scored = search_cost(NAMED_Y, P, shuffled, labels=NAMES, per_instance=True)
     np.testing.assert_array_equal(scored, one_by_one)
+
+
+# --- the index of pandas objects ---------------------------------------------------------------------------------
+
+CASES = pd.DataFrame(P, index=["x", "y", "z"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"y_true": pd.Series(Y, index=["z", "x", "y"])}, "y_true"),
+        ({"y_true": Y, "sample_weight": pd.Series([1.0, 2.0, 3.0], index=["y", "x", "z"])}, "sample_weight"),
+        ({"y_true": pd.DataFrame(np.eye(3)[Y], index=["x", "z", "y"])}, "y_true"),
+    ],
+)
+def test_the_same_rows_in_another_order_are_an_error_that_says_how_to_sort_them(arguments, named):
+    message = rf"{named} has the rows of y_proba in another order: .* pass {named}\.loc\[y_proba\.index\], or"
+    with pytest.raises(InputError, match=message):
+        pandora_regret(y_proba=CASES, **arguments)
+    sorted_again = {k: v.loc[CASES.index] if k == named else v for k, v in arguments.items()}
+    assert pandora_regret(y_proba=CASES, **sorted_again) > 0
+
+
+def test_weights_in_another_order_than_labels():
+    y_true, weights = pd.Series(Y, index=[1, 2, 3]), pd.Series([1.0, 2.0, 3.0], index=[3, 2, 1])
+    with pytest.raises(InputError, match=r"sample_weight has the rows of y_true .*: its row 0 is 3, not 1"):
+        pandora_regret(y_true, P, sample_weight=weights)
+
+
+@pytest.mark.parametrize("index", [["x", "y", "z"], [7, 8, 9], ["x", "y", "w"], ["x", "x", "x"]])
+def test_an_index_that_names_the_same_or_other_rows_is_left_alone(index):
+    assert pandora_regret(pd.Series(Y, index=index), CASES) == pandora_regret(Y, P)
+
+
+def test_true_probabilities_in_another_order():
+    with pytest.raises(InputError, match="true_proba has the rows of y_proba in another order"):
+        search_divergence(CASES.iloc[::-1], CASES)

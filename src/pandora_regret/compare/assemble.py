@@ -59,7 +59,7 @@ class Measurements(NamedTuple):
     @property
     def class_weights(self) -> FloatArray:
         """The weight of the instances of each class, (K,)."""
-        return self.sample.by_class(self.sample.truth, 1.0, self.n_classes)
+        return self.sample.class_weights(self.n_classes)
 
     @property
     def units(self) -> str:
@@ -209,11 +209,13 @@ def _why_infinite(values: FloatArray) -> str:
 
 def _by_class(model: Measured, known: Measurements) -> tuple[ClassResult, ...]:
     sample, keys = known.sample, ("pandora_regret", "expected_cost", "realised_cost", "tests", "accuracy")
-    weight = sample.by_class(sample.truth, 1.0, known.n_classes)
-    totals = [
-        sample.by_class(sample.truth, model.rows[key], known.n_classes) if key in model.rows else None
-        for key in keys
-    ]
+    weight, totals = known.class_weights, list[FloatArray | None]()
+    for key in keys:
+        if sample.votes is not None:
+            totals.append(model.by_class.get(key))
+        else:
+            rows = model.rows.get(key)
+            totals.append(None if rows is None else sample.by_class(sample.truth, rows, known.n_classes))
     return tuple(
         ClassResult(
             label,

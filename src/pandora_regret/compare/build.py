@@ -20,7 +20,7 @@ from pandora_regret.compare.grouping import SMALLEST_GROUP, By, read_by
 from pandora_regret.compare.measure import measure
 from pandora_regret.compare.prices import are_stated, as_tuple, in_tests, read_scenarios, read_typical
 from pandora_regret.compare.result import KNOWN_COSTS, Comparison, Costs, Estimate, IntervalMethod
-from pandora_regret.compare.sample import Sample, check_forecasts, read_models, read_sample
+from pandora_regret.compare.sample import Sample, check_forecasts, check_same_order, read_models, read_sample
 from pandora_regret.compare.subgroups import broken_down
 from pandora_regret.inference.resampling import check_enough
 from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_count
@@ -63,7 +63,7 @@ def compare(
     Parameters
     ----------
     y_true
-        True classes, shape (N,).
+        True classes, shape (N,), or votes, shape (N, K), as in `pandora_regret`. Intervals count cases, not votes.
     models
         Forecasts by name, each (N, K): arrays, or frames whose columns are matched by name.
     prior, costs, typical_costs
@@ -118,8 +118,10 @@ def compare(
     >>> result.headline[0]
     'Deploy sharp: its search costs $76.50 per case (95 % interval $0 to $275), the least of 2 models.'
     """
+    forecasts = read_models(y_true, models, labels, sample_weight, logits)
+    check_same_order(models, by, y_true=y_true, sample_weight=sample_weight, groups=groups, ids=ids)
     return compare_forecasts(
-        read_models(y_true, models, labels, sample_weight, logits),
+        forecasts,
         prior=prior,
         costs=costs,
         typical_costs=typical_costs,

@@ -10,6 +10,7 @@ import numpy as np
 
 from pandora_regret.compare.measure import Measured, predicted_costs
 from pandora_regret.compare.result import StepSpending, WorkupPart
+from pandora_regret.compare.votes import sums_by_class, tables_without_costs
 from pandora_regret.inputs import FloatArray, Forecast, InputError
 from pandora_regret.metrics import METRICS, Metric, comparison_metrics
 from pandora_regret.priors import Prior, Uniform
@@ -44,10 +45,16 @@ def measure_workup(
         if metric.is_mean and metric.key not in values:
             values[metric.key] = metric.of_rows(forecast, Uniform())
     values["predicted_cost"], variance, least = predicted_costs(rows.costs_for_every_truth())
-    weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
-    unavoidable = float(np.average(least_costs(rows)[forecast.truth], weights=weights))
+    weights, votes = np.ones(len(forecast)) if forecast.weights is None else forecast.weights, forecast.votes
+    known = least_costs(rows)
+    unavoidable = float(np.average(known[forecast.truth] if votes is None else votes @ known, weights=weights))
     predicted = np.asarray(forecast.values.argmax(axis=1))
-    return Measured(name, values, predicted, variance, least, unavoidable, np.empty((0, 0)), (), ())
+
+    def costs_if_true(block: Forecast) -> FloatArray:
+        return np.concatenate([table for _, table in WorkupRows(workup, block, prior).costs_for_every_truth()])
+
+    by_class = sums_by_class(forecast, tables_without_costs() | {"expected_cost": costs_if_true})
+    return Measured(name, values, predicted, variance, least, unavoidable, np.empty((0, 0)), (), (), by_class)
 
 
 def least_costs(rows: WorkupRows) -> FloatArray:

@@ -56,15 +56,14 @@ def influence_of_counts(metric: Metric, predicted: IntArray, sample: Sample, n_c
     """The derivative of the metric in each instance's weight, times that weight; sums to zero."""
     assert metric.gradient is not None
     occurs, named, right = metric.gradient(*class_counts(predicted, sample, n_classes))
-    truth = sample.truth
-    return np.asarray(sample.weights * (occurs[truth] + named[predicted] + right[truth] * (predicted == truth)))
+    truth = occurs[sample.truth] if sample.votes is None else sample.votes @ occurs
+    return np.asarray(sample.weights * (truth + named[predicted] + right[predicted] * sample.agreement(predicted)))
 
 
 def class_counts(predicted: IntArray, sample: Sample, n_classes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The weight of the instances of each class, of those taken for it, and of those rightly so, (K,) each."""
-    right = (predicted == sample.truth).astype(np.float64)
-    occurs, named = (sample.by_class(classes, 1.0, n_classes) for classes in (sample.truth, predicted))
-    return occurs, named, sample.by_class(predicted, right, n_classes)
+    right, named = (sample.by_class(predicted, of, n_classes) for of in (sample.agreement(predicted), 1.0))
+    return sample.class_weights(n_classes), named, right
 
 
 def bootstrapped(
@@ -104,10 +103,15 @@ def _class_indicators(models: Sequence[Measured], sample: Sample, n_classes: int
     """By cluster, weight of each true class; then for each model weight of each class named, and rightly named."""
     from scipy.sparse import csr_array
 
-    columns, weights = [sample.truth], [sample.weights]
+    case, truth = (
+        (np.arange(len(sample.truth)), sample.truth) if sample.votes is None else np.nonzero(sample.votes)
+    )
+    shares = 1.0 if sample.votes is None else sample.votes[case, truth]
+    cases, columns, weights = [case], [truth], [sample.weights[case] * shares]
     for model in models:
         offset = n_classes * len(columns)
+        cases += 2 * [np.arange(len(sample.truth))]
         columns += [offset + model.predicted, offset + n_classes + model.predicted]
-        weights += [sample.weights, sample.weights * (model.predicted == sample.truth)]
-    places = np.tile(sample.cluster_of, len(columns)), np.concatenate(columns)
+        weights += [sample.weights, sample.weights * sample.agreement(model.predicted)]
+    places = sample.cluster_of[np.concatenate(cases)], np.concatenate(columns)
     return csr_array((np.concatenate(weights), places), shape=(len(sample.keys), n_classes * len(columns)))

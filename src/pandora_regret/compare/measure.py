@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from pandora_regret.compare.votes import sums_by_class, tables_of_search
 from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.engine import search_costs, total_losses, wasted_pairs
@@ -32,6 +33,7 @@ class Measured:
     pairs: FloatArray  # (K, K)
     alphas: tuple[float, ...]
     scenarios: tuple[float, ...]
+    by_class: dict[str, FloatArray] = field(default_factory=dict)  # (K,) sums over votes, where the truth is votes
 
 
 def measure(
@@ -56,6 +58,7 @@ def measure(
         pairs,
         tuple(_beta_score(forecast, alpha) for alpha in ALPHAS),
         tuple(float(mean_or_rows(search_costs(scenario, prior), False)) for scenario in scenarios),
+        sums_by_class(forecast, tables_of_search(prior)),
     )
 
 

@@ -20,6 +20,7 @@ from pandora_regret.inputs import (
     Labels,
     read_forecast,
 )
+from pandora_regret.inputs.index import check_row_order
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.tally import Mean
 
@@ -32,11 +33,12 @@ class Sample:
     """
 
     rows: slice | IntArray  # which of those that were handed in
-    truth: IntArray  # (N,)
+    truth: IntArray  # (N,) the true class, or the one of most votes
     weights: FloatArray  # (N,)
     starts: IntArray  # (G,) where each cluster begins; every row is one of its own unless groups were given
     keys: Keys  # (G,) what the bootstrap tells clusters apart by
     clustered: bool
+    votes: FloatArray | None = None  # (N, K) each class's share of a case's votes, instead of one true class
 
     def mean(self, values: FloatArray) -> float:
         """The weighted mean."""
@@ -49,6 +51,16 @@ class Sample:
     def by_class(self, classes: IntArray, values: FloatArray | float, n_classes: int) -> FloatArray:
         """The weighted sums of values over the rows of each class, (K,)."""
         return np.asarray(np.bincount(classes, self.weights * values, n_classes), dtype=np.float64)
+
+    def class_weights(self, n_classes: int) -> FloatArray:
+        """The weight of each true class, (K,)."""
+        return self.by_class(self.truth, 1.0, n_classes) if self.votes is None else self.weights @ self.votes
+
+    def agreement(self, predicted: IntArray) -> FloatArray:
+        """Whether each case is of the class that was predicted of it, or that class's share of its votes, (N,)."""
+        if self.votes is None:
+            return np.asarray(predicted == self.truth, dtype=np.float64)
+        return np.asarray(self.votes[np.arange(len(predicted)), predicted])
 
     @property
     def shares(self) -> FloatArray:
@@ -77,6 +89,13 @@ def read_models(
     return forecasts
 
 
+def check_same_order(models: Mapping[Any, Any], by: Any = None, **arguments: Any) -> None:
+    """An error if pandas indices say that two of them have the same rows in different orders."""
+    tables = {f"models[{name!r}]": table for name, table in models.items()}
+    columns = {f"by[{name!r}]": values for name, values in by.items()} if isinstance(by, Mapping) else {"by": by}
+    check_row_order(**arguments, **tables, **columns)
+
+
 def check_forecasts(forecasts: Mapping[str, Forecast]) -> dict[str, Forecast]:
     """The same forecasts, their numbers checked, all of the same classes; an error names the model."""
     checked = {}
@@ -100,7 +119,9 @@ def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
     rows = slice(None) if np.array_equal(order, np.arange(n)) else order
     weights = np.ones(len(order)) if forecast.weights is None else forecast.weights[rows]
     distinct, starts = np.unique(keys[rows], return_index=True)
-    return Sample(rows, forecast.truth[rows], weights, starts, distinct, groups is not None)
+    votes = None if forecast.votes is None else forecast.votes[rows]
+    truth = forecast.truth[rows] if votes is None else votes.argmax(axis=1)
+    return Sample(rows, truth, weights, starts, distinct, groups is not None, votes)
 
 
 @contextmanager

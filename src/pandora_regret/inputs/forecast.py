@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret.inputs.errors import InputError
+from pandora_regret.inputs.index import check_row_order
 from pandora_regret.inputs.labels import Labels, read_labels, read_truth
 from pandora_regret.inputs.numbers import FloatArray, IntArray, read_flag, read_weights
 from pandora_regret.inputs.tables import Table, check_logits, check_probabilities, is_frame, read_table, row_slices
@@ -99,6 +100,7 @@ def read_forecast(
     """
     if not are_votes(y_true):
         return read_labelled(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    check_row_order(y_proba=y_proba, y_true=y_true, sample_weight=sample_weight)
     forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     votes = read_votes(y_true, forecast.labels, len(forecast))
     truth = as_labels(votes)
@@ -114,6 +116,7 @@ def read_labelled(
     logits: bool = False,
 ) -> Forecast:
     """Forecasts and the one true label of each of the same instances, checked."""
+    check_row_order(y_proba=y_proba, y_true=y_true, sample_weight=sample_weight)
     forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     return replace(forecast, truth=read_truth(y_true, forecast.labels, len(forecast)))
 
@@ -143,6 +146,7 @@ def read_two_forecasts(
     logits: bool = False,
 ) -> tuple[Forecast, Forecast]:
     """True probabilities and forecasts (which may be logits) of the same instances, checked."""
+    check_row_order(y_proba=y_proba, true_proba=true_proba, sample_weight=sample_weight)
     forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
     names = forecast.labels if is_frame(true_proba) else labels
     truth = read_probabilities(true_proba, labels=names, name="true_proba")
