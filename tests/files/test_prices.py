@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pandora_regret import Beta, Empirical, Exponential, Gamma, LogNormal
 from pandora_regret.costs import load_costs
-from pandora_regret.files import read_costs_argument, read_prior_argument
+from pandora_regret.files import read_costs_argument, read_price_list, read_prior_argument
+from pandora_regret.files.amounts import read_amounts
 from pandora_regret.inputs import InputError
 
 pa = pytest.importorskip("pyarrow")
@@ -46,9 +49,8 @@ def test_costs_can_be_a_pathway_file():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("cat=1", ["missing ['dog']"]),
-        ("cat=1,dog=2,cow=3", ["unexpected ['cow']"]),
-        ("cat=1,dgo=2", ["missing ['dog']", "unexpected ['dgo']"]),
+        ("cat=1", ["costs has no price for ['dog']"]),
+        ("cat=1,dgo=2", ["no price for ['dog']", "is 'dgo' meant for 'dog'?"]),
         ("cat=1,dog=two", ["'dog'", "'two'", "number"]),
         ("cat=1,dog=", ["'dog'", "''"]),
         ("cat=1,dog=0", ["'dog'", "0", "positive"]),
@@ -66,12 +68,155 @@ def test_costs_that_do_not_fit_are_explained(text, says):
 
 def test_tables_of_costs_that_do_not_fit_are_explained(tmp_path):
     path = tmp_path / "costs.csv"
-    path.write_text("name,cost\ncat,1\n")
-    assert "class and cost" in refused(read_costs_argument, str(path), ["cat", "dog"])
+    path.write_text("animal,cost\ncat,1\n")
+    message = refused(read_costs_argument, str(path), ["cat", "dog"])
+    assert "none of the columns class, name, test, label" in message
+    assert f"{path}:CLASS_COLUMN:COST_COLUMN" in message
     path.write_text("class,cost\ncat,1\ndog,cheap\n")
     assert "line 3: the cost of 'dog' is 'cheap'" in refused(read_costs_argument, str(path), ["cat", "dog"])
     path.write_text("class,cost\ncat,1\ncat,2\n")
     assert "'cat' twice" in refused(read_costs_argument, str(path), ["cat", "dog"])
+
+
+def listed_in(tmp_path, rows, name="prices.csv"):
+    path = tmp_path / name
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return str(path)
+
+
+HEADERS = ["class,cost", "Name,Price", "TEST,Fee", "label, minutes", "name,class,cost", "class,cost,price"]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_columns_are_found_by_their_usual_names(tmp_path, header):
+    cells = {"class": "{}", "test": "{}", "label": "{}", "name": "{}"}
+    names = [name.strip().lower() for name in header.split(",")]
+    if "class" in names:
+        cells["name"] = "called {}"
+    rows = [
+        ",".join(
+            cells.get(name, "7" if name == "price" and "cost" in names else price).format(label) for name in names
+        )
+        for label, price in (("cat", "20"), ("dog", "30"))
+    ]
+    prices = read_price_list(listed_in(tmp_path, [header, *rows]))
+    assert prices.costs == {"cat": 20.0, "dog": 30.0}
+    assert prices.unit == ("min" if "minutes" in names else "")
+
+
+def test_columns_can_be_named(tmp_path):
+    path = listed_in(tmp_path, ["what,in 2024,cost", "cat,20,7", "dog,30,7"])
+    assert read_price_list(f"{path}:what:in 2024").costs == {"cat": 20.0, "dog": 30.0}
+    assert "has no column 'in 2025' among ['what', " in refused(read_price_list, f"{path}:what:in 2025")
+    other = listed_in(tmp_path, ["class,cost", "cat,1"], "a:b:c.csv")  # a file's name may have colons
+    assert read_price_list(other).costs == {"cat": 1.0}
+
+
+def test_two_candidates_for_a_column_are_asked_about(tmp_path):
+    path = listed_in(tmp_path, ["test,label,price", "a,b,1"])
+    message = refused(read_price_list, path)
+    assert "has the columns test, label" in message
+    assert "CLASS_COLUMN:COST_COLUMN" in message
+
+
+WRITTEN = [
+    (["$1,250.00", "$300", "$95.5"], [1250.0, 300.0, 95.5], "USD"),
+    (["1.250,00 €", "300 €", "1.300 €"], [1250.0, 300.0, 1300.0], "EUR"),
+    (["1 250 EUR", "300 €", "12\u202f500 euros"], [1250.0, 300.0, 12500.0], "EUR"),
+    (["1'250.00 CHF", "95.- CHF", "CHF 12"], [1250.0, 95.0, 12.0], "CHF"),
+    (["95 min", "2 minutes", "1.5 mins"], [95.0, 2.0, 1.5], "min"),
+    (["US$ 5", "$5", "5 usd"], [5.0, 5.0, 5.0], "USD"),
+    (["₹1,25,000", "₹95,500.50", "₹12"], [125000.0, 95500.5, 12.0], "INR"),
+    (["A$5", "A$6", "7"], [5.0, 6.0, 7.0], "AUD"),
+    (["1e3", "2.5E-1", ".5"], [1000.0, 0.25, 0.5], ""),
+    (["1.125", "2.250", "3"], [1.125, 2.25, 3.0], ""),  # as computers write numbers
+    (["12,5", "1.250", "3"], [12.5, 1250.0, 3.0], ""),
+    (["0,125", "1,250", "3"], [0.125, 1.25, 3.0], ""),
+    (["1,250,000", "1,250", "3.5"], [1250000.0, 1250.0, 3.5], ""),
+]
+
+
+@pytest.mark.parametrize(("texts", "values", "unit"), WRITTEN)
+def test_prices_are_read_as_people_write_them(tmp_path, texts, values, unit):
+    rows = [f'{name},"{text}"' for name, text in zip("abc", texts, strict=True)]
+    prices = read_costs_argument(listed_in(tmp_path, ["class,cost", *rows]), list("abc"))
+    assert prices.costs.tolist() == values
+    assert prices.currency == unit
+    assert prices.done == ()
+
+
+def test_a_comma_beside_whole_hundreds_stands_for_thousands_and_that_is_said(tmp_path):
+    path = listed_in(tmp_path, ["class,cost", 'a,"$1,250"', "b,$300", "c,$95"])
+    prices = read_costs_argument(path, list("abc"))
+    assert prices.costs.tolist() == [1250.0, 300.0, 95.0]
+    [done] = prices.done
+    assert (done.what, done.count, done.model) == ("prices in thousands", 1, path)
+    assert done.sentence == "1 price such as 1,250 read as thousands"
+
+
+UNREADABLE = [
+    (["1,250", "2,400"], "the cost of 'a' is '1,250', which may be 1250 or 1.25"),
+    (["1.250 €", "95 €"], "which may be 1250 or 1.25"),
+    (["1,250.00", "1.250,00"], "line 3: the cost of 'b' has another decimal mark than that of 'a'"),
+    (["$5", "5 €"], "line 3: the cost of 'b' is in EUR but that of 'a' is in USD"),
+    (["95 min", "2 h"], "the cost of 'b' is in h but that of 'a' is in min"),
+    (["1,25.5", "2"], "the cost of 'a' is '1,25.5'"),
+    (["1 25", "2"], "the cost of 'a' is '1 25'"),
+    (["$1.2k", "2"], "the cost of 'a' is '$1.2k'"),
+    (["5 %", "2"], "the cost of 'a' is '5 %'"),
+    (["$5 CHF", "2"], "the cost of 'a' is '$5 CHF'"),
+    (["1h30", "2"], "the cost of 'a' is '1h30'"),
+    (["cheap", "2"], "the cost of 'a' is 'cheap'"),
+    (["", "2"], "the cost of 'a' is ''"),
+]
+
+
+@pytest.mark.parametrize(("texts", "says"), UNREADABLE)
+def test_prices_that_cannot_be_read_are_named(tmp_path, texts, says):
+    path = listed_in(
+        tmp_path, ["class,cost", *(f'{name},"{text}"' for name, text in zip("ab", texts, strict=True))]
+    )
+    assert says in refused(read_price_list, path)
+
+
+@given(
+    st.lists(st.decimals(1, 10**7, places=2), min_size=1),
+    st.sampled_from([(",", "."), (".", ","), (" ", ","), ("'", ".")]),
+)
+def test_grouped_prices_with_cents_come_back_as_they_were(amounts, marks):
+    thousands, decimal = marks
+    texts = {
+        str(row): f"{amount:,.2f}".replace(",", "T").replace(".", decimal).replace("T", thousands)
+        for row, amount in enumerate(amounts)
+    }
+    assert list(read_amounts(texts, None).values.values()) == [float(amount) for amount in amounts]
+
+
+def test_a_currency_column_is_used(tmp_path):
+    path = listed_in(tmp_path, ["test,fee,Currency", "a,5,EUR", "b,6,€", "c,7,"])
+    assert read_price_list(path).unit == "EUR"
+    path = listed_in(tmp_path, ["test,fee,currency", "a,5,EUR", "b,6,CHF"])
+    assert "line 3: the cost of 'b' is in CHF but that of 'a' is in EUR" in refused(read_price_list, path)
+
+
+def test_the_unit_can_be_said(tmp_path):
+    path = listed_in(tmp_path, ["class,cost", "a,$5", "b,6"])
+    assert read_price_list("a=1,b=2", "minutes").unit == "min"
+    assert read_price_list("a=1,b=2", "usd").unit == "USD"
+    assert read_price_list(path, "USD").unit == "USD"
+    assert read_price_list(path, "AUD").unit == "AUD"  # which is written $ at home
+    assert f"{path} is in USD, not in EUR" in refused(read_price_list, path, "EUR")
+
+
+def test_prices_of_classes_that_nobody_forecasts_are_counted(tmp_path):
+    path = listed_in(tmp_path, ["class,cost", "cat,1", "cow,2", "dog,3"])
+    prices = read_costs_argument(path, ["dog", "cat"])
+    assert prices.costs.tolist() == [3.0, 1.0]
+    [done] = prices.done
+    assert (done.what, done.count, done.sentence) == ("prices not used", 1, "price of cow not used")
+    many = ",".join(f"c{k}={k + 1}" for k in range(9))
+    [done] = read_costs_argument(many, ["c0", "c1"]).done
+    assert done.sentence == "prices of c2, c3, c4, c5, c6 and 2 others not used"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from pandora_regret.cli.options import (
     PageOptions,
     ShowsMetrics,
     check_output,
-    read_prices,
     takes,
 )
 from pandora_regret.cli.printing import echo, print_csv, print_json
@@ -70,7 +69,7 @@ def compare(
     Examples:
       pandora compare forest.csv network.csv --costs dermamnist
       pandora compare models.parquet --model name --proba-prefix p_ --group patient_id --bootstrap 1000
-      pandora compare a.csv b.csv --costs prices.csv --scenario "cheap scan=scan=50,biopsy=300" --html report.html
+      pandora compare a.csv b.csv --costs prices.csv --scenario "cheap scan=scan=50" --html report.html
       pandora compare a.csv b.csv --json > comparison.json
 
     The JSON has the schema pandora-comparison/2; the CSV has one row per model.
@@ -129,7 +128,10 @@ def _compared(
     from pandora_regret.compare import compare_forecasts
 
     workup = question.costs.read_workup()
-    prices = read_prices(question.costs.costs, batches[0].classes, _first(batches, "costs"))
+    classes = batches[0].classes
+    prices = question.costs.read_prices(classes, _first(batches, "costs"))
+    unit = "" if prices is None else prices.currency
+    scenarios, unused = question.costs.read_scenarios(question.comparison.scenario, classes, unit)
     weights = _first(batches, "weights")
     forecasts = (replace(batch.forecast(question.layout.logits), weights=weights) for batch in batches)
     result = compare_forecasts(
@@ -143,28 +145,13 @@ def _compared(
         bootstrap=question.intervals.bootstrap,
         level=question.intervals.level,
         seed=question.intervals.seed,
-        scenarios=_scenarios(question.comparison.scenario, batches[0].classes) or None,
+        scenarios=scenarios or None,
         decompose=question.comparison.decompose and workup is None,
         workup=workup,
     )
-    return replace(result, done=(*done, *(() if prices is None else prices.done)))
+    return replace(result, done=(*done, *(() if prices is None else prices.done), *unused))
 
 
 def _first(batches: Sequence[Batch], what: str) -> Any:
     """What any of the files says of the rows; where several do, they say the same."""
     return next((part for part in (getattr(batch, what) for batch in batches) if part is not None), None)
-
-
-def _scenarios(scenarios: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:
-    from pandora_regret.files import read_costs_argument
-    from pandora_regret.inputs import InputError
-
-    costs_of: dict[str, Any] = {}
-    for scenario in scenarios:
-        name, equals, costs = scenario.partition("=")
-        if not (name.strip() and equals and costs.strip()):
-            raise InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as cheap=flu=5,cold=1.")
-        if name in costs_of:
-            raise InputError(f"--scenario gives {name!r} twice: name each once.")
-        costs_of[name] = read_costs_argument(costs, classes).costs
-    return costs_of

@@ -16,7 +16,7 @@ from pandora_regret.files.roles import COSTS, GROUP, ID, LABEL, MODEL, WEIGHT, R
 
 if TYPE_CHECKING:
     from pandora_regret.files import Layout, Prices
-    from pandora_regret.inputs import FloatArray
+    from pandora_regret.inputs import Done, FloatArray
     from pandora_regret.priors import Prior
     from pandora_regret.workup import Workup
 
@@ -144,15 +144,67 @@ class _PriorOption(click.Option):
 
 
 @dataclass(frozen=True)
-class CostOptions:
+class PriceOptions:
     """What tests cost."""
 
     costs: str | None = option(
         "--costs",
         metavar="COSTS",
-        help="Typical costs of tests: NAME=VALUE,..., a CSV file (class, cost), a pathway file (TOML), or the "
-        "name of a shipped one: dermamnist, octmnist, pump_fault.  [default: all tests cost the same]",
+        help="Typical costs of tests: NAME=VALUE,..., a table (FILE or FILE:CLASS_COLUMN:COST_COLUMN), a pathway "
+        "file (TOML), or a shipped one: dermamnist, octmnist, pump_fault.  [default: all tests cost the same]",
     )
+    currency: str | None = option(
+        "--currency", metavar="CODE", help="What costs are in, such as USD.  [default: as they are written]"
+    )
+    unit: str | None = option("--unit", metavar="NAME", help="The same, where it is not money: minutes, ...")
+
+    def __post_init__(self) -> None:
+        if self.currency is not None and self.unit is not None:
+            raise click.UsageError("--currency and --unit were both given: costs are in one of them.")
+
+    def read_prices(
+        self, classes: Sequence[str], own: FloatArray | None = None, source: str = "each row's own"
+    ) -> Prices | None:
+        """What --costs says, or the costs that the rows of a file have of their own, but not both."""
+        from pandora_regret.files import Prices, read_costs_argument
+        from pandora_regret.files.amounts import unit_named
+        from pandora_regret.inputs import InputError
+
+        unit = self.currency or self.unit or ""
+        if own is not None and self.costs is not None:
+            raise InputError("the files have cost columns and --costs is given too: use one price list, not both.")
+        if own is not None:
+            return Prices(own, unit_named(unit), source)
+        if self.costs is not None:
+            return read_costs_argument(self.costs, classes, unit)
+        if unit:
+            raise click.UsageError("--currency and --unit say what --costs are in: add them.")
+        return None
+
+    def read_scenarios(
+        self, scenarios: Sequence[str], classes: Sequence[str], unit: str
+    ) -> tuple[dict[str, dict[str, float]], tuple[Done, ...]]:
+        """The prices that each scenario changes, by its name, and what was not used of them."""
+        from pandora_regret.files import read_price_list
+        from pandora_regret.inputs import InputError
+
+        changes: dict[str, dict[str, float]] = {}
+        done: tuple[Done, ...] = ()
+        for scenario in scenarios:
+            name, equals, costs = scenario.partition("=")
+            if not (name.strip() and equals and costs.strip()):
+                raise InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as cheap=flu=5,cold=1.")
+            if name in changes:
+                raise InputError(f"--scenario gives {name!r} twice: name each once.")
+            changes[name], unused = read_price_list(costs).changes(classes, unit)
+            done += unused
+        return changes, done
+
+
+@dataclass(frozen=True)
+class CostOptions(PriceOptions):
+    """What tests cost, and how that varies; or a whole work-up."""
+
     prior: str | None = option("--prior", cls=_PriorOption, metavar="PRIOR")
     workup: str | None = option(
         "--workup",
@@ -175,20 +227,6 @@ class CostOptions:
         from pandora_regret.files import read_prior_argument
 
         return None if self.prior is None else read_prior_argument(self.prior)
-
-
-def read_prices(
-    costs: str | None, classes: Sequence[str], own: FloatArray | None = None, source: str = "each row's own"
-) -> Prices | None:
-    """What --costs says, or the costs that the rows of a file have of their own, but not both."""
-    from pandora_regret.files import Prices, read_costs_argument
-    from pandora_regret.inputs import InputError
-
-    if own is None:
-        return None if costs is None else read_costs_argument(costs, classes)
-    if costs is not None:
-        raise InputError("the files have cost columns and --costs is given too: use one price list, not both.")
-    return Prices(own, "", source)
 
 
 def _read_level(context: click.Context, parameter: click.Parameter, level: float) -> float:
@@ -216,7 +254,10 @@ class ComparisonOptions:
     """What else a comparison looks into."""
 
     scenario: tuple[str, ...] = option(
-        "--scenario", multiple=True, metavar="NAME=COSTS", help="Other costs to compare under; may be repeated."
+        "--scenario",
+        multiple=True,
+        metavar="NAME=COSTS",
+        help="Other costs to compare under, only those that change: cheap CT=CT=300,scope=90; may be repeated.",
     )
     decompose: bool = option(
         "--decompose/--no-decompose",

@@ -20,9 +20,9 @@ from pandora_regret.cli.options import (
     JSON,
     PATH,
     LayoutOptions,
+    PriceOptions,
     check_output,
     choice,
-    read_prices,
     takes,
 )
 from pandora_regret.cli.printing import echo, print_json
@@ -36,12 +36,6 @@ MOST_STEPS = 500  # in a table for people
 
 @click.command()
 @click.argument("forecast", type=INPUT_PATH)
-@click.option(
-    "--costs",
-    metavar="COSTS",
-    help="What each test costs: NAME=VALUE,..., a CSV or TOML file, or a name such as dermamnist.  "
-    "[default: all tests cost the same]",
-)
 @click.option("--row", type=click.IntRange(1), help="If FORECAST is a file: which of its rows, from 1.")
 @click.option("--sensitivity", help="How often a test finds its class: one number, or NAME=VALUE,...")
 @choice(
@@ -53,12 +47,12 @@ MOST_STEPS = 500  # in a table for people
 @click.option("--plot", type=PATH, help="Draw the plan into this file (SVG, PDF or PNG), too.")
 @FORCE
 @JSON
-@takes(LayoutOptions)
+@takes(PriceOptions, LayoutOptions)
 def order(
+    costs: PriceOptions,
     layout: LayoutOptions,
     *,
     forecast: str,
-    costs: str | None,
     row: int | None,
     sensitivity: str | None,
     search: str,
@@ -82,7 +76,7 @@ def order(
 
     check_output(plot, force)
     case = read_case(forecast, row, layout.read())
-    prices = read_prices(costs, case.classes, case.costs, "the row's own")
+    prices = costs.read_prices(case.classes, case.costs, "the row's own")
     currency, source = (None, None) if prices is None else (prices.currency, prices.source)
     cost = 1.0 if prices is None else prices.costs
     tests = Tests(cost=cost, sensitivity=_sensitivity(sensitivity), labels=list(case.classes))

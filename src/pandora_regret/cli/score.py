@@ -27,7 +27,6 @@ from pandora_regret.cli.options import (
     LayoutOptions,
     ShowsMetrics,
     WorkOptions,
-    read_prices,
     takes,
 )
 from pandora_regret.cli.printing import finite, print_csv, print_json
@@ -79,7 +78,7 @@ def score(
     check_enough(intervals.bootstrap, intervals.level)
     _check_each_file_once(files)
     opened = open_predictions(list(files), layout.read())
-    workup, prices = costs.read_workup(), read_prices(costs.costs, opened[0].classes)
+    workup, prices = costs.read_workup(), costs.read_prices(opened[0].classes)
     if workup is not None and wrong_tests:
         raise click.UsageError("--wrong-tests and --workup were both given: it is about the tests of a search.")
     how: dict[str, Any] = {"prior": costs.read_prior(), "pairs": wrong_tests, "workup": workup} | asdict(work)

@@ -86,7 +86,8 @@ def compare(
     seed
         Of the bootstrap, or else of the 20,000 normal draws behind the probability of being best.
     scenarios
-        Other typical costs by name, under which all models are priced too.
+        Other typical costs by name, under which all models are priced too: one per class, or a mapping of those
+        that change, ``{"cheap CT": {"appendicitis": 300}}``.
     decompose
         Whether to find out, too, how much of each model's cost would go away by recalibrating it; see
         `pandora_regret.calibrate.decompose`.

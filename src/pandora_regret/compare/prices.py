@@ -9,8 +9,12 @@ import numpy as np
 
 from pandora_regret.compare.result import Scenario
 from pandora_regret.inputs import FloatArray, Forecast, InputError, InputTypeError, read_costs
+from pandora_regret.inputs.costs import check_costs
+from pandora_regret.inputs.numbers import read_floats
+from pandora_regret.inputs.tables import is_frame
 from pandora_regret.priors import Prior
 
+MOST_NAMED = 8
 STATED, ALIKE = "stated costs", "all tests cost the same"
 
 
@@ -41,8 +45,25 @@ def read_scenarios(
     for name, listed in _pairs(scenarios):
         if str(name) in costs:
             raise InputError(f"scenarios has {str(name)!r} twice, or it is one that is always there: rename it.")
-        costs[str(name)] = read_costs(listed, forecast.labels, len(forecast), f"scenario {str(name)!r}")
+        costs[str(name)] = _changed(typical, listed, forecast, f"scenario {str(name)!r}")
     return [(Scenario(name, as_tuple(table)), table / prior.mean) for name, table in costs.items()]
+
+
+def _changed(typical: FloatArray, listed: Any, forecast: Forecast, place: str) -> FloatArray:
+    """The costs of a scenario: where it names only some classes, the others cost what they did."""
+    if not hasattr(listed, "keys") or is_frame(listed):
+        return read_costs(listed, forecast.labels, len(forecast), place)
+    names = {str(name): cost for name, cost in listed.items()}
+    column_of = {str(label): k for k, label in enumerate(forecast.labels)}
+    if unknown := [name for name in names if name not in column_of]:
+        fix = f"the classes are {', '.join(list(column_of)[:MOST_NAMED])}{', ...' * (len(column_of) > MOST_NAMED)}"
+        raise InputError(f"names {', '.join(map(repr, unknown))}", place=place, value=unknown, fix=fix)
+    if not names:
+        raise InputError("changes nothing", place=place, fix="name the classes whose costs differ")
+    changed = typical.copy()
+    columns = [column_of[name] for name in names]
+    changed[..., columns] = check_costs(read_floats(list(names.values()), place), place, list(names))
+    return changed
 
 
 def as_tuple(costs: FloatArray) -> tuple[float, ...] | None:
@@ -59,5 +80,5 @@ def _pairs(scenarios: Any) -> list[tuple[Any, Any]]:
         ]
     except (TypeError, ValueError):
         raise InputTypeError(
-            f"scenarios must map names to typical costs, {{'dear biopsy': [200, 50, 50]}}, got {scenarios!r:.200}."
+            f"scenarios must map names to typical costs, {{'dear biopsy': {{'nevus': 200}}}}, got {scenarios!r:.200}."
         ) from None

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from pandora_regret.files.predictions import read_models as read_models
     from pandora_regret.files.price_tables import read_observed_costs as read_observed_costs
     from pandora_regret.files.price_tables import read_price_table as read_price_table
+    from pandora_regret.files.prices import PriceList as PriceList
     from pandora_regret.files.prices import Prices as Prices
     from pandora_regret.files.prices import read_costs_argument as read_costs_argument
+    from pandora_regret.files.prices import read_price_list as read_price_list
     from pandora_regret.files.prices import read_prior_argument as read_prior_argument
 
 __all__, __getattr__, __dir__ = lazy_exports(
@@ -39,7 +41,7 @@ __all__, __getattr__, __dir__ = lazy_exports(
         "one_row": ("OneRow", "find_row", "read_row"),
         "predictions": ("Predictions", "open_predictions", "read_all", "read_models"),
         "price_tables": ("read_observed_costs", "read_price_table"),
-        "prices": ("Prices", "read_costs_argument", "read_prior_argument"),
+        "prices": ("PriceList", "Prices", "read_costs_argument", "read_price_list", "read_prior_argument"),
     },
     dict.fromkeys(("inspection", "one_row", "predictions", "price_tables"), ("pyarrow", "cli")),
 )

@@ -27,12 +27,20 @@ def read_pairs(text: str, what: str) -> dict[str, float]:
     >>> read_pairs("flu=20, cold=5", "costs")
     {'flu': 20.0, 'cold': 5.0}
     """
-    pairs: dict[str, float] = {}
+    return {
+        name: read_written_number(value, f"{what}: the value of {name!r}")
+        for name, value in read_texts(text, what).items()
+    }
+
+
+def read_texts(text: str, what: str) -> dict[str, str]:
+    """The same, the values as they are written."""
+    pairs: dict[str, str] = {}
     for field in listed(text):
-        name, number = _pair(field, what)
+        name, value = _pair(field, what)
         if name in pairs:
             raise named_twice(name, what)
-        pairs[name] = number
+        pairs[name] = value
     return pairs
 
 
@@ -41,12 +49,12 @@ def named_twice(name: str, what: str) -> InputError:
     return InputError(f"there is {name!r} twice", place=f"{what}:", value=name, fix="name each class once")
 
 
-def _pair(field: str, what: str) -> tuple[str, float]:
+def _pair(field: str, what: str) -> tuple[str, str]:
     name, _, value = (part.strip() for part in field.rpartition("="))
     if not name:
         fix = "write such as flu=0.7,cold=0.3"
         raise InputError(f"{field!r} is not NAME=VALUE", place=f"{what}:", value=field, fix=fix)
-    return name, read_written_number(value, f"{what}: the value of {name!r}")
+    return name, value
 
 
 def read_written_number(text: str, place: str) -> float:

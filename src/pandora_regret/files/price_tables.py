@@ -2,37 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
+from pandora_regret.files.amounts import read_amounts
 from pandora_regret.files.arrow import texts_of
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import open_sources
 from pandora_regret.files.layout import some
 from pandora_regret.files.npz import NpzFile, headers_of
 from pandora_regret.files.pairs import named_twice
-from pandora_regret.files.reading import is_number, number_hint
+from pandora_regret.files.prices import PriceList
 from pandora_regret.files.source import ROWS_AT_ONCE, Source, check_readable
 from pandora_regret.inputs import FloatArray
 
+NAMES, COSTS = ("class", "name", "test", "label"), ("cost", "price", "fee", "minutes")
+UNITS = ("currency", "unit")
 
-def read_price_table(path: str) -> dict[str, float]:
-    """The cost of each class, from the columns ``class`` and ``cost``."""
+
+def read_price_table(path: str, name_column: str | None = None, cost_column: str | None = None) -> PriceList:
+    """The cost of each class, from columns that are named, or called as such columns are."""
     [source] = open_sources(path).values()
-    if not {"class", "cost"} <= set(source.kinds):
-        fix = "a price list needs the columns class and cost"
-        raise FileError(f"has the columns {some(source.kinds)}", path=path, fix=fix)
-    prices: dict[str, float] = {}
-    for records in source.read(["class", "cost"], frozenset(), ROWS_AT_ONCE):
-        names, costs = (texts_of(records.column(column)) for column in ("class", "cost"))
-        for name, cost in zip(names, costs, strict=True):
-            if name in prices:
-                raise named_twice(name, path)
-            if not cost or not is_number(cost):
-                where, fix = f"{source.place(len(prices))}: the cost of {name!r}", number_hint(cost)
-                raise FileError(f"is {cost!r}", path=path, where=where, column="cost", value=cost, fix=fix)
-            prices[name] = float(cost)
-    return prices
+    names_in, costs_in = _column(source, NAMES, name_column), _column(source, COSTS, cost_column)
+    unit_column = next((name for name in source.kinds if name.strip().casefold() in UNITS), None)
+    rows = _texts(source, [names_in, costs_in, *([unit_column] if unit_column else [])])
+    numbers: dict[str, int] = {}  # of the rows
+    for row, (name, *_) in enumerate(rows):
+        if not name:
+            raise source.error(row, "has no value", names_in, fix="name the class, or drop the row")
+        if name in numbers:
+            raise named_twice(name, path)
+        numbers[name] = row
+
+    def complain(name: str, problem: str, fix: str) -> FileError:
+        where, text = f"{source.place(numbers[name])}: the cost of {name!r}", rows[numbers[name]][1]
+        return FileError(problem, path=path, where=where, column=costs_in, value=text, fix=fix)
+
+    amounts = read_amounts(
+        {row[0]: row[1] for row in rows}, complain, {row[0]: row[2] for row in rows} if unit_column else None
+    )
+    unit = amounts.unit or ("min" if costs_in.strip().casefold() == "minutes" else "")
+    return PriceList(amounts.values, unit, path, done=(*source.done, *amounts.done(path)))
+
+
+def _column(source: Source, usual: Sequence[str], name: str | None) -> str:
+    """The column that is named, else the first of the usual names, in any case, if no other is there."""
+    if name is not None:
+        if name not in source.kinds:
+            raise FileError(f"has no column {name!r} among {some(source.kinds)}", path=source.path, column=name)
+        return name
+    candidates = [column for column in source.kinds if column.strip().casefold() in usual]
+    best = [column for column in candidates if column.strip().casefold() == usual[0]]
+    if len(best or candidates) != 1:
+        fix = f"name the two columns, {source.path}:CLASS_COLUMN:COST_COLUMN"
+        problem = f"has {'the columns' if candidates else 'none of the columns'} {', '.join(candidates or usual)}"
+        raise FileError(f"{problem} among {some(source.kinds)}", path=source.path, fix=fix)
+    return (best or candidates)[0]
+
+
+def _texts(source: Source, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """The rows of a table, as text; what is missing is empty."""
+    parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
+    return [
+        tuple((text or "").strip() for text in row)
+        for part in parts
+        for row in zip(*(texts_of(part.column(column)) for column in columns), strict=True)
+    ]
 
 
 def read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:

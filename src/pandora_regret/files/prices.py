@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 import numpy as np
 
 from pandora_regret.costs import load_costs
-from pandora_regret.files.pairs import read_pairs, read_written_number
+from pandora_regret.files.amounts import read_amounts, unit_named
+from pandora_regret.files.layout import some
+from pandora_regret.files.pairs import read_texts, read_written_number
 from pandora_regret.files.source import check_readable
 from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.tables import by_name
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import FILE, PRIORS, spelled_priors
+from pandora_regret.text import SYMBOLS, listed
+
+MOST_NAMED = 5  # of prices that are not used
+TABLES = (  # other files are pathways
+    ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xlsx", ".xlsm", ".gz",
+    ".bz2", ".zst",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +37,73 @@ class Prices:
     done: tuple[Done, ...] = ()  # prices that were not used
 
 
-def read_costs_argument(text: str, classes: Sequence[str]) -> Prices:
-    """Prices from ``name=value,...``, from a CSV file of classes and costs, or from a pathway file.
+@dataclass(frozen=True)
+class PriceList:
+    """Prices by name, as somebody wrote them, whatever the classes are."""
+
+    costs: Mapping[str, float]
+    unit: str  # "" where there is none
+    source: str  # where they come from
+    written_out: bool = False  # on the command line, rather than in a file
+    done: tuple[Done, ...] = ()
+
+    def for_classes(self, classes: Sequence[str]) -> Prices:
+        """The classes' prices, in their order; each must have one, and prices of others are counted."""
+        names = [str(name) for name in classes]
+        if missing := [name for name in names if name not in self.costs]:
+            raise self._missing(missing, names)
+        costs = check_costs(np.array([self.costs[name] for name in names]), f"{self._place}: the cost", names)
+        return Prices(costs, self.unit, self.source, (*self.done, *self._unused(names)))
+
+    def changes(self, classes: Sequence[str], unit: str) -> tuple[dict[str, float], tuple[Done, ...]]:
+        """What a scenario changes of prices in this unit; in a file, other names are counted and left out."""
+        if self.unit and self.unit != unit:
+            problem = f"is in {self.unit} but prices are {f'in {unit}' if unit else 'without a unit'}"
+            raise InputError(problem, place=self._place, fix="write both in one unit")
+        if self.written_out:
+            return dict(self.costs), self.done
+        known = {str(name) for name in classes}
+        changed = {name: cost for name, cost in self.costs.items() if name in known}
+        return changed, (*self.done, *self._unused(known))
+
+    def in_unit(self, unit: str) -> PriceList:
+        """The same prices, said to be in this unit; a file that says otherwise is an error."""
+        written, said = (SYMBOLS.get(name, name) for name in (self.unit, unit))
+        if self.unit and not said.endswith(written):  # "$" may be any dollar
+            problem = f"is in {self.unit}, not in {unit}"
+            raise InputError(problem, place=self._place, value=unit, fix="name the unit once, or the same twice")
+        return replace(self, unit=unit)
+
+    @property
+    def _place(self) -> str:
+        return "costs" if self.written_out else self.source
+
+    def _unused(self, classes: Collection[str]) -> tuple[Done, ...]:
+        unused = [name for name in self.costs if name not in classes]
+        if not unused:
+            return ()
+        named = [*unused[:MOST_NAMED], *([f"{len(unused) - MOST_NAMED} others"] * (len(unused) > MOST_NAMED))]
+        sentence = f"price{'s' * (len(unused) > 1)} of {listed(named)} not used"
+        return (Done("prices not used", len(unused), sentence, self.source),)
+
+    def _missing(self, missing: Sequence[str], classes: Collection[str]) -> InputError:
+        """The names without a price, and the one that was perhaps meant."""
+        others = [name for name in self.costs if name not in classes]
+        meant = get_close_matches(missing[0], others, n=1, cutoff=0.5)
+        hint = f"; is {meant[0]!r} meant for {missing[0]!r}?" if meant else ""
+        fix = f"every class that is forecast needs one{hint}"
+        return InputError(f"has no price for {some(missing)}", place=self._place, value=missing, fix=fix)
+
+
+def read_costs_argument(text: str, classes: Sequence[str], unit: str = "") -> Prices:
+    """Prices from ``name=value,...``, from a table of classes and costs, or from a pathway file.
 
     Parameters
     ----------
-    text
-        Costs written out; or the path of a CSV file with the columns ``class`` and ``cost``; or the path of a
-        pathway file in TOML, or the name of a shipped one, which brings its currency along.
+    text, unit
+        As in `read_price_list`.
     classes
-        The classes that are priced; each must have a cost, and no other may.
+        The classes that are priced: each must have a cost. Costs of others are counted in `Prices.done`.
 
     Examples
     --------
@@ -47,23 +113,59 @@ def read_costs_argument(text: str, classes: Sequence[str]) -> Prices:
     >>> prices.costs.round(1), prices.currency
     (array([343.9, 343.9, 186.7, 149.6]), 'USD')
     """
-    written_out = "=" in text and not os.path.exists(text)
-    named, currency = (read_pairs(text, "costs"), "") if written_out else _costs_in_file(text)
-    source = "costs" if written_out else text
-    costs = np.array(by_name(named, [str(name) for name in classes], source), dtype=np.float64)
-    return Prices(check_costs(costs, f"{source}: the cost", classes), currency, text)
+    return read_price_list(text, unit).for_classes(classes)
 
 
-def _costs_in_file(text: str) -> tuple[dict[str, float], str]:
-    """Costs by class, and their currency, "" where it is not known."""
-    if text.lower().endswith((".csv", ".tsv")):
+def read_price_list(text: str, unit: str = "") -> PriceList:
+    """Prices by name, as a person writes them on one line or in a file.
+
+    Parameters
+    ----------
+    text
+        Costs written out, ``CT=300,scope=$950``; or the path of a table (CSV, Excel, Parquet, ...) with one column
+        of names and one of costs, perhaps followed by their names, ``prices.csv:CLASS_COLUMN:COST_COLUMN``; or the
+        path of a pathway file in TOML, or the name of a shipped one.
+    unit
+        What costs are in, such as "USD" or "minutes", where they do not say so themselves.
+
+    Examples
+    --------
+    >>> prices = read_price_list("CT=$300,scope=$950")
+    >>> prices.costs, prices.unit
+    ({'CT': 300.0, 'scope': 950.0}, 'USD')
+    """
+    prices = _read_list(text)
+    return prices.in_unit(unit_named(unit)) if unit else prices
+
+
+def _read_list(text: str) -> PriceList:
+    path, *columns = _path_and_columns(text)
+    if "=" in text and not os.path.exists(path):
+        return _written_out(text)
+    if columns or path.lower().endswith(TABLES):
         from pandora_regret.files import read_price_table
 
-        return read_price_table(text), ""
-    if os.path.exists(text):
-        check_readable(text)
-    pathways = load_costs(text)
-    return pathways.costs, pathways.currency
+        return read_price_table(path, *columns)
+    if os.path.exists(path):
+        check_readable(path)
+    pathways = load_costs(path)
+    return PriceList(pathways.costs, pathways.currency, path)
+
+
+def _path_and_columns(text: str) -> list[str]:
+    """``prices.csv:test:fee`` in its parts; a file whose own name has colons is just that."""
+    path, *columns = text.rsplit(":", 2)
+    return [path, *columns] if len(columns) == 2 and os.path.exists(path) and not os.path.exists(text) else [text]
+
+
+def _written_out(text: str) -> PriceList:
+    texts = read_texts(text, "costs")
+
+    def complain(name: str, problem: str, fix: str) -> InputError:
+        return InputError(problem, place=f"costs: the value of {name!r}", value=texts[name], fix=fix)
+
+    amounts = read_amounts(texts, complain)
+    return PriceList(amounts.values, amounts.unit, text, written_out=True, done=amounts.done("costs"))
 
 
 def read_prior_argument(text: str) -> Prior:

@@ -1,0 +1,149 @@
+"""Prices as people write them: ``$1,250.00``, ``1.250,00 €``, ``1 250 EUR``, ``95 min``.
+
+Whether ``1,250`` is a thousand and more, or one and a quarter, is decided by the whole column: by prices that can
+be read in one way only, else by whole hundreds that stand without a mark. Where neither tells, that is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+from unicodedata import category
+
+from pandora_regret.inputs import Done, InputError
+from pandora_regret.text import SYMBOLS, typed
+
+PRICE = re.compile(r"([^\d.,+-]*)([+-]?[.,]?\d(?:[\d.,'’\s]*\d)?)([eE][+-]?\d+)?([^\d]*)")
+WHOLE = re.compile(r"[+-]?(?:\d*|[1-9]\d{0,2}([.,' ])(?:\d{2,3}\1)*\d{3})")  # two: lakhs are written 1,25,000
+SPELLINGS = {
+    "USD": "$ us$ dollar dollars", "EUR": "€ euro euros", "GBP": "£ pound pounds", "min": "mins minute minutes",
+    "h": "hr hrs hour hours",
+}  # fmt: skip
+UNITS = {symbol.casefold(): code for code, symbol in SYMBOLS.items()} | {
+    spelling: unit for unit, spellings in SPELLINGS.items() for spelling in spellings.split()
+}
+MULTIPLES = frozenset(["k", "m", "mio", "mn", "bn", "tsd", "thousand", "million"])
+WRITE = "write a number, such as 1250 or 1250.00, with or without its unit"
+
+Complain = Callable[[str, str, str], InputError]  # about the price of a name: the problem and the fix
+
+
+class Amounts(NamedTuple):
+    """Prices in one unit."""
+
+    values: dict[str, float]
+    unit: str  # "" where none is written
+    thousands: tuple[str, ...] = ()  # what was taken for thousands, such as 1,250, though it might be decimals
+
+    def done(self, source: str) -> tuple[Done, ...]:
+        """What was decided without being certain."""
+        n, example = len(self.thousands), next(iter(self.thousands), "")
+        sentence = f"{n} price{'s' * (n > 1)} such as {example} read as thousands"
+        return (Done("prices in thousands", n, sentence, source),) if n else ()
+
+
+class _Price(NamedTuple):
+    readings: dict[str, float]  # by the mark that may stand before decimals
+    unit: str
+    digits: str
+
+    @property
+    def is_ambiguous(self) -> bool:
+        return len(set(self.readings.values())) > 1
+
+
+def read_amounts(texts: Mapping[str, str], complain: Complain, units: Mapping[str, str] | None = None) -> Amounts:
+    """What is written for each name as numbers of one unit; `units` stand in a column of their own.
+
+    Examples
+    --------
+    >>> def complain(name, problem, fix):
+    ...     return InputError(problem, place=f"the price of {name}", fix=fix)
+    >>> read_amounts({"CT": "$1,250.00", "X-ray": "$1,300", "blood": "95"}, complain)
+    Amounts(values={'CT': 1250.0, 'X-ray': 1300.0, 'blood': 95.0}, unit='USD', thousands=())
+    >>> read_amounts({"CT": "1.250 €", "X-ray": "300 EUR"}, complain)
+    Amounts(values={'CT': 1250.0, 'X-ray': 300.0}, unit='EUR', thousands=('1.250',))
+    >>> read_amounts({"CT": "1,250"}, complain)
+    Traceback (most recent call last):
+    pandora_regret.inputs.errors.InputError: the price of CT is '1,250', which may be 1250 or 1.25: write it so.
+    """
+    prices = {name: _read(text, name, complain) for name, text in texts.items()}
+    unit = _common_unit(prices, units or {}, complain)
+    mark, guessed = _decimal_mark(prices, complain)
+    values = {name: price.readings[mark] for name, price in prices.items()}
+    return Amounts(values, unit, tuple(p.digits for p in prices.values() if p.is_ambiguous) if guessed else ())
+
+
+def unit_named(text: str) -> str:
+    """A unit as results are printed with it.
+
+    Examples
+    --------
+    >>> unit_named("$"), unit_named("usd"), unit_named("Minutes"), unit_named("CHF"), unit_named("points")
+    ('USD', 'USD', 'min', 'CHF', 'points')
+    """
+    name = text.strip().rstrip(".")
+    return name.upper() if name.upper() in SYMBOLS else UNITS.get(name.casefold(), name)
+
+
+def _read(text: str, name: str, complain: Complain) -> _Price:
+    match = PRICE.fullmatch(text.strip())
+    if match is None:
+        raise complain(name, f"is {text!r}", WRITE)
+    before, digits, exponent, after = match.groups("")
+    units = {unit_named(unit) for unit in (before, after.strip(".-–— ")) if unit.strip()}
+    readings = {mark: value for mark in ".," if (value := _value(digits, exponent, mark)) is not None}
+    if len(units) > 1 or not readings or not all(map(_is_unit, units)):
+        raise complain(name, f"is {text!r}", WRITE)
+    return _Price(readings, units.pop() if units else "", digits)
+
+
+def _value(digits: str, exponent: str, mark: str) -> float | None:
+    """The number, if this mark stands before decimals; None if it cannot."""
+    plain = re.sub(r"\s", " ", digits).replace("’", "'")
+    whole, _, fraction = plain.partition(mark)
+    if not WHOLE.fullmatch(whole) or not re.fullmatch(r"\d*", fraction):
+        return None
+    whole = re.sub("[.,' ]", "", whole)
+    return float(f"{whole}.{fraction}{exponent}")
+
+
+def _is_unit(unit: str) -> bool:
+    """Letters or a currency's sign; not a multiple, which has to be written out."""
+    letters = unit.strip("$€£¥").casefold()
+    return letters not in MULTIPLES and any(
+        category(letter)[0] == "L" or category(letter) == "Sc" for letter in unit
+    )
+
+
+def _common_unit(prices: Mapping[str, _Price], units: Mapping[str, str], complain: Complain) -> str:
+    """The unit that all prices have that have one."""
+    written = [(name, price.unit) for name, price in prices.items() if price.unit]
+    written += [(name, unit_named(unit)) for name, unit in units.items() if unit.strip()]
+    first, unit = written[0] if written else ("", "")
+    for name, other in written:
+        if other.casefold() != unit.casefold():
+            problem = f"is in {other} but that of {first!r} is in {unit}"
+            raise complain(name, problem, "write all of them in one unit")
+    return unit
+
+
+def _decimal_mark(prices: Mapping[str, _Price], complain: Complain) -> tuple[str, bool]:
+    """The mark before decimals, and whether that is only likely."""
+    settled = {next(iter(price.readings)): name for name, price in prices.items() if len(price.readings) == 1}
+    if len(settled) == 2:
+        problem = f"has another decimal mark than that of {settled['.']!r}"
+        raise complain(settled[","], problem, "write all of them in one way")
+    doubtful = {name: price for name, price in prices.items() if price.is_ambiguous}
+    if settled or not doubtful:
+        return next(iter(settled), "."), False
+    marks = {mark for price in doubtful.values() for mark in ".," if mark in price.digits}
+    if marks == {"."} and not any(price.unit for price in prices.values()):
+        return ".", False  # as computers write numbers
+    hundreds = (price for price in prices.values() if price.digits.isdecimal() and price.readings["."] >= 100)
+    if len(marks) == 1 and any(hundreds):
+        return ({".", ","} - marks).pop(), True
+    name, price = next(iter(doubtful.items()))
+    large, small = sorted(price.readings.values(), reverse=True)
+    raise complain(name, f"is {price.digits!r}, which may be {typed(large)} or {typed(small)}", "write it so")
