@@ -120,7 +120,6 @@ def unprivileged():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--costs", "barolo=1,grignolino=2,barbera=3,port=4"], "'port'"),
         (["--costs", "barolo=1,grignolino=2"], "'barbera'"),
         (["--costs", "barolo=1,grignolino=2,barbera=0"], "'barbera'"),
         (["--costs", "barolo=1,grignolino=2,barbera=cheap"], "'cheap'"),
@@ -128,6 +127,10 @@ def unprivileged():
         (["--prior", "normal"], "lognormal:SIGMA"),
         (["--prior", "beta:-1"], "-1"),
         (["--scenario", "cheap"], "NAME=COSTS"),
+        (["--scenario", "cheap=port=3"], "'port'"),
+        (["--scenario", "cheap=barolo=$3"], "without a unit"),
+        (["--costs", COSTS, "--currency", "USD", "--unit", "min"], "both given"),
+        (["--currency", "USD"], "--costs"),
         (["--scenario", f"x={COSTS}", "--scenario", f"x={COSTS}"], "twice"),
         (["--bootstrap", "3"], "too few"),
         (["--id", "number"], "'number'"),

@@ -13,6 +13,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("sklearn")
 
 from cli_files import CLASSES, COSTS, forecasts, run, run_json, wine_file, wine_rows, write_csv
+from prediction_files import write_xlsx
 
 from pandora_regret.compare import Comparison, compare
 
@@ -211,6 +212,61 @@ def test_a_file_that_is_given_twice_is_refused(files):
     result = run("compare", files[0], files[1], files[0])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "tree.csv is given twice" in result.stderr
+
+
+def test_a_scenario_changes_only_the_prices_that_it_names(files):
+    printed = run_json("compare", *files, "--costs", COSTS, "--scenario", "cheap barolo=barolo=10,barbera=31")
+    assert printed["scenarios"][-1] == {"name": "cheap barolo", "typical": [10.0, 60.0, 31.0]}
+    assert (
+        printed
+        == by_library(
+            typical_costs=TYPICAL, source=COSTS, scenarios={"cheap barolo": {"barbera": 31.0, "barolo": 10.0}}
+        ).to_dict()
+    )
+
+
+PRICED = [
+    ["test", "fee"],
+    ["barolo", "$90.00"],
+    ["port", "$1,250.00"],
+    ["grignolino", "$60"],
+    ["barbera", "$30.00"],
+]
+
+
+def price_file(tmp_path, ending):
+    path = tmp_path / f"prices{ending}"
+    if ending == ".xlsx":
+        write_xlsx(path, {"2026": PRICED})
+    else:
+        path.write_text("\n".join(";".join(row) for row in PRICED), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("ending", [".csv", ".xlsx"])
+@pytest.mark.parametrize("command", ["compare", "score", "order"])
+def test_a_price_list_as_people_have_it(tmp_path, files, command, ending):
+    path = price_file(tmp_path, ending)
+    arguments = ["barolo=0.5,grignolino=0.3,barbera=0.2"] if command == "order" else files[:1]
+    printed = run_json(command, *arguments, "--costs", path)
+    by_hand = run_json(command, *arguments, "--costs", COSTS, "--currency", "USD")
+    charged = printed if command == "order" else printed["costs"]
+    assert (charged["currency"], charged["source"]) == ("USD", str(path))
+    for key in ("models", "expected_cost", "steps"):
+        assert printed.get(key) == by_hand.get(key)
+    [unused] = [each for each in printed["done"] if each["what"] == "prices not used"]
+    assert unused == {
+        "what": "prices not used",
+        "count": 1,
+        "sentence": "price of port not used",
+        "model": str(path),
+    }
+    assert "price of port not used." in run(command, *arguments, "--costs", path).stdout
+
+
+def test_prices_can_be_in_minutes(files):
+    page = run("compare", *files, "--costs", COSTS, "--unit", "minutes", "--no-decompose").stdout
+    assert " min per case" in page
 
 
 @pytest.mark.parametrize("costs", [[], ["--costs", COSTS]], ids=["without costs", "beside costs"])

@@ -139,6 +139,17 @@ def test_other_alphas_and_other_costs_are_scored_too(data):
         costs = [expected_search_cost(truth, table, typical_costs=each.typical) for each in found.scenarios]
         assert model.scenarios == pytest.approx(costs, rel=1e-12)
     assert compare(truth, models).scenarios[0].name == "all tests cost the same"
+    only_some = compare(
+        np.take(LABELS, truth), models, labels=LABELS, typical_costs=PRICES, scenarios={"dear": {LABELS[1]: 7.0}}
+    )
+    expected = [found.scenarios[0].typical[0], 7.0, found.scenarios[0].typical[2]]
+    assert list(only_some.scenarios[2].typical) == expected
+    rows = np.tile([3.0, 1.0, 2.0], (ROWS, 1))
+    own = compare(truth, models, typical_costs=rows, scenarios={"dear": {"1": 7.0}})
+    assert own.scenarios[-1].typical is None
+    assert own.best.scenarios[-1] == pytest.approx(
+        expected_search_cost(truth, models[own.best.name], typical_costs=[3.0, 7.0, 2.0])
+    )
 
 
 def test_weights_count_as_so_many_copies(data):
@@ -271,6 +282,14 @@ MISTAKES = {
         InputError,
         "scenario 'dear' of class 1 is -1",
     ),
+    "scenario of an unknown class": (
+        {"a": HALF},
+        {"scenarios": {"dear": {"2": 1.0}}},
+        InputError,
+        "scenario 'dear' names '2': the classes are 0, 1",
+    ),
+    "scenario of nothing": ({"a": HALF}, {"scenarios": {"dear": {}}}, InputError, "'dear' changes nothing"),
+    "scenario's price": ({"a": HALF}, {"scenarios": {"dear": {0: 0.0}}}, InputError, "'dear' of class '0' is 0"),
     "scenario twice": (
         {"a": HALF},
         {"scenarios": {"all tests cost the same": [1, 1]}},

@@ -3,7 +3,7 @@
 The JSON (schema "pandora-order/1")::
 
     schema, library, currency, source, search, expected_cost,
-    steps [{test, probability, cost, total_cost, done}]
+    steps [{test, probability, cost, total_cost, done}], done [{what, count, sentence, model?}]
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from pandora_regret.cli.options import (
     choice,
     takes,
 )
-from pandora_regret.cli.printing import echo, print_json
+from pandora_regret.cli.printing import echo, print_done, print_json
+from pandora_regret.records import to_plain
 
 if TYPE_CHECKING:
     from pandora_regret.files import Layout, OneRow
@@ -71,13 +72,14 @@ def order(
 
     The JSON has the schema pandora-order/1.
     """
+    from pandora_regret.cli.console import output
     from pandora_regret.inputs.tests import Tests
     from pandora_regret.plan import plan_search
 
     check_output(plot, force)
     case = read_case(forecast, row, layout.read())
     prices = costs.read_prices(case.classes, case.costs, "the row's own")
-    currency, source = (None, None) if prices is None else (prices.currency, prices.source)
+    currency, source, done = (None, None, ()) if prices is None else (prices.currency, prices.source, prices.done)
     cost = 1.0 if prices is None else prices.costs
     tests = Tests(cost=cost, sensitivity=_sensitivity(sensitivity), labels=list(case.classes))
     how: dict[str, Any] = {"search": search, "steps": steps, "logits": layout.logits}
@@ -88,9 +90,11 @@ def order(
 
         echo(f"Plot: {draw_search_trace(plan, plot, currency=currency)}", err=True)
     if as_json:
-        print_json({"currency": currency, "source": source, **plan.to_dict()}, "pandora-order/1")
+        about = {"currency": currency, "source": source, "done": to_plain(done)}
+        print_json(about | plan.to_dict(), "pandora-order/1")
     else:
         _print(plan, currency, source)
+        print_done(output(), done)
 
 
 def read_case(forecast: str, row: int | None, layout: Layout) -> OneRow:

@@ -5,7 +5,8 @@ The JSON (schema "pandora-score/1"; null stands for what is undefined or infinit
     schema, library, costs {currency, prior, typical, source}, interval {level, method, replicates, seed},
     metrics [{key, title, better, unit}],
     models [{name, files [...], rows, weight, classes [...], class_weights [...],
-             scores {key: {value, low, high, note?}}, pair_costs (K x K) or null, largest_pairs [{...}]}]
+             scores {key: {value, low, high, note?}}, pair_costs (K x K) or null, largest_pairs [{...}]}],
+    done [{what, count, sentence, model?}]
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pandora_regret.cli.options import (
     WorkOptions,
     takes,
 )
-from pandora_regret.cli.printing import finite, print_csv, print_json
+from pandora_regret.cli.printing import finite, print_csv, print_done, print_json
 from pandora_regret.records import to_plain
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def score(
 
     The JSON has the schema pandora-score/1; the CSV has one row per metric.
     """
+    from pandora_regret.cli.console import output as console_output
     from pandora_regret.files import open_predictions
     from pandora_regret.inference.resampling import check_enough
 
@@ -83,14 +85,18 @@ def score(
         raise click.UsageError("--wrong-tests and --workup were both given: it is about the tests of a search.")
     how: dict[str, Any] = {"prior": costs.read_prior(), "pairs": wrong_tests, "workup": workup} | asdict(work)
     scores = _score_all(opened, prices, how | {"bootstrap": intervals.bootstrap, "seed": intervals.seed})
+    unused = () if prices is None else prices.done
+    done = (*dict.fromkeys(each for one in opened for each in one.done), *unused)
     charged = _costs(opened[0], scores[0], prices, workup)
     if output.as_json:
-        print_json(_as_dict(opened, scores, charged, intervals), "pandora-score/1")
+        about = _as_dict(opened, scores, charged, intervals) | {"done": to_plain(done)}
+        print_json(about, "pandora-score/1")
     elif output.as_csv:
         rows = [row for score in scores for row in _rows(score, intervals.level)]
         print_csv(rows, keep_formulas=output.keep_formulas)
     else:
         _print(scores, charged, intervals.level, "expected_cost" if workup is None else "workup_cost")
+        print_done(console_output(), done)
 
 
 def _check_each_file_once(files: Sequence[str]) -> None:
@@ -237,8 +243,8 @@ def _print_metrics(
     values, limits = [], []
     for metric in metrics:
         estimate = estimates[metric.key]
-        ends = (estimate.low, estimate.high)
-        values.append("infinite" if estimate.note else formats.write(metric.unit, estimate.value))
-        limits.append("" if None in ends else " to ".join(formats.bare(metric.unit, end) for end in ends))
+        value, between = formats.estimate(metric.unit, estimate.value, estimate.low, estimate.high)
+        values.append("infinite" if estimate.note else value)
+        limits.append(between)
     names = Column("Metric", [metric.title for metric in metrics], "left")
     print_columns(console, names, [Column("Value", values), Column("Interval", limits)])

@@ -79,6 +79,6 @@ def _pairs(scenarios: Any) -> list[tuple[Any, Any]]:
             (name, costs) for name, costs in (scenarios.items() if isinstance(scenarios, Mapping) else scenarios)
         ]
     except (TypeError, ValueError):
-        raise InputTypeError(
-            f"scenarios must map names to typical costs, {{'dear biopsy': {{'nevus': 200}}}}, got {scenarios!r:.200}."
-        ) from None
+        problem = f"must map names to typical costs, got {scenarios!r:.200}"
+        fix = "pass such as {'dear biopsy': {'nevus': 200}}"
+        raise InputTypeError(problem, argument="scenarios", value=scenarios, fix=fix) from None

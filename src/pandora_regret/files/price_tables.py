@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from pandora_regret.files.amounts import read_amounts
 from pandora_regret.files.arrow import texts_of
+from pandora_regret.files.dialect import Dialect
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import open_sources
 from pandora_regret.files.layout import some
@@ -20,11 +21,12 @@ from pandora_regret.inputs import FloatArray
 
 NAMES, COSTS = ("class", "name", "test", "label"), ("cost", "price", "fee", "minutes")
 UNITS = ("currency", "unit")
+AS_WRITTEN = Dialect(decimal=".")  # commas stay in texts, where `read_amounts` tells what they mean
 
 
 def read_price_table(path: str, name_column: str | None = None, cost_column: str | None = None) -> PriceList:
     """The cost of each class, from columns that are named, or called as such columns are."""
-    [source] = open_sources(path).values()
+    [source] = open_sources(path, said=AS_WRITTEN).values()
     names_in, costs_in = _column(source, NAMES, name_column), _column(source, COSTS, cost_column)
     unit_column = next((name for name in source.kinds if name.strip().casefold() in UNITS), None)
     rows = _texts(source, [names_in, costs_in, *([unit_column] if unit_column else [])])

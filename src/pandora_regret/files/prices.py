@@ -90,7 +90,8 @@ class PriceList:
         """The names without a price, and the one that was perhaps meant."""
         others = [name for name in self.costs if name not in classes]
         meant = get_close_matches(missing[0], others, n=1, cutoff=0.5)
-        hint = f"; is {meant[0]!r} meant for {missing[0]!r}?" if meant else ""
+        hint = f"; nobody forecasts {some(others)}" if others else ""
+        hint = f"; is {meant[0]!r} meant for {missing[0]!r}?" if meant else hint
         fix = f"every class that is forecast needs one{hint}"
         return InputError(f"has no price for {some(missing)}", place=self._place, value=missing, fix=fix)
 
