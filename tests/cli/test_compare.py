@@ -274,3 +274,52 @@ def test_a_scenario_has_its_table(files, costs):
     page = run("compare", *files, "--no-decompose", *costs, "--scenario", f"dear barbera={COSTS}").stdout
     assert "Under other costs" in page
     assert "Under other costs" not in run("compare", *files, "--no-decompose", *costs).stdout
+
+
+SITES = ["north"] * 60 + ["south"] * 60 + [""] * 58
+
+
+def test_results_are_broken_down_by_columns_of_any_file(tmp_path):
+    age = np.arange(178) % 80
+    files = [wine_file(tmp_path, "tree", site=SITES), wine_file(tmp_path, "bayes", age=age)]
+    printed = run_json("compare", *files, "--costs", COSTS, "--by", "site,age:20|60", "--by", "site*age:2")
+    by = {"site": SITES, "age:20|60": age, "site*age:2": (SITES, age)}
+    assert printed == by_library(typical_costs=TYPICAL, source=COSTS, by=by).to_dict()
+    groups = [[group["name"] for group in part["groups"]] for part in printed["by"]]
+    assert groups[0] == ["north", "south", "missing"]
+    assert groups[1] == ["under 20", "20 to under 60", "60 and over"]
+
+
+def test_a_column_to_break_down_by_is_the_same_in_every_format(tmp_path):
+    import pyarrow.parquet
+    from pyarrow import csv as arrow_csv
+
+    path = wine_file(tmp_path, "tree", visits=[1, 2] * 89, dose=[0.1, 0.25] * 89)
+    pyarrow.parquet.write_table(arrow_csv.read_csv(path), tmp_path / "again.parquet")
+    by = ["--by", "visits,dose", "--classes", ",".join(CLASSES)]
+    assert [part["pooled"] for part in run_json("compare", path, tmp_path / "again.parquet", *by)["by"]] == [0, 0]
+
+
+def test_files_that_disagree_about_a_column_are_refused(tmp_path):
+    others = [*SITES[:5], "west", *SITES[6:]]
+    files = [wine_file(tmp_path, "tree", site=SITES), wine_file(tmp_path, "bayes", site=others)]
+    result = run("compare", *files, "--by", "site")
+    assert result.exit_code == 2
+    assert "bayes.csv line 7 has 'west' in column 'site' but" in result.stderr
+    assert "has 'north' for the same row" in result.stderr
+
+
+def test_a_column_that_no_file_has_is_named(files):
+    result = run("compare", *files, "--by", "site")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert (
+        result.stderr
+        == "pandora: --by names 'site', which no file has: name a column that one of the files has.\n"
+    )
+
+
+def test_help_tells_by_from_group():
+    help_text = " ".join(run("compare", "--help").stdout.split())
+    assert "Break results down by columns" in help_text
+    assert "--group says which rows belong together" in help_text
+    assert "Rows that belong together, such as patient_id; `pandora compare --by` breaks results down" in help_text

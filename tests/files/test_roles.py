@@ -19,9 +19,10 @@ def test_every_role_has_its_fields():
 
 def test_every_role_has_an_option():
     pytest.importorskip("click")
-    from pandora_regret.cli.options import LayoutOptions
+    from pandora_regret.cli.options import ComparisonOptions, LayoutOptions
 
-    options = {field.name: field.metadata["settings"]["help"] for field in fields(LayoutOptions)}
+    every = (*fields(LayoutOptions), *fields(ComparisonOptions))
+    options = {field.name: field.metadata["settings"]["help"] for field in every}
     for role in ROLES:
         assert options[role.option].startswith(role.help)
         assert all(name in options[role.option] for name in role.usual)

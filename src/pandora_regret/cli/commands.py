@@ -42,6 +42,7 @@ OPTION_OF = {  # what people who type commands call the library's arguments
     "sample_weight": "--weight",
     "ids": "--id",
     "groups": "--group",
+    "by": "--by",
     "costs": "--costs",
     "typical_costs": "--costs",
     "cost": "--costs",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from pandora_regret.cli.by import columns_of, values_of
 from pandora_regret.cli.options import (
     FILES,
     PATH,
@@ -70,6 +71,7 @@ def compare(
       pandora compare forest.csv network.csv --costs dermamnist
       pandora compare models.parquet --model name --proba-prefix p_ --group patient_id --bootstrap 1000
       pandora compare a.csv b.csv --costs prices.csv --scenario "cheap scan=scan=50" --html report.html
+      pandora compare a.csv b.csv --costs prices.csv --by site --by "age:18|65,site*sex"
       pandora compare a.csv b.csv --json > comparison.json
 
     The JSON has the schema pandora-comparison/2; the CSV has one row per model.
@@ -95,7 +97,7 @@ def compare_files(files: Sequence[str], question: Question) -> Comparison:
     from pandora_regret.cli.console import bars
     from pandora_regret.files import align, open_predictions, read_models
 
-    layout = question.layout.read()
+    layout = replace(question.layout.read(), by=columns_of(question.comparison.by))
     with bars(passing=True) as progress:
         opened = [one for file in files for one in open_predictions(file, layout)]
         names = _names(opened)
@@ -148,6 +150,8 @@ def _compared(
         scenarios=scenarios or None,
         decompose=question.comparison.decompose and workup is None,
         workup=workup,
+        by=values_of(question.comparison.by, batches) or None,
+        smallest_group=question.comparison.smallest_group,
     )
     return replace(result, done=(*done, *(() if prices is None else prices.done), *unused))
 

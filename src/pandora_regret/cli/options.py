@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pandora_regret.files.roles import COSTS, GROUP, ID, LABEL, MODEL, WEIGHT, Role
+from pandora_regret.files.roles import BY, COSTS, GROUP, ID, LABEL, MODEL, WEIGHT, Role
 
 if TYPE_CHECKING:
     from pandora_regret.files import Layout, Prices
@@ -258,6 +258,21 @@ class ComparisonOptions:
         multiple=True,
         metavar="NAME=COSTS",
         help="Other costs to compare under, only those that change: cheap CT=CT=300,scope=90; may be repeated.",
+    )
+    by: tuple[str, ...] = option(
+        "--by",
+        multiple=True,
+        metavar="COLUMN,...",
+        help=f"{BY.help}: site; age:10 (ten bins) or age:18|65 (edges); site*sex (crossed). It changes no "
+        "interval; --group says which rows belong together.",
+    )
+    smallest_group: int = option(
+        "--smallest-group",
+        type=click.IntRange(2),
+        default=30,
+        show_default=True,
+        metavar="N",
+        help="Of --by: groups of fewer cases are pooled.",
     )
     decompose: bool = option(
         "--decompose/--no-decompose",

@@ -85,7 +85,7 @@ def _table_as_dict(one: Inspected) -> dict[str, Any]:
 def _columns_as_dict(one: Inspected) -> dict[str, Any] | None:
     if one.columns is None:
         return None
-    roles = {role.name: getattr(one.columns, role.name) for role in ROLES}
+    roles = {role.name: getattr(one.columns, role.name) for role in ROLES if not role.many}
     return roles | {"forecasts": one.columns.forecasts, "unused": one.unused}
 
 

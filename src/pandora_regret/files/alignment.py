@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch
 from pandora_regret.files.errors import FileError
-from pandora_regret.files.roles import KEPT, LABEL, Role
+from pandora_regret.files.roles import BY, KEPT, LABEL, Role
 from pandora_regret.inputs import IntArray
 
 SINGLE_PRECISION = 1e-6
@@ -39,6 +39,7 @@ def align(batches: Sequence[Batch], names: Sequence[str]) -> list[Batch]:
         order = _order_by_id(first, other) if by_id else _order_of_rows(first, other)
         for role in KEPT:
             _check_equal(first, other, order, role)
+        _check_same_values(first, other, order)
         aligned.append(other.take(order))
     return aligned
 
@@ -90,10 +91,26 @@ def _order_of_rows(first: Batch, other: Batch) -> IntArray:
 def _check_equal(first: Batch, other: Batch, order: IntArray, role: Role) -> None:
     """What both say about a row must be the same."""
     ours, theirs = getattr(first, role.field), getattr(other, role.field)
-    if role.must_agree and ours is not None and theirs is not None:
+    if role.must_agree and not role.many and ours is not None and theirs is not None:
         differ = _differ(ours, theirs[order])
         if differ.any():
             _fail(first, other, order, role, int(np.argmax(differ)))
+
+
+def _check_same_values(first: Batch, other: Batch, order: IntArray) -> None:
+    """Columns that both have to break results down by must hold the same."""
+    for name in set(first.by or ()) & set(other.by or ()):
+        assert first.by is not None
+        assert other.by is not None
+        ours, theirs = first.by[name], other.by[name][order]
+        if (differ := _differ(ours, theirs)).any():
+            index = int(np.argmax(differ))
+            source, row = other.origin(int(order[index]))
+            problem = f"has {theirs[index]!r} in column {name!r} but {first.place(index)} has {ours[index]!r}"
+            fix = "correct one of them"
+            raise source.error(
+                row, f"{problem} for the same row", argument=BY.option, value=theirs[index], fix=fix
+            )
 
 
 def _differ(ours: Any, theirs: Any) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,6 +33,7 @@ class Batch:
     weights: FloatArray | None = None  # (n,)
     groups: NDArray[Any] | None = None  # (n,)
     costs: FloatArray | None = None  # (n, K) typical costs of each row's tests
+    by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -92,7 +93,7 @@ class Batch:
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order; where they stood is forgotten."""
         fields = {role.field: getattr(self, role.field) for role in KEPT}
-        some: dict[str, Any] = {name: array[rows] for name, array in fields.items() if array is not None}
+        some: dict[str, Any] = {name: _rows_of(part, rows) for name, part in fields.items() if part is not None}
         return replace(self, columns=tuple(column[rows] for column in self.columns), **some)
 
     def checked(self, logits: bool) -> Batch:
@@ -126,10 +127,22 @@ def _tolerance(dtype: Any) -> float:
     return _row_sum_tolerance(np.dtype(dtype))
 
 
+def _rows_of(part: Any, rows: IntArray) -> Any:
+    """Some rows of an array, or of several by name."""
+    return {name: array[rows] for name, array in part.items()} if isinstance(part, Mapping) else part[rows]
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Arrays one after the other, or several by name."""
+    if not isinstance(parts[0], Mapping):
+        return np.concatenate(parts)
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
 def concatenated(batches: Sequence[Batch]) -> Batch:
     """Batches one after the other, as one; no id may occur twice."""
     parts = {role.field: [getattr(batch, role.field) for batch in batches] for role in KEPT}
-    fields: dict[str, Any] = {name: np.concatenate(of) for name, of in parts.items() if of[0] is not None}
+    fields: dict[str, Any] = {name: _joined(of) for name, of in parts.items() if of[0] is not None}
     coarsest = min((batch.dtype for batch in batches), key=lambda dtype: dtype.itemsize)
     columns = (np.concatenate(of) for of in zip(*(batch.columns for batch in batches), strict=True))
     whole = replace(

@@ -167,7 +167,7 @@ class _TableWalk:
     def _look_at(self, records: Records) -> None:
         checks = {"labels": self._labels, "names": self._names, "weights": self._numbers, "costs": self._numbers}
         for role in ROLES:
-            if names := self.columns.of(role):
+            if role.reads in checks and (names := self.columns.of(role)):
                 checks[role.reads](records, names, role)
         if self.columns.forecasts:
             self._forecasts(records)

@@ -33,6 +33,8 @@ class Layout:
         What the names of the columns with each row's own typical costs begin with, before the name of the class.
     logits
         Whether the forecasts are logits.
+    by
+        Columns that results are broken down by, such as a site; those that a file has of them are read.
     classes
         The names of the classes. Without them, and without a prefix, every column of numbers that is nothing else
         must be a class that occurs among the labels.
@@ -50,6 +52,7 @@ class Layout:
     model: str | None = None
     cost_prefix: str | None = None
     logits: bool = False
+    by: tuple[str, ...] = ()
     classes: tuple[str, ...] | None = None
     dialect: Dialect = RECOGNISED
 
@@ -66,10 +69,11 @@ class Columns:
     weight: str | None = None
     group: str | None = None
     model: str | None = None
+    by: tuple[str, ...] = ()  # that results are broken down by
     certain: bool = True  # whether the forecasts' columns were said, not found
 
     def of(self, role: Role) -> tuple[str, ...]:
-        """The columns that have a role: none, one, or one per class."""
+        """The columns that have a role: none, one, several, or one per class."""
         names = getattr(self, role.name)
         return (names,) if isinstance(names, str) else names or ()
 
@@ -81,8 +85,8 @@ class Columns:
 
     @property
     def wanted(self) -> list[str]:
-        """All columns that are read."""
-        return [*(name for role in ROLES for name in self.of(role)), *self.forecasts]
+        """All columns that are read, each once."""
+        return list(dict.fromkeys([*(name for role in ROLES for name in self.of(role)), *self.forecasts]))
 
 
 def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Columns:
@@ -93,13 +97,14 @@ def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Column
         fix = "say which one holds the true classes (label, --label)"
         raise FileError(problem, path=path, argument=LABEL.option, fix=fix)
     _check_once(taken, path)
-    forecasts = _forecasts(layout, kinds, set(taken.values()), path)
+    by = tuple(name for name in dict.fromkeys(layout.by) if name in kinds)
+    forecasts = _forecasts(layout, kinds, {*taken.values(), *by}, path)
     prefix = layout.proba_prefix or ""
     classes = tuple(name.removeprefix(prefix) for name in forecasts)
     certain = layout.proba_prefix is not None or layout.classes is not None
     costs = _costs(layout.cost_prefix, classes, kinds, path)
-    _check_flat((*taken.values(), *forecasts, *costs), kinds, path)
-    return Columns(classes=classes, forecasts=forecasts, costs=costs, certain=certain, **taken)
+    _check_flat((*taken.values(), *forecasts, *costs, *by), kinds, path)
+    return Columns(classes=classes, forecasts=forecasts, costs=costs, by=by, certain=certain, **taken)
 
 
 def _find(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str) -> str | None:

@@ -43,7 +43,9 @@ class ColumnReader:
         self.records, self.source, self.numbers, self.classes = records, source, numbers, classes
 
     def read(self, how: str, names: Sequence[str]) -> Any:
-        """Columns by what their role reads: one array of `labels`, `names` or `weights`, or one of all `costs`."""
+        """Columns by what their role reads: one array of a column, one of all `costs`, or `values` by name."""
+        if how == "values":
+            return {name: self.values(name) for name in names}
         return self.costs(names) if how == "costs" else getattr(self, how)(names[0])
 
     def labels(self, name: str) -> IntArray:
@@ -90,6 +92,14 @@ class ColumnReader:
             about = {"column": name, "value": texts[index], "fix": "write the text without it"}
             self._fail(index, "holds a null character", **about)
         return _whole_numbers(texts)
+
+    def values(self, name: str) -> NDArray[Any]:
+        """Any text, and None where there is nothing; a number is the same text in every format."""
+        column = self.records.column(name)
+        texts = texts_of(column)
+        if pa.types.is_floating(column.type):
+            texts[texts == "nan"] = None
+        return texts
 
     def _numbers(self, name: str) -> NDArray[Any]:
         """A column of numbers, contiguous."""

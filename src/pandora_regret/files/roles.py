@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Reading: TypeAlias = Literal["labels", "names", "weights", "costs"]  # methods of `reading.ColumnReader`
+Reading: TypeAlias = Literal["labels", "names", "weights", "costs", "values"]  # methods of `reading.ColumnReader`
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Role:
     field: str = ""  # of `Batch`; empty: it is not kept with the rows
     prefix: str | None = None  # the field of `Layout` where a role has one column per class
     must_agree: bool = True  # whether files that are aligned must have the same values
+    many: bool = False  # whether it is any number of columns, of which a file need not have all
 
     @property
     def option(self) -> str:
@@ -34,7 +35,11 @@ LABEL = Role("label", "labels", "labels", "True classes.", ("y_true", "label", "
 ID = Role("id", "ids", "names", "Row ids, which match the rows of files.", ("id", "ids"), "ids", must_agree=False)
 WEIGHT = Role("weight", "weights", "weights", "Weights of rows.", ("weight", "sample_weight"), "weights")
 GROUP = Role(  # clusters change what an interval means, so they have no usual name
-    "group", "groups", "names", "Rows that belong together, such as patient_id.", field="groups"
+    "group",
+    "groups",
+    "names",
+    "Rows that belong together, such as patient_id; `pandora compare --by` breaks results down.",
+    field="groups",
 )
 MODEL = Role("model", "models", "names", "Names of models that share a file.", ("model",))
 COSTS = Role(
@@ -45,7 +50,10 @@ COSTS = Role(
     field="costs",
     prefix="cost_prefix",
 )
+BY = Role(
+    "by", "values", "values", "Break results down by columns, to see where a model fails", field="by", many=True
+)
 
-ROLES = (LABEL, ID, WEIGHT, GROUP, MODEL, COSTS)
-SINGLE = tuple(role for role in ROLES if role.prefix is None)  # of one column each
+ROLES = (LABEL, ID, WEIGHT, GROUP, MODEL, COSTS, BY)
+SINGLE = tuple(role for role in ROLES if role.prefix is None and not role.many)  # of one column each
 KEPT = tuple(role for role in ROLES if role.field)  # of which each row of a `Batch` has a value
