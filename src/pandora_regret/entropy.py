@@ -23,6 +23,7 @@ def search_entropy(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """The search cost that forecasts predict of themselves: their expected score if they are right.
@@ -35,7 +36,9 @@ def search_entropy(
     >>> search_entropy([[0.5, 0.5], [1.0, 0.0]])
     0.5833333333333333
     """
-    forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_probabilities(
+        y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     rows = ((block, expectation(block, probabilities(block), prior)) for block in forecast.blocks())
     return mean_or_rows(rows, per_instance)
@@ -51,6 +54,7 @@ def search_divergence(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """What searching by `y_proba` costs on average beyond searching by the true probabilities: never negative.
@@ -64,7 +68,7 @@ def search_divergence(
     0.24375
     """
     truth, forecast = read_two_forecasts(
-        true_proba, y_proba, labels=labels, sample_weight=sample_weight, logits=logits
+        true_proba, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     pairs = zip(truth.with_costs(forecast.costs).blocks(), forecast.blocks(), strict=True)

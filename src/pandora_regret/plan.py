@@ -49,6 +49,7 @@ def plan_search(
     steps: int | None = None,
     labels: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
 ) -> Plan:
     """The optimal order of tests for one forecast, step by step.
 
@@ -64,7 +65,7 @@ def plan_search(
         What happens when no test finds the truth, as in `imperfect_order`; perfect tests need one pass.
     steps
         How many tests to list: K, one pass, unless given.
-    labels, logits
+    labels, logits, normalise
         As in `pandora_regret`.
 
     Examples
@@ -80,7 +81,9 @@ def plan_search(
     if np.ndim(y_proba) != 1:
         shape, fix = np.shape(y_proba), "pass one forecast, shape (K,), such as y_proba[0]"
         raise InputError(f"has shape {shape}", argument="y_proba", value=shape, fix=fix)
-    forecast = read_probabilities(np.asarray(y_proba)[None], labels=labels, logits=logits).check()
+    forecast = read_probabilities(
+        np.asarray(y_proba)[None], labels=labels, logits=logits, normalise=normalise
+    ).check()
     used = read_tests(_one_of(costs, tests, forecast.labels), forecast)
     p = probabilities(next(forecast.blocks()))[0]
     named: dict[str, Any] = {"labels": forecast.labels, "logits": logits}

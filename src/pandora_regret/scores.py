@@ -35,6 +35,7 @@ class Options(TypedDict, total=False):
     labels: ArrayLike | None
     sample_weight: ArrayLike | None
     logits: bool
+    normalise: bool
 
 
 class AlphaOptions(Options, total=False):
@@ -73,6 +74,7 @@ def pandora_regret(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """Pandora's Regret, ``S_alpha = 1 / (3 (K - 1)) sum_j L_alpha(p_i / p_j)``: lower is better.
@@ -93,6 +95,9 @@ def pandora_regret(
         Weights of the instances, shape (N,).
     logits
         Whether `y_proba` holds logits, of any offset; -inf marks an impossible class.
+    normalise
+        Whether rows whose sum is off 1 by at most 1 % are divided by it. Otherwise, and further off, a row that
+        does not sum to 1 within 3.5e-4 (half precision: 1e-2) is an error.
     per_instance
         Whether to return one score per instance instead of their weighted mean.
 
@@ -104,7 +109,9 @@ def pandora_regret(
     array([0.08333333, 0.5       ])
     """
     alpha = read_alpha(alpha)
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_forecast(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     return mean_or_rows(total_losses(forecast, alpha), per_instance) / (3 * (forecast.n_classes - 1))
 
 
@@ -125,6 +132,7 @@ def beta_score(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """The weighted Beta score, ``sum_j C_j L_alpha(q_i / q_j)`` with ``q_k = p_k / C_k``: lower is better.
@@ -138,7 +146,9 @@ def beta_score(
     0.5
     """
     alpha = read_alpha(alpha)
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_forecast(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     if costs is not None:
         forecast = forecast.with_costs(read_costs(costs, forecast.labels, len(forecast)))
     return mean_or_rows(total_losses(forecast, alpha), per_instance)
@@ -159,6 +169,7 @@ def excess_search_burden(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """``(K - 1) S``: how much more the search costs than an oracle's, as a fraction of what the oracle pays.
@@ -171,7 +182,9 @@ def excess_search_burden(
     >>> excess_search_burden([0], [[0.5, 0.25, 0.25]])
     0.16666666666666666
     """
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_forecast(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     return mean_or_rows(total_losses(forecast, 1.0), per_instance) / 3
 
 
@@ -193,6 +206,7 @@ def expected_search_cost(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """What the optimal search is expected to cost, in the costs' unit: lower is better.
@@ -218,7 +232,9 @@ def expected_search_cost(
     >>> expected_search_cost([0], [[0.5, 0.25, 0.25]], typical_costs=[100, 200, 300])
     106.94444444444444
     """
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_forecast(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     return mean_or_rows(search_costs(forecast, prior), per_instance)
 
@@ -233,6 +249,7 @@ def pair_costs(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> FloatArray:
     """Who pays for which wrong test: mean spend per instance on testing j when the truth is i, (K, K).
@@ -247,7 +264,9 @@ def pair_costs(
     array([[0.        , 0.08333333],
            [0.08333333, 0.        ]])
     """
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_forecast(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     if per_instance:
         return np.concatenate([mean_waste(block, prior) for block in forecast.blocks()])
@@ -264,6 +283,7 @@ def search_tally(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
 ) -> Tally:
     """The mergeable sums behind the scores in money, of one batch; merge batches to score a stream.
 
@@ -277,7 +297,9 @@ def search_tally(
     >>> first.mean, first.cost.count
     (0.7916666666666667, 2)
     """
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_forecast(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     tally = _tally_of_costs(forecast, prior)
     at_means, unit = at_mean_costs(forecast, prior)

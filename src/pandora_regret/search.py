@@ -48,6 +48,7 @@ def search_order(
     method: Method = "exact",
     labels: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
 ) -> IntArray:
     """The optimal order of tests: class numbers by falling ``p_k / c_k``, best first; ties by class number.
 
@@ -63,7 +64,7 @@ def search_order(
     array([0, 1, 2])
     """
     table, single = read_one_or_many(y_proba, labels)
-    forecast = read_probabilities(table, labels=labels, logits=logits)
+    forecast = read_probabilities(table, labels=labels, logits=logits, normalise=normalise)
     if groups is None:
         forecast = forecast.with_costs(read_costs(costs, forecast.labels, len(forecast)))
         orders = np.concatenate([order_of(block) for block in forecast.blocks()])
@@ -83,6 +84,7 @@ def search_cost(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """What the optimal search costs when the costs are known: c of every class tested, the truth included.
@@ -117,7 +119,9 @@ def search_cost(
     >>> search_cost(["nevus"], [[0.3, 0.3, 0.4]], costs=fees, groups=biopsy_or_blood, labels=labels)
     200.0
     """
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_forecast(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     broken = BROKEN_BY_INDEX if read_choice(ties, "ties", TIES) == "index" else BROKEN_AT_RANDOM
     if groups is not None:
         by_group = over_votes(lambda labelled: grouped_costs(labelled, costs, groups, method), forecast)
@@ -138,6 +142,7 @@ def simulate_search(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
 ) -> Simulation:
     """The mean search cost by Monte Carlo: costs are drawn, searches run, and their costs averaged.
 
@@ -150,7 +155,9 @@ def simulate_search(
     >>> abs(result.mean - 0.7916667) < 4 * result.standard_error
     True
     """
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits).check()
+    forecast = read_forecast(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    ).check()
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     weight = len(forecast) if forecast.weights is None else forecast.weights.sum()
     mean, rng = Mean(), read_seed(seed)

@@ -3,12 +3,15 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from prediction_files import CLASSES, FORMATS, opened, pa, pq, refused, table, whole, write
 
+from pandora_regret import pandora_regret
 from pandora_regret.files import Layout, open_predictions, read_all
+from pandora_regret.stream import score_stream
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -165,13 +168,16 @@ def test_parts_are_read_as_one_file(tmp_path):
     assert "['id']" in refused([parts[0], write(tmp_path / "b.csv", tail)])
 
 
-def test_single_precision_written_as_text_is_read_as_such(tmp_path):
+def test_single_precision_written_as_text_is_the_same_to_the_library(tmp_path):
     columns = table(200, dtype=np.float32)
-    rounded = {name: [float(str(x)) for x in values] for name, values in columns.items() if name != "y_true"}
-    path = write(tmp_path / "a.csv", {"y_true": columns["y_true"], **rounded})
-    batch = whole(path)
-    assert batch.dtype == np.float32
-    np.testing.assert_array_equal(batch.values[:, 0], columns["cat"])
+    path = tmp_path / "a.csv"
+    frame = pd.DataFrame(columns)
+    frame.to_csv(path, index=False)
+    read = pd.read_csv(path)
+    assert np.abs(read[list(CLASSES)].sum(axis=1) - 1).max() > 1.5e-8
+    from_file = score_stream(opened(path)).value("pandora_regret")
+    assert from_file == pytest.approx(pandora_regret(read.y_true, read[list(CLASSES)]), rel=1e-14)
+    assert from_file == pytest.approx(pandora_regret(frame.y_true, frame[list(CLASSES)]), rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prediction_files import CLASSES, opened, pa, pq, refused, table, text_file, whole, write
 
+from pandora_regret import pandora_regret
 from pandora_regret.files import open_predictions, read_all, read_models
 from pandora_regret.files.delimited import DelimitedFile, _open_quote
 from pandora_regret.files.layout import Classes
 from pandora_regret.files.pairs import read_pairs
-from pandora_regret.files.predictions import SAMPLE_ROWS
 from pandora_regret.inputs import InputError
 from pandora_regret.stream import score_stream
 
@@ -69,13 +69,14 @@ def test_a_quote_counts_where_a_value_begins(line, goes_on):
     assert bool(_open_quote(";").match(line.replace(",", ";").encode())) == goes_on
 
 
-def test_few_digits_may_come_late_in_a_file_of_text(tmp_path):
+def test_few_digits_are_as_good_in_a_file_as_in_a_frame(tmp_path):
     exact, rounded = "a,0.5,0.25,0.25\nb,0.25,0.5,0.25\nc,0,0,1\n", "a,0.333333,0.333333,0.333333\n"
-    path = text_file(tmp_path, f"y_true,a,b,c\n{exact * (SAMPLE_ROWS // 3 + 1)}{rounded}")
-    assert score_stream(opened(path)).rows == 3 * (SAMPLE_ROWS // 3 + 1) + 1
-    assert whole(path).dtype == np.float32  # so that whoever checks the rows again finds them well
-    late = text_file(tmp_path, f"y_true,a,b,c\n{exact * (SAMPLE_ROWS // 3 + 1)}a,0.33,0.33,0.33\n", ".late.csv")
-    assert "sums to 0.99" in refused(late)
+    path = text_file(tmp_path, f"y_true,a,b,c\n{exact * 5}{rounded}")
+    frame = pd.read_csv(path)
+    score = score_stream(opened(path))
+    assert score.rows == 16
+    assert score.value("pandora_regret") == pytest.approx(pandora_regret(frame.y_true, frame[["a", "b", "c"]]))
+    assert "sums to 0.99" in refused(text_file(tmp_path, f"y_true,a,b,c\n{exact}a,0.33,0.33,0.33\n", ".late.csv"))
 
 
 @given(st.permutations(["1.0", "2.0", "3.0"]))

@@ -72,6 +72,7 @@ def decompose(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     groups: Any = None,
     method: str = "auto",
     folds: int = 10,
@@ -122,7 +123,9 @@ def decompose(
     >>> abs(decompose(truth, calm).miscalibration.value) < 0.005
     True
     """
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_forecast(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     method, numbered = read_choice(method, "method", CHOICES), read_groups(groups, len(forecast))
     n_folds = _read_folds(folds, len(forecast), numbered)

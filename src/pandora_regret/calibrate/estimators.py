@@ -39,6 +39,7 @@ class Scaling(ReadsForecasts):
     typical_costs: Any = None
     logits: bool = False
     labels: Any = None
+    normalise: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the map to forecasts X, (N, K), and the true classes y, (N,)."""
@@ -81,6 +82,8 @@ class TemperatureScaling(Scaling):
     labels
         What the columns stand for, in column order. Unless given: a frame's column names; the sorted labels, if
         there are as many as columns; else column numbers.
+    normalise
+        Whether rows of probabilities whose sum is off 1 by at most 1 % are divided by it.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ class PriorShift(ReadsForecasts):
         The new class frequencies where they are known: (K,), or named by class.
     tolerance, max_rounds
         EM stops when no frequency moves by more than the tolerance, or after so many rounds.
-    logits, labels
+    logits, labels, normalise
         As in `TemperatureScaling`.
 
     Attributes
@@ -54,6 +54,7 @@ class PriorShift(ReadsForecasts):
     max_rounds: int = 1000
     logits: bool = False
     labels: Any = None
+    normalise: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PriorShift:
         """Count the classes y, (N,), of data like the training data; X are its forecasts, (N, K)."""

@@ -22,6 +22,7 @@ class ReadsForecasts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose features are another one's forecasts."""
 
     logits: bool
+    normalise: bool
     labels: Any
     classes_: NDArray[Any]
 
@@ -57,7 +58,9 @@ class ReadsForecasts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _read(self, X: NDArray[Any], sample_weight: Any) -> Forecast:
         weights = None if sample_weight is None else np.asarray(sample_weight)
         labels = list(self.classes_)
-        return read_probabilities(X, labels=labels, sample_weight=weights, logits=self.logits, name="X")
+        return read_probabilities(
+            X, labels=labels, sample_weight=weights, logits=self.logits, normalise=self.normalise, name="X"
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -47,6 +48,7 @@ def compare(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     groups: Any = None,
     ids: Any = None,
     bootstrap: int = 0,
@@ -102,7 +104,7 @@ def compare(
     smallest_group
         Groups of fewer cases (or `groups`, where those are given) are pooled as "other".
 
-    Other parameters as in `pandora_regret`.
+    Other parameters as in `pandora_regret`; what `normalise` did is counted in the result's `done`.
 
     Notes
     -----
@@ -119,9 +121,9 @@ def compare(
     >>> result.headline[0]
     'Deploy sharp: its search costs $76.50 per case (95 % interval $0 to $275), the least of 2 models.'
     """
-    forecasts = read_models(y_true, models, labels, sample_weight, logits)
+    forecasts = read_models(y_true, models, labels, sample_weight, logits, normalise)
     check_same_order(models, by, y_true=y_true, sample_weight=sample_weight, groups=groups, ids=ids)
-    return compare_forecasts(
+    result = compare_forecasts(
         forecasts,
         prior=prior,
         costs=costs,
@@ -139,6 +141,8 @@ def compare(
         by=by,
         smallest_group=smallest_group,
     )
+    done = tuple(each for name, forecast in forecasts.items() for each in forecast.rescaled.done(name))
+    return replace(result, done=done)
 
 
 def compare_forecasts(

@@ -75,14 +75,21 @@ class Sample:
 
 
 def read_models(
-    y_true: Labels, models: Any, labels: Any, sample_weight: ArrayLike | None, logits: bool
+    y_true: Labels,
+    models: Any,
+    labels: Any,
+    sample_weight: ArrayLike | None,
+    logits: bool,
+    normalise: bool = False,
 ) -> dict[str, Forecast]:
     """Every model's forecasts, their columns in the same order; an error names the model."""
     _check_models(models, labels)
     forecasts: dict[str, Forecast] = {}
     for name, table in models.items():
         with _naming(name):
-            forecast = read_forecast(y_true, table, labels=labels, sample_weight=sample_weight, logits=logits)
+            forecast = read_forecast(
+                y_true, table, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+            )
         forecasts[str(name)] = forecast
         if labels is None and is_frame(table):
             labels = forecast.labels  # the first frame's columns; those that follow are matched by name

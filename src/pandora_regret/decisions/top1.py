@@ -27,6 +27,7 @@ def single_shot_cost(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """Accuracy as a decision: choose the likeliest class, pay 1 if it is wrong, and never look again.
@@ -38,7 +39,9 @@ def single_shot_cost(
     >>> single_shot_cost([0, 1], [[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]])
     0.5
     """
-    forecast = read_labelled(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_labelled(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     rows = (
         (block, (block.values.argmax(axis=1) != block.truth).astype(np.float64)) for block in forecast.blocks()
     )

@@ -15,7 +15,8 @@ from pandora_regret.files.errors import FileError
 from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import Source
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
-from pandora_regret.inputs.tables import _row_sum_tolerance
+from pandora_regret.inputs.done import NOTHING_RESCALED, Rescaled
+from pandora_regret.inputs.tables import rescalable, row_sum_tolerance
 
 RowNumbers: TypeAlias = range | IntArray
 
@@ -34,6 +35,7 @@ class Batch:
     groups: NDArray[Any] | None = None  # (n,)
     costs: FloatArray | None = None  # (n, K) typical costs of each row's tests
     by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
+    rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -68,27 +70,28 @@ class Batch:
 
     @property
     def tolerance(self) -> float:
-        """How far a row of probabilities may be off 1; text may have been written by single precision."""
-        return _tolerance(np.float32 if self._is_text and self.dtype == np.float64 else self.dtype)
+        """How far a row of probabilities may be off 1."""
+        return row_sum_tolerance(self.dtype)
 
-    @property
-    def _is_text(self) -> bool:
-        return any(source.is_text for source, _ in self.origins)
-
-    def as_precise_as_written(self) -> Batch:
-        """Probabilities in text that add up to 1 only as single precision does, in single precision."""
-        if not self._is_text or self.dtype != np.float64:
+    def normalised(self) -> Batch:
+        """The same with rows divided by their sums where these are off 1 by at most 1 %, and counted."""
+        sums = np.zeros(len(self))
+        for column in self.columns:
+            sums += column
+        rows = rescalable(sums, self.tolerance)
+        if not len(rows):
             return self
-        off = np.abs(self.values.sum(axis=1) - 1).max()
-        if not _tolerance(np.float64) < off <= _tolerance(np.float32):
-            return self
-        return replace(self, columns=tuple(column.astype(np.float32) for column in self.columns))
+        divisors = np.ones(len(sums))
+        divisors[rows] = sums[rows]
+        columns = tuple((column / divisors).astype(self.dtype) for column in self.columns)
+        return replace(self, columns=columns, rescaled=Rescaled.of(sums[rows]))
 
     def forecast(self, logits: bool, rows: IntArray | None = None) -> Forecast:
         """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""
         labels, some = list(self.classes), self if rows is None else self.take(rows)
         numbers = range(len(self)) if rows is None else rows
-        return Forecast(some.values, logits, labels, some.truth, numbers, self.tolerance, weights=some.weights)
+        about: dict[str, Any] = {"weights": some.weights, "rescaled": some.rescaled}
+        return Forecast(some.values, logits, labels, some.truth, numbers, self.tolerance, **about)
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order; where they stood is forgotten."""
@@ -123,10 +126,6 @@ class Batch:
         return FileError(path=source.path, where=where, row=row, **about)
 
 
-def _tolerance(dtype: Any) -> float:
-    return _row_sum_tolerance(np.dtype(dtype))
-
-
 def _rows_of(part: Any, rows: IntArray) -> Any:
     """Some rows of an array, or of several by name."""
     return {name: array[rows] for name, array in part.items()} if isinstance(part, Mapping) else part[rows]
@@ -148,6 +147,7 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
     whole = replace(
         batches[0],
         columns=tuple(column.astype(coarsest, copy=False) for column in columns),  # how far sums may be off
+        rescaled=sum((batch.rescaled for batch in batches), NOTHING_RESCALED),
         origins=tuple(origin for batch in batches for origin in batch.origins),
         **fields,
     )

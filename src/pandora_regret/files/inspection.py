@@ -22,7 +22,7 @@ from pandora_regret.files.roles import ID, MODEL, ROLES, WEIGHT, Role
 from pandora_regret.files.source import ROWS_AT_ONCE, Records, Source
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.numbers import out_of_range
-from pandora_regret.inputs.tables import _row_sum_tolerance
+from pandora_regret.inputs.tables import RESCALED_WITHIN, row_sum_tolerance
 
 ELEMENTS = 1 << 22  # of a block
 NAMED_ROWS = 3  # of each problem
@@ -84,7 +84,7 @@ def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
         result.columns = columns if columns.certain else _likeliest(source, columns)
         wanted = set(result.columns.wanted)
         result.unused = [column for column in source.kinds if column not in wanted]
-        _TableWalk(source, result.columns, layout.logits, result, columns.forecasts).walk()
+        _TableWalk(source, result.columns, layout, result, columns.forecasts).walk()
         if result.fine:
             first, *_ = models_of(name, (source,), layout)
             for batch in replace(first, only=None).batches():  # of all models: what the reader refuses is not fine
@@ -128,9 +128,9 @@ class _TableWalk:
     """Through a table once, block by block, noting what is wrong."""
 
     def __init__(
-        self, source: Source, columns: Columns, logits: bool, result: Inspected, of_numbers: tuple[str, ...]
+        self, source: Source, columns: Columns, layout: Layout, result: Inspected, of_numbers: tuple[str, ...]
     ) -> None:
-        self.source, self.columns, self.logits, self.result = source, columns, logits, result
+        self.source, self.columns, self.layout, self.result = source, columns, layout, result
         self.of_numbers = of_numbers  # columns that a reader takes for forecasts
         self.noted: dict[tuple[str, str], Problem] = {}
         self.noted_columns: Counter[str] = Counter()  # of each kind of problem
@@ -236,13 +236,14 @@ class _TableWalk:
 
     def _forecasts(self, records: Records) -> None:
         p = np.stack([self._column(records, name) for name in self.columns.forecasts], axis=1)
-        if self.logits:
+        if self.layout.logits:
             self._note("value", np.isposinf(p).any(axis=1), lambda index: "a logit is infinite: repair the row.")
             return
         total, known = p.sum(axis=1), ~np.isnan(p).any(axis=1)
-        negative, large = known & (p < 0).any(axis=1), known & (p > 1).any(axis=1)
+        allowed = RESCALED_WITHIN if self.layout.normalise else self._tolerance(records)
+        negative, large = known & (p < 0).any(axis=1), known & (p > 1 + allowed).any(axis=1)
         percent = large & ~negative & (total > PERCENT[0]) & (total < PERCENT[1])
-        off = known & ~negative & ~large & (np.abs(total - 1) > self._tolerance(records))
+        off = known & ~negative & ~large & (np.abs(total - 1) > allowed)
         hint = "if these are logits, say so (--logits)."
         self._note("negative", negative, lambda index: f"a probability is {p[index].min():g}, below 0; {hint}")
         self._note(
@@ -250,13 +251,12 @@ class _TableWalk:
         )
         large &= ~percent & ~negative
         self._note("large", large, lambda index: f"a probability is {p[index].max():g}, above 1; {hint}")
-        remedy = f"{hint[:-1]}; else divide each row by its sum."
-        self._note("sum", off, lambda index: f"the probabilities sum to {total[index]:.6g}, not to 1: {remedy}")
+        self._note("sum", off, lambda index: _sum_sentence(float(total[index]), hint))
 
     def _tolerance(self, records: Records) -> float:
-        """As the reader's; numbers in text may have been written by single precision."""
+        """As the reader's."""
         types = (records.column(name).type for name in self.columns.forecasts)
-        return _row_sum_tolerance(np.dtype(np.float32 if self.source.is_text else common_dtype(types)))
+        return row_sum_tolerance(np.dtype(common_dtype(types)))
 
     def _column(self, records: Records, name: str) -> FloatArray:
         """A column as numbers; nan where there is none, which is noted."""
@@ -268,6 +268,13 @@ class _TableWalk:
         missing = np.isnan(numbers)
         self._missing(name, missing if bad is None else missing & ~bad)
         return numbers
+
+
+def _sum_sentence(total: float, hint: str) -> str:
+    close = abs(total - 1) <= RESCALED_WITHIN
+    by_hand = f"{hint[:-1]}; else divide each row by its sum."
+    remedy = "--normalise divides rows that are off by at most 1 % by their sum." if close else by_hand
+    return f"the probabilities sum to {total:.6g}, not to 1: {remedy}"
 
 
 def _out_of_range_sentence(name: str, values: FloatArray, rule: str) -> Callable[[int], str]:

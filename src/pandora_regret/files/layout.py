@@ -35,6 +35,8 @@ class Layout:
         Whether the forecasts are logits.
     by
         Columns that results are broken down by, such as a site; those that a file has of them are read.
+    normalise
+        Whether rows of probabilities whose sum is off 1 by at most 1 % are divided by it, which is counted.
     classes
         The names of the classes. Without them, and without a prefix, every column of numbers that is nothing else
         must be a class that occurs among the labels.
@@ -55,6 +57,7 @@ class Layout:
     by: tuple[str, ...] = ()
     classes: tuple[str, ...] | None = None
     dialect: Dialect = RECOGNISED
+    normalise: bool = False
 
 
 @dataclass(frozen=True)

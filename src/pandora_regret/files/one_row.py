@@ -20,8 +20,6 @@ from pandora_regret.files.roles import LABEL
 from pandora_regret.files.source import ROWS_AT_ONCE, Source
 from pandora_regret.inputs import FloatArray, InputError
 
-DIGITS_OF_DOUBLES = 1e-8  # numbers in text that add up to 1 less exactly were written by single precision
-
 
 @dataclass(frozen=True)
 class OneRow:
@@ -76,10 +74,8 @@ def read_row(path: str | os.PathLike[str], row: int | None, layout: Layout) -> O
     columns = _columns(source, layout)
     numbers = _numbers_in_row(source, columns, row - 1)
     k = len(columns.classes)
-    single = source.is_text and not layout.logits and abs(numbers[:k].sum() - 1) > DIGITS_OF_DOUBLES
-    forecast = numbers[:k].astype(np.float32) if single else numbers[:k]
     costs = numbers[k:].astype(np.float64) if columns.costs else None
-    return OneRow(columns.classes, forecast, f"{source.path}{source.place(row - 1)}", costs)
+    return OneRow(columns.classes, numbers[:k], f"{source.path}{source.place(row - 1)}", costs)
 
 
 def _only_table(path: str, layout: Layout) -> Source:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pandora_regret.files.arrow import regrouped, texts_of
-from pandora_regret.files.batch import Batch, concatenated
+from pandora_regret.files.batch import Batch, RowNumbers, concatenated
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import sources_of_parts
 from pandora_regret.files.layout import (
@@ -29,7 +29,6 @@ from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import Done, InputError, IntArray
 
 ROWS, ELEMENTS = 1 << 20, 11 << 20  # the usual row group of a Parquet file: cut smaller, it takes longer to read
-SAMPLE_ROWS = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Predictions:
     sources: tuple[Source, ...]
     columns: Columns
     logits: bool = False
-    single: bool = False  # numbers in text that add up to 1 in single precision only
+    normalise: bool = False  # whether rows that are off 1 by at most 1 % are divided by their sums
     only: str | None = None  # the value of the model column, where models share a file
     first_row: int = 0  # the number of the first row among those of this model
 
@@ -75,8 +74,12 @@ class Predictions:
         for source, file_row, records in self._walk(self.columns.wanted, rows):
             kept, numbers = self._kept(records, file_row)
             if len(kept):
-                yield batch_of(kept, self.columns, source, numbers, number, self.single)
+                yield self._batch(kept, source, numbers, number)
             number += len(kept)
+
+    def _batch(self, records: Records, source: Source, numbers: RowNumbers, first_row: int) -> Batch:
+        batch = batch_of(records, self.columns, source, numbers, first_row)
+        return batch.normalised() if self.normalise and not self.logits else batch
 
     def _walk(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[tuple[Source, int, Records]]:
         """Some columns: file, number in it of the first row, rows."""
@@ -140,9 +143,9 @@ def open_predictions(
 
 def models_of(name: str, sources: tuple[Source, ...], layout: Layout) -> list[Predictions]:
     """The models in a table, which may be cut into several files."""
-    model = Predictions(name, sources, _columns_of(sources, layout), layout.logits)
+    model = Predictions(name, sources, _columns_of(sources, layout), layout.logits, layout.normalise)
     _check_labels(model, layout)
-    return _each_model(replace(model, single=_is_single(model)))
+    return _each_model(model)
 
 
 def read_all(predictions: Predictions) -> Batch:
@@ -173,7 +176,7 @@ def _read_long(models: Sequence[Predictions]) -> dict[str | None, list[Batch]]:
     columns = first.columns
     for source, file_row, records in first._walk(columns.wanted):
         for name, rows in _rows_by_name(records.column(columns.model)):
-            batch = batch_of(records.take(rows), columns, source, rows + file_row, 0, first.single)
+            batch = first._batch(records.take(rows), source, rows + file_row, 0)
             parts[name].append(batch.checked(first.logits))
     return parts
 
@@ -188,8 +191,7 @@ def _rows_by_name(column: Any) -> Iterator[tuple[str, IntArray]]:
 def _whole(predictions: Predictions, batches: list[Batch]) -> Batch:
     if not batches:
         raise predictions.no_rows()
-    whole = concatenated(batches)
-    return whole if predictions.logits else whole.as_precise_as_written()
+    return concatenated(batches)
 
 
 def _columns_of(sources: tuple[Source, ...], layout: Layout) -> Columns:
@@ -272,14 +274,6 @@ def _fail_label(model: Predictions, source: Source, row: int, records: Records, 
 
 def _reader(model: Predictions, source: Source, row: int, records: Records) -> ColumnReader:
     return ColumnReader(records, source, range(row, row + len(records)), Classes(model.classes))
-
-
-def _is_single(model: Predictions) -> bool:
-    """Whether rows of numbers in text add up to 1 only as single precision does, which wrote them."""
-    if model.logits or not any(source.is_text for source in model.sources):
-        return False
-    batch = next(model.batches(SAMPLE_ROWS), None)
-    return batch is not None and batch.as_precise_as_written().dtype == np.float32
 
 
 def _each_model(model: Predictions) -> list[Predictions]:

@@ -22,15 +22,13 @@ NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
 MOST_NUMBERS = 1 << 16  # of labels that are looked up in a table
 
 
-def batch_of(
-    records: Records, columns: Columns, source: Source, numbers: RowNumbers, first_row: int, single: bool
-) -> Batch:
+def batch_of(records: Records, columns: Columns, source: Source, numbers: RowNumbers, first_row: int) -> Batch:
     """Rows of a table as arrays; whatever is missing or no label is an error that says where."""
     reader = ColumnReader(records, source, numbers, Classes(columns.classes))
     fields: dict[str, Any] = {
         role.field: reader.read(role.reads, columns.of(role)) for role in KEPT if columns.of(role)
     }
-    forecasts = reader.table(columns.forecasts, single)
+    forecasts = reader.table(columns.forecasts)
     return Batch(
         classes=columns.classes, columns=forecasts, first_row=first_row, origins=((source, numbers),), **fields
     )
@@ -60,9 +58,9 @@ class ColumnReader:
             self._fail_label(int(np.argmin(truth)), name)
         return truth
 
-    def table(self, names: Sequence[str], single: bool) -> tuple[NDArray[Any], ...]:
+    def table(self, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
         """Columns of numbers of one type; not copied where they lie in one piece."""
-        dtype = np.float32 if single else common_dtype(self.records.column(name).type for name in names)
+        dtype = common_dtype(self.records.column(name).type for name in names)
         return tuple(self._numbers(name).astype(dtype, copy=False) for name in names)
 
     def weights(self, name: str) -> FloatArray:

@@ -50,6 +50,7 @@ def imperfect_order(
     steps: int | None = None,
     labels: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
 ) -> IntArray:
     """The optimal order of imperfect tests: class numbers, best first.
 
@@ -65,7 +66,7 @@ def imperfect_order(
         may be tested again, always the largest ``p (1 - s)^n s / (c + f C)``, n the number of its tests so far.
     steps
         How many tests to list; K, one pass, unless given.
-    labels, logits
+    labels, logits, normalise
         As in `pandora_regret`.
 
     Examples
@@ -80,7 +81,9 @@ def imperfect_order(
     """
     single = np.ndim(y_proba) == 1
     policy = read_search(search)
-    forecast = read_probabilities(np.asarray(y_proba)[None] if single else y_proba, labels=labels, logits=logits)
+    forecast = read_probabilities(
+        np.asarray(y_proba)[None] if single else y_proba, labels=labels, logits=logits, normalise=normalise
+    )
     tests = read_tests(tests, forecast)
     n_steps = forecast.n_classes if steps is None else read_count(steps, "steps")
     orders = np.concatenate([policy.order(block, tests, n_steps) for block in forecast.blocks()])
@@ -96,6 +99,7 @@ def expected_expenditure(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """The bill: what the optimal search with imperfect tests costs on average, given the true class.
@@ -128,7 +132,9 @@ def expected_expenditure(
     array([120., 340.])
     """
     policy = read_search(search)
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_forecast(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     tests = read_tests(tests, forecast)
 
     def bills(labelled: Forecast) -> Iterator[tuple[Forecast, FloatArray]]:
@@ -145,6 +151,7 @@ def predicted_expenditure(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """The bill that forecasts predict of themselves: `expected_expenditure` if their probabilities are right.
@@ -158,7 +165,9 @@ def predicted_expenditure(
     5.332
     """
     policy = read_search(search)
-    forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_probabilities(
+        y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     tests = read_tests(tests, forecast)
     rows = ((block, _predicted_bills(block, tests, policy)) for block in forecast.blocks())
     return mean_or_rows(rows, per_instance)
@@ -175,6 +184,7 @@ def simulate_expenditure(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
 ) -> Simulation:
     """The mean bill by Monte Carlo: misses and false alarms are drawn, and what was paid is averaged.
 
@@ -189,7 +199,9 @@ def simulate_expenditure(
     True
     """
     policy = read_search(search)
-    forecast = read_forecast(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_forecast(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     tests = read_tests(tests, forecast)
     mean, rng = Mean(), read_seed(seed)
     for batch in row_slices(read_count(draws, "draws"), forecast.values.size):

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 
+from pandora_regret.inputs.numbers import FloatArray
+
 
 @dataclass(frozen=True)
 class Done:
@@ -29,6 +31,11 @@ class Rescaled:
     low: float = inf
     high: float = -inf
 
+    @classmethod
+    def of(cls, sums: FloatArray) -> Rescaled:
+        """Rows that had these sums."""
+        return cls(len(sums), float(sums.min()), float(sums.max())) if len(sums) else cls()
+
     def __add__(self, other: Rescaled) -> Rescaled:
         return Rescaled(self.rows + other.rows, min(self.low, other.low), max(self.high, other.high))
 
@@ -39,3 +46,6 @@ class Rescaled:
         rows, sums = f"{self.rows:,} row{'s' * (self.rows != 1)}", f"{self.low:.4g} to {self.high:.4g}"
         sums = sums if self.rows > 1 else f"{self.low:.4g}"
         return (Done("rows rescaled", self.rows, f"{rows} of {model} rescaled (sums {sums})", model),)
+
+
+NOTHING_RESCALED = Rescaled()

@@ -9,11 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pandora_regret.inputs.done import NOTHING_RESCALED, Rescaled
 from pandora_regret.inputs.errors import InputError
 from pandora_regret.inputs.index import check_row_order
 from pandora_regret.inputs.labels import Labels, read_labels, read_truth
 from pandora_regret.inputs.numbers import FloatArray, IntArray, read_flag, read_weights
-from pandora_regret.inputs.tables import Table, check_logits, check_probabilities, is_frame, read_table, row_slices
+from pandora_regret.inputs.tables import (
+    Table,
+    check_logits,
+    check_probabilities,
+    is_frame,
+    read_table,
+    rescale_rows,
+    row_slices,
+)
 from pandora_regret.inputs.votes import are_votes, as_labels, read_votes
 
 
@@ -37,6 +46,7 @@ class Forecast:
     checked: bool = False
     read_as: np.dtype[Any] | None = None  # the type in which the values came, where they were converted
     votes: FloatArray | None = None  # (N, K) each class's share of a row's votes, instead of one true class
+    rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums, as was asked for
 
     def __len__(self) -> int:
         return len(self.values)
@@ -93,15 +103,20 @@ def read_forecast(
     labels: Any = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
 ) -> Forecast:
     """Forecasts and the truth of the same instances, checked: labels, (N,), or votes, (N, K).
 
     Votes that are all for one class in every row are labels.
     """
     if not are_votes(y_true):
-        return read_labelled(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+        return read_labelled(
+            y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+        )
     check_row_order(y_proba=y_proba, y_true=y_true, sample_weight=sample_weight)
-    forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_probabilities(
+        y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     votes = read_votes(y_true, forecast.labels, len(forecast))
     truth = as_labels(votes)
     return replace(forecast, votes=votes) if truth is None else replace(forecast, truth=truth)
@@ -114,10 +129,13 @@ def read_labelled(
     labels: Any = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
 ) -> Forecast:
     """Forecasts and the one true label of each of the same instances, checked."""
     check_row_order(y_proba=y_proba, y_true=y_true, sample_weight=sample_weight)
-    forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_probabilities(
+        y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     return replace(forecast, truth=read_truth(y_true, forecast.labels, len(forecast)))
 
 
@@ -127,14 +145,23 @@ def read_probabilities(
     labels: Any = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     name: str = "y_proba",
 ) -> Forecast:
-    """Forecasts whose labels are not known, checked."""
-    logits = read_flag(logits, "logits")
+    """Forecasts whose labels are not known, checked; `normalise` rescales rows that are off by at most 1 %."""
+    logits, normalise = read_flag(logits, "logits"), _read_normalise(normalise, logits)
     values, columns, tolerance = read_table(y_proba, None if labels is None else read_labels(labels), name)
+    values, rescaled = rescale_rows(values, tolerance) if normalise else (values, NOTHING_RESCALED)
     weights = None if sample_weight is None else read_weights(sample_weight, len(values))
-    no_truth = np.empty(0, np.intp)
-    return Forecast(values, logits, columns, no_truth, range(len(values)), tolerance, name, weights)
+    about: dict[str, Any] = {"name": name, "weights": weights, "rescaled": rescaled}
+    return Forecast(values, logits, columns, np.empty(0, np.intp), range(len(values)), tolerance, **about)
+
+
+def _read_normalise(normalise: Any, logits: bool) -> bool:
+    if read_flag(normalise, "normalise") and logits:
+        fix = "leave one of them out: logits have no sum to be made 1"
+        raise InputError("is True and logits is too", argument="normalise", value=True, fix=fix)
+    return bool(normalise)
 
 
 def read_two_forecasts(
@@ -144,12 +171,15 @@ def read_two_forecasts(
     labels: Any = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
 ) -> tuple[Forecast, Forecast]:
     """True probabilities and forecasts (which may be logits) of the same instances, checked."""
     check_row_order(y_proba=y_proba, true_proba=true_proba, sample_weight=sample_weight)
-    forecast = read_probabilities(y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_probabilities(
+        y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     names = forecast.labels if is_frame(true_proba) else labels
-    truth = read_probabilities(true_proba, labels=names, name="true_proba")
+    truth = read_probabilities(true_proba, labels=names, normalise=normalise and not logits, name="true_proba")
     if truth.values.shape != forecast.values.shape:
         problem = f"has shape {truth.values.shape} but y_proba has shape {forecast.values.shape}"
         fix = "pass one row of each for every instance"

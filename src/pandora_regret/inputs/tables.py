@@ -9,12 +9,16 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pandora_regret.inputs.done import NOTHING_RESCALED, Rescaled
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.inputs.numbers import FloatArray, IntArray, read_array
 
 Table: TypeAlias = Any  # array-like (N, K), or a pandas / polars / pyarrow frame
 
+TOLERANCE = float(np.sqrt(np.finfo(np.float32).eps))  # 3.5e-4: see `row_sum_tolerance`
+HALF_TOLERANCE = 1e-2  # of float16 and bfloat16
+RESCALED_WITHIN = 1e-2 + 1e-6  # how far a row's sum may be off 1 and be rescaled, where that is asked for: 1 %
 BLOCK_ELEMENTS = 1 << 18  # rows are handled in blocks of about this many numbers, so no (N, K) temporary exists
 EVERY_ROW = range(sys.maxsize)  # a row's number is its position
 
@@ -30,7 +34,7 @@ class ReadTable(NamedTuple):
 
     values: NDArray[Any]  # (N, K) float16, float32 or float64
     labels: Sequence[Any]  # (K,)
-    tolerance: float  # how far a row of probabilities may be off 1: what rounding in its own precision explains
+    tolerance: float  # how far the sum of a row of probabilities may be off 1
 
 
 def is_frame(table: Table) -> bool:
@@ -49,7 +53,7 @@ def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> ReadTab
         fix = "labels must name every column, in column order"
         raise InputError(problem, argument="labels", value=len(labels), fix=fix)
     names = range(array.shape[1]) if labels is None else labels
-    return ReadTable(_as_floats(array, name), names, _row_sum_tolerance(array.dtype))
+    return ReadTable(_as_floats(array, name), names, row_sum_tolerance(array.dtype))
 
 
 def read_one_or_many(table: Table, labels: Any) -> tuple[Table, bool]:
@@ -66,7 +70,7 @@ def _read_frame(frame: Any, labels: Sequence[Any] | None, name: str) -> ReadTabl
     _check_shape((len(columns[0]) if columns else 0, len(columns)), name)
     named = zip(columns, labels, strict=True)
     values = np.stack([_as_floats(column, name, label) for column, label in named], axis=1)
-    return ReadTable(values, labels, max(_row_sum_tolerance(column.dtype) for column in columns))
+    return ReadTable(values, labels, max(row_sum_tolerance(column.dtype) for column in columns))
 
 
 def read_columns(frame: Any, labels: Sequence[Any] | None, name: str) -> tuple[list[NDArray[Any]], Sequence[Any]]:
@@ -121,10 +125,31 @@ def _as_floats(values: NDArray[Any], name: str, column: Any = None) -> NDArray[A
     return values.astype(native, copy=False)
 
 
-def _row_sum_tolerance(dtype: np.dtype[Any]) -> float:
-    if dtype.itemsize == 2:  # float16 and bfloat16
-        return 1e-2
-    return float(np.sqrt(np.finfo(np.float32 if dtype.itemsize == 4 else np.float64).eps))
+def row_sum_tolerance(dtype: np.dtype[Any]) -> float:
+    """How far a row of probabilities may be off 1: what rounding in single precision explains.
+
+    It is the same for double precision, which does not tell who wrote the numbers: a network's forecasts come
+    through a CSV file as doubles that add up to 1 in single precision only. Searches depend on quotients of
+    probabilities alone, which no common factor changes; a log loss moves by 3.5e-4 at most.
+    """
+    return HALF_TOLERANCE if dtype.itemsize == 2 else TOLERANCE
+
+
+def rescale_rows(values: NDArray[Any], tolerance: float) -> tuple[NDArray[Any], Rescaled]:
+    """Table with rows divided by their sums, where these are off by more than the tolerance, at most 1 %."""
+    sums = values.sum(axis=1, dtype=np.float64)
+    rows = rescalable(sums, tolerance)
+    if not len(rows):
+        return values, NOTHING_RESCALED
+    values = values.copy()
+    values[rows] /= sums[rows, None]
+    return values, Rescaled.of(sums[rows])
+
+
+def rescalable(sums: FloatArray, tolerance: float) -> IntArray:
+    """The numbers of the rows whose sums are to be made 1."""
+    off_by = np.abs(sums - 1)
+    return np.flatnonzero((off_by > tolerance) & (off_by <= RESCALED_WITHIN))
 
 
 def _check_shape(shape: tuple[int, ...], name: str) -> None:
@@ -169,13 +194,13 @@ def _no_probabilities(row: FloatArray, tolerance: float) -> InputError:
             fix="probabilities lie in [0, 1]; pass logits=True if these are logits",
             command_fix="probabilities lie in [0, 1]; add --logits if these are logits",
         )
-    return InputError(
-        f"sums to {total:.10g}, not to 1 within {tolerance:.2g}",
-        value=total,
-        fix="normalise each row, p / p.sum(axis=1, keepdims=True), if that is what the numbers mean; "
-        "nothing is renormalised here",
-        command_fix="divide each row by its sum if that is what the numbers mean; nothing is renormalised here",
-    )
+    fix = "normalise each row, p / p.sum(axis=1, keepdims=True), if that is what the numbers mean"
+    command_fix = "divide each row by its sum if that is what the numbers mean"
+    if abs(total - 1) <= RESCALED_WITHIN:
+        fix += "; with normalise=True, scores, compare and calibrators do so for rows that are off by at most 1 %"
+        command_fix = "--normalise divides rows that are off by at most 1 % by their sum"
+    problem = f"sums to {total:.10g}, not to 1 within {tolerance:.2g}"
+    return InputError(problem, value=total, fix=fix, command_fix=command_fix)
 
 
 def check_logits(values: FloatArray, name: str, numbers: Sequence[int] | IntArray = EVERY_ROW) -> None:

@@ -23,7 +23,7 @@ from pandora_regret.inputs import (
     read_forecast,
 )
 from pandora_regret.inputs.costs import read_costs
-from pandora_regret.inputs.tables import _row_sum_tolerance
+from pandora_regret.inputs.tables import row_sum_tolerance
 from pandora_regret.inputs.votes import over_votes
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.metrics.formulas import one_hot
@@ -245,7 +245,7 @@ def _forecast_of(truth: IntArray, proba: FloatArray, costs: FloatArray | None) -
     base = None if costs is None else costs / Uniform().mean
     if base is not None and base.ndim == 2:
         base = np.tile(base, (n_models, 1))
-    tolerance, labels = _row_sum_tolerance(values.dtype), range(n_classes)
+    tolerance, labels = row_sum_tolerance(values.dtype), range(n_classes)
     every = np.tile(truth, n_models)
     return Forecast(values, False, labels, every, numbers, tolerance, costs=base, checked=True)
 

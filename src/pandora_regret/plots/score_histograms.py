@@ -28,6 +28,7 @@ def plot_score_histograms(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
     """How the scores of instances are spread, by true class: each class's own histogram, and its mean as a line.
@@ -44,7 +45,9 @@ def plot_score_histograms(
     ['a', 'b']
     """
     axes = axes_of(ax)
-    forecast = read_labelled(y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits)
+    forecast = read_labelled(
+        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    )
     scores = pandora_regret(
         forecast.truth, forecast.values, alpha=alpha, logits=forecast.logits, per_instance=True
     )

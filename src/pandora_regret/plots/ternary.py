@@ -29,6 +29,7 @@ def plot_ternary(
     alpha: float = 1.0,
     labels: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
     """A set of forecasts of three classes on the simplex, shaded by their score.
@@ -45,7 +46,9 @@ def plot_ternary(
     ['● flu', '■ cold', '◆ other', 'marker: truth']
     """
     axes = axes_of(ax)
-    forecast = three_classes(read_labelled(y_true, y_proba, labels=labels, logits=logits)).check()
+    forecast = three_classes(
+        read_labelled(y_true, y_proba, labels=labels, logits=logits, normalise=normalise)
+    ).check()
     scores = pandora_regret(
         forecast.truth, forecast.values, alpha=alpha, logits=forecast.logits, per_instance=True
     )

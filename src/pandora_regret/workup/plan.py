@@ -77,6 +77,7 @@ def plan_workup(
     method: Literal["optimal", "greedy", "information"] = "optimal",
     labels: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     limit: int = MOST_STATES,
 ) -> WorkupPlan:
     """What to do next for one case, and why.
@@ -113,7 +114,7 @@ def plan_workup(
     'biopsy'
     """
     read_choice(method, "method", METHODS)
-    p, found = _read_case(y_proba, workup, labels, logits), dict(found or {})
+    p, found = _read_case(y_proba, workup, labels, logits, normalise), dict(found or {})
     optimal = method == "optimal"
     solver: Solver = optimal_solver(workup, p, found, limit) if optimal else Advised(workup, p, found, method)
     if not (p * solver.likelihood).any():
@@ -130,12 +131,14 @@ def plan_workup(
     )
 
 
-def _read_case(y_proba: Any, workup: Workup, labels: Any, logits: bool) -> FloatArray:
+def _read_case(y_proba: Any, workup: Workup, labels: Any, logits: bool, normalise: bool) -> FloatArray:
     if hasattr(y_proba, "keys") and np.ndim(y_proba) < 2:  # a mapping, or a row of a pandas frame
         y_proba, labels = [chance for _, chance in y_proba.items()], list(y_proba.keys())
     if np.ndim(y_proba) != 1:
         raise InputError(
             f"y_proba has shape {np.shape(y_proba)}: pass one forecast, shape (K,), such as y_proba[0]."
         )
-    forecast = read_probabilities(np.asarray(y_proba, dtype=float)[None], labels=labels, logits=logits)
+    forecast = read_probabilities(
+        np.asarray(y_proba, dtype=float)[None], labels=labels, logits=logits, normalise=normalise
+    )
     return np.asarray(probabilities(next(forecast.blocks()))[0, class_columns(forecast, workup)])

@@ -44,6 +44,7 @@ def workup_cost(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """What the best work-up of each forecast costs under the truth: a proper score, lower is better.
@@ -75,7 +76,7 @@ def workup_cost(
     >>> workup_cost(["nevus", "melanoma"], [[0.2, 0.7, 0.1]] * 2, visit_and_biopsy, per_instance=True)
     array([ 75., 375.])
     """
-    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits}
+    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     rows = _read_rows(workup, prior, draws, y_true, y_proba, options)
     return mean_or_rows(rows.costs(), per_instance)
 
@@ -90,6 +91,7 @@ def workup_regret(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """What the work-up costs beyond what someone who knew the truth would pay: never negative.
@@ -102,7 +104,7 @@ def workup_regret(
     >>> workup_regret(["a", "b"], [[0.9, 0.1], [0.9, 0.1]], tests, per_instance=True)
     array([0., 3.])
     """
-    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits}
+    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     rows = _read_rows(workup, prior, draws, y_true, y_proba, options)
     least = rows.least()
     parts = ((block, rows.paid(p, pairs) - least[pairs.truths], pairs, votes) for block, p, pairs, votes in rows)
@@ -120,6 +122,7 @@ def workup_entropy(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
+    normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
     """What forecasts expect their own work-up to cost: `workup_cost` in the mean, if they are right.
@@ -132,7 +135,7 @@ def workup_entropy(
     >>> workup_entropy([[0.5, 0.5]], tests)
     5.5
     """
-    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits}
+    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     rows = _read_rows(workup, prior, draws, None, y_proba, options)
     return mean_or_rows(((block, rows.predicted(p)) for block, p, _, _ in rows), per_instance)
 

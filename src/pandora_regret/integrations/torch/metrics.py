@@ -9,7 +9,7 @@ import torch
 from torchmetrics import Metric
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
-from pandora_regret.inputs.tables import check_logits, check_probabilities
+from pandora_regret.inputs.tables import HALF_TOLERANCE, TOLERANCE, check_logits, check_probabilities
 from pandora_regret.integrations.torch.reading import ClassCosts, blocks_of, check_classes, costs_beside, read_rows
 from pandora_regret.kernels.portable import search_cost, tie_of, total_loss
 from pandora_regret.priors import Beta, Uniform
@@ -196,7 +196,7 @@ def _read_weights(sample_weight: Any, shape: torch.Size, values: torch.Tensor) -
 
 def _check_values(values: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor, logits: bool) -> None:
     """One question to the device; only a wrong answer is looked into."""
-    tolerance = 1e-2 if values.element_size() == 2 else torch.finfo(values.dtype).eps ** 0.5
+    tolerance = HALF_TOLERANCE if values.element_size() == 2 else TOLERANCE
     if logits:
         good = values.amax(dim=1).isfinite()
     else:
