@@ -53,7 +53,6 @@ COMPLAINTS = {
     "nesting no parser can follow": ("amount = 60", "amount = " + "[" * 9000, "not valid TOML"),
     "unsupported version": ("format_version = 1", "format_version = 2\nnew = 1", "format_version is 2.*version 1"),
     "version missing": ("format_version = 1", "", "format_version is missing"),
-    "currency missing": ('currency = "EUR"', "", "currency is missing"),
     "empty title": ("two faults", " ", "title is empty"),
     "no items": ("[items", "[things", "things is not a key of the format"),
     "unknown key in the file": ("currency", "curency", "curency is not a key .* did you mean 'currency'"),
@@ -104,8 +103,6 @@ COMPLAINTS = {
     "year as text": ("year = 2020", 'year = "2020"', r"year is '2020'.*whole number"),
     "year out of range": ("year = 2020", "year = 20", r"year is 20: .*from 1900"),
     "year of absurd length": ("year = 2020", "year = 0x" + "f" * 9000, r"year is .*whole number"),
-    "no year at all": ("year = 2020", "", r"items\.labour\.year is missing: state it here, or once"),
-    "no source at all": ('source = "a price list"', "", r"items\.labour\.source is missing"),
     "items as a number": ("[items.labour]", "[items]\nx = 1\n[items.labour]", r"items\.x is 1: it must be a tab"),
     "zero cost": ("amount = 60", "amount = 0", r"classes\[0\]\.pathway leads 'loose' to a cost of 0"),
     "cost beyond all numbers": ("amount = 60", "amount = 1e400", r"classes\[0\]\.pathway leads 'loose' to a cost"),
@@ -160,3 +157,35 @@ def test_the_page_describes_every_key():
     page = (Path(__file__).parents[2] / "docs" / "pathway-costs.md").read_text(encoding="utf-8")
     undescribed = [key for key in (*FILE_KEYS, *ITEM_KEYS, *STEP_KEYS, *CLASS_KEYS) if f"| `{key}` |" not in page]
     assert undescribed == []
+
+
+BARE = """
+format_version = 1
+[items.visit]
+amount = 75
+[items.scan]
+amount = 300
+[pathways]
+look = [{ item = "visit" }]
+scan = [{ pathway = "look" }, { item = "scan" }]
+[[classes]]
+name = "sprain"
+pathway = "look"
+[[classes]]
+name = "fracture"
+pathway = "scan"
+"""
+
+
+def test_a_file_needs_only_fees_pathways_and_classes(load):
+    pathways = load(text=BARE)
+    assert pathways.costs == {"sprain": 75.0, "fracture": 375.0}
+    assert [(item.name, item.source, item.year) for item in pathways.items] == [
+        ("visit", "", None),
+        ("scan", "", None),
+    ]
+    assert repr(pathways) == "Pathways(2 classes)"
+    assert pathways.scaled(2).costs["sprain"] == 150.0
+    with pytest.raises(InputError, match="item 'visit' has no year to start from: state year in the file"):
+        pathways.inflated(0.03, to_year=2030)
+    assert load(text=BARE.replace("version = 1", "version = 1\nyear = 2020")).items[0].year == 2020

@@ -38,10 +38,10 @@ def read_format(document: dict[str, Any], file: str) -> Pathways:
     items = read_items(root)
     pathways = _read_pathways(root, [item.key for item in items])
     result = Pathways(
-        title=root.text("title"),
+        title=root.text("title", ""),
         setting=root.text("setting", ""),
         notes=root.text("notes", ""),
-        currency=root.text("currency"),
+        currency=root.text("currency", ""),
         format_version=FORMAT_VERSION,
         items=items,
         pathways=pathways,
@@ -73,19 +73,18 @@ def _read_item(key: str, section: Section, root: Section) -> Item:
         section.fail("amount", f"is {shown(amount)}", "a fee cannot be negative")
     return Item(
         key=key,
-        name=section.text("name"),
+        name=section.text("name", key),
         amount=amount,
         unit=section.text("unit", ""),
         code=section.text("code", ""),
-        source=_own_or_shared("source", section, root).text("source"),
-        year=_own_or_shared("year", section, root).whole("year", 1900, 2999),
+        source=(section if "source" in section else root).text("source", ""),
+        year=read_year(section if "year" in section else root),
     )
 
 
-def _own_or_shared(key: str, section: Section, root: Section) -> Section:
-    if key not in section and key not in root:
-        section.fail(key, "is missing", "state it here, or once at the top of the file for every item")
-    return section if key in section else root
+def read_year(section: Section) -> int | None:
+    """Which year's prices they are, where that is said."""
+    return section.whole("year", 1900, 2999) if "year" in section else None
 
 
 def _read_pathways(root: Section, items: Collection[str]) -> tuple[Pathway, ...]:

@@ -27,8 +27,8 @@ class Item:
     amount: Decimal
     unit: str
     code: str
-    source: str
-    year: int
+    source: str  # "" where nobody says so
+    year: int | None
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,8 @@ class Pathways:
     hypotheses: tuple[Hypothesis, ...]  # in label order
 
     def __repr__(self) -> str:
-        return f"Pathways({self.title!r}, {len(self.hypotheses)} classes, {self.currency})"
+        about = [repr(self.title)] * bool(self.title) + [f"{len(self.hypotheses)} classes", self.currency]
+        return f"Pathways({', '.join(filter(None, about))})"
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -203,6 +204,11 @@ class Pathways:
         yearly, year = _decimal(_read_rate(rate)), read_count(to_year, "to_year", least=1900)
 
         def at_new_prices(item: Item) -> Item:
+            if item.year is None:
+                fix = "state year in the file, for the item or once for all"
+                raise InputError(
+                    f"item {item.key!r} has no year to start from", argument="to_year", place="", fix=fix
+                )
             return replace(item, amount=item.amount * (1 + yearly) ** (year - item.year), year=year)
 
         return self._repriced(at_new_prices)

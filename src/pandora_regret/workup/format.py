@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.costs.format import read_items, read_step
+from pandora_regret.costs.format import read_items, read_step, read_year
 from pandora_regret.costs.section import Section, did_you_mean, shown
 from pandora_regret.workup.checks import check_workup
 from pandora_regret.workup.description import Requirement, Stop, WorkupStep
@@ -57,7 +57,7 @@ def read_workup(document: Mapping[str, Any], file: str) -> dict[str, Any]:
         "unresolved": reader.per_class(root, "unresolved", 0),
         **reader.rounds(),
         **{key: root.text(key, "") for key in ABOUT_KEYS},
-        "year": root.whole("year", 1900, 2999) if "year" in root else None,
+        "year": read_year(root),
     }
     check_workup(root, described)
     return described
