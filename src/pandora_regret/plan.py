@@ -14,6 +14,9 @@ from pandora_regret.inputs import FloatArray, InputError, IntArray
 from pandora_regret.inputs.forecast import read_probabilities
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
 from pandora_regret.kernels.reference import probabilities
+from pandora_regret.text import Shown, Summary, money
+
+MOST_STEPS = 10  # in a notebook
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,8 @@ class PlanStep:
     done: float  # the chance that the truth has been found by now
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Shown):
     """In which order to test, and what that is expected to cost."""
 
     steps: tuple[PlanStep, ...]
@@ -38,6 +41,33 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return asdict(self)
+
+    def __repr__(self) -> str:
+        tests = [str(step.test) for step in self.steps]
+        shown = tests if len(tests) <= MOST_STEPS else [*tests[:MOST_STEPS], "..."]
+        return f"Plan({', '.join(shown)}; expected_cost={self.expected_cost:.6g})"
+
+    def _summary(self) -> Summary:
+        said = f"Expected cost: {money(self.expected_cost, '')}."
+        rows = [
+            (
+                str(step.test),
+                _percent(step.probability),
+                money(step.cost, ""),
+                money(step.total_cost, ""),
+                _percent(step.done),
+            )
+            for step in self.steps[:MOST_STEPS]
+        ]
+        more = f"and {len(self.steps) - MOST_STEPS:,} more" if len(self.steps) > MOST_STEPS else ""
+        return Summary([said], ["Test for", "Probability now", "Cost", "Total so far", "Done by then"], rows, more)
+
+    def _frame(self) -> list[dict[str, Any]]:
+        return [asdict(step) for step in self.steps]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def plan_search(

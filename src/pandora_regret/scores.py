@@ -294,8 +294,7 @@ def search_tally(
     --------
     >>> first = search_tally([0], [[0.5, 0.25, 0.25]])
     >>> first.merge(search_tally([1], [[0.5, 0.25, 0.25]]))
-    >>> first.mean, first.cost.count
-    (0.7916666666666667, 2)
+    Tally(2 rows, mean=0.791667, standard_error=0.21)
     """
     forecast = read_forecast(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise

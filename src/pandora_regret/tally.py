@@ -11,7 +11,9 @@ from typing import Any, Self
 import numpy as np
 
 from pandora_regret.inputs import FloatArray
+from pandora_regret.text import Shown, Summary, count, money, significant
 
+MOST_PAIRS = 10  # of the dearest wrong tests, in a notebook
 ALONE = 1 + 1e-9  # rows, effectively: one says nothing about others
 
 
@@ -143,7 +145,7 @@ class Mean(Means):
         return float(self.standard_errors)
 
 
-class Tally:
+class Tally(Shown):
     """All that is summed over instances: expected cost, realised cost, and who pays for which wrong test."""
 
     def __init__(self, n_classes: int) -> None:
@@ -161,11 +163,12 @@ class Tally:
         """Add rows: what their searches cost at known costs (n,)."""
         self.realised.add(costs, weights)
 
-    def merge(self, other: Tally) -> None:
-        """Add the rows of another tally."""
+    def merge(self, other: Tally) -> Self:
+        """Add the rows of another tally; the tally itself, which then holds both."""
         self.cost.merge(other.cost)
         self.realised.merge(other.realised)
         self._pairs.merge(other._pairs)
+        return self
 
     @property
     def mean(self) -> float:
@@ -181,3 +184,28 @@ class Tally:
     def pair_costs(self) -> FloatArray:
         """(K, K): mean spend per instance on testing j when the truth is i."""
         return np.asarray(self._pairs.value / self.cost.weight.value)
+
+    def __repr__(self) -> str:
+        if not self.cost.count:
+            return "Tally(no rows)"
+        return (
+            f"Tally({count(self.cost.count)} rows, mean={self.mean:.6g}, standard_error={self.standard_error:.2g})"
+        )
+
+    def _summary(self) -> Summary:
+        if not self.cost.count:
+            return Summary(["No rows yet."], ["Truth", "Tested", "Cost per case"], [])
+        sure = "" if np.isnan(self.standard_error) else f", standard error {self.standard_error:.2g}"
+        said = f"Expected cost per case: {significant(self.mean, 4)} (rows: {count(self.cost.count)}{sure})."
+        dearest = sorted(self._frame(), key=lambda pair: -pair["cost"])
+        paid = [pair for pair in dearest if pair["cost"] > 0]
+        rows = [(f"class {pair['truth']}", f"class {pair['tested']}", money(pair["cost"], "")) for pair in paid]
+        more = f"and {count(len(rows) - MOST_PAIRS)} cheaper wrong tests" if len(rows) > MOST_PAIRS else ""
+        return Summary([said], ["Truth", "Tested", "Cost per case"], rows[:MOST_PAIRS], more)
+
+    def _frame(self) -> list[dict[str, Any]]:
+        """What is spent per case on each wrong test: the classes by number, and the cost."""
+        costs = self.pair_costs
+        return [
+            {"truth": i, "tested": j, "cost": float(costs[i, j])} for i, j in np.ndindex(*costs.shape) if i != j
+        ]

@@ -83,13 +83,15 @@ def test_money_has_its_currency_and_enough_digits(currency, largest, text):
 BETWEEN = [
     ((596.21, 570.4, 621.9, "USD"), "$596 (570 to 622)"),
     ((22554.66, 4213.0, 40812.0, "USD"), "$23,000 (4,000 to 41,000)"),
-    ((596.26, 591.53, 600.98, "EUR"), "€596.30 (591.50 to 601.00)"),
+    ((596.26, 591.53, 600.98, "EUR"), "€596 (592 to 601)"),
     ((596.26, 596.2591, 596.2611, "EUR"), "€596.26 (596.26 to 596.26)"),
     ((-3.2, -14.1, 9.3, "USD"), "-$3 (-14 to 9)"),
     ((-0.2, -14.1, 13.3, "USD"), "$0 (-14 to 13)"),
-    ((95.3, 90.0, 101.0, "min"), "95 min (90 to 101)"),
+    ((95.3, 90.0, 101.0, "min"), "95.3 min (90.0 to 101.0)"),
     ((31.26, 30.2, 32.4, ""), "31.3 (30.2 to 32.4)"),
-    ((1.0, 0.2, 1.9, None), "1.0 tests (0.2 to 1.9)"),
+    ((1.0, 0.2, 1.9, None), "1.00 tests (0.20 to 1.90)"),
+    ((0.374, 0.31, 0.43, "USD"), "$0.374 (0.310 to 0.430)"),
+    ((5.374, 5.31, 5.43, "USD"), "$5.37 (5.31 to 5.43)"),
     ((1.0, 1.0, 1.0, None), "1 test"),
     ((41.26, None, 50.0, "USD"), "$41.30"),
     ((41.26, 40.0, float("inf"), "USD"), "$41.30"),
@@ -103,16 +105,16 @@ def test_an_amount_and_its_interval_are_rounded_by_the_width(given, text):
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9))
-def test_rounding_by_the_width_shows_two_digits_of_it(low, width):
+def test_rounding_by_the_width_shows_two_digits_of_half_of_it(low, width):
     high = low + width
     step = 10.0 ** -rounded_by(low, high)
-    assert 9.94 <= (high - low) / step <= 100
+    assert 9.94 <= (high - low) / 2 / step <= 100
 
 
 def test_estimates_in_tables_are_rounded_by_their_own_width():
     formats = Formats("USD", largest=22554.66)
     assert formats.estimate("money", 22554.66, 4213.0, 40812.0) == ("$23,000", "4,000–41,000")
-    assert formats.estimate("money", 596.26, 591.53, 600.98) == ("$596.26", "591.53–600.98")
+    assert formats.estimate("money", 596.26, 591.53, 600.98) == ("$596", "592–601")
     assert formats.estimate("money", -3.2, -14.1, 9.3) == ("−$3", "−14 to 9")
     assert formats.estimate("money", 596.26, None, None) == ("$596.26", "")
     assert formats.estimate("score", 0.29174, 0.2893, 0.2941) == ("0.2917", "0.2893–0.2941")

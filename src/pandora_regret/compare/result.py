@@ -10,6 +10,7 @@ from pandora_regret.compare.agreement import check_agreement
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.done import Done
 from pandora_regret.records import from_plain, to_plain
+from pandora_regret.text import Shown, Summary, count
 
 SCHEMA = "pandora-comparison/2"
 KNOWN_COSTS = "known costs"  # instead of a prior, of a work-up
@@ -270,8 +271,8 @@ class Breakdown:
         return (*self.flags, *(flag for group in self.groups for flag in group.flags))
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """What `compare` found; models by rising expected cost."""
 
     library: str
@@ -313,6 +314,18 @@ class Comparison:
         comparison = from_plain(cls, data, "comparison")
         check_agreement(comparison)
         return comparison
+
+    def __repr__(self) -> str:
+        names = [model.name for model in self.models]
+        return f"Comparison of {', '.join(names[:5])}{', ...' * (len(names) > 5)} on {count(self.data.rows)} cases"
+
+    def _summary(self) -> Summary:
+        from pandora_regret.compare.notebook import summary
+
+        return summary(self)
+
+    def _frame(self) -> list[dict[str, Any]]:
+        return self.table()
 
     def table(self) -> list[dict[str, Any]]:
         """One flat row per model, for printing: every score with its interval, rank, probability of being best."""

@@ -10,6 +10,7 @@ from pandora_regret.text.names import (
     shortened,
     without_direction_marks,
 )
+from pandora_regret.text.notebook import Shown, Summary
 from pandora_regret.text.numbers import (
     UNDEFINED,
     alpha_name,
@@ -26,6 +27,8 @@ __all__ = [
     "SYMBOLS",
     "UNDEFINED",
     "Formats",
+    "Shown",
+    "Summary",
     "affixes",
     "alpha_name",
     "capitalised",

@@ -45,12 +45,12 @@ def money_between(value: float, low: float | None, high: float | None, unit: str
     >>> money_between(1.31e6, 0.93e6, 1.64e6, "USD"), money_between(41.26, None, None, "USD")
     ('$1.31 million (0.93 to 1.64)', '$41.30')
     """
-    decimals = rounded_by(low, high)
+    decimals = _rounded_by(low, high, unit)
     if low is None or high is None or decimals is None:
         return money(value, unit)
     largest = max(abs(value), abs(low), abs(high))
     scale, word = next(((size, word) for size, word in LARGE if largest >= size), (1.0, ""))
-    places = _places(decimals + round(log10(scale)), largest / scale, in_cents=is_currency(unit) and not word)
+    places = _places(decimals + round(log10(scale)), largest / scale)
     (sign, digits), *limits = (_signed(round(x, decimals) / scale, places) for x in (value, low, high))
     return f"{_joined(sign, digits + word, unit)} ({' to '.join(map(''.join, limits))})"
 
@@ -95,10 +95,16 @@ def _signed(value: float, places: int) -> tuple[str, str]:
     return "-" if value < 0 and digits.strip("0.") else "", digits
 
 
-def _places(decimals: int, largest: float, in_cents: bool) -> int:
-    """The decimals to write: those that the width asks for, but cents in pairs and no long tails."""
-    if in_cents and decimals > 0 and largest >= 1:
-        return 2
+def _rounded_by(low: float | None, high: float | None, unit: str | None) -> int | None:
+    """Decimals by the width; of money none or two, if it is more than a few cents."""
+    decimals = rounded_by(low, high)
+    if decimals is None or low is None or high is None or not is_currency(unit) or max(-low, high) < 1:
+        return decimals
+    return min(decimals, 0 if decimals == 1 else 2)
+
+
+def _places(decimals: int, largest: float) -> int:
+    """The decimals to write: as many as asked for, but no long tails."""
     return max(0, min(decimals, MOST_DIGITS - 1 - floor(log10(largest)))) if largest else 0
 
 
@@ -130,6 +136,7 @@ class Formats:
 
     def __init__(self, unit: str | None, largest: float) -> None:
         self.prefix, self.suffix = affixes(unit)
+        self.unit = unit
         self.money_digits = _digits(largest, in_cents=is_currency(unit))
 
     @classmethod
@@ -178,12 +185,11 @@ class Formats:
 
     def estimate(self, unit: str, value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
         """A number of the given unit and its limits, rounded by their distance; no limits are empty text."""
-        decimals, writer = rounded_by(low, high), self._writer(unit)
+        decimals, writer = _rounded_by(low, high, self.unit if unit == "money" else ""), self._writer(unit)
         if decimals is None:
             return writer(value), ""
         usual = {"money": self.money_digits, "share": 1, "tests": 2}.get(unit, SCORE_DIGITS)
         digits = min(usual, decimals - 2 if unit == "share" else decimals)
-        digits = usual if unit == "money" and usual == 2 and digits == 1 else digits  # cents come in pairs
         ends = [self._without_unit(writer(limit, digits)) for limit in (low, high)]
         return writer(value, digits), (" to " if low is not None and low < 0 else UNDEFINED).join(ends)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import floor, inf, log10
 
 UNDEFINED = "–"
-DIGITS_OF_WIDTH = 2
+DIGITS = 2  # of half an interval's width
 
 
 def percent(share: float) -> str:
@@ -59,7 +59,7 @@ def significant(value: float, digits: int = 6) -> str:
 
 
 def rounded_by(low: float | None, high: float | None) -> int | None:
-    """How many decimals show two digits of an interval's width, below 0 for tens; None where it has no width.
+    """How many decimals show two digits of half an interval's width, below 0 for tens; None where it has none.
 
     Examples
     --------
@@ -68,5 +68,5 @@ def rounded_by(low: float | None, high: float | None) -> int | None:
     """
     if low is None or high is None or not 0 < high - low < inf:
         return None
-    width = float(f"{high - low:.{DIGITS_OF_WIDTH}g}")  # 0.996 is wide as 1.0
-    return DIGITS_OF_WIDTH - 1 - floor(log10(width))
+    half = float(f"{(high - low) / 2:.{DIGITS}g}")  # 0.996 counts as 1.0
+    return DIGITS - 1 - floor(log10(half)) if half else None

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import FloatArray, InputError, read_choice, read_probabilities
 from pandora_regret.kernels.reference import probabilities
+from pandora_regret.text import Shown, Summary, money
 from pandora_regret.workup.description import MOST_STATES, Workup
 from pandora_regret.workup.scores import class_columns
 from pandora_regret.workup.solvers import Advised, Alternative, PlanNode, Solver, optimal_solver
@@ -27,8 +28,8 @@ METHODS = {
 }
 
 
-@dataclass(frozen=True)
-class WorkupPlan:
+@dataclass(frozen=True, repr=False)
+class WorkupPlan(Shown):
     """What to do next for one case, what else could be done, and the tree of what may follow."""
 
     next: str
@@ -43,6 +44,25 @@ class WorkupPlan:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return asdict(self)
+
+    def __repr__(self) -> str:
+        return f"WorkupPlan(next={self.next!r}, expected_cost={self.expected_cost:.6g})"
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _summary(self) -> Summary:
+        rows = [
+            (one.name, money(one.cost, self.currency), money(one.expected_cost, self.currency))
+            for one in self.alternatives
+        ]
+        header = ["What can be done now", "It costs", "Expected cost from here"]
+        return Summary(self.to_text().splitlines(), header, rows)
+
+    def _frame(self) -> list[dict[str, Any]]:
+        """The alternatives."""
+        columns = ("name", "kind", "cost", "expected_cost", "extra")
+        return [{key: getattr(one, key) for key in columns} for one in self.alternatives]
 
     def to_text(self) -> str:
         """A few lines for people."""

@@ -1,0 +1,143 @@
+"""Results in a notebook: short text, escaped tables, frames of whichever library is there."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from pandora_regret import plan_search, search_tally
+from pandora_regret.compare import compare
+from pandora_regret.tally import Tally
+from pandora_regret.text import Summary, money_between
+from pandora_regret.text.notebook import FRAMES, frame_of
+from pandora_regret.workup import Workup, plan_workup
+
+TRUTH = np.arange(60) % 3
+MARKUP = "<script>alert('&')</script>"
+
+
+def forecasts(strength):
+    odds = np.exp(np.random.default_rng(0).normal(size=(60, 3)) + strength * np.eye(3)[TRUTH])
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def comparison(**options):
+    models = {MARKUP: forecasts(2.0), "vague": forecasts(0.5)}
+    return compare(TRUTH, models, typical_costs=[900.0, 600.0, 300.0], currency="USD", **options)
+
+
+WORKUP = Workup(
+    ["melanoma", MARKUP],
+    {"dermoscopy": {"cost": 50, "positive_for": ["melanoma"], "sensitivity": 0.9, "specificity": 0.8},
+     MARKUP: {"cost": 400, "tells_apart": "all"}},
+)  # fmt: skip
+RESULTS = {
+    "comparison": comparison(),
+    "tally": search_tally(TRUTH, forecasts(1.0)),
+    "tally of nothing": Tally(3),
+    "plan": plan_search({"melanoma": 0.2, MARKUP: 0.8}, costs={"melanoma": 384.0, MARKUP: 75.0}),
+    "work-up": plan_workup({"melanoma": 0.2, MARKUP: 0.8}, WORKUP),
+}
+
+
+@pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
+def test_html_is_a_table_in_which_nothing_runs(result):
+    page = result._repr_html_()
+    assert page.count("<table>") == 1
+    assert "<script>" not in page
+    assert 'class="tex2jax_ignore mathjax_ignore"' in page  # else $5 and $6 would be typeset as a formula
+
+
+@pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
+def test_text_is_short(result):
+    assert len(repr(result).splitlines()) == 1
+    assert len(repr(result)) < 160
+    assert 0 < len(str(result).splitlines()) <= 30
+
+
+def test_a_comparison_shows_the_verdict_and_what_models_cost():
+    result = RESULTS["comparison"]
+    assert repr(result) == f"Comparison of {MARKUP}, vague on 60 cases"
+    lines = str(result).splitlines()
+    assert lines[0] == result.verdict.sentences[0]
+    [vague] = [line for line in lines if line.startswith("vague  ")]
+    score = result.models[1].scores["expected_cost"]
+    assert money_between(score.value, score.low, score.high, "USD") in vague
+    assert "+$" in vague
+
+
+def test_many_models_are_cut_off_and_counted():
+    models = {f"m{number}": forecasts(number / 10) for number in range(25)}
+    lines = str(compare(TRUTH, models)).splitlines()
+    assert sum(line.startswith("m") for line in lines) == 20
+    assert lines[-1].endswith("5 dearer models left out")
+
+
+def test_a_tally_lists_the_dearest_wrong_tests():
+    tally = RESULTS["tally"]
+    assert repr(tally).startswith(f"Tally(60 rows, mean={tally.mean:.6g}, standard_error=")
+    costs = [float(line.split()[-1]) for line in str(tally).splitlines()[2:]]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[0] == pytest.approx(tally.pair_costs.max(), rel=0.01)
+    assert (repr(Tally(3)), str(Tally(3)).splitlines()[0]) == ("Tally(no rows)", "No rows yet.")
+    one = search_tally([0], [[0.5, 0.25, 0.25]])  # which has no standard error
+    assert str(one).startswith("Expected cost per case: 0.5833 (rows: 1).")
+
+
+def test_merging_tallies_gives_the_tally():
+    whole = search_tally(TRUTH, forecasts(1.0))
+    first, second = (search_tally(TRUTH[rows], forecasts(1.0)[rows]) for rows in (slice(20), slice(20, None)))
+    assert first.merge(second) is first
+    assert first.mean == pytest.approx(whole.mean, rel=1e-14)
+
+
+def test_a_plan_shows_its_steps():
+    plan = RESULTS["plan"]
+    assert repr(plan) == f"Plan({MARKUP}, melanoma; expected_cost=151.8)"
+    assert str(plan).splitlines()[0] == "Expected cost: 152."
+    assert str(plan).splitlines()[-1].split() == ["melanoma", "100.0", "%", "384", "459", "100.0", "%"]
+    long = plan_search(np.full(40, 1 / 40), costs=np.ones(40))
+    assert str(long).splitlines()[-1] == "and 30 more"
+
+
+def test_a_work_up_plan_shows_what_to_do_next():
+    plan = RESULTS["work-up"]
+    assert str(plan) == plan.to_text()
+    assert list(plan.to_frame("polars")["name"]) == [one.name for one in plan.alternatives]
+
+
+@pytest.mark.parametrize("backend", FRAMES)
+def test_frames_are_of_the_library_that_is_named(backend):
+    pytest.importorskip(backend)
+    result, plan = RESULTS["comparison"], RESULTS["plan"]
+    frame = result.to_frame(backend=backend)
+    assert type(frame).__module__.split(".")[0] == backend
+    columns = dict(
+        zip(result.table()[0], zip(*(row.values() for row in result.table()), strict=True), strict=True)
+    )
+    named = frame.column_names if backend == "pyarrow" else list(frame.columns)
+    assert named == list(columns)
+    steps = plan.to_frame(backend=backend)["total_cost"]
+    assert (steps.to_pylist() if backend == "pyarrow" else list(steps)) == [75.0, 459.0]
+
+
+def test_a_frame_is_of_the_library_in_use_else_of_one_that_is_installed(monkeypatch):
+    pytest.importorskip("polars")
+    pytest.importorskip("pandas")
+    monkeypatch.delitem(sys.modules, "pandas", raising=False)
+    assert type(RESULTS["tally"].to_frame()).__module__.split(".")[0] == "polars"
+    monkeypatch.setattr("pandora_regret.text.notebook.FRAMES", ())
+    with pytest.raises(ImportError, match="install one of them"):
+        frame_of([{"a": 1}])
+
+
+def test_the_frame_of_a_tally_has_every_wrong_test():
+    tally, frame = RESULTS["tally"], RESULTS["tally"].to_frame("polars")
+    assert frame.shape == (6, 3)
+    assert frame["cost"].sum() == pytest.approx(tally.pair_costs.sum())
+
+
+def test_names_cannot_turn_the_page_around():
+    page = Summary(["a\u202eb\x07"], ["Name"], [["<&>"]]).as_html()
+    assert "ab\ufffd" in page
+    assert "&lt;&amp;&gt;" in page
