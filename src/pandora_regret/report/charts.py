@@ -19,7 +19,6 @@ Facts = Mapping[str, Any]
 ALIKE = 1e-9  # values that differ by less, relatively, differ by rounding
 SMALLEST = 1e-280  # values below it are drawn as zero
 HUES = 8  # colours that colour-blind readers can tell apart; further models are grey
-HEAT_STEPS = 9
 
 BUMP_ROW, BUMP_TOP, BUMP_GUTTER, BUMP_COLUMN = 26, 56, 216, 88
 TITLE_LINE, TITLE_LETTERS = 14, 13
@@ -70,17 +69,40 @@ def round_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:
     return tuple(float(f"{k * step:.12g}") for k in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1))
 
 
-def interval_plot(models: Sequence[Facts], key: str) -> dict[str, Any]:
-    """One line per model: a score, and its interval."""
-    scores = [model["scores"][key] for model in models]
-    axis = Axis.around(score[end] for score in scores for end in ("low", "value", "high"))
-    rows = [_placed(axis, model["name"], score) for model, score in zip(models, scores, strict=True)]
-    return {"ticks": [{"value": tick, "x": axis.percent(tick)} for tick in axis.ticks], "rows": rows}
+def cost_bars(models: Sequence[Facts]) -> list[dict[str, Any]]:
+    """One bar per model, from zero: what nobody could save, what recalibrating would, what else is wasted."""
+    costs = [model["scores"]["expected_cost"] for model in models]
+    reach = max(end for cost in costs for end in (cost["value"], cost["high"] or 0.0)) or 1.0
+    return [_bar(model, cost, reach) for model, cost in zip(models, costs, strict=True)]
 
 
-def _placed(axis: Axis, name: str, score: Facts) -> dict[str, Any]:
-    places = {end: None if score[end] is None else axis.percent(score[end]) for end in ("low", "value", "high")}
-    return {"name": name, "score": score, "x": places}
+def _bar(model: Facts, cost: Facts, reach: float) -> dict[str, Any]:
+    least = min(model["unavoidable"], cost["value"])
+    again = model["recalibrated"] and model["recalibrated"]["saved"]["value"]
+    saved = min(max(again or 0.0, 0.0), cost["value"] - least)
+    parts, x = [], 0.0
+    for kind, amount in (("unavoidable", least), ("recal", saved), ("waste", cost["value"] - least - saved)):
+        parts.append({"kind": kind, "amount": amount, "x": round(x, 3), "width": round(100 * amount / reach, 3)})
+        x += 100 * amount / reach
+    ends = {end: None if cost[end] is None else round(100 * cost[end] / reach, 3) for end in ("low", "high")}
+    return {"cost": cost, "parts": parts, "x": round(x, 3), **ends}
+
+
+def group_strips(breakdown: Facts, shown: Sequence[int]) -> dict[str, Any]:
+    """Rows of a small chart: a group's cost under some of the models, all on one axis, with intervals."""
+    tables = [[group["models"][m]["cost"] for m in shown] for group in breakdown["groups"]]
+    axis = Axis.around(cost[end] for costs in tables for cost in costs for end in ("low", "value", "high"))
+    places = [[_placed(axis, cost) for cost in costs] for costs in tables]
+    groups = [group | {"cells": cells} for group, cells in zip(breakdown["groups"], places, strict=True)]
+    return {"column": breakdown["column"], "flags": breakdown["flags"], "groups": groups} | {
+        "pooled": breakdown["pooled"],
+        "ticks": [{"value": tick, "x": axis.percent(tick)} for tick in axis.ticks],
+    }
+
+
+def _placed(axis: Axis, cost: Facts) -> dict[str, Any]:
+    x = {end: None if cost[end] is None else axis.percent(cost[end]) for end in ("low", "value", "high")}
+    return {"cost": cost, "x": x}
 
 
 def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) -> dict[str, Any]:
@@ -175,14 +197,3 @@ def _across(axis: Axis, value: float) -> float:
 
 def _up(axis: Axis, value: float) -> float:
     return round(PLOT_MARGIN + PLOT_SIDE * (1 - axis.percent(value) / 100), 2)
-
-
-def heat_step(value: float | None, largest: float) -> int:
-    """The shade of a heat map's cell, 0 (nothing) to `HEAT_STEPS` (the largest).
-
-    Examples
-    --------
-    >>> [heat_step(value, 9.0) for value in (0.0, 0.01, 4.5, 9.0)]
-    [0, 1, 5, 9]
-    """
-    return ceil(HEAT_STEPS * value / largest) if value and largest > 0 else 0

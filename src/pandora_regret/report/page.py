@@ -9,33 +9,36 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from math import log10
 from pathlib import Path
 from typing import Any
 
 from pandora_regret.atomic import write_atomically
 from pandora_regret.compare import Comparison
+from pandora_regret.compare.result import BreakEven
 from pandora_regret.compare.words import recalibrating
 from pandora_regret.inputs import InputTypeError
 from pandora_regret.optional import import_optional
-from pandora_regret.report.charts import HUES, bump_chart, calibration_plot, interval_plot
+from pandora_regret.report.charts import bump_chart, calibration_plot, cost_bars, group_strips
 from pandora_regret.report.selection import select_models
 from pandora_regret.report.tables import (
     MOST_CLASSES,
     MOST_CLASSES_LISTED,
-    at_start,
+    MOST_COLUMNS,
     dearest_classes,
-    largest_pair,
-    ranking,
-    what_if,
+    dearest_tests,
+    worked_case,
     wrong_tests,
 )
-from pandora_regret.text import Formats, alpha_name, count, shortened, typed, without_direction_marks
+from pandora_regret.text import Formats, alpha_name, capitalised, count, money, money_between, shortened, typed, without_direction_marks
 
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 TITLE = "Models compared by search cost"
 WORKUP_TITLE = "Models compared by what the work-up costs"
-STYLES = ("page.css", "tables.css", "charts.css", "print.css")
-SCRIPTS = ("sorting.js", "choices.js", "ranking.js", "what_if.js", "start.js")
+STYLES = ("page.css", "first.css", "tables.css", "print.css")
+SCRIPTS = ("theme.js", "sorting.js", "choices.js", "words.js", "engine.js", "controls.js", "case.js", "live.js", "start.js")
+FIRST_BARS, FIRST_PRICES = 8, 8  # shown before a reader asks for more
+CASES_PER_YEAR = 10_000
 
 
 def write_report(
@@ -92,7 +95,7 @@ def render_report(comparison: Any, *, title: str | None = None, show: Sequence[s
         _environment(import_optional("jinja2", extra="report"))
         .get_template("page.html.j2")
         .render(
-            {key: value for key, value in facts.items() if key != "workup"},
+            {key: value for key, value in facts.items() if key not in ("workup", "by")},
             title=(TITLE if whole.workup is None else WORKUP_TITLE) if title is None else title,
             formats=formats,
             style=style,
@@ -101,6 +104,11 @@ def render_report(comparison: Any, *, title: str | None = None, show: Sequence[s
             download=_for_download(facts),
             n_models=len(whole.models),
             left_out=left_out,
+            rough=lambda amount: money(amount, shown.costs.currency),
+            first_bars=FIRST_BARS,
+            first_prices=FIRST_PRICES,
+            cases_per_year=CASES_PER_YEAR,
+            nothing={"value": None, "low": None, "high": None},
             **_views(facts, shown),
         )
     )
@@ -119,19 +127,89 @@ def _read_comparison(comparison: Any) -> Comparison:
 
 def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     """What the templates show that the comparison does not say in so many words."""
-    models, data, costs = facts["models"], facts["data"], facts["costs"]
-    start = at_start(facts["alphas"]) if facts["alphas"] else 0
+    models, classes = facts["models"], facts["data"]["classes"]
+    ranked = [metric for metric in facts["metrics"] if metric["key"] != "pandora_regret"]
     return {
-        "intervals": interval_plot(models, "expected_cost"),
+        "bars": cost_bars(models),
+        "recalibrated": any(model["recalibrated"] for model in models),
+        "certain": any(model["at_stated_prices"] for model in models),
+        "against": list(_against_best(facts)),
+        "saving": _saving(comparison),
+        "live": comparison.sample is not None,
+        "tests": dearest_tests(models, len(classes)),
+        "flips": _flips(comparison),
+        "breakdowns": [_breakdown(facts, number) for number in range(len(facts["by"]))],
+        "wrong_tests": wrong_tests(models, classes),
+        "case": worked_case(comparison),
+        "ranked": ranked,
         "all_alike": len({tuple(places) for places in facts["ranks"].values()}) == 1,
-        "bumps": bump_chart(models, facts["metrics"], facts["ranks"]),
-        "alpha_start": start,
-        "by_alpha": ranking([model["alphas"][start] for model in models]) if facts["alphas"] else [],
-        "by_scenario": ranking([model["scenarios"][0] for model in models]) if facts["scenarios"] else [],
+        "bumps": bump_chart(models, ranked, facts["ranks"]),
         "panels": list(_panels(facts, comparison)),
-        "question": what_if(data["class_weights"], costs["typical"]),
+        "grids": list(_grids(facts)),
         "workup": _as_image(facts.get("workup")),
     }
+
+
+def _against_best(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What each model costs more than the cheapest, with its interval; nothing of the cheapest itself."""
+    best = facts["models"][0]["name"]
+    gaps = {gap["against"]: gap for gap in facts["differences"] if gap["model"] == best}
+    for model in facts["models"]:
+        gap = gaps.get(model["name"], {"difference": None, "low": None, "high": None})
+        value, low, high = (None if gap[key] is None else -gap[key] for key in ("difference", "high", "low"))
+        yield {"value": value, "low": low, "high": high}
+
+
+def _saving(comparison: Comparison) -> dict[str, Any] | None:
+    """What the cheapest model saves in a year against the first that is certainly dearer, or else the next."""
+    best = comparison.best.name
+    gaps = [gap for gap in comparison.differences if gap.model == best]
+    if not gaps:
+        return None
+    gap = next((gap for gap in gaps if gap.is_settled), gaps[0])
+    value, low, high = (None if x is None else -CASES_PER_YEAR * x for x in (gap.difference, gap.high, gap.low))
+    yearly = money_between(value or 0.0, low, high, comparison.costs.currency)
+    sentence = f"At {count(CASES_PER_YEAR)} cases per year, {best} instead of {gap.against} saves {yearly} per year."
+    return {"against": gap.against, "sentence": sentence}
+
+
+def _flips(comparison: Comparison) -> list[dict[str, Any] | None]:
+    """For each class the prices of its test at which another model becomes the cheapest; None where unknown."""
+    known = {each.test: each for each in comparison.break_even}
+    return [_flip(known[name], comparison) if name in known else None for name in comparison.data.classes]
+
+
+def _flip(each: BreakEven, comparison: Comparison) -> dict[str, Any]:
+    unit, sides, parts = comparison.costs.currency, {}, []
+    for side, crossing in (("below", each.below), ("above", each.above)):
+        if crossing is not None:
+            place = min(max(50 * (1 + log10(crossing.price / each.stated)), 0.0), 100.0)
+            sides[side] = {"price": crossing.price, "place": round(place, 3)}
+            at = money_between(crossing.price, crossing.low, crossing.high, unit)
+            parts.append(f"{without_direction_marks(crossing.leader)} is cheapest {side} {at}")
+    return {"sentence": "; ".join(parts) or "no change of leader", **sides}
+
+
+def _breakdown(facts: dict[str, Any], number: int) -> dict[str, Any]:
+    """Groups of one column under the cheapest models, and under those that a flag is about."""
+    breakdown, models = facts["by"][number], facts["models"]
+    flags = [*breakdown["flags"], *(flag for group in breakdown["groups"] for flag in group["flags"])]
+    named = [m for m, model in enumerate(models) if any(model["name"] in flag for flag in flags)]
+    others = [m for m in range(len(models)) if m not in named]
+    shown = sorted([*named[: MOST_COLUMNS + 1], *others][: max(MOST_COLUMNS, len(named[: MOST_COLUMNS + 1]))])
+    return group_strips(breakdown, shown) | {"shown": shown}
+
+
+def _grids(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Tables of one number per model and column: costs in scenarios, scores at every alpha."""
+    if facts["scenarios"]:
+        names = [scenario["name"] for scenario in facts["scenarios"]]
+        title = "Cost per case in every scenario"
+        yield {"id": "scenario-grid", "title": title, "columns": names, "key": "scenarios", "unit": "money"}
+    if facts["alphas"]:
+        names = [alpha_name(alpha) for alpha in facts["alphas"]]
+        title = "The score at every α: how much the costs of tests vary"
+        yield {"id": "alpha-grid", "title": title, "columns": names, "key": "alphas", "unit": "score"}
 
 
 def _as_image(workup: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -144,13 +222,11 @@ def _as_image(workup: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str, Any]]:
     """Each model in detail."""
-    largest = largest_pair(facts["models"])
     for model, result in zip(facts["models"], comparison.models, strict=True):
         yield {
             "model": model,
             "recalibrating": recalibrating(result, comparison.interval.level, comparison.costs.currency),
             "calibration": calibration_plot(model["calibration"]),
-            "wrong_tests": wrong_tests(model["pair_costs"], facts["data"]["classes"], largest),
             "by_class": (by_class := dearest_classes(model["by_class"])),
             "left_out": len(model["by_class"]) - len(by_class),
             "sentences": [pair["sentence"] for pair in facts["largest_pairs"] if pair["model"] == model["name"]],
@@ -159,6 +235,8 @@ def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str,
 
 def _for_download(facts: dict[str, Any]) -> dict[str, Any]:
     """All numbers of the page; tables too large for the page are too large for its data."""
+    if facts.get("sample"):
+        return facts
     n_classes = len(facts["data"]["classes"])
     matrix: dict[str, Any] = {"pair_costs": []} if n_classes > MOST_CLASSES else {}
     listed: dict[str, Any] = {"by_class": []} if n_classes > MOST_CLASSES_LISTED else {}
@@ -177,9 +255,8 @@ def _environment(jinja2: Any) -> Any:
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    filters = (alpha_name, count, shortened, typed, without_direction_marks)
-    environment.filters |= {each.__name__: each for each in filters}
-    environment.globals["hue"] = lambda index: index if index < HUES else "rest"
+    filters = (count, shortened, typed, without_direction_marks)
+    environment.filters |= {each.__name__: each for each in filters} | {"capital": capitalised}
     return environment
 
 

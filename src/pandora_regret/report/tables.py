@@ -1,4 +1,4 @@
-"""What the page's tables hold: rankings, matrices of wrong tests, and the example of the what-if box."""
+"""What the page's tables hold: the dearest wrong tests, the dearest classes, and one case worked by two models."""
 
 from __future__ import annotations
 
@@ -7,63 +7,41 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.report.charts import Facts, heat_step
+from pandora_regret.compare import Comparison
+from pandora_regret.inputs import FloatArray
+from pandora_regret.report.charts import Facts
 from pandora_regret.search import search_order
 
-MOST_CLASSES = 24  # of a matrix of wrong tests; more could neither be read nor be sent in a small file
+MOST_PAIRS = 10  # of wrong tests
+MOST_CLASSES = 24  # of a matrix of wrong tests in the page's data; more would not go into a small file
 MOST_CLASSES_LISTED = 100  # one below the other
+MOST_COLUMNS = 4  # models side by side
+MOST_STEPS = 8  # of a worked case, before the middle is left out
 
 
-def ranking(values: Sequence[float | None]) -> list[dict[str, Any]]:
-    """Models by rising value, undefined ones last; ties share their mean rank and keep their order.
-
-    Examples
-    --------
-    >>> [(row["model"], row["rank"], row["width"]) for row in ranking([2.0, 1.0, 2.0, None])]
-    [(1, 1.0, 50.0), (0, 2.5, 100.0), (2, 2.5, 100.0), (3, 4.0, 0.0)]
-    """
-    known = np.array([np.inf if value is None else value for value in values], dtype=np.float64)
-    largest = max(known[np.isfinite(known)].tolist(), default=0.0) or 1.0
-    return [
-        {
-            "model": int(i),
-            "value": values[i],
-            "rank": float((known < known[i]).sum() + ((known == known[i]).sum() + 1) / 2),
-            "width": round(100 * float(known[i]) / largest, 3) if np.isfinite(known[i]) else 0.0,
-        }
-        for i in np.argsort(known, kind="stable")
-    ]
-
-
-def at_start(alphas: Sequence[float | str]) -> int:
-    """Where the slider starts: at the alpha nearest to 1, Pandora's Regret itself."""
-    distances = [abs(float(alpha) - 1.0) for alpha in alphas]
-    return distances.index(min(distances))
-
-
-def wrong_tests(pair_costs: Sequence[Sequence[float | None]], classes: Sequence[str], largest: float) -> Facts:
-    """The matrix of wrong tests with its shades; of many classes, those with the most money in row and column.
-
-    Empty where a page saved the numbers without their matrix.
-    """
-    if not pair_costs:
+def wrong_tests(models: Sequence[Facts], classes: Sequence[str]) -> Facts:
+    """The dearest wrong tests of the cheapest models; empty where a page saved its numbers without them."""
+    models = models[:MOST_COLUMNS]
+    if not all(model["pair_costs"] for model in models):
         return {}
-    spent = np.array(pair_costs, dtype=np.float64)  # None becomes nan
-    money = np.nan_to_num(spent)
-    by_class = money.sum(axis=0) + money.sum(axis=1)
-    kept = np.sort(np.argsort(-by_class, kind="stable")[:MOST_CLASSES])
-    total = money.sum()
+    spent = np.nan_to_num(np.array([model["pair_costs"] for model in models], dtype=np.float64))  # None becomes nan
+    spent = spent.reshape(len(models), -1)
+    dearest = [n for n in np.argsort(-spent.max(axis=0), kind="stable")[:MOST_PAIRS] if spent[:, n].any()]
+    largest = spent.max(initial=0.0) or 1.0
+    pairs = [(classes[n // len(classes)], classes[n % len(classes)]) for n in dearest]
     return {
-        "classes": [classes[k] for k in kept],
-        "rows": [[_cell(spent[i, j], i == j, largest) for j in kept] for i in kept],
-        "left_out": len(classes) - len(kept),
-        "share": float(money[np.ix_(kept, kept)].sum() / total) if total else 1.0,
+        "rows": [
+            {"truth": truth, "tested": tested, "cells": [_cell(value, largest) for value in spent[:, n].tolist()]}
+            for (truth, tested), n in zip(pairs, dearest, strict=True)
+        ],
+        "others": int((spent.any(axis=0)).sum()) - len(dearest),
+        "rest": (spent.sum(axis=1) - spent[:, dearest].sum(axis=1)).tolist(),
+        "total": spent.sum(axis=1).tolist(),
     }
 
 
-def _cell(value: float, is_truth: bool, largest: float) -> Facts:
-    known = None if np.isnan(value) else float(value)
-    return {"value": known, "step": heat_step(known, largest), "is_truth": is_truth}
+def _cell(value: float, largest: float) -> Facts:
+    return {"value": value, "width": round(100 * value / largest, 3)}
 
 
 def dearest_classes(by_class: Sequence[Facts]) -> list[Facts]:
@@ -73,39 +51,58 @@ def dearest_classes(by_class: Sequence[Facts]) -> list[Facts]:
     return [by_class[k] for k in kept]
 
 
-def largest_pair(models: Sequence[Facts]) -> float:
-    """The dearest wrong test of any model, so that shades mean the same in every matrix."""
-    return max((cost for model in models for row in model["pair_costs"] for cost in row if cost), default=0.0)
+def dearest_tests(models: Sequence[Facts], n_classes: int) -> list[int]:
+    """Classes by what testing for them wrongly costs under the cheapest model, the dearest first."""
+    table = models[0]["pair_costs"]
+    spent = np.nan_to_num(np.array(table, dtype=np.float64)).sum(axis=0) if table else np.zeros(n_classes)
+    return [int(k) for k in np.argsort(-spent, kind="stable")]
 
 
-def what_if(class_weights: Sequence[float], typical: Sequence[float] | None) -> dict[str, Any]:
-    """The example the what-if box opens with: a forecast of the classes' frequencies, at their typical costs."""
-    shares = rounded_shares(class_weights)
-    costs = np.ones(len(shares)) if typical is None else np.array(typical, dtype=np.float64)
-    order = search_order(shares, costs)
-    spent, found = np.cumsum(costs[order]), np.cumsum(shares[order])
+def worked_case(comparison: Comparison) -> Facts | None:
+    """A case that the cheapest model finds sooner than the next: what both test, in order, until they have it.
+
+    Of all such cases, the one whose saving is nearest to their mean. None without cases, prices or a second model.
+    """
+    sample, prices = comparison.sample, comparison.costs.typical
+    if sample is None or prices is None or len(comparison.models) < 2:
+        return None
+    costs, truth = np.array(prices), sample.truths()
+    names = [model.name for model in comparison.models[:2]]
+    forecasts = [sample.probabilities(name) for name in names]
+    orders = [search_order(forecast, costs) for forecast in forecasts]
+    paid = [_paid(order, truth, costs) for order in orders]
+    saved = np.where(paid[1] > paid[0], paid[1] - paid[0], np.nan)
+    row = int(np.nanargmin(np.abs(saved - np.nanmean(saved)))) if np.isfinite(saved).any() else 0
+    plans = zip(names, forecasts, orders, strict=True)
     return {
-        "forecast": [{"probability": p, "cost": c} for p, c in zip(shares.tolist(), costs.tolist(), strict=True)],
-        "steps": [
-            {"class": k, "spent": s, "found": f}
-            for k, s, f in zip(order.tolist(), spent.tolist(), found.tolist(), strict=True)
+        "row": row,
+        "truth": comparison.data.classes[truth[row]],
+        "plans": [
+            {"model": name, **_plan(forecast[row], order[row].tolist(), int(truth[row]), costs)}
+            for name, forecast, order in plans
         ],
-        "expected": float((shares[order] * spent).sum()),
     }
 
 
-def rounded_shares(weights: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Shares that a person can type: few digits, and still summing to 1 (by largest remainders).
+def _paid(order: Any, truth: Any, costs: FloatArray) -> FloatArray:
+    """What each row's search pays until it has found the truth, (rows,)."""
+    spent = np.cumsum(costs[order], axis=1)
+    return np.asarray(spent[order == truth[:, None]])
 
-    Examples
-    --------
-    >>> rounded_shares([1.0, 1.0, 1.0])
-    array([0.334, 0.333, 0.333])
-    """
-    shares = np.array(weights, dtype=np.float64)
-    shares = shares / shares.sum() if shares.sum() > 0 else np.full(len(shares), 1 / len(shares))
-    parts = 1000 if len(shares) <= 50 else 1_000_000
-    whole = np.floor(shares * parts)
-    short = parts - int(whole.sum())
-    whole[np.argsort(whole - shares * parts, kind="stable")[:short]] += 1
-    return whole / parts
+
+def _plan(forecast: FloatArray, order: list[int], truth: int, costs: FloatArray) -> Facts:
+    """The steps up to the truth; of very many, the middle is left out and counted."""
+    until = order[: order.index(truth) + 1]
+    spent = np.cumsum(costs[until]).tolist()
+    steps = [
+        {"class": k, "number": n + 1, "chance": float(forecast[k]), "cost": float(costs[k]), "found": k == truth}
+        for n, k in enumerate(until)
+    ]
+    skipped = len(steps) - MOST_STEPS if len(steps) > MOST_STEPS else 0
+    return {
+        "first": steps[: MOST_STEPS - 1] if skipped else steps,
+        "skipped": skipped,
+        "last": steps[-1:] if skipped else [],
+        "spent": spent[-1],
+        "never": len(order) - len(until),
+    }

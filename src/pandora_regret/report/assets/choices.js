@@ -19,3 +19,14 @@ function saveNumbers() {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
+
+// Of many models the cheapest are enough at first.
+function showAllBars(button) {
+  const list = document.getElementById("bars");
+  list.classList.add("some");
+  button.addEventListener("click", () => {
+    const all = list.classList.toggle("some");
+    button.setAttribute("aria-expanded", String(!all));
+    button.textContent = all ? button.dataset.more : button.dataset.fewer;
+  });
+}

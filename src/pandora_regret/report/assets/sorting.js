@@ -1,4 +1,3 @@
-"use strict";
 // Tables that sort by a press on a heading; undefined values stay at the end, whatever the direction.
 
 function makeSortable(table) {

@@ -6,9 +6,9 @@ function onEach(selector, enhance) {
 
 document.documentElement.classList.add("scripted");
 foldTables();
+onEach("#theme", switchTheme);
 onEach("table.sortable", makeSortable);
 onEach("#model-choice", choosePanels);
-onEach("#alpha", slideAlpha);
-onEach("fieldset[data-ranking]", switchScenarios);
-onEach("#question", whatIf);
+onEach("#more-bars", showAllBars);
+onEach("#bars", bringToLife);
 onEach("#save", (button) => button.addEventListener("click", saveNumbers));

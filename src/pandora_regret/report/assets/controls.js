@@ -1,0 +1,120 @@
+// The rows of the price panel and of the mix of cases, and the marks at which another model becomes the cheapest.
+
+function readNumber(text) {
+  return text.trim() === "" ? NaN : Number(text.replace(/[,\s']/g, ""));
+}
+
+function typed(value) {
+  return String(Number(value.toPrecision(value >= 1000 ? 4 : 3)));
+}
+
+function priceRows(page) {
+  page.section.querySelectorAll("li[data-class]").forEach((row) => {
+    const k = Number(row.dataset.class), slider = row.querySelector("input[type=range]"), field = row.querySelector("input[type=text]");
+    slider.addEventListener("input", () => setPrice(page, k, page.cases.stated.prices[k] * 10 ** (slider.value / 100)));
+    field.addEventListener("input", () => {
+      const price = readNumber(field.value), valid = Number.isFinite(price) && price > 0;
+      field.setAttribute("aria-invalid", String(!valid));
+      if (valid) setPrice(page, k, price);
+    });
+    field.addEventListener("change", () => showPrices(page));
+  });
+}
+
+function setPrice(page, k, price) {
+  page.state.prices[k] = price;
+  update(page);
+}
+
+function showPrices({ section, state, cases, formats }) {
+  section.querySelectorAll("li[data-class]").forEach((row) => {
+    const k = Number(row.dataset.class), slider = row.querySelector("input[type=range]"), field = row.querySelector("input[type=text]");
+    const price = state.prices[k], same = price === cases.stated.prices[k];
+    if (document.activeElement !== slider) slider.value = Math.round(200 * Math.log10(price / cases.stated.prices[k])) / 2;
+    slider.setAttribute("aria-valuetext", roughly(formats, price));
+    if (document.activeElement !== field) {
+      field.value = same ? field.defaultValue : typed(price);
+      field.setAttribute("aria-invalid", "false");
+    }
+    row.classList.toggle("moved", !same);
+  });
+}
+
+function scenarioButtons(page) {
+  const { comparison, cases } = page;
+  const buttons = document.querySelectorAll("button[data-scenario]");
+  buttons.forEach((button) => button.addEventListener("click", () => {
+    page.state.prices = [...(comparison.scenarios[button.dataset.scenario]?.typical ?? cases.stated.prices)];
+    update(page);
+  }));
+  page.followers.push(() => buttons.forEach((button) => {
+    const prices = comparison.scenarios[button.dataset.scenario]?.typical ?? cases.stated.prices;
+    button.setAttribute("aria-pressed", String(JSON.stringify(prices) === JSON.stringify(page.state.prices)));
+  }));
+}
+
+function mixRows(page) {
+  document.querySelectorAll("#mix li[data-class]").forEach((row) => {
+    const k = Number(row.dataset.class), field = row.querySelector("input[type=text]");
+    row.querySelector("input[type=range]").addEventListener("input", (event) => setShare(page, k, event.target.value / 100));
+    field.addEventListener("input", () => {
+      const share = readNumber(field.value.replace("%", "")) / 100, valid = share >= 0 && share <= 1;
+      field.setAttribute("aria-invalid", String(!valid));
+      if (valid) setShare(page, k, share);
+    });
+    field.addEventListener("change", () => showMix(page));
+  });
+}
+
+// One class becomes so frequent; the others share the rest as before.
+function setShare(page, k, share) {
+  const { mix } = page.state, rest = 1 - mix[k], usual = page.cases.stated.mix;
+  const capped = Math.min(share, 0.99), others = rest > 1e-9 ? mix : usual, sum = rest > 1e-9 ? rest : 1 - usual[k];
+  page.state.mix = mix.map((_, j) => (j === k ? capped : ((1 - capped) * others[j]) / sum));
+  update(page);
+}
+
+function showMix({ state, cases }) {
+  document.querySelectorAll("#mix li[data-class]").forEach((row) => {
+    const k = Number(row.dataset.class), slider = row.querySelector("input[type=range]"), field = row.querySelector("input[type=text]");
+    const percent = 100 * state.mix[k];
+    if (document.activeElement !== slider) slider.value = percent;
+    slider.setAttribute("aria-valuetext", `${percent.toFixed(1)} %`);
+    if (document.activeElement !== field) field.value = percent.toFixed(1);
+    row.classList.toggle("moved", state.mix[k] !== cases.stated.mix[k]);
+  });
+}
+
+function showFlips(page) {
+  const { section, cases, state, result, comparison, formats } = page;
+  section.querySelectorAll("li[data-class]").forEach((row) => {
+    const k = Number(row.dataset.class), flip = row.querySelector(".flip");
+    if (!flip || comparison.models.length < 2) return;
+    const crossings = isStated(page) ? statedCrossings(comparison, k) : crossingsOf(cases, state, result, k);
+    for (const side of ["below", "above"]) {
+      const mark = row.querySelector(`.mark.${side}`), crossing = crossings[side];
+      mark.classList.toggle("off", crossing === null);
+      if (crossing) mark.setAttribute("x", `${placeOf(crossing.price / cases.stated.prices[k])}%`);
+      mark.dataset.value = crossing?.price ?? "";
+    }
+    flip.textContent = isStated(page) ? page.flips.get(flip) : flipInWords(crossings, comparison, formats);
+  });
+}
+
+function statedCrossings(comparison, k) {
+  const found = comparison.break_even.find((each) => each.test === comparison.data.classes[k]);
+  return { below: found?.below ?? null, above: found?.above ?? null };
+}
+
+// Where on the slider a price is, in percent, as a multiple of the stated one.
+function placeOf(multiple) {
+  return Math.min(100, Math.max(0, 50 * (1 + Math.log10(multiple))));
+}
+
+function flipInWords(crossings, comparison, formats) {
+  const parts = ["below", "above"].filter((side) => crossings[side]).map((side) => {
+    const { price, leader } = crossings[side];
+    return `${plain(comparison.models[leader].name)} is cheapest ${side} ${roughly(formats, price)}`;
+  });
+  return parts.join("; ") || "no change of leader";
+}

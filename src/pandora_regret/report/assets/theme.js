@@ -1,0 +1,19 @@
+"use strict";
+// Light or dark: as the system has it, until a reader presses the switch; the choice is kept where that is allowed.
+
+function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+function switchTheme(button) {
+  const show = () => button.setAttribute("aria-pressed", String(isDark()));
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    try { localStorage.setItem("theme", document.documentElement.dataset.theme); } catch { /* not for this file */ }
+    show();
+  });
+  try { document.documentElement.dataset.theme = localStorage.getItem("theme") ?? ""; } catch { /* the same */ }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
+  show();
+}

@@ -1,0 +1,60 @@
+// Numbers and names as the rest of the page writes them.
+
+const LARGE = [[1e12, " trillion"], [1e9, " billion"], [1e6, " million"]];
+
+function formatsOf(element) {
+  const { prefix, suffix, digits } = element.dataset;
+  return { prefix, suffix, digits: Number(digits) };
+}
+
+// How many decimals show two digits of an interval's width, below 0 for tens.
+function decimalsFor(width, most) {
+  if (!(width > 0)) return most;
+  const decimals = Math.min(most, 1 - Math.floor(Math.log10(Number(width.toPrecision(2)))));
+  return most === 2 && decimals === 1 ? 2 : decimals;  // cents come in pairs
+}
+
+function fixed(value, decimals) {
+  const unit = 10 ** -decimals, rounded = decimals < 0 ? Math.round(value / unit) * unit : value;
+  const places = Math.max(0, decimals);
+  const text = Math.abs(rounded).toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
+  return `${rounded < 0 && /[1-9]/.test(text) ? "−" : ""}${text}`;
+}
+
+function money(formats, value, decimals = formats.digits) {
+  const text = fixed(value, decimals), sign = text.startsWith("−") ? "−" : "";
+  return sign + formats.prefix + text.slice(sign.length) + formats.suffix;
+}
+
+// A sum as a person would say it: three digits, cents where people pay in them.
+function roughly(formats, value) {
+  const size = Math.abs(value);
+  const digits = size > 0 ? Math.max(0, 2 - Math.floor(Math.log10(size))) : 0;
+  return money(formats, value, formats.digits === 2 && digits === 1 ? 2 : Math.min(digits, Math.max(formats.digits, 0)));
+}
+
+function rangeOf({ low, high }, decimals, scale = 1) {
+  return low === null ? "" : `${fixed(low / scale, decimals)} to ${fixed(high / scale, decimals)}`;
+}
+
+function widthOf({ low, high }) {
+  return low === null ? 0 : high - low;
+}
+
+// "$1.31 million (0.93 to 1.64)", as money_between of the library.
+function moneyBetween(formats, estimate) {
+  const largest = Math.max(...["value", "low", "high"].map((end) => Math.abs(estimate[end] ?? 0)));
+  const [scale, word] = LARGE.find(([size]) => largest >= size) ?? [1, ""];
+  const most = word ? 3 : formats.digits;
+  const decimals = decimalsFor(widthOf(estimate) / scale, most);
+  const text = money({ ...formats, suffix: word + formats.suffix }, estimate.value / scale, decimals);
+  return estimate.low === null ? text : `${text} (${rangeOf(estimate, decimals, scale)})`;
+}
+
+function plain(name) {
+  return name.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
+}
+
+function listed(names) {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
