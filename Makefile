@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
+AXE_VERSION := 4.14.0
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
@@ -14,7 +16,7 @@ help:  ## Show this list
 demo: $(VENV)/demo.stamp  ## A zoo of classifiers, a comparison, the study's table and a report
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/dev.stamp  ## Check style and types, run every test and every documented example, build the wheel
+test: $(VENV)/dev.stamp $(AXE)  ## Check style and types, run every test and every documented example, build the wheel
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -44,6 +46,11 @@ format: $(VENV)/dev.stamp  ## Format the code and apply the linter's safe fixes
 clean:  ## Remove the environment, caches and build outputs
 	rm -rf $(VENV) $(VENV)-wheel demo-output site .mypy_cache .import_linter_cache .pytest_cache .ruff_cache .hypothesis build dist
 	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What a screen reader or a keyboard would stumble over: axe-core looks for it in the report, in tests/browser only.
+$(AXE): | $(VENV)/sound.stamp
+	@npm install --silent --no-audit --no-fund --no-package-lock --prefix $(VENV)/axe axe-core@$(AXE_VERSION) || \
+	    echo "npm is missing, or could not fetch axe-core: the accessibility test of the report is skipped, unless in CI" >&2
 
 # sound.stamp is moved away while an installation is under way, so an interrupted one leaves an environment
 # that the next make rebuilds from nothing. Moving keeps its time, so the other groups stay up to date.

@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -105,6 +107,15 @@ def browser(tmp_path_factory, downloads):
 
 
 @pytest.fixture(scope="session")
+def axe():
+    """What axe-core runs in a page; `make test` fetches it."""
+    script = Path(sys.prefix) / "axe/node_modules/axe-core/axe.min.js"
+    if not script.exists():
+        give_up("axe-core is not installed: it takes npm, and `make test` fetches it")
+    return script.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
 def report(tmp_path_factory):
     """Six classifiers of handwritten digits, two of them sure enough to have an infinite log loss."""
     pytest.importorskip("jinja2")
@@ -138,4 +149,4 @@ def report(tmp_path_factory):
         scenarios={"a dear six": [300.0 if k == 6 else price for k, price in enumerate(prices)]},
     )
     path = write_report(found, tmp_path_factory.mktemp("report") / "report.html", title="Handwritten digits")
-    return SimpleNamespace(path=path, comparison=found, prices=prices)
+    return SimpleNamespace(path=path, comparison=found, prices=prices, truth=digits[1::2], forecasts=forecasts)

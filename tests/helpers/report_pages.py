@@ -7,14 +7,14 @@ import numpy as np
 from pandora_regret.compare import compare
 
 
-def forecasts(rng, n_classes=4):
-    truth = rng.integers(n_classes, size=80)
-    scores = rng.normal(size=(80, n_classes)) + 2.0 * np.eye(n_classes)[truth]
+def forecasts(rng, n_classes=4, rows=80):
+    truth = rng.integers(n_classes, size=rows)
+    scores = rng.normal(size=(rows, n_classes)) + 2.0 * np.eye(n_classes)[truth]
     return truth, np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
 
 
-def compared(n_models=3, n_classes=4, names=None, labels=None, **options):
-    truth, first = forecasts(np.random.default_rng(0), n_classes=n_classes)
+def compared(n_models=3, n_classes=4, names=None, labels=None, rows=80, **options):
+    truth, first = forecasts(np.random.default_rng(0), n_classes=n_classes, rows=rows)
     names = names or [f"model {i}" for i in range(n_models)]
     models = {name: first ** (1 / (1 + i)) for i, name in enumerate(names)}
     models = {name: p / p.sum(axis=1, keepdims=True) for name, p in models.items()}
@@ -25,7 +25,7 @@ def compared(n_models=3, n_classes=4, names=None, labels=None, **options):
 class Page(HTMLParser):
     """Elements with their attributes and text, in order."""
 
-    VOID = frozenset({"meta", "link", "input", "br"})
+    VOID = frozenset({"meta", "link", "input", "br", "img"})
 
     def __init__(self, text):
         super().__init__()

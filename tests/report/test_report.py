@@ -13,15 +13,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from report_pages import Page, compared, forecasts
 
-from pandora_regret import InputError, InputTypeError, expected_search_cost, pair_costs, search_cost, search_order
+from pandora_regret import InputError, InputTypeError, pair_costs
 from pandora_regret.compare import Comparison, compare
-from pandora_regret.compare.result import Estimate
+from pandora_regret.compare.result import Estimate, Recalibrated
 from pandora_regret.optional import MissingLibraryError
 from pandora_regret.report import render_report, write_report
 from pandora_regret.report.charts import Axis, bump_chart, round_ticks
 from pandora_regret.report.selection import select_models
-from pandora_regret.report.tables import MOST_CLASSES, MOST_CLASSES_LISTED, rounded_shares, what_if
-from pandora_regret.text import money
+from pandora_regret.report.tables import MOST_CLASSES_LISTED, MOST_COLUMNS, MOST_PAIRS, MOST_STEPS, worked_case
 
 pytest.importorskip("jinja2")
 
@@ -40,38 +39,70 @@ def page(comparison):
 
 
 def test_every_score_of_every_model_is_in_the_page_exactly(comparison, page):
-    expected = [
-        [model.rank, *(score.value for score in model.scores.values()), model.probability_best]
-        for model in comparison.models
-    ]
-    assert page.numbers("model-table") == np.ravel(expected).tolist()
-    limits = page.all("small", inside="model-table", class_="range")
+    expected = [[score.value for score in model.scores.values()] for model in comparison.models]
+    assert page.numbers("score-table") == np.ravel(expected).tolist()
+    limits = page.all("small", inside="score-table", class_="range")
     assert float(limits[0]["attributes"]["data-low"]) == comparison.best.scores["pandora_regret"].low
     assert float(limits[0]["attributes"]["data-high"]) == comparison.best.scores["pandora_regret"].high
 
 
-def test_matrices_of_wrong_tests_hold_the_library_s_pair_costs():
+def test_bars_add_up_to_what_models_cost(comparison, page):
+    parts = [float(e["attributes"]["data-value"]) for e in page.all("rect", inside="bars")]
+    totals = [float(e["attributes"]["data-value"]) for e in page.all("strong", inside="bars")]
+    assert totals == [model.cost for model in comparison.models]
+    assert np.reshape(parts, (4, -1)).sum(axis=1) == pytest.approx(totals, rel=1e-12)
+    assert parts[0] == comparison.best.unavoidable
+
+
+def test_recalibration_is_a_part_of_the_bar_and_never_more_than_the_waste(comparison):
+    nothing = Estimate(0.0, 0.0, 0.0)
+    waste = comparison.best.cost - comparison.best.unavoidable
+    for saved, shown in ((waste / 2, waste / 2), (-1.0, 0.0), (2 * waste, waste)):
+        again = Recalibrated("temperature", nothing, Estimate(saved, None, None), nothing)
+        models = (replace(comparison.best, recalibrated=again), *comparison.models[1:])
+        page = Page(render_report(replace(comparison, models=models)))
+        part = page.all("rect", inside="bars", class_="recal")[0]
+        assert float(part["attributes"]["data-value"]) == pytest.approx(shown)
+        assert "would go away by recalibrating" in page.all("figure")[0]["text"]
+
+
+def test_the_dearest_wrong_tests_come_first_and_the_rest_is_counted():
     truth, proba = forecasts(np.random.default_rng(1))
     costs = [10.0, 40.0, 20.0, 5.0]
     page = Page(render_report(compare(truth, {"one": proba}, typical_costs=costs)))
-    spent = pair_costs(truth, proba, typical_costs=costs)
-    assert page.numbers("heat-0") == pytest.approx(spent[~np.eye(4, dtype=bool)].tolist(), rel=1e-12)
-    total = sum(page.numbers("heat-0")) + np.array(costs)[truth].mean()
-    assert total == pytest.approx(expected_search_cost(truth, proba, typical_costs=costs), rel=1e-12)
+    spent = np.sort(pair_costs(truth, proba, typical_costs=costs)[~np.eye(4, dtype=bool)])[::-1]
+    rest = spent[MOST_PAIRS:].sum()
+    assert page.numbers("wrong-test-table") == pytest.approx([*spent[:MOST_PAIRS], rest], rel=1e-12)
 
 
-def test_tables_behind_slider_scenarios_and_ranks_hold_the_comparison(comparison, page):
+def test_many_classes_and_models_make_no_longer_table_of_wrong_tests():
+    page = Page(render_report(compared(8, 40)))
+    assert len(page.numbers("wrong-test-table")) == (MOST_PAIRS + 1) * MOST_COLUMNS
+    shown, rest = (
+        page.numbers("wrong-test-table")[:-MOST_COLUMNS],
+        page.numbers("wrong-test-table")[-MOST_COLUMNS:],
+    )
+    pairs = np.array([model.pair_costs for model in compared(8, 40).models[:MOST_COLUMNS]]).sum(axis=(1, 2))
+    assert np.reshape(shown, (MOST_PAIRS, -1)).sum(axis=0) + rest == pytest.approx(pairs)
+
+
+def test_tables_behind_scenarios_alphas_and_ranks_hold_the_comparison(comparison, page):
     assert page.numbers("alpha-grid") == [value for model in comparison.models for value in model.alphas]
     assert page.numbers("scenario-grid") == [value for model in comparison.models for value in model.scenarios]
-    ranks = [places[i] for i in range(4) for places in comparison.ranks.values()]
+    ranks = [places[i] for i in range(4) for key, places in comparison.ranks.items() if key != "pandora_regret"]
     assert page.numbers("rank-table") == ranks
     assert page.numbers("calibration-0")[0] == comparison.best.calibration[0].predicted
 
 
 def test_differences_are_shown_as_savings(comparison, page):
-    against_best = [gap for gap in comparison.differences if gap.model == comparison.best.name]
-    saved = [x for gap in against_best for x in (-gap.difference, gap.savings_per_1000, gap.p_holm)]
-    assert page.numbers("against-best") == saved
+    saved = [x for gap in comparison.differences for x in (-gap.difference, gap.p_holm)]
+    assert page.numbers("pairs") == saved
+
+
+def test_above_methods_nobody_needs_the_paper(page):
+    text = page.all("main")[0]["text"].split("Methods")[0]
+    assert "Cost per case" in text
+    assert re.findall(r"\b(alpha|tau|prior|regret|miscalibration)\b|α|τ", text, re.IGNORECASE) == []
 
 
 def test_the_comparison_can_be_read_back_out_of_the_page(comparison, page):
@@ -81,7 +112,7 @@ def test_the_comparison_can_be_read_back_out_of_the_page(comparison, page):
 
 def test_sentences_of_the_comparison_are_in_the_page(comparison, page):
     (body,) = page.all("body")
-    for sentence in (*comparison.headline, *comparison.disagreements, *comparison.notes):
+    for sentence in (*comparison.verdict.sentences, *comparison.disagreements, *comparison.notes):
         assert sentence in body["text"]
 
 
@@ -89,7 +120,7 @@ def test_all_content_stands_there_without_the_script(comparison, page):
     panels = [e for e in page.all("article") if e["attributes"]["class"] == "panel"]
     assert len(panels) == len(comparison.models)
     assert not [e for e in page.elements if "hidden" in e["attributes"]]
-    assert all("open" in e["attributes"] for e in page.all("details"))
+    assert all("open" in e["attributes"] for e in page.all("details") if e["attributes"].get("id") != "mix")
 
 
 def test_nothing_is_loaded_and_only_the_page_s_own_script_may_run(page):
@@ -144,8 +175,9 @@ def test_names_are_text_wherever_they_stand(names):
 
 
 def test_a_name_cannot_turn_the_sentences_it_stands_in():
-    (headline,) = Page(render_report(compared(names=["a\u202eb", "c"]))).all("p", class_="verdict")
-    assert headline["text"].startswith("Deploy ab: ")
+    page = Page(render_report(compared(names=["a\u202eb", "c"])))
+    sentences = [page.all("div", id="verdict")[0]["text"], page.all("p", class_="saving")[0]["text"]]
+    assert all("ab" in sentence and "\u202e" not in sentence for sentence in sentences)
 
 
 def test_a_name_that_is_no_unicode_does_not_cost_the_page(tmp_path):
@@ -182,75 +214,47 @@ def test_without_jinja2_one_line_says_what_to_install(comparison, tmp_path, monk
         write_report(comparison, tmp_path / "page.html")
 
 
-def test_twenty_models_of_ten_classes_stay_under_three_megabytes(tmp_path):
-    big = compared(20, 10, labels=[f"a class of some length, number {k}" for k in range(10)], currency="USD")
-    assert write_report(big, tmp_path / "page.html").stat().st_size < 3e6
-
-
-def test_of_many_classes_the_costliest_are_shown_and_the_rest_is_counted():
-    many = compared(2, MOST_CLASSES + 6)
-    page = Page(render_report(many))
-    shown = page.numbers("heat-0")
-    assert len(shown) == MOST_CLASSES * (MOST_CLASSES - 1)
-    share = sum(shown) / np.sum(many.best.pair_costs)
-    (panel,) = page.all("article", id="panel-0")
-    assert f"hold {100 * share:.1f} % of it; 6 are left out" in panel["text"]
-    (island,) = page.all("script", type="application/json")
-    assert not Page(render_report(json.loads(island["text"]))).all("table", id="heat-0")
-    assert share > (MOST_CLASSES / (MOST_CLASSES + 6)) ** 2  # more than as many classes drawn at random would hold
+def test_twenty_models_of_ten_classes_stay_under_one_and_a_half_megabytes(tmp_path):
+    labels = [f"a class of some length, number {k}" for k in range(10)]
+    big = compared(20, 10, labels=labels, rows=3000, typical_costs=np.arange(10.0, 20.0), currency="USD")
+    assert big.sample.rows > 1500
+    assert write_report(big, tmp_path / "page.html").stat().st_size < 1.5e6
 
 
 def test_one_model_alone_makes_a_page_without_comparisons():
     page = Page(render_report(compared(1)))
-    assert not page.all("section", id="metrics") + page.all("select")
-    assert page.numbers("heat-0")
+    assert not page.all("section", id="metrics") + page.all("div", id="year") + page.all("section", id="case")
+    assert page.numbers("wrong-test-table")
 
 
 def test_undefined_numbers_are_dashes():
     truth, proba = forecasts(np.random.default_rng(2))
     certain = np.eye(4)[(truth + (np.arange(len(truth)) % 5 == 0)) % 4]
     page = Page(render_report(compare(truth, {"certain": certain, "doubtful": proba})))
-    undefined = [e for e in page.all("td", inside="model-table") if e["attributes"].get("data-value") == ""]
+    undefined = [e for e in page.all("td", inside="score-table") if e["attributes"].get("data-value") == ""]
     assert [e["text"].strip() for e in undefined] == ["–"]  # the log loss
     assert page.all("td", inside="alpha-grid", data_value=None)
 
 
-def test_a_decomposition_is_told_in_money(comparison):
-    best = comparison.best
-    terms = {
-        "miscalibration": Estimate(1.25, 0.5, 2.0),
-        "discrimination": Estimate(30.0, 28.0, 32.0),
-        "uncertainty": Estimate(best.cost + 28.75, 40.0, 60.0),
-    }
-    with_terms = replace(comparison, models=(replace(best, decomposition=terms), *comparison.models[1:]))
-    (panel,) = Page(render_report(with_terms)).all("article", id="panel-0")
-    assert f"$1.25 of every {money(best.cost, 'USD')} would go away by recalibrating" in panel["text"]
-    assert "Decomposition" in render_report(with_terms)
-    assert "would go away" not in render_report(comparison)
+def test_the_worked_case_is_one_that_the_best_model_finds_for_less(comparison, page):
+    case = worked_case(comparison)
+    first, second = case["plans"]
+    assert [plan["model"] for plan in case["plans"]] == [model.name for model in comparison.models[:2]]
+    assert first["spent"] < second["spent"]
+    for plan in case["plans"]:
+        steps = [*plan["first"], *plan["last"]]
+        assert [step["found"] for step in steps] == [False] * (len(steps) - 1) + [True]
+        assert sum(step["cost"] for step in steps) == plan["spent"]
+        assert len(steps) + plan["never"] == 4
+    assert page.all("bdi", id="case-truth")[0]["text"] == case["truth"]
 
 
-@given(
-    st.lists(st.integers(0, 5), min_size=2, max_size=8).filter(any),
-    st.lists(st.sampled_from([1.0, 2.0, 3.5, 10.0]), min_size=8, max_size=8),
-)
-def test_the_what_if_box_opens_with_the_library_s_answer(weights, costs):
-    costs = costs[: len(weights)]
-    box = what_if(weights, costs)
-    p = np.array([entry["probability"] for entry in box["forecast"]])
-    assert p.sum() == pytest.approx(1.0, abs=1e-12)
-    assert [step["class"] for step in box["steps"]] == search_order(p, costs).tolist()
-    every = np.arange(len(p))
-    paid = search_cost(every, np.tile(p, (len(p), 1)), costs, per_instance=True)
-    assert {step["class"]: step["spent"] for step in box["steps"]} == pytest.approx(dict(enumerate(paid)))
-    assert box["expected"] == pytest.approx(float(p @ paid))
-
-
-@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60))
-def test_rounded_shares_are_near_and_sum_to_one(weights):
-    shares = rounded_shares(weights)
-    exact = np.array(weights) / sum(weights) if sum(weights) else np.full(len(weights), 1 / len(weights))
-    assert round(shares.sum() * 1e6) == 1e6
-    assert np.abs(shares - exact).max() <= 0.001
+def test_a_long_search_is_shown_without_its_middle():
+    case = worked_case(compared(2, 40))
+    for plan in case["plans"]:
+        steps = [*plan["first"], *plan["last"]]
+        assert len(steps) + plan["skipped"] + plan["never"] == 40
+        assert len(steps) <= MOST_STEPS
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-12, 1e9))
@@ -291,7 +295,7 @@ def test_metrics_are_said_to_agree_only_where_they_do():
 
 
 def test_a_page_of_very_many_classes_stays_small():
-    found = compared(2, MOST_CLASSES_LISTED + 20)
+    found = replace(compared(2, MOST_CLASSES_LISTED + 20), sample=None)
     page = Page(render_report(found))
     shown = [e for e in page.all("tr", inside="classes-0") if "data-value" not in e["attributes"]]
     assert len(shown) == 1 + MOST_CLASSES_LISTED
@@ -307,6 +311,12 @@ def test_what_cannot_be_said_of_one_case_is_left_out():
     assert 'data-value="None"' not in page
 
 
+def with_decomposition(comparison, lost):
+    rest = dict.fromkeys(("discrimination", "uncertainty"), Estimate(1.0, 0.5, 1.5))
+    best = replace(comparison.best, decomposition={"miscalibration": lost, **rest})
+    return replace(comparison, models=(best, *comparison.models[1:]))
+
+
 @pytest.mark.parametrize(
     ("lost", "sentence"),
     [
@@ -319,11 +329,9 @@ def test_what_cannot_be_said_of_one_case_is_left_out():
 )
 def test_rounding_noise_is_no_saving(comparison, lost, sentence):
     """1e-15 was once printed as "$0.00 would go away"."""
-    rest = dict.fromkeys(("discrimination", "uncertainty"), Estimate(1.0, 0.5, 1.5))
-    best = replace(comparison.best, decomposition={"miscalibration": lost, **rest})
-    page = render_report(replace(comparison, models=(best, *comparison.models[1:])))
-    assert sentence in page
-    assert ("would go away" in page) == (lost.low > 0)
+    (panel,) = Page(render_report(with_decomposition(comparison, lost))).all("article", id="panel-0")
+    assert sentence in panel["text"]
+    assert ("would go away" in panel["text"]) == (lost.low > 0)
 
 
 @pytest.fixture(scope="module")

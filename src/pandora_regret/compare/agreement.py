@@ -35,6 +35,8 @@ def _expectations(comparison: Comparison) -> Iterator[tuple[str, bool, str]]:
     for typical in (comparison.costs.typical, *(scenario.typical for scenario in comparison.scenarios)):
         fits = typical is None or (len(typical) == n_classes and min(typical) > 0)
         yield "typical costs", fits, "are not one positive number per class"
+    fits = comparison.sample is None or comparison.sample.fits(names, n_classes)
+    yield "sample", fits and (comparison.sample is None or comparison.costs.typical is not None), "does not fit"
     for gap in comparison.differences:
         yield "differences", {gap.model, gap.against} <= set(names), "name a model that is not there"
     for group in (group for breakdown in comparison.by for group in breakdown.groups):

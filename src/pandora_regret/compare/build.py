@@ -17,6 +17,7 @@ from pandora_regret.compare.by_workup import (
     typical_case,
     workup_metrics,
 )
+from pandora_regret.compare.embedded import embed
 from pandora_regret.compare.grouping import SMALLEST_GROUP, By, read_by
 from pandora_regret.compare.measure import measure
 from pandora_regret.compare.prices import are_stated, as_tuple, in_tests, read_scenarios, read_typical
@@ -189,6 +190,7 @@ def compare_forecasts(
     classes = tuple(str(label) for label in one.labels)
     measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency)
     result = comparison(measurements, money, tuple(scenario for scenario, _ in other_costs), parts)
+    result = replace(result, sample=embed(forecasts, sample, prior, typical, interval.seed))
     return broken_down(result, measurements, question)
 
 

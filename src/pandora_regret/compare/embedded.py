@@ -1,9 +1,9 @@
-"""A sample of the cases, small enough to travel with a comparison, from which a page recomputes costs at other prices.
+"""A few cases that travel with a comparison, so that a page can recompute costs at other prices.
 
-At typical costs C a case of truth i costs ``C_i + sum_j C_j share(ln(p_i / p_j) + ln(C_j / C_i))``, so that the odds
-of its truth, and a table of the prior's share, are all that a page needs. Both live on the scale
-``t = x / (4 + |x|)``, which takes all odds to (-1, 1), the even ones most finely: odds are rounded to one of 4095 steps
-there, two characters each, and shares are tabulated at even distances.
+At typical costs C a case of truth i costs ``C_i + sum_j C_j share(ln(p_i / p_j) + ln(C_j / C_i))``, so that the
+odds of its truth, and a table of the prior's share, are all that a page needs. Both live on the scale
+``t = x / (4 + |x|)``, which takes all odds to (-1, 1), the even ones most finely: odds are rounded to one of 4095
+steps there, two characters each, and shares are tabulated at even distances.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class EmbeddedSample:
     weights: tuple[float, ...]  # (rows,) by class they sum to what all cases of that class weigh
     odds: dict[str, str]  # by model, row after row: ``ln(p_i / p_j)`` of the truth i against every other class j
     inverse_temperatures: dict[str, float]  # by model: what its odds are multiplied by to recalibrate them
-    shares: dict[str, tuple[tuple[float, ...], ...]]  # by prior, the comparison's first: one table, or one per pair
+    shares: dict[
+        str, tuple[tuple[float, ...], ...]
+    ]  # by prior, the comparison's first: one table, or one per pair
     unit_costs: tuple[float, ...]  # (K,) the prior's mean for each class
 
     def truths(self) -> IntArray:
@@ -48,7 +50,7 @@ class EmbeddedSample:
         return _codes(self.truth)
 
     def log_odds(self, model: str) -> FloatArray:
-        """``ln(p_i / p_j)`` of every row's truth i against every class j, as rounded, (rows, K); 0 at the truth."""
+        """``ln(p_i / p_j)`` of each row's truth i against every class j, as rounded, (rows, K); 0 at the truth."""
         truth, others = self.truths(), _from_scale(_codes(self.odds[model]) / EVEN - 1).reshape(self.rows, -1)
         table = np.zeros((self.rows, len(self.unit_costs)))
         table[np.arange(len(self.unit_costs)) != truth[:, None]] = others.ravel()
@@ -62,12 +64,18 @@ class EmbeddedSample:
 
     def fits(self, names: list[str], n_classes: int) -> bool:
         """Whether every part is as long as it must be, and every class is one of so many."""
-        lengths = [len(self.truth) == 2 * self.rows, len(self.weights) == self.rows, len(self.unit_costs) == n_classes]
+        lengths = [
+            len(self.truth) == 2 * self.rows,
+            len(self.weights) == self.rows,
+            len(self.unit_costs) == n_classes,
+        ]
         lengths += [len(self.odds.get(name, "")) == 2 * self.rows * (n_classes - 1) for name in names]
         tables = [len(tables) in (1, n_classes**2) for tables in self.shares.values()]
         text = set(self.truth).union(*self.odds.values()) <= set(DIGITS)
         known = all(self.inverse_temperatures.get(name, 0.0) > 0 for name in names)
-        return all([*lengths, *tables, text, known, bool(tables)]) and int(self.truths().max(initial=0)) < n_classes
+        return (
+            all([*lengths, *tables, text, known, bool(tables)]) and int(self.truths().max(initial=0)) < n_classes
+        )
 
 
 def embed(
@@ -138,12 +146,12 @@ def _shares(prior: Prior, n_classes: int) -> tuple[tuple[float, ...], ...]:
 
 def _to_scale(odds: FloatArray) -> FloatArray:
     finite = np.clip(odds, -1e15, 1e15)
-    return finite / (BEND + np.abs(finite))
+    return np.asarray(finite / (BEND + np.abs(finite)))
 
 
 def _from_scale(place: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
-        return BEND * place / (1 - np.abs(place))
+        return np.asarray(BEND * place / (1 - np.abs(place)))
 
 
 def _text(codes: IntArray) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from pandora_regret.compare.agreement import check_agreement
+from pandora_regret.compare.embedded import EmbeddedSample
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.done import Done
 from pandora_regret.records import from_plain, to_plain
@@ -294,6 +295,7 @@ class Comparison(Shown):
     workup: WorkupPart | None = field(default=None, metadata={"optional": True})  # None if by a search
     break_even: tuple[BreakEven, ...] = ()
     by: tuple[Breakdown, ...] = ()
+    sample: EmbeddedSample | None = field(default=None, metadata={"optional": True})  # for a page's live prices
     schema: str = SCHEMA
 
     @property

@@ -39,7 +39,10 @@ def _top(k: int) -> Metric:
 METRICS: dict[str, Metric] = {
     metric.key: metric
     for metric in (
-        replace(_beta(1.0), key=BASELINE, title="Pandora's Regret", wording="", shown_in=EVERYWHERE),
+        replace(
+            _beta(1.0), key=BASELINE, title="Pandora's Regret", wording="a search at equal prices",
+            shown_in=EVERYWHERE,
+        ),
         _score(
             "excess_burden", "Excess search burden", "lower", of_forecast=formulas.excess_burden, unit="share",
             wording="the excess search burden", ranks_as=BASELINE, shown_in=COMPARISON,

@@ -19,7 +19,7 @@ from pandora_regret.compare.result import BreakEven
 from pandora_regret.compare.words import recalibrating
 from pandora_regret.inputs import InputTypeError
 from pandora_regret.optional import import_optional
-from pandora_regret.report.charts import bump_chart, calibration_plot, cost_bars, group_strips
+from pandora_regret.report.charts import Facts, bump_chart, calibration_plot, cost_bars, group_strips
 from pandora_regret.report.selection import select_models
 from pandora_regret.report.tables import (
     MOST_CLASSES,
@@ -30,13 +30,33 @@ from pandora_regret.report.tables import (
     worked_case,
     wrong_tests,
 )
-from pandora_regret.text import Formats, alpha_name, capitalised, count, money, money_between, shortened, typed, without_direction_marks
+from pandora_regret.text import (
+    Formats,
+    alpha_name,
+    capitalised,
+    count,
+    money,
+    money_between,
+    shortened,
+    typed,
+    without_direction_marks,
+)
 
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 TITLE = "Models compared by search cost"
 WORKUP_TITLE = "Models compared by what the work-up costs"
 STYLES = ("page.css", "first.css", "tables.css", "print.css")
-SCRIPTS = ("theme.js", "sorting.js", "choices.js", "words.js", "engine.js", "controls.js", "case.js", "live.js", "start.js")
+SCRIPTS = (
+    "theme.js",
+    "sorting.js",
+    "choices.js",
+    "words.js",
+    "engine.js",
+    "controls.js",
+    "case.js",
+    "live.js",
+    "start.js",
+)
 FIRST_BARS, FIRST_PRICES = 8, 8  # shown before a reader asks for more
 CASES_PER_YEAR = 10_000
 
@@ -138,7 +158,7 @@ def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
         "live": comparison.sample is not None,
         "tests": dearest_tests(models, len(classes)),
         "flips": _flips(comparison),
-        "breakdowns": [_breakdown(facts, number) for number in range(len(facts["by"]))],
+        "breakdowns": [_breakdown(breakdown, facts["models"]) for breakdown in facts.get("by", ())],
         "wrong_tests": wrong_tests(models, classes),
         "case": worked_case(comparison),
         "ranked": ranked,
@@ -169,7 +189,9 @@ def _saving(comparison: Comparison) -> dict[str, Any] | None:
     gap = next((gap for gap in gaps if gap.is_settled), gaps[0])
     value, low, high = (None if x is None else -CASES_PER_YEAR * x for x in (gap.difference, gap.high, gap.low))
     yearly = money_between(value or 0.0, low, high, comparison.costs.currency)
-    sentence = f"At {count(CASES_PER_YEAR)} cases per year, {best} instead of {gap.against} saves {yearly} per year."
+    sentence = (
+        f"At {count(CASES_PER_YEAR)} cases per year, {best} instead of {gap.against} saves {yearly} per year."
+    )
     return {"against": gap.against, "sentence": sentence}
 
 
@@ -190,9 +212,8 @@ def _flip(each: BreakEven, comparison: Comparison) -> dict[str, Any]:
     return {"sentence": "; ".join(parts) or "no change of leader", **sides}
 
 
-def _breakdown(facts: dict[str, Any], number: int) -> dict[str, Any]:
+def _breakdown(breakdown: Facts, models: Sequence[Facts]) -> dict[str, Any]:
     """Groups of one column under the cheapest models, and under those that a flag is about."""
-    breakdown, models = facts["by"][number], facts["models"]
     flags = [*breakdown["flags"], *(flag for group in breakdown["groups"] for flag in group["flags"])]
     named = [m for m, model in enumerate(models) if any(model["name"] in flag for flag in flags)]
     others = [m for m in range(len(models)) if m not in named]
@@ -235,11 +256,9 @@ def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str,
 
 def _for_download(facts: dict[str, Any]) -> dict[str, Any]:
     """All numbers of the page; tables too large for the page are too large for its data."""
-    if facts.get("sample"):
-        return facts
     n_classes = len(facts["data"]["classes"])
     matrix: dict[str, Any] = {"pair_costs": []} if n_classes > MOST_CLASSES else {}
-    listed: dict[str, Any] = {"by_class": []} if n_classes > MOST_CLASSES_LISTED else {}
+    listed: dict[str, Any] = {"by_class": []} if n_classes > MOST_CLASSES_LISTED and "sample" not in facts else {}
     return facts | {"models": [model | matrix | listed for model in facts["models"]]}
 
 

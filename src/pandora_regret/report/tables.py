@@ -24,7 +24,9 @@ def wrong_tests(models: Sequence[Facts], classes: Sequence[str]) -> Facts:
     models = models[:MOST_COLUMNS]
     if not all(model["pair_costs"] for model in models):
         return {}
-    spent = np.nan_to_num(np.array([model["pair_costs"] for model in models], dtype=np.float64))  # None becomes nan
+    spent = np.nan_to_num(
+        np.array([model["pair_costs"] for model in models], dtype=np.float64)
+    )  # None becomes nan
     spent = spent.reshape(len(models), -1)
     dearest = [n for n in np.argsort(-spent.max(axis=0), kind="stable")[:MOST_PAIRS] if spent[:, n].any()]
     largest = spent.max(initial=0.0) or 1.0

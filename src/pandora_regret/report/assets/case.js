@@ -4,19 +4,20 @@ const MOST_STEPS = 8;
 
 function workedCase(page, box) {
   const { cases } = page, selects = [...box.querySelectorAll("select")];
-  let row = Number(box.dataset.row), touched = false;
-  const show = () => selects.forEach((select, side) => {
-    const plan = planOf(page, cases.models[select.value], row);
-    drawPlan(box.querySelectorAll(".plan")[side], plan, page);
-  });
+  let touched = false;
   const refresh = () => {
+    const row = Number(box.dataset.row);
     touched = true;
     box.querySelector("#case-truth").textContent = page.comparison.data.classes[cases.truth[row]];
-    show();
+    const plans = box.querySelectorAll(".plan");
+    selects.forEach((select, side) => {
+      plans[side].querySelector(".no-script").textContent = select.selectedOptions[0].textContent;
+      drawPlan(plans[side], planOf(page, cases.models[select.value], row), page);
+    });
   };
   selects.forEach((select) => select.addEventListener("change", refresh));
   box.querySelector("#another").addEventListener("click", () => {
-    row = nextCase(page, selects.map((select) => cases.models[select.value]), row);
+    box.dataset.row = nextCase(page, selects.map((select) => cases.models[select.value]), Number(box.dataset.row));
     refresh();
   });
   page.followers.push(() => { if (touched || !isStated(page)) refresh(); });

@@ -36,6 +36,9 @@ function showPrices({ section, state, cases, formats }) {
       field.value = same ? field.defaultValue : typed(price);
       field.setAttribute("aria-invalid", "false");
     }
+    const printed = row.querySelector(".no-script");
+    printed.dataset.stated ??= printed.textContent;
+    printed.textContent = same ? printed.dataset.stated : roughly(formats, price);
     row.classList.toggle("moved", !same);
   });
 }
@@ -54,8 +57,8 @@ function scenarioButtons(page) {
 }
 
 function mixRows(page) {
-  document.querySelectorAll("#mix li[data-class]").forEach((row) => {
-    const k = Number(row.dataset.class), field = row.querySelector("input[type=text]");
+  document.querySelectorAll("#mix li[data-mix]").forEach((row) => {
+    const k = Number(row.dataset.mix), field = row.querySelector("input[type=text]");
     row.querySelector("input[type=range]").addEventListener("input", (event) => setShare(page, k, event.target.value / 100));
     field.addEventListener("input", () => {
       const share = readNumber(field.value.replace("%", "")) / 100, valid = share >= 0 && share <= 1;
@@ -75,8 +78,8 @@ function setShare(page, k, share) {
 }
 
 function showMix({ state, cases }) {
-  document.querySelectorAll("#mix li[data-class]").forEach((row) => {
-    const k = Number(row.dataset.class), slider = row.querySelector("input[type=range]"), field = row.querySelector("input[type=text]");
+  document.querySelectorAll("#mix li[data-mix]").forEach((row) => {
+    const k = Number(row.dataset.mix), slider = row.querySelector("input[type=range]"), field = row.querySelector("input[type=text]");
     const percent = 100 * state.mix[k];
     if (document.activeElement !== slider) slider.value = percent;
     slider.setAttribute("aria-valuetext", `${percent.toFixed(1)} %`);

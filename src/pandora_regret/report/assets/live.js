@@ -46,7 +46,8 @@ function update(page) {
   showVerdict(page);
   page.followers.forEach((follow) => follow());
   clearTimeout(page.later);
-  page.later = setTimeout(() => showFlips(page), 80);
+  if (isStated(page)) showFlips(page);
+  else page.later = setTimeout(() => showFlips(page), 80);  // which takes longer than all else
 }
 
 // The exact figure at the stated prices, plus what the sample says that the change of prices does to it.
@@ -97,7 +98,7 @@ function fillBar(item, model, reach, formats) {
   const decimals = decimalsFor(widthOf(model), formats.digits);
   const total = item.querySelector(".total");
   fillCell(total, model.value, money(formats, model.value, decimals));
-  item.querySelectorAll(".range").forEach((range) => { range.textContent = rangeOf(model, decimals); });
+  item.querySelectorAll(".range").forEach((range) => { range.textContent = rangeOf(model, decimals, "–"); });
   item.querySelectorAll(".whisker").forEach((line) => {
     line.setAttribute("x1", `${(100 * Math.max(model.low, 0)) / reach}%`);
     line.setAttribute("x2", `${(100 * model.high) / reach}%`);

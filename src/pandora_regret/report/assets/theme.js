@@ -1,5 +1,5 @@
 "use strict";
-// Light or dark: as the system has it, until a reader presses the switch; the choice is kept where that is allowed.
+// Light or dark: as the system has it, until a reader presses the switch.
 
 function isDark() {
   const chosen = document.documentElement.dataset.theme;
@@ -10,10 +10,8 @@ function switchTheme(button) {
   const show = () => button.setAttribute("aria-pressed", String(isDark()));
   button.addEventListener("click", () => {
     document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-    try { localStorage.setItem("theme", document.documentElement.dataset.theme); } catch { /* not for this file */ }
     show();
   });
-  try { document.documentElement.dataset.theme = localStorage.getItem("theme") ?? ""; } catch { /* the same */ }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
   show();
 }

@@ -26,15 +26,19 @@ function money(formats, value, decimals = formats.digits) {
   return sign + formats.prefix + text.slice(sign.length) + formats.suffix;
 }
 
-// A sum as a person would say it: three digits, cents where people pay in them.
+// A sum as a person would say it, as money of the library: three digits, cents where people pay in them.
 function roughly(formats, value) {
-  const size = Math.abs(value);
-  const digits = size > 0 ? Math.max(0, 2 - Math.floor(Math.log10(size))) : 0;
-  return money(formats, value, formats.digits === 2 && digits === 1 ? 2 : Math.min(digits, Math.max(formats.digits, 0)));
+  const rounded = Number(value.toPrecision(3)), size = Math.abs(rounded);
+  const [scale, word] = LARGE.find(([large]) => size >= large) ?? [1, ""];
+  const inCents = formats.digits === 2 && size >= 0.1 && size < 100 && !Number.isInteger(rounded);
+  const digits = size > 0 ? Math.max(0, 2 - Math.floor(Math.log10(size / scale))) : 0;
+  const text = inCents ? fixed(rounded, 2) : String(fixed(rounded / scale, digits)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+  const sign = text.startsWith("−") ? "−" : "";
+  return sign + formats.prefix + text.slice(sign.length) + word + formats.suffix;
 }
 
-function rangeOf({ low, high }, decimals, scale = 1) {
-  return low === null ? "" : `${fixed(low / scale, decimals)} to ${fixed(high / scale, decimals)}`;
+function rangeOf({ low, high }, decimals, joined = " to ", scale = 1) {
+  return low === null ? "" : fixed(low / scale, decimals) + (low < 0 ? " to " : joined) + fixed(high / scale, decimals);
 }
 
 function widthOf({ low, high }) {
@@ -48,7 +52,7 @@ function moneyBetween(formats, estimate) {
   const most = word ? 3 : formats.digits;
   const decimals = decimalsFor(widthOf(estimate) / scale, most);
   const text = money({ ...formats, suffix: word + formats.suffix }, estimate.value / scale, decimals);
-  return estimate.low === null ? text : `${text} (${rangeOf(estimate, decimals, scale)})`;
+  return estimate.low === null ? text : `${text} (${rangeOf(estimate, decimals, " to ", scale)})`;
 }
 
 function plain(name) {

@@ -1,0 +1,139 @@
+"""The sample that a page recomputes costs from: small, rounded, and as telling as all cases."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pandora_regret import InputError, expected_search_cost, priors
+from pandora_regret.compare import Comparison, compare
+from pandora_regret.compare.embedded import BEND, CELLS, FEWEST_ROWS, MOST_ODDS, MOST_ROWS
+
+
+def cases(rows, n_classes, n_models=2, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(n_classes, size=rows)
+    logits = rng.normal(size=(n_models, rows, n_classes)) + 1.5 * np.eye(n_classes)[truth]
+    proba = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
+    return truth, {f"model {m}": each for m, each in enumerate(proba)}
+
+
+def cost_from(sample, model, prices, prior=None):
+    """The mean cost at other prices, worked out as the page does: odds, prices, and the table of shares."""
+    odds, truth, costs = sample.log_odds(model), sample.truths(), np.array(prices)
+    base = np.log(costs / np.array(sample.unit_costs))
+    x = np.clip(odds, -1e12, 1e12) + base - base[truth][:, None]
+    tables = np.array(sample.shares[prior or next(iter(sample.shares))])
+    place = (x / (BEND + np.abs(x)) + 1) / 2
+    if len(tables) == 1:
+        share = np.interp(place, np.linspace(0, 1, len(tables[0])), tables[0])
+    else:
+        pair = tables.reshape(len(costs), len(costs), -1)[truth]
+        grid = np.linspace(0, 1, pair.shape[2])
+        share = np.array(
+            [[np.interp(place[r, j], grid, pair[r, j]) for j in range(len(costs))] for r in range(len(x))]
+        )
+    waste = costs * share
+    waste[np.arange(len(truth)), truth] = 0.0
+    return np.average(costs[truth] + waste.sum(axis=1), weights=sample.weights)
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        None,
+        priors.Fixed(),
+        priors.Exponential(),
+        priors.Gamma(2.0),
+        priors.LogNormal([0.5, 1.0, 0.7, 0.3]),
+        priors.Beta(0.3),
+    ],
+)
+def test_costs_at_other_prices_are_the_library_s_up_to_rounding(prior):
+    truth, models = cases(400, 4)
+    prices = [10.0, 40.0, 20.0, 5.0]
+    sample = compare(truth, models, prior=prior, typical_costs=prices).sample
+    assert sample.rows == 400
+    for moved in (prices, [1.0, 40.0, 200.0, 5.0], [1.0, 1.0, 1.0, 1.0]):
+        exact = expected_search_cost(truth, models["model 1"], prior=prior, typical_costs=moved)
+        assert cost_from(sample, "model 1", moved) == pytest.approx(
+            exact, rel=5e-3 if prior == priors.Fixed() else 1e-3
+        )
+
+
+def test_other_priors_come_along_and_the_comparison_s_own_is_first():
+    truth, models = cases(300, 3)
+    sample = compare(truth, models, prior=priors.Gamma(3.0), typical_costs=[10.0, 40.0, 20.0]).sample
+    first, *others = sample.shares
+    assert others == ["fixed", "uniform", "exponential"]
+    exact = expected_search_cost(
+        truth, models["model 0"], prior=priors.Exponential(), typical_costs=[1.0, 4.0, 2.0]
+    )
+    assert cost_from(sample, "model 0", [1.0, 4.0, 2.0], "exponential") == pytest.approx(exact, rel=1e-3)
+    assert len(sample.shares[first][0]) == CELLS + 1
+
+
+@settings(max_examples=30)
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=3).filter(lambda p: sum(p) > 1e-3), st.integers(0, 2))
+def test_probabilities_survive_the_rounding(p, truth):
+    p = np.array(p) / sum(p)
+    sample = compare([truth, 0], {"one": [p, [0.2, 0.3, 0.5]]}).sample
+    assert sample.probabilities("one")[0] == pytest.approx(p, abs=5e-3)
+
+
+def test_many_cases_are_sampled_by_class_and_weigh_as_much_as_all():
+    truth, models = cases(9000, 3)
+    truth[:40] = 3
+    models = {name: np.pad(p * 0.97, ((0, 0), (0, 1)), constant_values=0.03) for name, p in models.items()}
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, len(truth))
+    compared = compare(truth, models, sample_weight=weights, typical_costs=[1.0, 2.0, 3.0, 4.0])
+    sample = compared.sample
+    assert MOST_ROWS - 10 <= sample.rows <= MOST_ROWS
+    by_class = np.bincount(sample.truths(), sample.weights)
+    assert by_class == pytest.approx(np.bincount(truth, weights), rel=1e-5)
+    assert np.bincount(sample.truths())[3] >= 5
+    assert cost_from(sample, "model 0", [1.0, 2.0, 3.0, 4.0]) == pytest.approx(
+        next(m.cost for m in compared.models if m.name == "model 0"), rel=0.03
+    )
+
+
+def test_no_more_odds_than_a_page_can_hold_and_none_where_too_few_would_be_left():
+    truth, models = cases(3000, 40, n_models=8)
+    sample = compare(truth, models).sample
+    assert FEWEST_ROWS < sample.rows <= MOST_ODDS // (8 * 39)
+    truth, models = cases(400, 800)
+    assert compare(truth, models).sample is None
+    truth, models = cases(100, 800)
+    assert compare(truth, models).sample.rows == 100
+
+
+def test_prices_that_differ_from_case_to_case_have_no_sample():
+    truth, models = cases(50, 3)
+    assert compare(truth, models, typical_costs=np.full((50, 3), 2.0)).sample is None
+
+
+def test_inverse_temperatures_undo_overconfidence():
+    truth, models = cases(2000, 3, n_models=1)
+    sharp = models["model 0"] ** 3
+    sample = compare(truth, {"sharp": sharp / sharp.sum(axis=1, keepdims=True), **models}).sample
+    calm, sharp = (sample.inverse_temperatures[name] for name in ("model 0", "sharp"))
+    assert sharp == pytest.approx(calm / 3, rel=1e-3)
+
+
+def test_a_sample_survives_json_and_a_spoilt_one_is_refused():
+    truth, models = cases(60, 3)
+    whole = compare(truth, models)
+    assert Comparison.from_dict(json.loads(json.dumps(whole.to_dict()))) == whole
+    for spoilt in (
+        {"truth": whole.sample.truth[:-2]},
+        {"truth": "//" + whole.sample.truth[2:]},
+        {"odds": {}},
+        {"weights": ()},
+        {"odds": {name: "<" + text[1:] for name, text in whole.sample.odds.items()}},
+    ):
+        broken = replace(whole, sample=replace(whole.sample, **spoilt))
+        with pytest.raises(InputError, match="the comparison's sample does not fit"):
+            Comparison.from_dict(broken.to_dict())
