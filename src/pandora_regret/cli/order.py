@@ -9,6 +9,7 @@ The JSON (schema "pandora-order/1")::
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,11 +130,11 @@ def _sensitivity(text: str | None) -> Any:
 def _print(plan: Plan, currency: str | None, source: str | None) -> None:
     from pandora_regret.cli.console import output
     from pandora_regret.cli.printing import Column, print_columns
-    from pandora_regret.text import Formats, count, money, significant
+    from pandora_regret.text import Formats, count, is_currency, money
 
     console, steps = output(), plan.steps[:MOST_STEPS]
     formats = Formats(currency, max(step.cost for step in steps))
-    price = formats.money if currency else significant
+    price = formats.money if is_currency(currency) else partial(_exactly, unit=currency)
     columns = [
         Column("Test for", [str(step.test) for step in steps], "left"),
         Column("Probability now", [formats.share(step.probability) for step in steps]),
@@ -149,3 +150,10 @@ def _print(plan: Plan, currency: str | None, source: str | None) -> None:
     console.print(f"Expected total: {money(plan.expected_cost, currency)}.", style="bold")
     if source is None:
         console.print("Every test costs the same: say what they cost with --costs.", style="dim")
+
+
+def _exactly(amount: float, unit: str | None) -> str:
+    """Minutes or bare numbers, as they were written."""
+    from pandora_regret.text import significant
+
+    return f"{significant(amount)} {unit or ''}".rstrip()

@@ -71,7 +71,9 @@ class PriceList:
         written, said = (SYMBOLS.get(name, name) for name in (self.unit, unit))
         if self.unit and not said.endswith(written):  # "$" may be any dollar
             problem = f"is in {self.unit}, not in {unit}"
-            raise InputError(problem, place=self._place, value=unit, fix="name the unit once, or the same twice")
+            raise InputError(
+                problem, place=self._place, value=unit, fix="leave the unit out, or correct the prices"
+            )
         return replace(self, unit=unit)
 
     @property

@@ -79,7 +79,8 @@ def frame_of(rows: Sequence[Mapping[str, Any]], backend: str | None = None) -> A
     import narwhals as nw
 
     columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
-    return nw.from_dict(columns, backend=backend or _library()).to_native()
+    library: Any = backend or _library()
+    return nw.from_dict(columns, backend=library).to_native()
 
 
 def _library() -> str:
