@@ -44,8 +44,9 @@ class Question(NamedTuple):
 @click.command(cls=ShowsMetrics)
 @FILES
 @takes(CostOptions, ComparisonOptions, IntervalOptions, LayoutOptions, FormatOptions, PageOptions)
-@click.option("--pairs", is_flag=True, help="Differences between all pairs of models, not only to the best.")
-@click.option("--by-class", is_flag=True, help="Every model class by class, too.")
+@click.option("--full", is_flag=True, help="Print every table, not only what fits one screen.")
+@click.option("--pairs", is_flag=True, help="As --full, with differences between all pairs of models.")
+@click.option("--by-class", is_flag=True, help="As --full, with every model class by class.")
 @click.option("--html", type=PATH, metavar="FILE", help="Write the report to this file, too.")
 def compare(
     costs: CostOptions,
@@ -56,6 +57,7 @@ def compare(
     page: PageOptions,
     *,
     files: Sequence[str],
+    full: bool,
     pairs: bool,
     by_class: bool,
     html: Path | None,
@@ -85,7 +87,7 @@ def compare(
     else:
         from pandora_regret.cli.comparison import print_comparison
 
-        print_comparison(result, pairs=pairs, by_class=by_class)
+        print_comparison(result, full=full, pairs=pairs, by_class=by_class)
     if html is not None:
         from pandora_regret.report import write_report
 

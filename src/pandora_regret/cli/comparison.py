@@ -1,222 +1,247 @@
-"""A comparison as people read it in a terminal: the answer first, then the tables behind it."""
+"""A comparison on one screen: the verdict, one table, results by group, what was done to files, where to go on.
+
+At most 25 lines of 80 columns, whatever was compared; `--full` prints the tables of comparison_tables.py instead.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
 
 from pandora_regret.cli.console import output
-from pandora_regret.cli.printing import Column, bullets, heading, print_columns, print_done
-from pandora_regret.compare.prices import ALIKE, STATED
-from pandora_regret.compare.result import Comparison, Difference, Estimate, MetricInfo, ModelResult
-from pandora_regret.compare.words import recalibrating
-from pandora_regret.metrics import ranks_as_another
-from pandora_regret.text import UNDEFINED, Formats, count, percent
+from pandora_regret.cli.printing import aligned, cut, fitted, wrapped
+from pandora_regret.compare.result import Breakdown, Comparison, Difference, Estimate, ModelResult, Subgroup
+from pandora_regret.text import UNDEFINED, Formats, count, percent, rounded_by
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-MODELS_IN_DETAIL = 5  # whose wrong tests are listed; all of them are in the JSON and on the page
-BEST = "* "
-
-
-def print_comparison(comparison: Comparison, *, pairs: bool = False, by_class: bool = False) -> None:
-    """All of it, on standard output."""
-    _Page(comparison, output()).show(pairs=pairs, by_class=by_class)
+WIDTH, MOST_LINES = 80, 25
+MOST_MODELS, MOST_GROUPS = 5, 5  # in a table
+SHORTEST_TABLE = 3  # lines
+VERDICT_LINES, DONE_LINES, NOTE_LINES, PRICE_LINES = 6, 3, 2, 2  # at most
+LONGEST_NAME, NARROWEST_NAMES, LONGEST_GROUP, LONGEST_TITLE = 24, 10, 22, 12  # columns
+STANDS_OUT = "<- stands out"
+MORE = "More: --full, --html report.html, --json."
 
 
-class _Page:
-    def __init__(self, comparison: Comparison, console: Console) -> None:
-        self.result, self.console = comparison, console
+@dataclass(frozen=True)
+class Line:
+    """One line, and how it looks where there is colour."""
+
+    text: str = ""
+    style: str | None = None
+
+
+def print_comparison(
+    comparison: Comparison, *, full: bool = False, pairs: bool = False, by_class: bool = False
+) -> None:
+    """On standard output; the tables of all pairs and of all classes are part of the full one."""
+    console = output()
+    if full or pairs or by_class:
+        from pandora_regret.cli.comparison_tables import Tables
+
+        Tables(comparison, console).show(pairs=pairs, by_class=by_class)
+        return
+    for line in screen(comparison, min(WIDTH, console.width)):
+        console.print(line.text, style=line.style, soft_wrap=True)
+
+
+def screen(comparison: Comparison, width: int = WIDTH) -> list[Line]:
+    """The lines of the short form; where even the shortest table is too wide for a terminal, it is cut off."""
+    return [Line(cut(line.text, width), line.style) for line in _Screen(comparison, width).lines()]
+
+
+class _Screen:
+    def __init__(self, comparison: Comparison, width: int) -> None:
+        self.result, self.width = comparison, width
         self.formats = Formats.for_costs((model.cost for model in comparison.models), comparison.costs.currency)
-        self.names = [model.name for model in comparison.models]
+        self.short = {model.name: fitted(model.name, LONGEST_NAME) for model in comparison.models}
 
-    def show(self, *, pairs: bool, by_class: bool) -> None:
-        self._headline()
-        self._models()
-        if len(self.names) > 1:
-            self._all_pairs() if pairs else self._differences()
-            self._ranks()
-        if any(scenario.name not in (STATED, ALIKE) for scenario in self.result.scenarios):
-            self._scenarios()
-        self._wrong_tests()
-        self._steps()
-        self._calibration()
-        self._decompositions()
-        if by_class:
-            self._classes()
-        self._notes()
+    def lines(self) -> list[Line]:
+        """What must be there first, then groups in the lines that are left."""
+        above, table, below = self._verdict(), self._table(), self._footer()
+        left = MOST_LINES - len(above) - len(table) - len(below) - 3
+        groups = self._groups(left) if self.result.by and left > 0 else []
+        parts = [above, table, *([groups] if groups else []), below]
+        return [line for number, part in enumerate(parts) for line in ([Line()] if number else []) + part]
 
-    def _headline(self) -> None:
-        for sentence in self.result.headline:
-            self.console.print(sentence, style="bold" if sentence == self.result.headline[0] else None)
-        self.console.print()
+    def _wrap(self, text: str, most_lines: int | None = None) -> list[str]:
+        """Text as lines; names of models that are longer than a table has room for are shortened."""
+        for name in sorted(self.short, key=len, reverse=True):
+            text = text.replace(name, self.short[name]) if self.short[name] != name else text
+        return wrapped(text, self.width, most_lines)
 
-    def _models(self) -> None:
-        marks = f"best marked {BEST.strip()}" if len(self.names) > 1 else ""
-        heading(self.console, "Models", "; ".join(filter(None, [_interval(self.result), marks])))
-        self._print([Column(metric.title, self._scores(metric)) for metric in self.result.metrics])
+    def _verdict(self) -> list[Line]:
+        """The verdict itself, then a finding about groups, then as many other sentences as there is room for."""
+        first, *others = self.result.verdict.sentences
+        flags = [flag for part in self.result.by for flag in part.all_flags]
+        by_worth = dict.fromkeys([*flags[:1], *(each for each in others if each not in flags), *others])
+        said = {first: self._wrap(first, VERDICT_LINES)}
+        room = VERDICT_LINES - len(said[first])
+        for sentence in by_worth:
+            lines = self._wrap(sentence)
+            if len(lines) <= room:
+                said[sentence] = lines
+                room -= len(lines)
+        ordered = [sentence for sentence in (first, *others) if sentence in said]
+        return [Line(text, "bold" if each == first else None) for each in ordered for text in said[each]]
 
-    def _scores(self, metric: MetricInfo) -> list[str]:
-        ranks = self.result.ranks[metric.key]
-        best = min(ranks) if len(ranks) > 1 else 0.0
-        return [
-            (BEST if rank == best else "") + self._estimate(metric.unit, model.scores[metric.key])
-            for model, rank in zip(self.result.models, ranks, strict=True)
-        ]
-
-    def _estimate(self, unit: str, score: Estimate) -> str:
-        """A value, and its interval below it."""
-        if score.value is None and score.note is not None:
-            return "infinite"
-        return f"{self.formats.write(unit, score.value)}\n{self._limits(unit, score.low, score.high)}"
-
-    def _limits(self, unit: str, low: float | None, high: float | None) -> str:
-        if low is None or high is None:
-            return ""
-        between = " to " if low < 0 else UNDEFINED
-        return f"{self.formats.bare(unit, low)}{between}{self.formats.bare(unit, high)}"
-
-    def _differences(self) -> None:
-        note = "paired, per case; p is adjusted for all pairs, intervals are not"
-        heading(self.console, f"What other models cost more than {self.names[0]}", note)
-        gaps = [gap for gap in self.result.differences if gap.model == self.names[0]]
-        chances = {model.name: model.probability_best for model in self.result.models}
-        cheapest = [_chance(chances[gap.against]) for gap in gaps]
-        columns = [*self._gap_columns(gaps), Column("Chance to be cheapest", cheapest)]
-        self._print(columns, [gap.against for gap in gaps])
-
-    def _all_pairs(self) -> None:
-        heading(self.console, "Every pair of models", "paired, per case")
-        gaps = self.result.differences
-        named = [f"{gap.against} over {gap.model}" for gap in gaps]
-        self._print(self._gap_columns(gaps), named, "Dearer over cheaper")
-
-    def _gap_columns(self, gaps: Sequence[Difference]) -> list[Column]:
-        money, p_value = self.formats.money, self.formats.p_value
-        limits = [(None, None) if gap.high is None or gap.low is None else (-gap.high, -gap.low) for gap in gaps]
-        return [
-            Column("Costs more", [money(-gap.difference) for gap in gaps]),
-            Column("Interval", [self._limits("money", low, high) or UNDEFINED for low, high in limits]),
-            Column("p (Holm)", [p_value(gap.p_holm) for gap in gaps]),
-            Column("Per 1,000 cases", [money(gap.savings_per_1000) for gap in gaps]),
-        ]
-
-    def _ranks(self) -> None:
-        heading(self.console, "Ranks by each metric")
-        shown = [metric for metric in self.result.metrics if not ranks_as_another(metric.key)]
-        columns = [Column(each.title, [f"{rank:g}" for rank in self.result.ranks[each.key]]) for each in shown]
-        self._print(columns, space=not self.result.disagreements)
-        if self.result.disagreements:
-            bullets(self.console, self.result.disagreements)
-            self.console.print()
-
-    def _scenarios(self) -> None:
-        heading(self.console, "Under other costs", "expected search cost; best marked *")
-        columns = []
-        for index, scenario in enumerate(self.result.scenarios):
-            costs = [model.scenarios[index] for model in self.result.models]
-            cells = [(BEST if cost == min(costs) else "") + self.formats.money(cost) for cost in costs]
-            columns.append(Column(scenario.name, cells))
-        self._print(columns)
-
-    def _wrong_tests(self) -> None:
-        if not self.result.largest_pairs:
-            return
-        heading(self.console, "Where the money goes", "the dearest wrong tests, per case")
-        for number, (name, pairs) in enumerate(groupby(self.result.largest_pairs, lambda pair: pair.model)):
-            if number < MODELS_IN_DETAIL:
-                self.console.print(name)
-                bullets(self.console, (pair.sentence for pair in pairs), mark="  -")
-        if len(self.names) > MODELS_IN_DETAIL:
-            self.console.print(f"and {len(self.names) - MODELS_IN_DETAIL} more models: see --json or --html.")
-        self.console.print()
-
-    def _steps(self) -> None:
-        if self.result.workup is None or not self.result.workup.spending:
-            return
-        spending = self.result.workup.spending
-        note = "of which only class frequencies are known"
-        heading(self.console, "Where the money goes in a typical case", note)
-        columns = [
-            Column("Made in", [self.formats.share(step.chance) for step in spending]),
-            Column("Costs per case", [self.formats.money(step.cost) for step in spending]),
-        ]
-        self._print(columns, [step.name for step in spending], "Step")
-
-    def _calibration(self) -> None:
-        what = "search" if self.result.workup is None else "work-up"
-        heading(self.console, "Cost calibration", f"what forecasts predict their own {what} will cost")
+    def _table(self) -> list[Line]:
         models = self.result.models
+        shown = models if len(models) <= MOST_MODELS else models[: MOST_MODELS - 1]
+        lines = [Line(text) for text in self._fitting([row for model in shown for row in self._rows(model)])]
+        lines[0] = Line(lines[0].text, "bold")
+        if len(shown) < len(models):
+            lines.append(Line(f"{count(len(models) - len(shown))} more models: --full", "dim"))
+        least = self.formats.money(models[0].unavoidable, self._digits(models[0]))
+        return [*lines, Line(f"Someone who knew the truth would pay {least} per case.", "dim")]
+
+    def _rows(self, model: ModelResult) -> Iterator[_Row]:
+        """A model as it is, and recalibrated where the verdict says so."""
+        cost, chance = model.scores["expected_cost"], model.probability_best
+        avoidable = self.formats.money(model.cost - model.unavoidable, self._digits(model))
+        cheapest = UNDEFINED if chance is None else _chance(chance)
+        yield _Row(model.name, self._estimate(cost), self._gap(model), avoidable, cheapest)
+        if model.recalibrated is not None and model.name in self.result.verdict.recalibrate[:1]:
+            later = model.recalibrated
+            yield _Row("  recalibrated", self._estimate(later.cost), self._more(later.against_leader))
+
+    def _fitting(self, rows: Sequence[_Row]) -> list[str]:
+        """A table no wider than the screen: letters of names go first, then the last columns."""
         columns = [
-            Column("Predicted", [self._estimate("money", model.predicted_cost) for model in models]),
-            Column("Found", [self._estimate("money", model.scores["expected_cost"]) for model in models]),
-            Column("Found / predicted", [_ratio(model) for model in models]),
+            ("Cost per case", *_side_by_side([row.cost for row in rows])),
+            ("Against the best", *_side_by_side([row.gap for row in rows])),
+            ("Avoidable", *(row.avoidable for row in rows)),
+            ("Cheapest", *(row.cheapest for row in rows)),
         ]
-        self._print(columns)
+        columns = columns if len(self.result.models) > 1 else [columns[0], columns[2]]
+        for n_columns in range(len(columns), 0, -1):
+            cells = list(zip(*columns[:n_columns], strict=True))
+            room = self.width - max(map(cell_len, aligned([("", *row) for row in cells])))
+            if room >= NARROWEST_NAMES or n_columns == 1:
+                names = [
+                    fitted(name, min(max(room, 1), LONGEST_NAME)) for name in ("Model", *(r.name for r in rows))
+                ]
+                return aligned([(name, *row) for name, row in zip(names, cells, strict=True)])
+        raise AssertionError("a table has a column")
 
-    def _decompositions(self) -> None:
-        known = {model.name: parts for model in self.result.models if (parts := model.decomposition) is not None}
-        if not known:
-            return
-        note = "cost = uncertainty + miscalibration - discrimination"
-        heading(self.console, "What recalibrating would save", note)
-        columns = [
-            Column(title, [self._estimate("money", parts[title.lower()]) for parts in known.values()])
-            for title in ("Miscalibration", "Discrimination", "Uncertainty")
-        ]
-        self._print(columns, list(known), space=False)
-        level, currency = self.result.interval.level, self.result.costs.currency
-        said = ((model.name, recalibrating(model, level, currency)) for model in self.result.models)
-        bullets(self.console, (f"{name}: {sentence}" for name, sentence in said if sentence))
-        self.console.print()
+    def _gap(self, model: ModelResult) -> tuple[str, str]:
+        pair = self.result.best.name, model.name
+        gap = next((each for each in self.result.differences if (each.model, each.against) == pair), None)
+        return (UNDEFINED, "") if gap is None else self._more(_turned(gap))
 
-    def _classes(self) -> None:
-        for model in self.result.models:
-            heading(self.console, f"{model.name}, class by class")
-            rows = model.by_class
-            columns = [Column("Cases", [count(row.weight) for row in rows])]
-            for metric in self.result.metrics:
-                if hasattr(rows[0], metric.key):
-                    cells = [self.formats.write(metric.unit, getattr(row, metric.key)) for row in rows]
-                    columns.append(Column(metric.title, cells))
-            self._print(columns, [row.label for row in rows], "Class")
+    def _more(self, difference: Estimate) -> tuple[str, str]:
+        value, interval = self._estimate(difference)
+        return f"+{value}" if (difference.value or 0.0) > 0 else value, interval
 
-    def _notes(self) -> None:
-        self.console.print(setting(self.result), style="dim")
-        if self.result.notes:
-            bullets(self.console, self.result.notes, mark="!")
-        print_done(self.console, self.result.done)
+    def _estimate(self, estimate: Estimate) -> tuple[str, str]:
+        """A value, and its interval."""
+        return self.formats.estimate("money", estimate.value, estimate.low, estimate.high)
 
-    def _print(
-        self, columns: Sequence[Column], names: Sequence[str] = (), title: str = "Model", space: bool = True
-    ) -> None:
-        """A table with one row per name, those of the models unless said."""
-        print_columns(self.console, Column(title, names or self.names, "left"), columns)
-        if space:
-            self.console.print()
+    def _digits(self, model: ModelResult) -> int | None:
+        """As many as the model's cost is written with."""
+        score = model.scores["expected_cost"]
+        decimals = rounded_by(score.low, score.high)
+        return None if decimals is None else min(self.formats.money_digits, decimals)
+
+    def _groups(self, most_lines: int) -> list[Line]:
+        """A table for each column for which there is room, and one line about each other."""
+        lines, parts = list[Line](), self.result.by
+        for number, part in enumerate(parts):
+            room = most_lines - len(lines) - (len(parts) - number - 1)
+            enough = SHORTEST_TABLE if part.all_flags else min(len(part.groups), MOST_GROUPS) + 1
+            lines += self._breakdown(part, room) if room >= enough else [Line(self._in_short(part))]
+        if len(lines) <= most_lines:
+            return lines
+        return [*lines[: most_lines - 1], Line("Results by more columns: --full", "dim")]
+
+    def _breakdown(self, part: Breakdown, most_lines: int) -> list[Line]:
+        groups = self._some_groups(part, most_lines)
+        lines = [Line(text) for text in self._costs_by_group(part, groups)]
+        lines[0] = Line(lines[0].text, "bold")
+        left_out = len(part.groups) - len(groups)
+        return [*lines, Line(f"  {left_out} more groups: --full", "dim")] if left_out else lines
+
+    def _some_groups(self, part: Breakdown, most_lines: int) -> list[Subgroup]:
+        """All groups, or those that stand out and the first of the others."""
+        if len(part.groups) < most_lines:
+            return list(part.groups)
+        by_worth = sorted(part.groups, key=lambda group: not group.flags)
+        kept = by_worth[: most_lines - 2]
+        return [group for group in part.groups if group in kept]
+
+    def _costs_by_group(self, part: Breakdown, groups: Sequence[Subgroup]) -> list[str]:
+        """Of as many models as there is room for: the best, those that findings name, then the next best."""
+        names = [model.name for model in self.result.models]
+        named = (m for m, name in enumerate(names) if any(f" {name} " in flag for flag in part.all_flags))
+        by_worth = list(dict.fromkeys([0, *named, *range(len(names))]))[:MOST_MODELS]
+        for n_models in range(len(by_worth), 0, -1):
+            models = sorted(by_worth[:n_models])
+            titles = (fitted(names[model], LONGEST_TITLE) for model in models)
+            title = (fitted(f"By {part.column}", LONGEST_GROUP), "Cases", *titles, "")
+            lines = aligned([title, *(self._group(group, models) for group in groups)])
+            if max(map(cell_len, lines)) <= self.width:
+                break
+        return lines
+
+    def _group(self, group: Subgroup, models: Sequence[int]) -> tuple[str, ...]:
+        costs = (self._estimate(group.models[model].cost)[0] for model in models)
+        mark = STANDS_OUT if group.flags else ""
+        return fitted(f"  {group.name}", LONGEST_GROUP), count(group.rows), *costs, mark
+
+    def _in_short(self, part: Breakdown) -> str:
+        findings = len(part.all_flags)
+        said = f"{findings} finding{'s' * (findings > 1)}: --full" if findings else "nothing stands out"
+        return fitted(f"By {part.column} ({len(part.groups)} groups): {said}.", self.width)
+
+    def _footer(self) -> list[Line]:
+        data, level = self.result.data, 100 * self.result.interval.level
+        clusters = "" if data.clusters is None else f" in {count(data.clusters)} groups"
+        basis = f"{count(data.rows)} cases{clusters}, {len(data.classes)} classes; {level:g} % intervals."
+        parts = [self._notes(), self._done(), self._wrap(basis), self._wrap(MORE)]
+        return [Line(text, "dim") for part in parts for text in part]
+
+    def _notes(self) -> list[str]:
+        """The first reason not to trust a number."""
+        notes = self.result.notes
+        if not notes:
+            return []
+        more = f"{len(notes)} warnings (--full), the first: " if len(notes) > 1 else ""
+        return self._wrap(f"! {more}{notes[0]}", NOTE_LINES)
+
+    def _done(self) -> list[str]:
+        """All that was changed or left out, or as much as there is room for and how much more there is."""
+        sentences = [each.sentence for each in self.result.done]
+        for kept in range(len(sentences), 0, -1):
+            more = [f"{len(sentences) - kept} more: --full"] if kept < len(sentences) else []
+            said = f"Done to the files: {'; '.join([*sentences[:kept], *more])}."
+            if len(self._wrap(said)) <= DONE_LINES or kept == 1:
+                return self._wrap(said, DONE_LINES)
+        return []
 
 
-def setting(comparison: Comparison) -> str:
-    """What was compared, under which costs."""
-    data, costs = comparison.data, comparison.costs
-    clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
-    return f"{count(data.rows)} cases{clusters}, {len(data.classes)} classes. Costs: {costs.in_words}."
+@dataclass(frozen=True)
+class _Row:
+    """Of the table of models."""
+
+    name: str
+    cost: tuple[str, str]  # and its interval
+    gap: tuple[str, str]
+    avoidable: str = ""
+    cheapest: str = ""
 
 
-def _interval(comparison: Comparison) -> str:
-    how = comparison.interval
-    by = f"{count(how.replicates)} bootstrap replicates" if how.method == "bootstrap" else "linearisation"
-    return f"{100 * how.level:g} % intervals by {by}"
+def _side_by_side(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Values to the right, intervals beside them to the left."""
+    left, right = (max(cell_len(pair[side]) for pair in pairs) for side in (0, 1))
+    return [f"{value:>{left}} {interval:<{right}}" if right else value for value, interval in pairs]
 
 
-def _chance(probability: float | None) -> str:
-    if probability is None:
-        return UNDEFINED
+def _turned(gap: Difference) -> Estimate:
+    """What the other model costs more than the best."""
+    low, high = (None if limit is None else -limit for limit in (gap.high, gap.low))
+    return Estimate(-gap.difference, low, high)
+
+
+def _chance(probability: float) -> str:
     return percent(probability).replace("less than", "<").replace("more than", ">")
-
-
-def _ratio(model: ModelResult) -> str:
-    predicted = model.predicted_cost.value
-    return f"{model.cost / predicted:.2f}" if predicted else UNDEFINED

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from pandora_regret._version import __version__
+from pandora_regret.text import shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,6 +90,46 @@ def bullets(console: Console, sentences: Iterable[str], mark: str = "-") -> None
     for sentence in sentences:
         grid.add_row(mark, sentence)
     console.print(grid)
+
+
+def wrapped(text: str, width: int, most_lines: int | None = None) -> list[str]:
+    """Text as lines no wider than that; where there are more lines than that, the last one ends in dots."""
+    from rich.console import Console
+    from rich.text import Text
+
+    lines = [line.plain.rstrip() for line in Text(without_controls(text)).wrap(Console(), width)]
+    if most_lines is None or len(lines) <= most_lines:
+        return lines
+    return [*lines[: most_lines - 1], f"{cut(lines[most_lines - 1], width - 2)} …"]
+
+
+def fitted(name: str, width: int) -> str:
+    """A name no wider than that on a terminal, where some letters take two columns: its ends tell it apart."""
+    from rich.cells import cell_len
+
+    name = without_controls(name)
+    lengths = range(len(name), 1, -1)
+    return next((short for n in lengths if cell_len(short := shortened(name, n)) <= width), name[:1])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Cells one below the other, the first column to the left and the others to the right."""
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *others in rows:
+        cells = [first + " " * (widths[0] - cell_len(first))]
+        cells += [" " * (width - cell_len(cell)) + cell for cell, width in zip(others, widths[1:], strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def cut(line: str, width: int) -> str:
+    """As much of a line as there is room for."""
+    from rich.cells import cell_len, set_cell_size
+
+    return line if cell_len(line) <= width else set_cell_size(line, width).rstrip()
 
 
 def print_done(console: Console, done: Sequence[Done]) -> None:

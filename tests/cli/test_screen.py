@@ -1,0 +1,131 @@
+"""A comparison on one screen: at most 25 lines of 80 columns, whatever was compared; `--full` prints the rest."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rich")
+pytest.importorskip("pyarrow")
+pytest.importorskip("sklearn")
+
+from cli_files import CLASSES, COSTS, run, wine_file
+from rich.cells import cell_len
+from simulated_models import simulated
+
+from pandora_regret.cli.comparison import MOST_LINES, WIDTH, screen
+from pandora_regret.compare import compare
+from pandora_regret.inputs import Done
+
+ROWS = 400
+ORDINARY = tuple(f"model {number}" for number in range(20))
+WIDE = ("網絡" * 40, "a name that nobody can type, of a model that nobody can deploy " * 3, "ordinary")
+DONE = tuple(
+    Done("rows rescaled", n, f"{n} rows of {name} rescaled (sums 0.998 to 1.002)")
+    for n, name in enumerate(("Deep net", "Forest", "Vendor A", "Rounded", "Old model"), 10)
+)
+
+
+@cache
+def compared(n_models, n_classes, names=ORDINARY, currency="USD"):
+    rng = np.random.default_rng(0)
+    truth, models = simulated(ROWS, k=n_classes, noise=tuple(np.linspace(0.4, 0.9, n_models)))
+    models = dict(zip(names[:n_models], models.values(), strict=True))
+    site, sex = rng.choice(["North", "South", "East"], ROWS), rng.choice(["F", "M"], ROWS)
+    last, east = names[min(2, n_models - 1)], site == "East"
+    models[last][east] = np.roll(models[last][east], 1, axis=1)
+    by = {"site": site, "age:10": rng.integers(0, 90, ROWS), "site*sex": (site, sex)}
+    costs = {} if currency is None else {"typical_costs": np.linspace(100.0, 900.0, n_classes)}
+    return compare(truth, models, currency=currency, by=by, **costs)
+
+
+def without_columns(comparison, n_columns):
+    return replace(comparison, by=comparison.by[:n_columns])
+
+
+def lines_of(comparison, width=WIDTH):
+    return [line.text for line in screen(comparison, width)]
+
+
+@pytest.mark.parametrize("done", [(), DONE[:1], DONE * 8], ids=["as they are", "one thing done", "much done"])
+@pytest.mark.parametrize("n_columns", [0, 1, 3])
+@pytest.mark.parametrize("n_classes", [3, 40])
+@pytest.mark.parametrize("n_models", [1, 2, 3, 20])
+def test_it_fits_one_screen(n_models, n_classes, n_columns, done):
+    comparison = without_columns(compared(n_models, n_classes), n_columns)
+    comparison = replace(comparison, done=done, notes=("Do not trust it. " * 20,) * 3)
+    lines = lines_of(comparison)
+    assert len(lines) <= MOST_LINES
+    assert max(map(cell_len, lines)) <= WIDTH
+    assert lines[-1] == "More: --full, --html report.html, --json."
+    assert lines[0].startswith(comparison.verdict.sentences[0][:20])
+
+
+@pytest.mark.parametrize("width", [80, 60, 40])
+@pytest.mark.parametrize("currency", ["USD", "CHF", "Zimbabwean dollars", None])
+def test_it_fits_with_wide_names_and_units_on_narrow_terminals(currency, width):
+    lines = lines_of(compared(3, 4, WIDE, currency=currency), width)
+    assert max(map(cell_len, lines)) <= width
+    assert len(lines) <= MOST_LINES + (80 - width) // 2
+    assert any(line.startswith("網") for line in lines)
+
+
+def test_the_table_has_every_model_its_cost_and_what_it_costs_more():
+    comparison = compared(3, 4)
+    lines = lines_of(comparison)
+    start = next(number for number, line in enumerate(lines) if line.startswith("Model "))
+    assert lines[start].split("  ")[0] == "Model"
+    for model, line in zip(comparison.models, lines[start + 1 :], strict=False):
+        assert line.startswith(model.name)
+        assert f"${model.cost:,.0f}" in line
+    assert "+$" in lines[start + 2]
+    assert lines[start + 4].startswith("Someone who knew the truth would pay $")
+
+
+def test_of_many_models_the_first_are_shown_and_the_others_counted():
+    lines = lines_of(compared(20, 3))
+    assert "16 more models: --full" in lines
+
+
+def test_groups_that_stand_out_are_shown_with_the_models_that_do():
+    comparison = without_columns(compared(20, 3), 2)
+    lines = lines_of(comparison)
+    title = next(line for line in lines if line.startswith("By site"))
+    assert "model 2" in title
+    assert next(line for line in lines if line.startswith("  East")).endswith("<- stands out")
+    assert "By age (10 groups): nothing stands out." in lines
+    assert "Where site is East, model 2 costs" in "\n".join(lines)
+
+
+def test_what_was_done_is_said_in_one_sentence_and_the_rest_counted():
+    few, many = (lines_of(replace(compared(2, 3), done=done)) for done in (DONE[:2], DONE * 8))
+    start = f"Done to the files: {DONE[0].sentence}; "
+    assert start in " ".join(few)
+    assert start in " ".join(many)
+    assert "more: --full." in " ".join(many)
+
+
+def test_the_first_warning_is_shown_and_the_others_counted():
+    lines = lines_of(replace(compared(2, 3), notes=("A: do not trust it.", "B: neither.")))
+    assert "! 2 warnings (--full), the first: A: do not trust it." in lines
+
+
+def test_a_name_cannot_command_the_terminal():
+    comparison = compared(2, 3, ("good\x1b[31m", "bad"))
+    assert "\x1b" not in "\n".join(lines_of(comparison))
+
+
+def test_full_prints_every_table_of_groups(tmp_path):
+    sites = ["north"] * 60 + ["south"] * 60 + ["east"] * 58
+    files = [wine_file(tmp_path, name, site=sites) for name in ("tree", "bayes")]
+    options = ["--costs", COSTS, "--by", "site", "--classes", ",".join(CLASSES)]
+    short, full = run("compare", *files, *options).stdout, run("compare", *files, *options, "--full").stdout
+    assert len(short.splitlines()) <= MOST_LINES
+    assert max(map(len, short.splitlines())) <= WIDTH
+    for heading in ("Ranks by each metric", "Cost calibration", "Where the money goes"):
+        assert heading in full
+        assert heading not in short
+    for group in set(sites):
+        assert f"\n{group} " in full
+    assert "p (Holm)" in full[full.index("By site") :]
