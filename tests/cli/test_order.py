@@ -178,9 +178,14 @@ def test_a_row_that_is_no_forecast_is_said_with_its_line_and_columns(tmp_path):
     assert "31" in said
 
 
-def test_of_many_steps_the_table_shows_the_first():
-    options = ["--sensitivity", "0.5", "--search", "restarts", "--steps", 3000]
-    lines = run("order", SKIN, *options).stdout.splitlines()
-    assert sum(line.strip()[:1].isdigit() for line in lines) == 500
-    assert "... and 2,500 more steps, which --json lists." in lines
-    assert len(run_json("order", SKIN, *options)["steps"]) == 3000
+def test_of_many_steps_ten_are_listed_unless_asked():
+    many = ",".join(f"c{number:02}=0.025" for number in range(40))
+
+    def listed(*options):
+        return sum(line.strip()[:1].isdigit() for line in run("order", many, *options).stdout.splitlines())
+
+    assert listed() == 10
+    assert "... and 30 more steps: --full." in run("order", many).stdout
+    assert listed("--full") == 40
+    assert listed("--steps", 12) == 12
+    assert len(run_json("order", many)["steps"]) == 40

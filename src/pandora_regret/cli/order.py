@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pandora_regret.files import Layout, OneRow
     from pandora_regret.plan import Plan
 
-MOST_STEPS = 500  # in a table for people
+USUAL_STEPS = 10  # in a table for people
 
 
 @click.command()
@@ -45,7 +45,8 @@ MOST_STEPS = 500  # in a table for people
     words=["single_pass", "restarts", "adaptive"],
     help="What happens if no test finds the truth: nothing, the same pass again, or the best test again.",
 )
-@click.option("--steps", type=click.IntRange(1), help="How many tests to list; one pass unless given.")
+@click.option("--steps", type=click.IntRange(1), help="How many tests to plan and list; one pass unless given.")
+@click.option("--full", is_flag=True, help="List every test, not only the first ten.")
 @click.option("--plot", type=PATH, help="Draw the plan into this file (SVG, PDF or PNG), too.")
 @FORCE
 @JSON
@@ -59,6 +60,7 @@ def order(
     sensitivity: str | None,
     search: str,
     steps: int | None,
+    full: bool,
     plot: Path | None,
     force: bool,
     as_json: bool,
@@ -94,7 +96,7 @@ def order(
         about = {"currency": currency, "source": source, "done": to_plain(done)}
         print_json(about | plan.to_dict(), "pandora-order/1")
     else:
-        _print(plan, currency, source)
+        _print(plan, currency, source, None if full or steps is not None else USUAL_STEPS)
         print_done(output(), done)
 
 
@@ -127,12 +129,13 @@ def _sensitivity(text: str | None) -> Any:
         return read_pairs(text, "--sensitivity")
 
 
-def _print(plan: Plan, currency: str | None, source: str | None) -> None:
+def _print(plan: Plan, currency: str | None, source: str | None, listed: int | None) -> None:
+    """A table of the first steps, or of all of them."""
     from pandora_regret.cli.console import output
     from pandora_regret.cli.printing import Column, print_columns
     from pandora_regret.text import Formats, count, is_currency, money
 
-    console, steps = output(), plan.steps[:MOST_STEPS]
+    console, steps = output(), plan.steps if listed is None else plan.steps[:listed]
     formats = Formats(currency, max(step.cost for step in steps))
     price = formats.money if is_currency(currency) else partial(_exactly, unit=currency)
     columns = [
@@ -143,9 +146,9 @@ def _print(plan: Plan, currency: str | None, source: str | None) -> None:
         Column("Done by then", [formats.share(step.done) for step in steps]),
     ]
     print_columns(console, Column("Step", [str(number) for number in range(1, len(steps) + 1)]), columns)
-    if len(plan.steps) > MOST_STEPS:
-        further = count(len(plan.steps) - MOST_STEPS)
-        console.print(f"... and {further} more steps, which --json lists.", style="dim")
+    if len(plan.steps) > len(steps):
+        further = count(len(plan.steps) - len(steps))
+        console.print(f"... and {further} more steps: --full.", style="dim")
     console.print()
     console.print(f"Expected total: {money(plan.expected_cost, currency)}.", style="bold")
     if source is None:
