@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -174,3 +175,14 @@ def test_a_part_that_is_given_twice_would_count_twice(tmp_path):
     result = run("score", path, path)
     assert result.exit_code == 2
     assert "is given 2 times" in result.stderr
+
+
+def test_the_bill_is_said_in_tests_or_in_money(tmp_path):
+    truth, chances = forecasts()
+    path = wine_file(tmp_path, "tree")
+    excess = pair_costs(truth, chances["tree"], labels=CLASSES, typical_costs=[1, 1, 1]).sum()
+    bill = run("score", path).stdout.splitlines()[1]
+    assert re.fullmatch(rf"1\.\d+ tests per case \(1\.\d+ to 1\.\d+\), {excess:.3g} wasted\.", bill)
+    excess = pair_costs(truth, chances["tree"], labels=CLASSES, typical_costs=[90, 60, 30]).sum()
+    bill = run("score", path, "--costs", COSTS, "--currency", "USD").stdout.splitlines()[1]
+    assert re.search(rf" per case \(.*\), \${excess:.3g}0? of it wasted\.$", bill)

@@ -224,15 +224,28 @@ def _print(scores: Sequence[StreamScore], costs: Costs, level: float, main_metri
     console = output()
     for score in scores:
         note = f"{count(score.rows)} cases, {len(score.classes)} classes, {100 * level:g} % intervals"
+        estimates = _estimates(score, level)
         heading(console, score.name, note)
+        if costs.typical is not None:
+            console.print(_bill(score, estimates["expected_cost"], costs.typical, costs.currency), style="bold")
         formats = Formats(costs.currency, score.value(main_metric))
-        _print_metrics(console, formats, score.settings.metrics, _estimates(score, level))
+        _print_metrics(console, formats, score.settings.metrics, estimates)
         if pairs := _largest_pairs(score, costs.currency):
             console.print()
             heading(console, "Where the money goes", "the dearest wrong tests, per case")
             bullets(console, (pair.sentence for pair in pairs))
         console.print()
     console.print(f"Costs: {costs.in_words}.", style="dim")
+
+
+def _bill(score: StreamScore, cost: Estimate, typical: Sequence[float], unit: str | None) -> str:
+    """What a case costs, and what is wasted of it: all but testing the truth itself."""
+    from pandora_regret.text import money_between, wasted
+
+    needed = float(score.class_weights @ typical) / score.weight
+    total = score.value("expected_cost")
+    bill = money_between(total, cost.low, cost.high, unit, per="per case")
+    return f"{bill}, {wasted(total - needed, unit)}."
 
 
 def _print_metrics(

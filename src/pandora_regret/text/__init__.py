@@ -8,6 +8,7 @@ from pandora_regret.text.names import (
     pair_sentence,
     ruling_out,
     shortened,
+    wasted,
     without_direction_marks,
 )
 from pandora_regret.text.notebook import Shown, Summary
@@ -47,5 +48,6 @@ __all__ = [
     "shortened",
     "significant",
     "typed",
+    "wasted",
     "without_direction_marks",
 ]

@@ -33,8 +33,12 @@ def money(amount: float, unit: str | None = None) -> str:
     return _joined("-" if amount < 0 and number != "0" else "", number, unit)
 
 
-def money_between(value: float, low: float | None, high: float | None, unit: str | None = None) -> str:
+def money_between(
+    value: float, low: float | None, high: float | None, unit: str | None = None, *, per: str = ""
+) -> str:
     """An amount and its interval, rounded by the interval's width; without an interval as `money` writes it.
+
+    `per` follows the amount, such as "per case".
 
     Examples
     --------
@@ -44,15 +48,18 @@ def money_between(value: float, low: float | None, high: float | None, unit: str
     ('2.35 tests (2.10 to 2.52)', '-€3 (-14 to 9)')
     >>> money_between(1.31e6, 0.93e6, 1.64e6, "USD"), money_between(41.26, None, None, "USD")
     ('$1.31 million (0.93 to 1.64)', '$41.30')
+    >>> money_between(2.345, 2.1, 2.52, per="per case")
+    '2.35 tests per case (2.10 to 2.52)'
     """
     decimals = _rounded_by(low, high, unit)
     if low is None or high is None or decimals is None:
-        return money(value, unit)
+        return f"{money(value, unit)} {per}".rstrip()
     largest = max(abs(value), abs(low), abs(high))
     scale, word = next(((size, word) for size, word in LARGE if largest >= size), (1.0, ""))
     places = _places(decimals + round(log10(scale)), largest / scale)
     (sign, digits), *limits = (_signed(round(x, decimals) / scale, places) for x in (value, low, high))
-    return f"{_joined(sign, digits + word, unit)} ({' to '.join(map(''.join, limits))})"
+    amount = f"{_joined(sign, digits + word, unit)} {per}".rstrip()
+    return f"{amount} ({' to '.join(map(''.join, limits))})"
 
 
 def is_currency(unit: str | None) -> bool:

@@ -33,7 +33,20 @@ def ruling_out(truth: str, tested: str) -> str:
 
 def pair_sentence(truth: str, tested: str, cost: float, total: float, unit: str | None) -> str:
     """What one wrong test costs, of everything."""
-    return f"{ruling_out(truth, tested)}: {money(cost, unit)} of every {money(total, unit)}"
+    return f"{ruling_out(truth, tested)}: {money(cost, unit or '')} of every {money(total, unit)}"
+
+
+def wasted(amount: float, unit: str | None) -> str:
+    """What goes to wrong tests, after a bill in the same unit.
+
+    Examples
+    --------
+    >>> wasted(85.2, "USD"), wasted(0.4, None), wasted(-1e-17, None)
+    ('$85.20 of it wasted', '0.4 wasted', 'nothing wasted')
+    """
+    if amount < 1e-12:
+        return "nothing wasted"
+    return f"{money(amount, unit)} of it wasted" if unit else f"{money(amount, '')} wasted"
 
 
 def shortened(name: str, length: int) -> str:
