@@ -115,7 +115,8 @@ def _score_all(opened: Sequence[Predictions], prices: Prices | None, how: Mappin
     scores = []
     with bars(passing=True) as progress:
         for one in opened:
-            progress.start(one.name, _total(one))
+            sharing = sum(other.sources == one.sources for other in opened)
+            progress.start(one.name, sum(source.expected_rows() for source in one.sources) // sharing)
             advance = partial(progress.advance, one.name)
             typical_costs = _typical(one, prices, how["prior"]) if how["workup"] is None else None
             scores.append(score_stream(one, typical_costs=typical_costs, progress=advance, **how))
@@ -129,11 +130,6 @@ def _typical(one: Predictions, prices: Prices | None, prior: Prior | None) -> Fl
     if prices is not None:
         return prices.costs
     return None if one.columns.costs or are_stated(prior, None, None) else in_tests(len(one.classes))
-
-
-def _total(one: Predictions) -> int | None:
-    """How many rows there are, where that can be told without reading the file."""
-    return None if one.only is not None or any(source.is_text for source in one.sources) else one.count()
 
 
 def _as_dict(

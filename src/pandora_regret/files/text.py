@@ -63,6 +63,16 @@ class TextFile(Source):
             raise FileError(f"begins with a line of more than {size >> 20} megabytes", path=self.path, fix=fix)
         return content[: content.rfind(b"\n") + 1].removeprefix(BYTE_ORDER_MARK), False
 
+    def expected_rows(self) -> int:
+        """By the size of the file, as if all rows were like the first, and all compressed as well."""
+        sample, complete = self.sample()
+        rows, path = sample.count(b"\n") - self.starts_with_header, self.location or self.path
+        if complete or self.n_rows is not None:
+            return rows if self.n_rows is None else self.n_rows
+        stored = sample if self.encoding == UTF_8 else sample.decode().encode(self.encoding)
+        size = _compressed_size(stored, path) if path.endswith(COMPRESSED) else len(stored)
+        return round(rows * os.path.getsize(path) / size)
+
     @property
     def block_bytes(self) -> int:
         """How much is parsed at once: several lines, however long they are."""
@@ -148,3 +158,11 @@ class TextFile(Source):
     @abstractmethod
     def problem(self, text: str, row: int, numbers: frozenset[str]) -> dict[str, Any] | None:
         """What is wrong with a line, if anything: attributes of a `FileError`."""
+
+
+def _compressed_size(content: bytes, path: str) -> int:
+    """How many bytes it takes, compressed as the file's name says."""
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, pa.Codec.detect(path).name) as stream:
+        stream.write(content)
+    return len(sink.getvalue())
