@@ -1,0 +1,335 @@
+"""Scores where the data live: the closed forms as narwhals expressions.
+
+One definition serves pandas, Polars (eager and lazy), DuckDB, PySpark and Dask, and runs inside the engine. It
+covers the Beta family on probabilities; other priors, logits, intervals and the full checks are `score_stream`'s.
+
+Spark compiles a query into Java methods of at most 64 KB, and interprets what does not fit. So the truth is looked
+up once, into columns (`with_scores`): inside each comparison it would make K x K cases. And nothing but a plain
+column is divided by, because narwhals writes a division as a case distinction that repeats its operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from operator import add, and_
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+
+from pandora_regret.inputs import InputError, read_alpha
+from pandora_regret.optional import import_optional
+from pandora_regret.priors import Beta
+from pandora_regret.priors.base import TIE
+from pandora_regret.priors.reading import read_prices
+
+SUM_TOLERANCE = float(np.sqrt(np.finfo(np.float32).eps))  # columns may hold what was single precision once
+SMALLEST = 1e-300  # two probabilities below it are compared as if both were 0
+METRICS = ("pandora_regret", "expected_search_cost", "log_loss")
+
+
+class _Truth(NamedTuple):
+    """What is known of the true class; null where no class has the row's label."""
+
+    probability: nw.Expr
+    inverse: nw.Expr  # of the probability; 0 if that is 0, or so small that the inverse would overflow
+    cost: nw.Expr
+    inverse_cost: nw.Expr
+
+
+HELPERS = _Truth(*(f"__truth_{name}" for name in _Truth._fields))  # columns of `with_scores` while it works
+
+
+def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.0) -> nw.Expr:
+    """Pandora's Regret of each row; null where a row cannot be scored.
+
+    Parameters
+    ----------
+    classes
+        The columns of probabilities, named like the labels.
+    label
+        The column of true labels.
+    alpha
+        As in `pandora_regret`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = nw.from_native(pl.DataFrame({"truth": ["flu", "cold"], "flu": [0.5, 0.2], "cold": [0.5, 0.8]}))
+    >>> frame.select(score=pandora_regret_expr(["flu", "cold"], label="truth"))["score"].to_list()
+    [0.3333333333333333, 0.020833333333333332]
+    """
+    scores = _Scores(classes, label, alpha)
+    return scores.pandora_regret(scores.truth())
+
+
+def expected_search_cost_expr(
+    classes: Sequence[str], *, label: str, typical_costs: Any = None, alpha: float = 1.0
+) -> nw.Expr:
+    """What each row's search is expected to cost under a `Beta(alpha)` prior; null where it cannot be scored.
+
+    `typical_costs` are the mean costs of the tests, in the order of the classes or by name; without them base
+    costs are 1, as in `expected_search_cost`. Other parameters as in `pandora_regret_expr`.
+    """
+    scores = _Scores(classes, label, alpha, typical_costs, priced=True)
+    return scores.expected_search_cost(scores.truth())
+
+
+def log_loss_expr(classes: Sequence[str], *, label: str) -> nw.Expr:
+    """``-ln p_i`` of each row, infinite for an impossible truth; null where the row cannot be scored."""
+    scores = _Scores(classes, label, 1.0)
+    return scores.log_loss(scores.truth())
+
+
+def with_scores(
+    frame: Any,
+    classes: Sequence[str],
+    *,
+    label: str,
+    alpha: float = 1.0,
+    typical_costs: Any = None,
+    metrics: Iterable[str] = METRICS,
+) -> Any:
+    """The frame with a column per metric; null where a row cannot be scored.
+
+    Parameters as in the expressions; `frame` is of any library that narwhals knows, and so is what comes back.
+    """
+    names = _read_metrics(metrics)
+    scores = _Scores(classes, label, alpha, typical_costs, "expected_search_cost" in names)
+    rows = _read_frame(frame, [*scores.classes, label], [*HELPERS, *names])
+    for columns in scores.steps():
+        rows = rows.with_columns(**columns)
+    truth = _Truth(*map(nw.col, HELPERS))
+    scored = rows.with_columns(getattr(scores, name)(truth).alias(name) for name in names)
+    return scored.drop(*HELPERS).to_native()
+
+
+def score_frame(
+    frame: Any,
+    classes: Sequence[str],
+    *,
+    label: str,
+    alpha: float = 1.0,
+    typical_costs: Any = None,
+    metrics: Iterable[str] = METRICS,
+    by: Sequence[str] = (),
+) -> Any:
+    """Mean and standard error of every metric, per group, computed inside the engine; lazy where the frame is.
+
+    Parameters
+    ----------
+    by
+        Columns of groups; without any, one row about all rows.
+
+    Other parameters as in `with_scores`.
+
+    Returns
+    -------
+    frame
+        Of the same library: the columns of `by`, then `<metric>` and `<metric>_se` for each metric, `count`, the
+        rows that were scored, and `not_scored`: rows whose label is no class, or whose probabilities are missing,
+        negative or do not sum to 1. Look at the latter: an engine drops such rows without a word.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"truth": ["flu", "cold", "?"], "flu": [0.5, 0.2, 0.5], "cold": [0.5, 0.8, 0.5]})
+    >>> score_frame(frame, ["flu", "cold"], label="truth", metrics=["pandora_regret"]).rows()
+    [(0.17708333333333331, 0.15625, 2, 1)]
+    """
+    names = _read_metrics(metrics)
+    scored = with_scores(frame, classes, label=label, alpha=alpha, typical_costs=typical_costs, metrics=names)
+    rows, columns = nw.from_native(scored), [by] if isinstance(by, str) else list(by)
+    summaries = [nw.col(name).mean() for name in names]
+    summaries += [nw.col(name).std().alias(f"{name}_se") for name in names]
+    summaries += [nw.col(names[0]).count().alias("count"), nw.len().alias("not_scored")]
+    groups = rows.group_by(*columns).agg(*summaries) if columns else rows.select(*summaries)
+    errors = (_standard_error(name).alias(f"{name}_se") for name in names)
+    finished = groups.with_columns(*errors, not_scored=nw.col("not_scored") - nw.col("count"))
+    shown = [column for name in names for column in (name, f"{name}_se")]
+    return finished.select(*columns, *shown, "count", "not_scored").to_native()
+
+
+def duckdb_sql(
+    table: str,
+    classes: Sequence[str],
+    *,
+    label: str,
+    alpha: float = 1.0,
+    typical_costs: Any = None,
+    metrics: Iterable[str] = METRICS,
+    by: Sequence[str] = (),
+) -> str:
+    """The SQL that DuckDB makes of `score_frame`, to be pasted into a warehouse; `table` is the table's name.
+
+    Other parameters as in `score_frame`.
+    """
+    duckdb = import_optional("duckdb", extra="engines")
+    columns = [f"{_quoted(name)} DOUBLE" for name in classes]
+    columns += [f"{_quoted(name)} VARCHAR" for name in (label, *by)]
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE {_quoted(table)} ({', '.join(columns)})")
+        scored = score_frame(
+            connection.table(_quoted(table)),
+            classes,
+            label=label,
+            alpha=alpha,
+            typical_costs=typical_costs,
+            metrics=metrics,
+            by=by,
+        )
+        return str(scored.sql_query())
+
+
+class _Scores:
+    """The closed forms of a Beta prior over named columns."""
+
+    def __init__(
+        self, classes: Sequence[str], label: str, alpha: float, typical_costs: Any = None, priced: bool = False
+    ) -> None:
+        self.classes, self.label = _read_classes(classes, label), label
+        self.prior = Beta(read_alpha(alpha))
+        base = read_prices(self.prior, None, typical_costs, self.classes, 1)[1] if priced else None
+        self.costs = [1.0] * len(self.classes) if base is None else [float(cost) for cost in base]
+        self.same_costs = len(set(self.costs)) == 1
+
+    def truth(self) -> _Truth:
+        """All in one expression each."""
+        probability, cost, inverse_cost = self._found()
+        return _Truth(probability, _inverse(probability), cost, inverse_cost)
+
+    def steps(self) -> Iterator[dict[str, nw.Expr]]:
+        """The same as columns, in steps that only need the columns before them."""
+        probability, cost, inverse_cost = self._found()
+        yield dict(zip((HELPERS[0], *HELPERS[2:]), (probability, cost, inverse_cost), strict=True))
+        yield {HELPERS.inverse: _inverse(nw.col(HELPERS.probability))}
+
+    def _found(self) -> tuple[nw.Expr, nw.Expr, nw.Expr]:
+        """Probability, cost and its inverse, by label; in rows that hold probabilities."""
+        probabilities = [nw.col(name).cast(nw.Float64) for name in self.classes]
+        probability = nw.when(self._holds_probabilities()).then(self._of_label(probabilities))
+        costs = (self._of_label([nw.lit(cost**sign) for cost in self.costs]) for sign in (1, -1))
+        return probability, *costs
+
+    def _of_label(self, values: Sequence[nw.Expr]) -> nw.Expr:
+        label = nw.col(self.label).cast(nw.String)
+        cases = (nw.when(label == name).then(value) for name, value in zip(self.classes, values, strict=True))
+        return nw.coalesce(*cases)
+
+    def _holds_probabilities(self) -> nw.Expr:
+        """None is negative and they sum to 1; a comparison with NaN or null is not true."""
+        total = reduce(add, (nw.col(name).cast(nw.Float64) for name in self.classes))
+        least = reduce(and_, (nw.col(name) >= 0 for name in self.classes))
+        return least & ((total - 1).abs() <= SUM_TOLERANCE)
+
+    def pandora_regret(self, truth: _Truth) -> nw.Expr:
+        """``1 / (3 (K - 1)) sum_j L(p_i / p_j)``, less the truth's own term, L(1) = 1."""
+        losses = reduce(add, (self._loss(truth, name) for name in self.classes))
+        return (losses - 1.0) * (1 / (3 * (len(self.classes) - 1)))
+
+    def expected_search_cost(self, truth: _Truth) -> nw.Expr:
+        """``E[u] (C_i + s sum_j C_j L(q_i / q_j))`` with ``q_k = p_k / C_k``, where s turns L into a share."""
+        loss, share = self._loss if self.same_costs else self._priced_loss, self.prior.loss_to_share
+        wasted = reduce(
+            add, (loss(truth, name) * cost for name, cost in zip(self.classes, self.costs, strict=True))
+        )
+        return (truth.cost * (1 - share) + wasted * share) * self.prior.mean
+
+    def log_loss(self, truth: _Truth) -> nw.Expr:
+        """``-ln p_i``; no engine is asked for the logarithm of zero."""
+        possible = nw.when(truth.probability > 0).then(truth.probability).otherwise(nw.lit(1.0))
+        impossible = nw.when(truth.probability == 0).then(nw.lit(float("inf")))
+        return nw.when(truth.probability > 0).then(-possible.log()).otherwise(impossible)
+
+    def _loss(self, truth: _Truth, name: str) -> nw.Expr:
+        """``L(p_i / p_j)``; two impossible classes tie, and a tie is worth 1."""
+        theirs = nw.col(name).cast(nw.Float64)
+        tie = nw.when(truth.inverse > 0).then(self._ahead(theirs * truth.inverse)).otherwise(nw.lit(1.0))
+        behind = self._behind(truth.probability / theirs)
+        return self._choose(theirs, truth.probability, behind, tie)
+
+    def _priced_loss(self, truth: _Truth, name: str) -> nw.Expr:
+        """``L(q_i / q_j)``; of two impossible classes the costs alone decide, ``L(C_j / C_i)``."""
+        theirs, cost = nw.col(name).cast(nw.Float64), self.costs[self.classes.index(name)]
+        ours, dearer = truth.probability * truth.inverse_cost, truth.cost * (1 / cost)
+        both_impossible = self._choose(
+            dearer, nw.lit(1.0), self._behind(truth.inverse_cost * cost), self._ahead(dearer)
+        )
+        ahead = self._ahead(theirs * truth.inverse * dearer)
+        behind = self._behind(truth.probability / theirs * truth.inverse_cost * cost)
+        possible = nw.when(truth.inverse > 0).then(ahead).otherwise(both_impossible)
+        return self._choose(theirs * (1 / cost), ours, behind, possible)
+
+    def _choose(self, theirs: nw.Expr, ours: nw.Expr, behind: nw.Expr, ahead: nw.Expr) -> nw.Expr:
+        """What the loss is where the other class is ahead of the truth, and where it is not."""
+        is_behind = theirs > (ours * (1 + TIE) if self.prior.alpha == np.inf else ours)
+        return nw.when(is_behind).then(behind).otherwise(ahead)
+
+    def _ahead(self, ratio: nw.Expr) -> nw.Expr:
+        """``r^-(alpha + 1)`` of ``1 / r <= 1``; known costs only know ties, within rounding."""
+        if self.prior.alpha == np.inf:
+            return nw.when(ratio >= 1 - TIE).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+        return _power(ratio, self.prior.alpha + 1)
+
+    def _behind(self, ratio: nw.Expr) -> nw.Expr:
+        """``1 + (1 + 1/alpha)(1 - r^alpha)`` of ``r < 1``, ``1 - ln r`` in the limit alpha = 0, and 2 at infinity."""
+        alpha = self.prior.alpha
+        if alpha == np.inf:
+            return nw.lit(2.0)
+        if alpha > 0:
+            return (2 + 1 / alpha) - _power(ratio, alpha) * (1 + 1 / alpha)
+        possible = nw.when((ratio > 0) & (ratio < 1)).then(ratio).otherwise(nw.lit(1.0))
+        return nw.when(ratio > 0).then(1.0 - possible.log()).otherwise(nw.lit(float("inf")))
+
+
+def _inverse(probability: nw.Expr) -> nw.Expr:
+    return nw.when(probability > SMALLEST).then(1.0 / probability).otherwise(probability * 0.0)
+
+
+def _power(ratio: nw.Expr, exponent: float) -> nw.Expr:
+    """A power; small whole ones by multiplication, which every engine does fastest."""
+    if exponent in (1.0, 2.0):
+        return ratio if exponent == 1.0 else ratio * ratio
+    return ratio**exponent
+
+
+def _standard_error(metric: str) -> nw.Expr:
+    """From the standard deviation; null for a single row, and beside an infinite mean."""
+    error = nw.col(f"{metric}_se") / nw.col("count").cast(nw.Float64) ** 0.5
+    return nw.when((nw.col("count") > 1) & (nw.col(metric) < float("inf"))).then(error)
+
+
+def _read_frame(frame: Any, needed: Sequence[str], new: Sequence[str]) -> Any:
+    rows = nw.from_native(frame)
+    columns = set(rows.collect_schema().names())
+    if missing := [name for name in needed if name not in columns]:
+        raise InputError(f"has no column {missing[0]!r}", argument="frame", column=missing[0], fix="rename one")
+    if taken := [name for name in new if name in columns]:
+        raise InputError(f"has a column {taken[0]!r} already", argument="frame", column=taken[0], fix="rename it")
+    return rows
+
+
+def _read_metrics(metrics: Iterable[str]) -> list[str]:
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    for name in names:
+        if name not in METRICS:
+            raise InputError(argument="metrics", value=name, fix=f"it must be one of {', '.join(METRICS)}")
+    if not names:
+        raise InputError("is empty", argument="metrics", value=names, fix=f"name some of {', '.join(METRICS)}")
+    return names
+
+
+def _read_classes(classes: Sequence[str], label: str) -> list[str]:
+    names = list(classes)
+    if isinstance(classes, str) or not all(isinstance(name, str) for name in names):
+        raise InputError("must be a list of column names", argument="classes", value=classes)
+    if len(set(names)) != len(names) or len(names) < 2:
+        raise InputError(argument="classes", value=names, fix="pass two or more names, each once")
+    if label in names:
+        raise InputError(argument="label", value=label, fix="it must name a column that is no class")
+    return names
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
