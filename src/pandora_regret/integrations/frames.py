@@ -61,7 +61,7 @@ def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.
     [0.3333333333333333, 0.020833333333333332]
     """
     scores = _Scores(classes, label, alpha)
-    return scores.pandora_regret(scores.truth())
+    return scores.score("pandora_regret", scores.truth())
 
 
 def expected_search_cost_expr(
@@ -73,13 +73,13 @@ def expected_search_cost_expr(
     costs are 1, as in `expected_search_cost`. Other parameters as in `pandora_regret_expr`.
     """
     scores = _Scores(classes, label, alpha, typical_costs, priced=True)
-    return scores.expected_search_cost(scores.truth())
+    return scores.score("expected_search_cost", scores.truth())
 
 
 def log_loss_expr(classes: Sequence[str], *, label: str) -> nw.Expr:
     """``-ln p_i`` of each row, infinite for an impossible truth; null where the row cannot be scored."""
     scores = _Scores(classes, label, 1.0)
-    return scores.log_loss(scores.truth())
+    return scores.score("log_loss", scores.truth())
 
 
 def with_scores(
@@ -101,7 +101,7 @@ def with_scores(
     for columns in scores.steps():
         rows = rows.with_columns(**columns)
     truth = _Truth(*map(nw.col, HELPERS))
-    scored = rows.with_columns(getattr(scores, name)(truth).alias(name) for name in names)
+    scored = rows.with_columns(scores.score(name, truth).alias(name) for name in names)
     return scored.drop(*HELPERS).to_native()
 
 
@@ -223,12 +223,18 @@ class _Scores:
         least = reduce(and_, (nw.col(name) >= 0 for name in self.classes))
         return least & ((total - 1).abs() <= SUM_TOLERANCE)
 
-    def pandora_regret(self, truth: _Truth) -> nw.Expr:
+    def score(self, metric: str, truth: _Truth) -> nw.Expr:
+        """One of the metrics; null where the truth is."""
+        formulas = (self._pandora_regret, self._expected_search_cost, self._log_loss)
+        formula = dict(zip(METRICS, formulas, strict=True))[metric]
+        return nw.when(truth.probability >= 0).then(formula(truth))
+
+    def _pandora_regret(self, truth: _Truth) -> nw.Expr:
         """``1 / (3 (K - 1)) sum_j L(p_i / p_j)``, less the truth's own term, L(1) = 1."""
         losses = reduce(add, (self._loss(truth, name) for name in self.classes))
         return (losses - 1.0) * (1 / (3 * (len(self.classes) - 1)))
 
-    def expected_search_cost(self, truth: _Truth) -> nw.Expr:
+    def _expected_search_cost(self, truth: _Truth) -> nw.Expr:
         """``E[u] (C_i + s sum_j C_j L(q_i / q_j))`` with ``q_k = p_k / C_k``, where s turns L into a share."""
         loss, share = self._loss if self.same_costs else self._priced_loss, self.prior.loss_to_share
         wasted = reduce(
@@ -236,11 +242,10 @@ class _Scores:
         )
         return (truth.cost * (1 - share) + wasted * share) * self.prior.mean
 
-    def log_loss(self, truth: _Truth) -> nw.Expr:
+    def _log_loss(self, truth: _Truth) -> nw.Expr:
         """``-ln p_i``; no engine is asked for the logarithm of zero."""
         possible = nw.when(truth.probability > 0).then(truth.probability).otherwise(nw.lit(1.0))
-        impossible = nw.when(truth.probability == 0).then(nw.lit(float("inf")))
-        return nw.when(truth.probability > 0).then(-possible.log()).otherwise(impossible)
+        return nw.when(truth.probability > 0).then(-possible.log()).otherwise(nw.lit(float("inf")))
 
     def _loss(self, truth: _Truth, name: str) -> nw.Expr:
         """``L(p_i / p_j)``; two impossible classes tie, and a tie is worth 1."""
@@ -273,7 +278,7 @@ class _Scores:
         return _power(ratio, self.prior.alpha + 1)
 
     def _behind(self, ratio: nw.Expr) -> nw.Expr:
-        """``1 + (1 + 1/alpha)(1 - r^alpha)`` of ``r < 1``, ``1 - ln r`` in the limit alpha = 0, and 2 at infinity."""
+        """``1 + (1 + 1/alpha)(1 - r^alpha)`` of ``r < 1``, ``1 - ln r`` at alpha = 0, 2 at infinity."""
         alpha = self.prior.alpha
         if alpha == np.inf:
             return nw.lit(2.0)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -229,25 +230,26 @@ def score_stream(
     >>> score_stream(predictions, bootstrap=1000).interval("expected_cost")  # doctest: +SKIP
     (0.5805, 0.5861)
     """
-    settings = _settings(predictions, None if workup else prior, typical_costs, bootstrap, seed, pairs)
+    settings = read_settings(predictions, None if workup else prior, typical_costs, bootstrap, seed, pairs)
     if workup is not None:
         settings = _by_workup(settings, workup, prior, typical_costs)
     if not settings.bootstrap or predictions.columns.group is not None:
         predictions = replace(predictions, columns=replace(predictions.columns, id=None))  # nothing asks for ids
-    tally = partial(_tally, settings=settings, rows=rows)
+    work = partial(tally, settings=settings, rows=rows)
     if jobs == 1 and cluster is None:
-        whole = tally(predictions, progress=progress)
+        whole = work(predictions, progress=progress)
     else:
-        whole = StreamScore(predictions.name, predictions.classes, settings)
-        for _, part in run_all(tally, predictions.fragments(PIECES), jobs=jobs, cluster=cluster):
-            whole.merge(part)
+        parts = []
+        for piece, part in run_all(work, predictions.fragments(PIECES), jobs=jobs, cluster=cluster):
+            parts.append((piece.first_row, part))
             if progress is not None:
                 progress(part.rows)
-    _check_something_was_scored(whole, predictions)
+        whole = merged(StreamScore(predictions.name, predictions.classes, settings), parts)
+    check_something_was_scored(whole, predictions)
     return whole
 
 
-def _settings(
+def read_settings(
     predictions: Predictions, prior: Any, typical_costs: Any, bootstrap: int, seed: int, pairs: bool
 ) -> Settings:
     """The prior and the costs, matched to the classes."""
@@ -271,8 +273,8 @@ def _by_workup(settings: Settings, workup: Workup | Menu, prior: Prior | None, t
     return replace(settings, metrics=(workup_metric(workup, prior), *others), workup_prior=prior)
 
 
-def _tally(
-    predictions: Predictions, settings: Settings, rows: int | None, progress: Progress | None = None
+def tally(
+    predictions: Predictions, settings: Settings, rows: int | None = None, progress: Progress | None = None
 ) -> StreamScore:
     """A file, or one fragment of it wherever that is done."""
     score = StreamScore(predictions.name, predictions.classes, settings)
@@ -281,6 +283,13 @@ def _tally(
         if progress is not None:
             progress(len(batch))
     return score
+
+
+def merged(whole: StreamScore, parts: Iterable[tuple[int, StreamScore]]) -> StreamScore:
+    """Numbered parts added in the order of their numbers, so that no digit depends on which was done first."""
+    for _, part in sorted(parts, key=itemgetter(0)):
+        whole.merge(part)
+    return whole
 
 
 def _ahead(items: Iterable[Item]) -> Iterator[Item]:
@@ -319,7 +328,8 @@ def _weighted_columns(batch: Batch, scored: Scored, rows: slice, n_classes: int)
     return np.stack(columns, axis=1) * weights
 
 
-def _check_something_was_scored(score: StreamScore, predictions: Predictions) -> None:
+def check_something_was_scored(score: StreamScore, predictions: Predictions) -> None:
+    """Some row, of some weight."""
     if not score.rows:
         raise predictions.no_rows()
     if not score.weight:

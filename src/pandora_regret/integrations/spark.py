@@ -1,0 +1,109 @@
+"""Full-fidelity scores of a Spark frame: every row checked, intervals, bootstrap, groups.
+
+The mechanism is `score_stream`'s: each partition becomes a tally where it lies, through `mapInArrow`, and only
+tallies travel. They are merged by partition number, so a task that ran twice, its executor having died, changes no
+digit.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from pandora_regret.files import Layout, Predictions
+from pandora_regret.files.arrow import kinds_of
+from pandora_regret.files.layout import find_columns
+from pandora_regret.files.source import Records, Source
+from pandora_regret.inputs import InputError
+from pandora_regret.optional import import_optional
+from pandora_regret.priors import Prior
+from pandora_regret.stream.batches import Settings
+from pandora_regret.stream.score import StreamScore, check_something_was_scored, merged, read_settings, tally
+
+TALLIES = "partition int, tally binary"
+
+
+@dataclass(frozen=True)
+class Partition(Source):
+    """Rows of a partition, as they come; they can be read once."""
+
+    batches: Iterator[Any] = field(default_factory=lambda: iter(()), compare=False, repr=False)
+
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
+        """The batches that Spark hands over."""
+        return (batch.select(list(columns)) for batch in self.batches)
+
+
+def score_spark(
+    frame: Any,
+    layout: Layout,
+    *,
+    name: str = "Spark frame",
+    prior: Prior | None = None,
+    typical_costs: Any = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+    pairs: bool = False,
+) -> StreamScore:
+    """Score the rows of a Spark frame where they lie; the same numbers as `score_stream` of a file of them.
+
+    Parameters
+    ----------
+    frame
+        A `pyspark.sql.DataFrame`; pandora-regret must be installed wherever Spark runs Python.
+    layout
+        Which column is what; its `label` and its `classes` (or `proba_prefix`) must be said. A bootstrap needs an
+        `id` or a `group` too: rows have no numbers in Spark.
+
+    Other parameters as in `score_stream`.
+    """
+    import_optional("pyspark", extra="engines")
+    schema = _arrow_schema(frame)
+    columns = find_columns(_read_layout(layout, bootstrap), kinds_of(schema), name)
+    model = Predictions(name, (Partition(name, kinds_of(schema)),), columns, layout.logits)
+    settings = read_settings(model, prior, typical_costs, bootstrap, seed, pairs)
+    rows = frame.select(*columns.wanted).mapInArrow(_tally_partition(model, settings), TALLIES)
+    parts = ((number, pickle.loads(part)) for number, part in rows.collect())  # pickled by our own code, below
+    whole = merged(StreamScore(name, model.classes, settings), parts)
+    check_something_was_scored(whole, model)
+    return whole
+
+
+def _tally_partition(model: Predictions, settings: Settings) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What Spark runs on each partition: Arrow batches in, one tally out."""
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        number = TaskContext.get().partitionId()
+        source = Partition(f"{model.name}, partition {number}", model.sources[0].kinds, batches=batches)
+        score = tally(Predictions(model.name, (source,), model.columns, model.logits), settings)
+        yield pa.RecordBatch.from_pydict(
+            {"partition": pa.array([number], pa.int32()), "tally": [pickle.dumps(score)]}
+        )
+
+    return work
+
+
+def _arrow_schema(frame: Any) -> Any:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(frame.schema)
+
+
+def _read_layout(layout: Layout, bootstrap: int) -> Layout:
+    if layout.label is None or (layout.classes is None and layout.proba_prefix is None):
+        raise InputError(
+            "leaves columns to be guessed", argument="layout", fix="say label, and classes or proba_prefix"
+        )
+    if bootstrap and layout.id is None and layout.group is None:
+        raise InputError(
+            "names no column of ids",
+            argument="layout",
+            fix="say id or group: a bootstrap tells rows apart by them",
+        )
+    return layout
