@@ -7,7 +7,7 @@ AXE_VERSION := 4.14.0
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults dist docs format clean
+.PHONY: help demo test engines faults dist docs format clean
 .NOTPARALLEL:  # two installations into one environment would trip over each other
 
 help:  ## Show this list
@@ -23,6 +23,11 @@ test: $(VENV)/dev.stamp $(AXE)  ## Check style and types, run every test and eve
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/pytest
 	@$(MAKE) --no-print-directory dist
+
+# They are large, and want an older pandas: they get an environment of their own.
+engines:  ## Test scores inside DuckDB, Polars, Spark (which needs Java 17) and Dask, and MLflow
+	@$(MAKE) --no-print-directory VENV=$(VENV)-engines $(VENV)-engines/engines.stamp
+	$(VENV)-engines/bin/pytest tests/engines
 
 faults: $(VENV)/dev.stamp  ## Ten times as many malformed files, mutations and random cases as make test
 	FAULTS=10 $(BIN)/pytest tests/faults
@@ -44,7 +49,7 @@ format: $(VENV)/dev.stamp  ## Format the code and apply the linter's safe fixes
 	$(BIN)/ruff format .
 
 clean:  ## Remove the environment, caches and build outputs
-	rm -rf $(VENV) $(VENV)-wheel demo-output site .mypy_cache .import_linter_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(VENV)-wheel $(VENV)-engines demo-output site .mypy_cache .import_linter_cache .pytest_cache .ruff_cache .hypothesis build dist
 	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # What a screen reader or a keyboard would stumble over: axe-core looks for it in the report, in tests/browser only.

@@ -14,6 +14,7 @@ NEEDS = {
     "src/pandora_regret/cli": ["click", "rich"],
     "src/pandora_regret/files": ["pyarrow"],
     "src/pandora_regret/integrations/sklearn.py": ["sklearn"],
+    "src/pandora_regret/integrations/spark.py": ["pyarrow"],
     "src/pandora_regret/integrations/torch": ["torch"],
     "src/pandora_regret/integrations/torch/metrics.py": ["torchmetrics"],
     "src/pandora_regret/integrations/torch/trainer.py": ["torch", "sklearn"],

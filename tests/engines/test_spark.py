@@ -5,7 +5,7 @@ import signal
 
 import numpy as np
 import pytest
-from tests.engines.test_frames import predictions
+from prediction_frames import predictions
 
 from pandora_regret import InputError
 from pandora_regret.files import Layout, open_predictions

@@ -38,7 +38,7 @@ class _Truth(NamedTuple):
     inverse_cost: nw.Expr
 
 
-HELPERS = _Truth(*(f"__truth_{name}" for name in _Truth._fields))  # columns of `with_scores` while it works
+HELPERS = tuple(f"__truth_{name}" for name in _Truth._fields)  # columns of `with_scores` while it works
 
 
 def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.0) -> nw.Expr:
@@ -100,7 +100,7 @@ def with_scores(
     rows = _read_frame(frame, [*scores.classes, label], [*HELPERS, *names])
     for columns in scores.steps():
         rows = rows.with_columns(**columns)
-    truth = _Truth(*map(nw.col, HELPERS))
+    truth = _Truth(*(nw.col(name) for name in HELPERS))
     scored = rows.with_columns(scores.score(name, truth).alias(name) for name in names)
     return scored.drop(*HELPERS).to_native()
 
@@ -201,16 +201,16 @@ class _Scores:
 
     def steps(self) -> Iterator[dict[str, nw.Expr]]:
         """The same as columns, in steps that only need the columns before them."""
-        probability, cost, inverse_cost = self._found()
-        yield dict(zip((HELPERS[0], *HELPERS[2:]), (probability, cost, inverse_cost), strict=True))
-        yield {HELPERS.inverse: _inverse(nw.col(HELPERS.probability))}
+        probability, inverse, cost, inverse_cost = HELPERS
+        yield dict(zip((probability, cost, inverse_cost), self._found(), strict=True))
+        yield {inverse: _inverse(nw.col(probability))}
 
     def _found(self) -> tuple[nw.Expr, nw.Expr, nw.Expr]:
         """Probability, cost and its inverse, by label; in rows that hold probabilities."""
         probabilities = [nw.col(name).cast(nw.Float64) for name in self.classes]
         probability = nw.when(self._holds_probabilities()).then(self._of_label(probabilities))
-        costs = (self._of_label([nw.lit(cost**sign) for cost in self.costs]) for sign in (1, -1))
-        return probability, *costs
+        cost, inverse_cost = (self._of_label([nw.lit(cost**sign) for cost in self.costs]) for sign in (1, -1))
+        return probability, cost, inverse_cost
 
     def _of_label(self, values: Sequence[nw.Expr]) -> nw.Expr:
         label = nw.col(self.label).cast(nw.String)

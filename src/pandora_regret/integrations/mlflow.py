@@ -1,0 +1,148 @@
+"""MLflow: a comparison as metrics, JSON and page of a run; scores as metrics of `mlflow.models.evaluate`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from inspect import Parameter, Signature
+from typing import Any
+
+import numpy as np
+
+from pandora_regret.compare.result import Comparison, ModelResult
+from pandora_regret.inference.intervals import suitable_interval
+from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs.numbers import read_level
+from pandora_regret.optional import import_optional
+from pandora_regret.priors import Prior
+from pandora_regret.report import render_report
+from pandora_regret.scores import expected_search_cost, pandora_regret
+from pandora_regret.tally import Mean
+
+__all__ = ["column_mapping", "log_comparison", "make_metrics"]
+
+NOT_ALLOWED = re.compile(r"[^\w\-. :/]", re.ASCII)  # in the name of a metric
+
+
+def log_comparison(comparison: Comparison, *, folder: str = "pandora", page: bool = True) -> None:
+    """Log a comparison to the active MLflow run, or to a new one.
+
+    Every metric of every model becomes ``<model>/<metric>``, with ``_low`` and ``_high`` beside it; the comparison
+    goes to ``<folder>/comparison.json``, its page to ``<folder>/report.html`` unless `page` is False, and the
+    verdict becomes a tag.
+
+    Examples
+    --------
+    >>> with mlflow.start_run():  # doctest: +SKIP
+    ...     log_comparison(compare(y_true, {"forest": forest, "net": net}, typical_costs=prices))
+    """
+    mlflow = import_optional("mlflow", extra="mlflow")
+    mlflow.log_metrics(dict(_logged(comparison)))
+    mlflow.set_tag("pandora.verdict", comparison.verdict.sentences[0])
+    mlflow.log_dict(comparison.to_dict(), f"{folder}/comparison.json")
+    if page:
+        mlflow.log_text(render_report(comparison), f"{folder}/report.html")
+
+
+def make_metrics(
+    classes: Sequence[str],
+    *,
+    prior: Prior | None = None,
+    typical_costs: Any = None,
+    alpha: float = 1.0,
+    level: float = 0.95,
+) -> list[Any]:
+    """Pandora's Regret and expected search cost for the `extra_metrics` of `mlflow.models.evaluate`.
+
+    Probabilities come from the evaluation data's columns named like the classes, or, where there are none, from
+    the predictions themselves: a model, or a column, that gives a list of probabilities per row. Each metric has
+    its mean, the limits of its interval (`low`, `high`), and the score of every row.
+
+    Parameters
+    ----------
+    classes
+        The names of the classes, in the order of the probabilities. MLflow looks columns up by the names of
+        parameters; for classes that cannot be one, such as "no fault", pass ``evaluator_config={"col_mapping":
+        column_mapping(classes)}`` too.
+    prior, typical_costs
+        As in `expected_search_cost`.
+    alpha
+        As in `pandora_regret`.
+    level
+        Of the intervals.
+    """
+    level = read_level(level)
+
+    def regret(truth: Any, forecasts: FloatArray) -> FloatArray:
+        return pandora_regret(truth, forecasts, alpha=alpha, labels=list(classes), per_instance=True)
+
+    def cost(truth: Any, forecasts: FloatArray) -> FloatArray:
+        priced: dict[str, Any] = {"prior": prior, "typical_costs": typical_costs, "labels": list(classes)}
+        return expected_search_cost(truth, forecasts, per_instance=True, **priced)
+
+    return [
+        _metric(score, name, classes, level)
+        for name, score in (("pandora_regret", regret), ("expected_search_cost", cost))
+    ]
+
+
+def column_mapping(classes: Sequence[str]) -> dict[str, str]:
+    """The `col_mapping` of `mlflow.models.evaluate` for classes whose names cannot be those of parameters."""
+    return dict(zip(_parameters(classes), classes, strict=True))
+
+
+def _logged(comparison: Comparison) -> Iterator[tuple[str, float]]:
+    """Names and numbers; a name that MLflow does not allow is made one, and told apart by its rank."""
+    seen: set[str] = set()
+    for model in comparison.models:
+        name = NOT_ALLOWED.sub("_", model.name)
+        name = f"{name} {model.rank}" if name in seen else name
+        seen.add(name)
+        yield from ((f"{name}/{key}", value) for key, value in _numbers(model))
+
+
+def _numbers(model: ModelResult) -> Iterator[tuple[str, float]]:
+    for key, estimate in (*model.scores.items(), ("predicted_cost", model.predicted_cost)):
+        named = ((key, estimate.value), (f"{key}_low", estimate.low), (f"{key}_high", estimate.high))
+        yield from ((name, value) for name, value in named if value is not None)
+    if model.probability_best is not None:
+        yield "probability_best", model.probability_best
+
+
+def _metric(
+    score: Callable[[Any, FloatArray], FloatArray], name: str, classes: Sequence[str], level: float
+) -> Any:
+    base = import_optional("mlflow.metrics.base", extra="mlflow")
+    names = _parameters(classes)
+
+    def evaluate(predictions: Any, targets: Any, *columns: Any) -> Any:
+        rows = score(np.asarray(targets), _forecasts(predictions, columns))
+        mean = Mean.of(rows)
+        low, high = suitable_interval(mean.mean, mean.standard_error, mean.effective_count, level)
+        limits = {"low": low, "high": high} if low is not None else {}
+        return base.MetricValue(scores=rows.tolist(), aggregate_results={"mean": mean.mean, **limits})
+
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    wanted = [Parameter(each, kind) for each in ("predictions", "targets")]
+    evaluate.__signature__ = Signature([*wanted, *(Parameter(each, kind, default=None) for each in names)])  # type: ignore[attr-defined]
+    return import_optional("mlflow.models", extra="mlflow").make_metric(
+        eval_fn=evaluate, greater_is_better=False, name=name
+    )
+
+
+def _parameters(classes: Sequence[str]) -> list[str]:
+    """A parameter for every class: its name, where that can be one."""
+    return [name if name.isidentifier() else f"class_{k}" for k, name in enumerate(classes)]
+
+
+def _forecasts(predictions: Any, columns: Sequence[Any]) -> FloatArray:
+    """(N, K), from columns if there are some, else from rows that are lists."""
+    if any(column is not None for column in columns):
+        if any(column is None for column in columns):
+            raise InputError("some classes have a column in the evaluation data, others have none.")
+        return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+    rows = list(predictions)
+    if not rows or np.ndim(rows[0]) != 1:
+        problem = "the evaluation data have no columns of probabilities, and predictions are not lists of them"
+        raise InputError(problem, fix="add one column per class, or let the model return predict_proba's rows")
+    return np.stack([np.asarray(row, dtype=np.float64) for row in rows])
