@@ -64,8 +64,8 @@ def measure(
 
 def _beta_score(forecast: Forecast, alpha: float) -> float:
     """The mean of ``S_alpha``, which knows no costs."""
-    total = mean_or_rows(total_losses(forecast.with_costs(None), alpha), per_instance=False)
-    return float(total) / (3 * (forecast.n_classes - 1))
+    totals = total_losses(forecast.with_costs(None), alpha)
+    return float(mean_or_rows(((rows, total / (3 * rows.n_wrong)) for rows, total in totals), per_instance=False))
 
 
 def _spending(forecast: Forecast, prior: Prior) -> tuple[FloatArray, float, FloatArray]:

@@ -31,7 +31,7 @@ def align(batches: Sequence[Batch], names: Sequence[str]) -> list[Batch]:
     names
         What to call each of them in an error, besides its file.
     """
-    first, *others = batches
+    first, *others = batches = _over_all_classes(batches)
     by_id = all(batch.ids is not None for batch in batches)
     aligned = [first]
     for name, other in zip(names[1:], others, strict=True):
@@ -42,6 +42,14 @@ def align(batches: Sequence[Batch], names: Sequence[str]) -> list[Batch]:
         _check_same_values(first, other, order)
         aligned.append(other.take(order))
     return aligned
+
+
+def _over_all_classes(batches: Sequence[Batch]) -> list[Batch]:
+    """Rows with options of their own over the options of all files: those that only others name are impossible."""
+    if all(batch.absent is None for batch in batches):
+        return list(batches)
+    classes = tuple(dict.fromkeys(name for batch in batches for name in batch.classes))
+    return [batch if batch.absent is None else batch.with_classes(classes) for batch in batches]
 
 
 def _in_order_of_classes(other: Batch, first: Batch, name: str, first_name: str) -> Batch:
@@ -93,6 +101,8 @@ def _check_equal(first: Batch, other: Batch, order: IntArray, role: Role) -> Non
     ours, theirs = getattr(first, role.field), getattr(other, role.field)
     if role.must_agree and not role.many and ours is not None and theirs is not None:
         differ = _differ(ours, theirs[order])
+        if role is LABEL:  # a truth that one model's list names may be outside the other's
+            differ &= ~(_is_other(first, ours) | _is_other(other, theirs[order]))
         if differ.any():
             _fail(first, other, order, role, int(np.argmax(differ)))
 
@@ -111,6 +121,12 @@ def _check_same_values(first: Batch, other: Batch, order: IntArray) -> None:
             raise source.error(
                 row, f"{problem} for the same row", argument=BY.option, value=theirs[index], fix=fix
             )
+
+
+def _is_other(batch: Batch, truth: IntArray) -> NDArray[np.bool_]:
+    """Rows whose truth their list does not name."""
+    names = {source.other for source, _ in batch.origins}
+    return np.isin(truth, [k for k, name in enumerate(batch.classes) if name in names])
 
 
 def _differ(ours: Any, theirs: Any) -> NDArray[np.bool_]:

@@ -36,6 +36,7 @@ class Batch:
     costs: FloatArray | None = None  # (n, K) typical costs of each row's tests
     by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
     rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums
+    absent: NDArray[np.bool_] | None = None  # (n, K) options that a row does not have, where rows have their own
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -90,14 +91,39 @@ class Batch:
         """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""
         labels, some = list(self.classes), self if rows is None else self.take(rows)
         numbers = range(len(self)) if rows is None else rows
+        values = some.values
+        if logits and some.absent is not None:
+            values = np.where(some.absent, -np.inf, values)
         about: dict[str, Any] = {"weights": some.weights, "rescaled": some.rescaled}
-        return Forecast(some.values, logits, labels, some.truth, numbers, self.tolerance, **about)
+        about |= {"absent": some.absent, "order_only": self.order_only}
+        return Forecast(values, logits, labels, some.truth, numbers, self.tolerance, **about)
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order; where they stood is forgotten."""
         fields = {role.field: getattr(self, role.field) for role in KEPT}
         some: dict[str, Any] = {name: _rows_of(part, rows) for name, part in fields.items() if part is not None}
-        return replace(self, columns=tuple(column[rows] for column in self.columns), **some)
+        absent = None if self.absent is None else self.absent[rows]
+        return replace(self, columns=tuple(column[rows] for column in self.columns), absent=absent, **some)
+
+    @property
+    def order_only(self) -> bool:
+        """Whether forecasts say in which order to look, not how likely anything is."""
+        return any(source.order_only for source, _ in self.origins)
+
+    def with_classes(self, classes: tuple[str, ...]) -> Batch:
+        """The same rows with further classes, which no row has as an option; in the order of `classes`."""
+        assert self.absent is not None
+        column = dict(zip(self.classes, self.columns, strict=True))
+        lacking = dict(zip(self.classes, self.absent.T, strict=True))
+        nothing, everywhere = np.zeros(len(self), self.dtype), np.ones(len(self), dtype=bool)
+        position = np.array([classes.index(name) for name in self.classes])
+        return replace(
+            self,
+            classes=classes,
+            truth=position[self.truth],
+            columns=tuple(column.get(name, nothing) for name in classes),
+            absent=np.stack([lacking.get(name, everywhere) for name in classes], axis=1),
+        )
 
     def checked(self, logits: bool) -> Batch:
         """The same batch, whose forecasts can be scored, or an error that says where they cannot."""
@@ -144,8 +170,10 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
     fields: dict[str, Any] = {name: _joined(of) for name, of in parts.items() if of[0] is not None}
     coarsest = min((batch.dtype for batch in batches), key=lambda dtype: dtype.itemsize)
     columns = (np.concatenate(of) for of in zip(*(batch.columns for batch in batches), strict=True))
+    lacking = [batch.absent for batch in batches if batch.absent is not None]
     whole = replace(
         batches[0],
+        absent=np.concatenate(lacking) if lacking else None,
         columns=tuple(column.astype(coarsest, copy=False) for column in columns),  # how far sums may be off
         rescaled=sum((batch.rescaled for batch in batches), NOTHING_RESCALED),
         origins=tuple(origin for batch in batches for origin in batch.origins),

@@ -5,33 +5,41 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 from pandora_regret.files.binary import ArrowFile, ParquetFile
+from pandora_regret.files.candidates import is_list, read_lists
 from pandora_regret.files.delimited import DelimitedFile
 from pandora_regret.files.dialect import RECOGNISED, Dialect
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.excel import ExcelSheet
-from pandora_regret.files.json_lines import JsonLines
+from pandora_regret.files.json_lines import JsonLines, first_object
+from pandora_regret.files.lm_eval import is_sample, read_samples
 from pandora_regret.files.npz import FORECASTS, NpzFile, headers_of, models_of
 from pandora_regret.files.source import Source, check_readable
 from pandora_regret.files.standard_input import NAME, STANDARD_INPUT, spooled_input
 from pandora_regret.files.text import COMPRESSED
 
-FORMATS: dict[str, tuple[str, Callable[[str, Dialect], Source] | None]] = {
-    ".csv": ("text", DelimitedFile.open),
-    ".tsv": ("text", partial(DelimitedFile.open, usual="\t")),
-    ".jsonl": ("text", JsonLines.open),
-    ".ndjson": ("text", JsonLines.open),
-    ".parquet": ("Parquet", lambda path, said: ParquetFile.open(path)),
-    ".pq": ("Parquet", lambda path, said: ParquetFile.open(path)),
-    ".arrow": ("Arrow", lambda path, said: ArrowFile.open(path)),
-    ".arrows": ("Arrow", lambda path, said: ArrowFile.open(path)),
-    ".feather": ("Arrow", lambda path, said: ArrowFile.open(path)),
-    ".ipc": ("Arrow", lambda path, said: ArrowFile.open(path)),
-    ".xlsx": ("Excel", ExcelSheet.open),
-    ".xlsm": ("Excel", ExcelSheet.open),
+
+def _open_json(path: str, said: Dialect, classes: Sequence[str] | None, location: str = "") -> Source:
+    """JSON lines, which may be rows with options of their own."""
+    file, sample = JsonLines.begin(path, said, location)
+    first = first_object(sample)
+    if is_sample(first):
+        return read_samples(file, classes or ())
+    return read_lists(file, said, classes or ()) if is_list(first) else file.with_schema(sample)
+
+
+FORMATS: dict[str, tuple[str, Callable[[str, Dialect, Sequence[str] | None], Source] | None]] = {
+    ".csv": ("text", lambda path, said, classes: DelimitedFile.open(path, said)),
+    ".tsv": ("text", lambda path, said, classes: DelimitedFile.open(path, said, usual="\t")),
+    ".jsonl": ("text", _open_json),
+    ".ndjson": ("text", _open_json),
+    **dict.fromkeys((".parquet", ".pq"), ("Parquet", lambda path, said, classes: ParquetFile.open(path))),
+    **dict.fromkeys(
+        (".arrow", ".arrows", ".feather", ".ipc"), ("Arrow", lambda path, said, classes: ArrowFile.open(path))
+    ),
+    **dict.fromkeys((".xlsx", ".xlsm"), ("Excel", lambda path, said, classes: ExcelSheet.open(path, said))),
     ".npz": ("NPZ", None),  # several tables
 }
 BEGINNINGS = {
@@ -55,7 +63,7 @@ def open_sources(
     """
     path = os.fspath(path)
     if path == STANDARD_INPUT:
-        return {NAME: _open_standard_input(said)}
+        return {NAME: _open_standard_input(said, classes)}
     check_readable(path)
     extension = _extension(path)
     format_name, open_table = FORMATS[extension]
@@ -64,13 +72,13 @@ def open_sources(
     file_name = Path(path).name
     stem = file_name[: len(file_name) - len(extension) - len(_compression(path))]
     if open_table is not None:
-        return {stem: open_table(path, said)}
+        return {stem: open_table(path, said, classes)}
     headers = headers_of(path)
     models = {stem if model == FORECASTS else model: model for model in models_of(path, headers)}
     return {name: NpzFile.open(path, model, headers, classes) for name, model in models.items()}
 
 
-def _open_standard_input(said: Dialect) -> Source:
+def _open_standard_input(said: Dialect, classes: Sequence[str] | None) -> Source:
     """CSV or JSON lines, as its content tells."""
     location = spooled_input()
     if not os.path.getsize(location):
@@ -81,8 +89,9 @@ def _open_standard_input(said: Dialect) -> Source:
             f"holds {real[0]}", path=NAME, fix=f"save it as a file that ends in {real[1]}, and pass that"
         )
     sample, _ = JsonLines(NAME, {}, location=location).in_encoding(said.encoding).sample()
-    is_json = sample.lstrip().startswith(b"{")
-    return JsonLines.open(NAME, said, location) if is_json else DelimitedFile.open(NAME, said, location=location)
+    if sample.lstrip().startswith(b"{"):
+        return _open_json(NAME, said, classes, location)
+    return DelimitedFile.open(NAME, said, location=location)
 
 
 def _compression(path: str) -> str:

@@ -38,19 +38,23 @@ class JsonLines(TextFile):
     schema: Any = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def open(cls, path: str, said: Dialect = RECOGNISED, location: str = "") -> Self:
-        """Its head is read: names and types from the first lines."""
+    def begin(cls, path: str, said: Dialect = RECOGNISED, location: str = "") -> tuple[Self, bytes]:
+        """The file as far as its encoding tells, and its first lines."""
         file = cls(path, {}, location=location).in_encoding(said.encoding)
         sample, _ = file.sample(least_lines=1)
         longest_line = max(map(len, sample.split(b"\n")))
-        file = replace(file, longest_line=longest_line, done=written_otherwise(path, file.encoding))
+        return replace(file, longest_line=longest_line, done=written_otherwise(path, file.encoding)), sample
+
+    def with_schema(self, sample: bytes) -> Self:
+        """The same file with names and types from its first lines."""
+        file = self
         first_line, *others = sample.strip().split(b"\n", 1)
         for block in (first_line, sample)[: 1 + len(others)]:  # the first line says what the others should hold
             schema = file._parsed(block, frozenset(), 0).schema if block else pa.schema([])
             file = replace(file, kinds=kinds_of(schema), schema=schema)
         if not schema.names:
-            raise FileError("has no rows", path=path, fix="write one object per line")
-        check_names(schema.names, path)
+            raise FileError("has no rows", path=self.path, fix="write one object per line")
+        check_names(schema.names, self.path)
         return file
 
     def is_row(self, line: bytes) -> bool:
@@ -116,6 +120,15 @@ class JsonLines(TextFile):
         kinds = {name: known.get(kind) for name, kind in self.kinds.items()}
         kinds |= {each.name: "a boolean" for each in self.schema or () if pa.types.is_boolean(each.type)}
         return {name: kind for name, kind in kinds.items() if kind}
+
+
+def first_object(sample: bytes) -> dict[str, Any]:
+    """The first line as an object; empty where it is none."""
+    try:
+        first = json.loads(sample.lstrip().split(b"\n", 1)[0])
+    except (ValueError, RecursionError):
+        return {}
+    return first if isinstance(first, dict) else {}
 
 
 def _refuse(constant: str) -> None:

@@ -63,6 +63,11 @@ class Predictions:
         """What was recognised in the files, or left out of them, as far as their heads tell."""
         return tuple(done for source in self.sources for done in source.done)
 
+    @property
+    def order_only(self) -> bool:
+        """Whether forecasts say in which order to look, not how likely anything is."""
+        return any(source.order_only for source in self.sources)
+
     def no_rows(self) -> FileError:
         """The error for files without any row."""
         return FileError("has no rows", path=" and ".join(self.paths[:3]), fix="there is nothing to score")
@@ -143,7 +148,8 @@ def open_predictions(
 
 def models_of(name: str, sources: tuple[Source, ...], layout: Layout) -> list[Predictions]:
     """The models in a table, which may be cut into several files."""
-    model = Predictions(name, sources, _columns_of(sources, layout), layout.logits, layout.normalise)
+    logits = any(source.in_layout(layout).logits for source in sources)
+    model = Predictions(name, sources, _columns_of(sources, layout), logits, layout.normalise)
     _check_labels(model, layout)
     return _each_model(model)
 

@@ -30,7 +30,12 @@ def batch_of(records: Records, columns: Columns, source: Source, numbers: RowNum
     }
     forecasts = reader.table(columns.forecasts)
     return Batch(
-        classes=columns.classes, columns=forecasts, first_row=first_row, origins=((source, numbers),), **fields
+        classes=columns.classes,
+        columns=forecasts,
+        first_row=first_row,
+        origins=((source, numbers),),
+        absent=source.lacks(numbers),
+        **fields,
     )
 
 

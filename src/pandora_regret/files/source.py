@@ -10,9 +10,12 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Self, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.layout import Kind, Layout
-from pandora_regret.inputs import Done, InputError
+from pandora_regret.inputs import Done, InputError, IntArray
 
 Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
 
@@ -28,6 +31,8 @@ class Source(ABC):
     first: int = 0  # the number in the file of the first row, counted from 0
     n_rows: int | None = None  # None: all there are
     done: tuple[Done, ...] = field(default=(), compare=False)  # what was recognised, where it is not plain
+    order_only: bool = False  # whether forecasts say in which order to look, not how likely anything is
+    other: str | None = None  # the class of truths that a row's own list does not name
 
     is_text = False  # numbers in text have as many digits as were written, whatever their type
     names_classes = True  # whether the columns of forecasts are called by the classes
@@ -43,6 +48,10 @@ class Source(ABC):
     def in_layout(self, layout: Layout) -> Layout:
         """The layout, where the format leaves a choice."""
         return layout
+
+    def lacks(self, rows: range | IntArray) -> NDArray[np.bool_] | None:
+        """Which options some rows do not have, (n, K), where rows have options of their own."""
+        return None
 
     def count(self) -> int:
         """How many rows there are."""

@@ -47,6 +47,8 @@ class Forecast:
     read_as: np.dtype[Any] | None = None  # the type in which the values came, where they were converted
     votes: FloatArray | None = None  # (N, K) each class's share of a row's votes, instead of one true class
     rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums, as was asked for
+    absent: NDArray[np.bool_] | None = None  # (N, K) options that a row does not have, where rows have their own
+    order_only: bool = False  # whether only the order of the options is known, not how likely they are
 
     def __len__(self) -> int:
         return len(self.values)
@@ -61,6 +63,13 @@ class Forecast:
         """Whether the forecasts came in single precision, or in less."""
         return (self.read_as or self.values.dtype).itemsize <= 4
 
+    @property
+    def n_wrong(self) -> IntArray | int:
+        """How many options are wrong: K - 1, or of each row one less than it has; 1 at least."""
+        if self.absent is None:
+            return self.n_classes - 1
+        return np.maximum(self.n_classes - 1 - self.absent.sum(axis=1), 1)
+
     def with_costs(self, costs: FloatArray | None) -> Forecast:
         """The same forecasts under other costs."""
         return replace(self, costs=costs)
@@ -72,8 +81,9 @@ class Forecast:
         weights = None if self.weights is None else self.weights[index]
         votes = None if self.votes is None else self.votes[index]
         values, truth = self.values[index], self.truth[index] if len(self.truth) else self.truth
+        absent = None if self.absent is None else self.absent[index]
         of_rows: dict[str, Any] = {"values": values, "truth": truth, "votes": votes, "weights": weights}
-        return replace(self, numbers=numbers, costs=costs, **of_rows)
+        return replace(self, numbers=numbers, costs=costs, absent=absent, **of_rows)
 
     def blocks(self) -> Iterator[Forecast]:
         """Consecutive rows in float64, checked, few enough at a time that temporaries stay small."""
