@@ -110,7 +110,8 @@ def compare_files(files: Sequence[str], question: Question) -> Comparison:
             progress.advance("reading")
         progress.start("comparing", total=None)
         done = tuple(dict.fromkeys(each for one in opened for each in one.done))
-        return _compared(names, align(batches, names), question, done)
+        logits = [one.logits for one in opened]
+        return _compared(names, align(batches, names), logits, question, done)
 
 
 def _names(opened: Sequence[Predictions]) -> list[str]:
@@ -127,7 +128,11 @@ def _names(opened: Sequence[Predictions]) -> list[str]:
 
 
 def _compared(
-    names: Sequence[str], batches: Sequence[Batch], question: Question, done: tuple[Done, ...]
+    names: Sequence[str],
+    batches: Sequence[Batch],
+    logits: Sequence[bool],
+    question: Question,
+    done: tuple[Done, ...],
 ) -> Comparison:
     from pandora_regret.compare import compare_forecasts
 
@@ -137,7 +142,8 @@ def _compared(
     unit = "" if prices is None else prices.currency
     scenarios, unused = question.costs.read_scenarios(question.comparison.scenario, classes, unit)
     weights = _first(batches, "weights")
-    forecasts = (replace(batch.forecast(question.layout.logits), weights=weights) for batch in batches)
+    read = (batch.forecast(are_logits) for batch, are_logits in zip(batches, logits, strict=True))
+    forecasts = (replace(forecast, weights=weights) for forecast in read)
     result = compare_forecasts(
         dict(zip(names, forecasts, strict=True)),
         prior=question.costs.read_prior(),

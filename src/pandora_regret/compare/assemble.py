@@ -115,7 +115,7 @@ def comparison(
         ranks=ranks,
         disagreements=words.disagreements(models, ranks, costs.currency, workup),
         largest_pairs=pairs,
-        alphas=() if workup else tuple(alpha if alpha < np.inf else "inf" for alpha in ALPHAS),
+        alphas=tuple(alpha if alpha < np.inf else "inf" for alpha in ALPHAS[: len(known.models[0].alphas)]),
         scenarios=scenarios,
         verdict=verdict(models, differences, len(known.sample.truth), level, headline),
         headline=headline,

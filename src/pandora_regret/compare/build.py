@@ -22,7 +22,14 @@ from pandora_regret.compare.grouping import SMALLEST_GROUP, By, read_by
 from pandora_regret.compare.measure import measure
 from pandora_regret.compare.prices import are_stated, as_tuple, in_tests, read_scenarios, read_typical
 from pandora_regret.compare.result import KNOWN_COSTS, Comparison, Costs, Estimate, IntervalMethod
-from pandora_regret.compare.sample import Sample, check_forecasts, check_same_order, read_models, read_sample
+from pandora_regret.compare.sample import (
+    Sample,
+    all_as_orders,
+    check_forecasts,
+    check_same_order,
+    read_models,
+    read_sample,
+)
 from pandora_regret.compare.subgroups import broken_down
 from pandora_regret.inference.resampling import check_enough
 from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_count
@@ -30,6 +37,7 @@ from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import comparison_metrics
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import spelled_prior
+from pandora_regret.priors.reading import prior_of_orders
 from pandora_regret.scores import priced
 from pandora_regret.workup import Menu, Workup
 from pandora_regret.workup.scores import WorkupRows, read_policy
@@ -167,24 +175,25 @@ def compare_forecasts(
 ) -> Comparison:
     """`compare` of forecasts that were read before, by name: of the same truth, weights and classes."""
     interval = _read_interval(level, bootstrap, seed)
-    forecasts = check_forecasts(forecasts)
+    forecasts, orders = all_as_orders(check_forecasts(forecasts), workup)
     question = read_by(by, len(next(iter(forecasts.values()))), smallest_group)
     if workup is not None:
         check_alone(costs=costs, typical_costs=typical_costs, scenarios=scenarios, decompose=decompose)
         return _compare_by_workup(forecasts, workup, prior, currency, source, groups, ids, interval, question)
     stated = are_stated(prior, costs, typical_costs)
     one = next(iter(forecasts.values()))
+    prior = prior_of_orders(prior) if orders else prior
     typical_costs = typical_costs if stated else in_tests(one.n_classes)
     prior, one = priced(one, prior, costs, typical_costs)
     typical = read_typical(one, prior, typical_costs)
     other_costs = read_scenarios(scenarios, typical, prior, one, stated=stated)
     sample = read_sample(one, ids, groups)
-    metrics, measured, parts = comparison_metrics(), [], {}
+    metrics, measured, parts = comparison_metrics(orders), [], {}
     for name, forecast in forecasts.items():
         under = [forecast.with_costs(base).rows(sample.rows) for _, base in other_costs]
         rows = forecast.with_costs(one.costs).rows(sample.rows)
         measured.append(measure(name, rows, prior, under, metrics))
-        parts[name] = _parts(rows, prior, interval, sample) if decompose else None
+        parts[name] = _parts(rows, prior, interval, sample) if decompose and not orders else None
     unit = _read_text(currency, "currency") or ("" if stated else None)
     money = Costs(unit, spelled_prior(prior), as_tuple(typical), _read_text(source, "source"))
     classes = tuple(str(label) for label in one.labels)

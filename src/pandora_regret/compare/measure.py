@@ -56,7 +56,7 @@ def measure(
         least,
         unavoidable,
         pairs,
-        tuple(_beta_score(forecast, alpha) for alpha in ALPHAS),
+        () if forecast.order_only else tuple(_beta_score(forecast, alpha) for alpha in ALPHAS),
         tuple(float(mean_or_rows(search_costs(scenario, prior), False)) for scenario in scenarios),
         sums_by_class(forecast, tables_of_search(prior)),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -111,6 +111,19 @@ def check_forecasts(forecasts: Mapping[str, Forecast]) -> dict[str, Forecast]:
             checked[name] = forecast.check()
     _check_same_classes(checked)
     return checked
+
+
+def all_as_orders(forecasts: dict[str, Forecast], workup: Any) -> tuple[dict[str, Forecast], bool]:
+    """Forecasts of which only orders can be compared because one of them is nothing else, and whether it is so."""
+    orders = [name for name, forecast in forecasts.items() if forecast.order_only]
+    if not orders:
+        return forecasts, False
+    if workup is not None:
+        problem = f"model {orders[0]!r} forecasts an order without probabilities, which a work-up needs"
+        raise InputError(
+            problem, argument="workup", place="", fix="compare by a search, or forecast probabilities"
+        )
+    return {name: replace(forecast, order_only=True) for name, forecast in forecasts.items()}, True
 
 
 def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:

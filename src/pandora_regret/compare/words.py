@@ -91,7 +91,7 @@ def _savings(
 ) -> list[str]:
     """Against the runner-up, and against whatever log loss and accuracy would have picked."""
     best, gaps = models[0].name, {gap.against: gap for gap in differences if gap.model == models[0].name}
-    chosen = _choices(models, {key: ranks[key] for key in ("log_loss", "accuracy")})
+    chosen = _choices(models, {key: ranks[key] for key in ("log_loss", "accuracy") if key in ranks})
     said = []
     for name in dict.fromkeys([models[1].name, *chosen]):
         if name != best and gaps[name].savings_per_1000 > 0:

@@ -40,7 +40,7 @@ class ListedRow:
 
 @dataclass(frozen=True)
 class ListedRows(TableInMemory):
-    """Rows with options of their own, as a table of all options; an option that a row lacks is impossible there."""
+    """Rows with options of their own, as a table of all options; one that a row lacks is impossible there."""
 
     absent: NDArray[np.bool_] = field(default_factory=lambda: np.empty((0, 0), bool), compare=False, repr=False)
     lines: Sequence[int] = field(default=(), compare=False, repr=False)
@@ -105,7 +105,7 @@ def is_list(first: Mapping[str, Any]) -> bool:
 
 
 def read_lists(file: TextFile, said: Dialect, classes: Sequence[str]) -> ListedRows:
-    """Lines such as ``{"id": 7, "truth": "flu", "forecast": {"flu": 0.7, "cold": 0.3}}``, or ``["flu", "cold"]``."""
+    """Lines such as ``{"id": 7, "truth": "flu", "forecast": {"flu": 0.7, "cold": 0.3}}``, or in order only."""
     reader = _ListReader(file, said.other)
     rows = [reader.read(number, values) for number, values in objects_of(file)]
     names = classes if said.other is None else (*classes, said.other)
@@ -201,6 +201,7 @@ class _ListReader:
             said = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
             done.append(Done("order only", n_rows, said, path))
         if self.outside:
-            said = f"{self.outside:,} of {n_rows:,} truths of {path} are outside their lists, and count as {self.other!r}"
+            truths = f"{self.outside:,} of {n_rows:,} truths of {path}"
+            said = f"{truths} are outside their lists, and count as {self.other!r}"
             done.append(Done("truths to other", self.outside, said, path))
         return tuple(done)

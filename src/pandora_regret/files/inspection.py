@@ -84,11 +84,11 @@ def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
         result.columns = columns if columns.certain else _likeliest(source, columns)
         wanted = set(result.columns.wanted)
         result.unused = [column for column in source.kinds if column not in wanted]
-        _TableWalk(source, result.columns, layout, result, columns.forecasts).walk()
+        _TableWalk(source, result.columns, source.in_layout(layout), result, columns.forecasts).walk()
         if result.fine:
             first, *_ = models_of(name, (source,), layout)
             for batch in replace(first, only=None).batches():  # of all models: what the reader refuses is not fine
-                batch.checked(layout.logits)
+                batch.checked(first.logits)
     except InputError as error:
         result.problems.append(_of_file(error))
     except pa.ArrowException as error:

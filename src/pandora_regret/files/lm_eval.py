@@ -1,9 +1,10 @@
 """Samples that lm-evaluation-harness logs of multiple-choice tasks: log-likelihoods of options as forecasts.
 
-A line has ``doc_id``, ``doc``, ``target``, ``arguments`` and ``filtered_resps``. There is one request per option, with
-the context and the option's text as its arguments and the pair (log-likelihood, whether it is what the model would say)
-as its response. Newer versions write all of these as text, and arguments as objects of ``gen_args_0``, ``arg_1``.
-A task with several filters repeats its rows. The options are called A, B, C, ... by their places.
+A line has ``doc_id``, ``doc``, ``target``, ``arguments`` and ``filtered_resps``. There is one request per option:
+its arguments are the context and the option's text, its response is the pair (log-likelihood, whether greedy
+decoding would say it). Newer versions write all of these as text, and arguments as objects, ``gen_args_0`` of
+``arg_0`` and ``arg_1``. A task with several filters repeats its rows. The options are called A, B, C, ... by their
+places.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def _is_doubled(arguments: Any, texts: Sequence[str]) -> bool:
 
 
 def _truths(file: TextFile, samples: Sequence[Sample]) -> list[int]:
-    """The true options: targets are all numbers of options, or all their texts, as agrees with the harness's own."""
+    """The true options: targets are their numbers or texts, whichever agree with the harness in all rows."""
     readings = {
         "number": [each.by_number if each.fits(each.by_number) else None for each in samples],
         "text": [each.by_text if each.fits(each.by_text) else None for each in samples],

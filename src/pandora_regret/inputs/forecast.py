@@ -68,7 +68,7 @@ class Forecast:
         """How many options are wrong: K - 1, or of each row one less than it has; 1 at least."""
         if self.absent is None:
             return self.n_classes - 1
-        return np.maximum(self.n_classes - 1 - self.absent.sum(axis=1), 1)
+        return np.asarray(np.maximum(self.n_classes - 1 - self.absent.sum(axis=1), 1))
 
     def with_costs(self, costs: FloatArray | None) -> Forecast:
         """The same forecasts under other costs."""

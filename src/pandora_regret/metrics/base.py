@@ -86,6 +86,8 @@ class Metric:
         "score", "share", "money" or "tests".
     bounds
         Between which numbers its values lie.
+    by_order
+        Whether only the order of a forecast's classes matters, at known costs, not how likely they are.
     ranks_as
         The key of a metric that ranks all models alike, where repeating the ranks would say nothing new.
     shown_in
@@ -114,6 +116,7 @@ class Metric:
     wording: str = ""
     unit: Literal["score", "share", "money", "tests"] = "score"
     bounds: tuple[float, float] = (-np.inf, np.inf)
+    by_order: bool = False
     ranks_as: str | None = None
     shown_in: tuple[str, ...] = ("study",)
 

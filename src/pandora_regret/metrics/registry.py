@@ -49,15 +49,15 @@ METRICS: dict[str, Metric] = {
         ),
         _cost(
             "expected_cost", "Expected search cost", "lower", of_forecast=formulas.expected_cost,
-            wording="expected search cost", shown_in=COMPARISON,
+            wording="expected search cost", by_order=True, shown_in=COMPARISON,
         ),
         _cost(
             "realised_cost", "Realised cost", "lower", of_forecast=formulas.realised_cost,
-            wording="realised cost", shown_in=COMPARISON,
+            wording="realised cost", by_order=True, shown_in=COMPARISON,
         ),
         _cost(
             "tests", "Number of tests", "lower", of_forecast=formulas.number_of_tests, unit="tests",
-            bounds=(1.0, np.inf), wording="the number of tests", shown_in=COMPARISON,
+            bounds=(1.0, np.inf), wording="the number of tests", by_order=True, shown_in=COMPARISON,
         ),
         *map(_beta, ALPHAS),
         _cost("cost_weighted", "Cost-weighted regret", "lower", of_forecast=formulas.expected_cost),
@@ -74,13 +74,13 @@ METRICS: dict[str, Metric] = {
         _score("ranked_probability", "Ranked probability", "lower", formulas.ranked_probability),
         _share(
             "accuracy", "Accuracy", "higher", of_forecast=formulas.accuracy,
-            wording="accuracy", shown_in=EVERYWHERE,
+            wording="accuracy", by_order=True, shown_in=EVERYWHERE,
         ),
         _top(2),
         _top(3),
         _share(
             "macro_f1", "Macro-F1", "higher", counts=formulas.macro_f1, gradient=formulas.macro_f1_gradient,
-            wording="macro-F1", shown_in=EVERYWHERE,
+            wording="macro-F1", by_order=True, shown_in=EVERYWHERE,
         ),
         _score("mrr", "Mean reciprocal rank", "higher", formulas.reciprocal_rank),
         _share("auroc", "AUROC (macro, one-vs-rest)", "higher", values=macro_auroc),
@@ -97,9 +97,9 @@ def shown_in(place: str) -> tuple[Metric, ...]:
     return tuple(metric for metric in METRICS.values() if place in metric.shown_in)
 
 
-def comparison_metrics() -> tuple[Metric, ...]:
-    """What compare, score and the report show of every model."""
-    return shown_in("comparison")
+def comparison_metrics(order_only: bool = False) -> tuple[Metric, ...]:
+    """What compare, score and the report show of every model, also where only orders are known."""
+    return tuple(metric for metric in shown_in("comparison") if metric.by_order or not order_only)
 
 
 def default_metrics(n_classes: int, *, priced: bool) -> tuple[Metric, ...]:

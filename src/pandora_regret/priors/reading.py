@@ -11,7 +11,7 @@ from pandora_regret.inputs.costs import read_costs
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.numbers import FloatArray
 from pandora_regret.priors.base import Prior
-from pandora_regret.priors.beta import Uniform
+from pandora_regret.priors.beta import Fixed, Uniform
 
 
 def read_prices(
@@ -55,6 +55,19 @@ def read_prior(prior: Any, labels: Sequence[Any]) -> Prior:
             command_fix="choose another prior",
         )
     return cast("Prior", prior)
+
+
+def prior_of_orders(prior: Any) -> Prior:
+    """The prior for forecasts that are orders only: known costs, under which nothing but the order matters."""
+    if prior is None or prior == Fixed():
+        return Fixed()
+    raise InputError(
+        f"is {prior!r} but forecasts are orders without probabilities, of which only the order can be scored",
+        argument="prior",
+        value=prior,
+        fix="leave it out, or pass Fixed()",
+        command_fix="leave it out, or say --prior fixed",
+    )
 
 
 def check_prior(prior: Any, n_classes: int, of_what: str) -> None:

@@ -16,9 +16,9 @@ from pandora_regret.inference.intervals import effective_of_sums, hull, interval
 from pandora_regret.inference.resampling import Resampled, keys_of
 from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.kernels.engine import wasted_pairs
-from pandora_regret.metrics import Metric, workup_metric
+from pandora_regret.metrics import Metric, comparison_metrics, workup_metric
 from pandora_regret.priors import Prior
-from pandora_regret.priors.reading import read_prices
+from pandora_regret.priors.reading import prior_of_orders, read_prices
 from pandora_regret.stream.batches import Scored, Settings, score_batch
 from pandora_regret.tally import Means, Sum
 from pandora_regret.work import run_all
@@ -230,6 +230,8 @@ def score_stream(
     >>> score_stream(predictions, bootstrap=1000).interval("expected_cost")  # doctest: +SKIP
     (0.5805, 0.5861)
     """
+    if workup is not None and predictions.order_only:
+        raise InputError(f"{predictions.path} lists options in order only: a work-up needs their probabilities.")
     settings = read_settings(predictions, None if workup else prior, typical_costs, bootstrap, seed, pairs)
     if workup is not None:
         settings = _by_workup(settings, workup, prior, typical_costs)
@@ -256,6 +258,7 @@ def read_settings(
     if typical_costs is not None and predictions.columns.costs:
         problem = f"{predictions.path} has cost columns and typical_costs are given too"
         raise InputError(problem, fix="pass one price list, not both")
+    prior = prior_of_orders(prior) if predictions.order_only else prior
     prior, base_costs = read_prices(prior, None, typical_costs, predictions.classes)
     replicates = read_count(bootstrap, "bootstrap", least=0)
     if predictions.columns.group is not None and not replicates:
@@ -263,7 +266,8 @@ def read_settings(
             f"{predictions.path} is read with groups ({predictions.columns.group!r}): intervals of clustered rows "
             "need a bootstrap, such as bootstrap=1000 (--bootstrap 1000)."
         )
-    return Settings(prior, base_costs, predictions.logits, replicates, seed, pairs)
+    metrics = comparison_metrics(predictions.order_only)
+    return Settings(prior, base_costs, predictions.logits, replicates, seed, pairs, metrics)
 
 
 def _by_workup(settings: Settings, workup: Workup | Menu, prior: Prior | None, typical_costs: Any) -> Settings:

@@ -1,0 +1,315 @@
+"""Rows with options of their own: lists of candidates, orders alone, samples of language models."""
+
+import json
+
+import numpy as np
+import pytest
+from cli_files import run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prediction_files import opened, refused, whole
+
+from pandora_regret import expected_search_cost, pandora_regret
+from pandora_regret.files import Layout, align, inspect_file, open_predictions, read_all
+from pandora_regret.files.dialect import Dialect
+from pandora_regret.inputs import InputError
+from pandora_regret.kernels import engine
+from pandora_regret.metrics import METRICS
+from pandora_regret.priors import Beta, Fixed, Uniform
+from pandora_regret.stream import score_stream
+
+ROWS = [
+    {"id": 1, "truth": "flu", "forecast": {"flu": 0.5, "cold": 0.3, "covid": 0.2}, "site": "North"},
+    {"id": 2, "truth": "cold", "forecast": {"cold": 0.25, "gout": 0.75}, "site": "South"},
+    {"id": 3, "truth": "gout", "forecast": {"gout": 1.0, "flu": 0.0}, "site": "South"},
+]
+
+
+def lists(folder, rows, name="a"):
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def rows_of(metric, path, prior=None, **dialect):
+    predictions = opened(path, dialect=Dialect(**dialect))
+    return METRICS[metric].of_rows(
+        whole(path, dialect=Dialect(**dialect)).forecast(predictions.logits), prior or Uniform()
+    )
+
+
+def test_a_row_is_scored_over_its_own_options(tmp_path):
+    path = lists(tmp_path, ROWS)
+    alone = [
+        expected_search_cost([list(row["forecast"]).index(row["truth"])], [list(row["forecast"].values())])
+        for row in ROWS
+    ]
+    np.testing.assert_allclose(rows_of("expected_cost", path), alone)
+    regrets = [
+        pandora_regret([list(row["forecast"]).index(row["truth"])], [list(row["forecast"].values())])
+        for row in ROWS
+    ]
+    np.testing.assert_allclose(rows_of("pandora_regret", path), regrets)
+    batch = whole(path)
+    assert batch.classes == ("flu", "cold", "covid", "gout")
+    assert batch.ids.tolist() == [1, 2, 3]
+    assert inspect_file(path, Layout())[0].fine
+    np.testing.assert_allclose(score_stream(opened(path)).value("pandora_regret"), np.mean(regrets))
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0.0, 0.0, 1.0, 2.0, 3.0]), min_size=1, max_size=5).filter(lambda p: sum(p) > 0),
+        min_size=1,
+        max_size=4,
+    ),
+    st.sampled_from([0.5, 1.0, 3.0, np.inf]),
+    st.integers(0, 10**6),
+    st.booleans(),
+)
+@settings(deadline=None, max_examples=60)
+def test_options_that_a_row_lacks_cost_nothing_even_where_the_truth_is_held_impossible(
+    weights, alpha, seed, compiled
+):
+    """Each row scored in the table of all options is the row scored alone, by either engine."""
+    import tempfile
+    from pathlib import Path
+
+    rng, rows, alone = np.random.default_rng(seed), [], []
+    names = np.array(["a", "b", "c", "d", "e", "f", "g"])
+    for row in weights:
+        p, own = np.array(row) / sum(row), rng.permutation(names)[: len(row)]
+        truth = int(rng.integers(len(row)))
+        rows.append({"truth": own[truth], "forecast": dict(zip(own, p, strict=True))})
+        alone.append(expected_search_cost([truth], [p], prior=Beta(alpha)) if len(row) > 1 else Beta(alpha).mean)
+    before, engine.WORTH_COMPILING = engine.WORTH_COMPILING, 0 if compiled else engine.WORTH_COMPILING
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = lists(Path(folder), rows)
+            [model] = open_predictions(path, Layout(classes=tuple(names)))
+            forecast = read_all(model).forecast(model.logits)
+            costs = METRICS["expected_cost"].of_rows(forecast, Beta(alpha))
+    finally:
+        engine.WORTH_COMPILING = before
+    np.testing.assert_allclose(costs, alone, rtol=1e-12)
+
+
+def test_what_lists_do_not_name_goes_into_a_bucket_and_is_counted(tmp_path):
+    rows = [
+        {"id": 1, "truth": "flu", "forecast": {"flu": 0.5, "cold": 0.3}},
+        {"id": 2, "truth": "gout", "forecast": {"flu": 0.5, "cold": 0.3}},
+        {"id": 3, "truth": "gout", "forecast": {"flu": 0.75, "cold": 0.25}},
+    ]
+    path = lists(tmp_path, rows)
+    assert "line 1 lists probabilities that sum to 0.8: name a class for the rest (--other NAME)" in refused(path)
+    whole_list = lists(tmp_path, [{"truth": "gout", "forecast": {"flu": 0.75, "cold": 0.25}}], "b")
+    assert "has the truth 'gout', which its list does not name" in refused(whole_list)
+    assert "--other NAME" in refused(whole_list)
+    batch = whole(path, dialect=Dialect(other="something else"))
+    assert batch.classes == ("something else", "flu", "cold")
+    np.testing.assert_allclose(batch.values, [[0.2, 0.5, 0.3], [0.2, 0.5, 0.3], [0, 0.75, 0.25]])
+    assert batch.truth.tolist() == [1, 0, 0]
+    [done] = opened(path, dialect=Dialect(other="something else")).done
+    assert (done.what, done.count) == ("truths to other", 2)
+    assert done.sentence == f"2 of 3 truths of {path} are outside their lists, and count as 'something else'"
+
+
+def test_lists_of_two_models_may_name_different_things(tmp_path):
+    first = [{"id": n, "truth": "flu", "forecast": {"flu": 0.6, "cold": 0.4}} for n in range(3)]
+    second = [
+        {"id": 2, "truth": "flu", "forecast": {"covid": 0.5, "flu": 0.5}},
+        {"id": 1, "truth": "flu", "forecast": {"gout": 0.9}},
+        {"id": 0, "truth": "flu", "forecast": {"flu": 1.0}},
+    ]
+    paths = lists(tmp_path, first), lists(tmp_path, second, "b")
+    batches = [whole(path, dialect=Dialect(other="other")) for path in paths]
+    aligned = align(batches, ["a", "b"])
+    assert aligned[0].classes == aligned[1].classes == ("other", "flu", "cold", "covid", "gout")
+    np.testing.assert_allclose(
+        aligned[1].values, [[0, 1, 0, 0, 0], [0.1, 0, 0, 0, 0.9], [0, 0.5, 0, 0.5, 0]], atol=1e-15
+    )
+    assert aligned[1].truth.tolist() == [1, 0, 1]
+    assert aligned[1].absent.tolist()[0] == [False, False, True, True, True]
+    result = run("compare", *paths, "--other", "other", "--json")
+    assert result.exit_code == 0, result.output
+    models = {
+        model["name"]: model["scores"]["expected_cost"]["value"] for model in json.loads(result.stdout)["models"]
+    }
+    assert set(models) == {"a", "b"}
+    second[0]["truth"] = "covid"
+    conflicting = run("compare", paths[0], lists(tmp_path, second, "b"), "--other", "other")
+    assert "has the label 'covid'" in conflicting.stderr
+
+
+def test_orders_without_probabilities_are_scored_by_the_order_alone(tmp_path):
+    rows = [
+        {"id": 1, "truth": "b", "forecast": ["a", "b", "c"]},
+        {"id": 2, "truth": "c", "forecast": ["c", "d"]},
+        {"id": 3, "truth": "x", "forecast": ["d", "a"]},
+    ]
+    path = lists(tmp_path, rows)
+    assert "--other NAME" in refused(path)
+    options = ("--other", "rest", "--costs", "a=1000,b=3,c=500,d=7,rest=20")
+    result = run("score", path, *options, "--json")
+    assert result.exit_code == 0, result.output
+    content = json.loads(result.stdout)
+    [model] = content["models"]
+    assert model["scores"]["expected_cost"]["value"] == pytest.approx((1003 + 500 + 1027) / 3)
+    assert model["scores"]["tests"]["value"] == pytest.approx((2 + 1 + 3) / 3)
+    assert set(model["scores"]) == {"expected_cost", "realised_cost", "tests", "accuracy", "macro_f1"}
+    both = run("compare", path, lists(tmp_path, rows[:1] + rows[2:] + rows[1:2], "b"), *options, "--json")
+    assert both.exit_code == 0, both.output
+    content = json.loads(both.stdout)
+    assert [done["what"] for done in content["done"]] == ["order only", "truths to other"] * 2
+    assert "alpha = inf" in content["done"][0]["sentence"]
+    assert content["alphas"] == []
+    for command in ("score", "compare"):
+        assert run(command, path, *options, "--prior", "fixed").exit_code == 0
+        refusal = run(command, path, *options, "--prior", "uniform")
+        assert refusal.exit_code == 2
+        assert "only the order can be scored: leave it out, or say --prior fixed" in refusal.stderr
+
+
+def test_orders_are_compared_with_probabilities_at_known_costs(tmp_path):
+    orders = [{"id": n, "truth": t, "forecast": ["a", "b"]} for n, t in enumerate("aab")]
+    likely = [{"id": n, "truth": t, "forecast": {"a": 0.2, "b": 0.8}} for n, t in enumerate("aab")]
+    result = run("compare", lists(tmp_path, orders), lists(tmp_path, likely, "b"), "--json")
+    assert result.exit_code == 0, result.output
+    models = {
+        model["name"]: model["scores"]["expected_cost"]["value"] for model in json.loads(result.stdout)["models"]
+    }
+    assert models == {"a": pytest.approx(4 / 3), "b": pytest.approx(5 / 3)}
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"truth": "a", "forecast": ["a", "b"]}, "holds an order where other lines hold probabilities"),
+        ({"truth": "a", "forecast": {"a": "x"}}, "gives 'a' the value 'x'"),
+        ({"truth": "a", "forecast": {"a": True}}, "gives 'a' the value True"),
+        ({"truth": "a", "forecast": {}}, "has no forecast"),
+        ({"truth": "a"}, "has no forecast"),
+        ({"forecast": {"a": 1}}, "has no truth"),
+        ({"truth": ["a"], "forecast": {"a": 1}}, "has no truth"),
+        ({"id": 9, "truth": "a", "forecast": {"a": 0.5, "b": 0.6}}, "sums to 1.1"),
+        ({"id": 9, "truth": "a", "forecast": {"a": -0.5, "b": 1.5}}, "negative"),
+        ([], "holds no object"),
+    ],
+)
+def test_what_is_wrong_with_a_list_is_said_with_its_line(tmp_path, row, says):
+    message = refused(lists(tmp_path, [*ROWS, row]))
+    assert says in message
+    assert "line 4" in message
+
+
+def test_repeated_names_in_an_order_are_refused(tmp_path):
+    assert "each once" in refused(lists(tmp_path, [{"truth": "a", "forecast": ["a", "a"]}]))
+    assert "at least two options" in refused(lists(tmp_path, [{"truth": "a", "forecast": ["a"]}]))
+
+
+def sample(doc_id, scores, target, *, as_text=True, options=None, **more):
+    """A row as lm-evaluation-harness logs it."""
+    options = options or [f"option {k}" for k in range(len(scores))]
+    pairs = [[score, score == max(scores)] for score in scores]
+    requests = [["Question: why? Answer:", f" {option}"] for option in options]
+    row = {
+        "doc_id": doc_id,
+        "doc": {"question": "why?", "choices": {"text": options}, "subject": "anatomy"},
+        "target": str(target) if as_text else target,
+        "arguments": {f"gen_args_{i}": {"arg_0": of[0], "arg_1": of[1]} for i, of in enumerate(requests)}
+        if as_text
+        else requests,
+        "resps": [[pair] for pair in pairs],
+        "filtered_resps": [[str(part) for part in pair] for pair in pairs] if as_text else pairs,
+        "filter": "none",
+        "doc_hash": "abc",
+    }
+    return row | more
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_samples_of_a_language_model_are_recognised(tmp_path, as_text):
+    rows = [
+        sample(0, [-3.5, -1.25, -8.0], 1, as_text=as_text, acc=1.0),
+        sample(1, [-2.0, -1.0, -3.0, -1.5], 3, as_text=as_text, acc=0.0),
+        sample(2, [-900.0, -1.0], 0, as_text=as_text, acc=0.0),
+    ]
+    path = lists(tmp_path, rows, "samples_model")
+    predictions = opened(path)
+    assert predictions.logits
+    batch = read_all(predictions)
+    assert batch.classes == ("A", "B", "C", "D")
+    assert batch.truth.tolist() == [1, 3, 0]
+    assert batch.ids.tolist() == [0, 1, 2]
+    assert batch.values[0].tolist() == [-3.5, -1.25, -8.0, -np.inf]
+    [done] = predictions.done
+    assert done.sentence.startswith(f"{path} read as samples of lm-evaluation-harness")
+    alone = [
+        pandora_regret([truth], [list(map(float, (score for score, _ in row["filtered_resps"])))], logits=True)
+        for row, truth in zip(rows, [1, 3, 0], strict=True)
+    ]
+    np.testing.assert_allclose(rows_of("pandora_regret", path), alone)
+    assert np.isfinite(rows_of("log_loss", path)).all()  # -900 would underflow as a probability
+    assert inspect_file(path, Layout())[0].fine
+
+
+def test_two_models_on_the_same_questions_are_compared(tmp_path):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 4, 60)
+    paths = []
+    for name, skill in (("samples_small", 0.5), ("samples_large", 3.0)):
+        scores = rng.normal(size=(60, 4)) - 5
+        scores[np.arange(60), truth] += skill
+        rows = [sample(k, (scores[k] - 10).tolist(), truth[k]) for k in rng.permutation(60).tolist()]
+        paths.append(lists(tmp_path, rows, name))
+    result = run("compare", *paths, "--json")
+    assert result.exit_code == 0, result.output
+    content = json.loads(result.stdout)
+    assert [model["name"] for model in content["models"]] == ["samples_large", "samples_small"]
+    assert [done["what"] for done in content["done"]] == ["format", "format"]
+    assert run("validate", *paths).exit_code == 0
+
+
+def test_targets_may_be_texts_or_numbers_of_options(tmp_path):
+    by_text = [
+        sample(0, [-1.0, -2.0], "no", options=["yes", "no"]),
+        sample(1, [-1.0, -2.0], "yes", options=["yes", "no"]),
+    ]
+    assert whole(lists(tmp_path, by_text)).truth.tolist() == [1, 0]
+    ambiguous = [
+        sample(0, [-1.0, -2.0, -3.0], "1", options=["2", "1", "0"]),
+        sample(1, [-3.0, -2.0, -1.0], "0", options=["2", "1", "0"]),
+    ]
+    assert "numbers or texts" in refused(lists(tmp_path, ambiguous))
+    told = [row | {"acc": acc} for row, acc in zip(ambiguous, (0.0, 1.0), strict=True)]
+    assert whole(lists(tmp_path, told)).truth.tolist() == [1, 2]
+    several = [sample(0, [-1.0, -2.0], "[0, 1]")]
+    assert "not the number or text of one option" in refused(lists(tmp_path, several))
+    assert whole(lists(tmp_path, [sample(0, [-1.0, -2.0], "[1]")])).truth.tolist() == [1]
+
+
+def test_rows_of_further_filters_are_left_out_and_counted(tmp_path):
+    rows = [sample(k, [-1.0, -2.0], 0) for k in range(3)]
+    path = lists(tmp_path, [*rows, *(row | {"filter": "strict"} for row in rows)])
+    assert len(whole(path)) == 3
+    assert [(done.what, done.count) for done in opened(path).done] == [("format", 3), ("rows left out", 3)]
+
+
+def test_options_asked_for_without_context_are_no_further_options(tmp_path):
+    row = sample(0, [-1.0, -2.0, -4.0, -5.0], 1, options=["x", "y", "x", "y"])
+    for key in ("gen_args_2", "gen_args_3"):
+        row["arguments"][key]["arg_0"] = ""
+    assert whole(lists(tmp_path, [row])).values.tolist() == [[-1.0, -2.0]]
+
+
+def test_generated_text_is_no_forecast(tmp_path):
+    row = sample(0, [-1.0, -2.0], 1) | {"filtered_resps": ["the answer is B"]}
+    assert "generated text cannot" in refused(lists(tmp_path, [row]))
+
+
+def test_the_prior_of_orders():
+    from pandora_regret.priors.reading import prior_of_orders
+
+    assert prior_of_orders(None) == Fixed()
+    with pytest.raises(InputError, match=r"pass Fixed\(\)"):
+        prior_of_orders(Uniform())
