@@ -37,6 +37,8 @@ from pandora_regret.inference.multiplicity import holm, probability_best
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import METRICS, Metric
 
+NO_PREDICTION = Estimate(None, None, None, "an order without probabilities predicts no cost")
+
 
 class Measurements(NamedTuple):
     """All models on one sample, the cheapest first."""
@@ -141,8 +143,8 @@ def _model(known: Measurements, index: int, chance: float | None) -> ModelResult
         name=model.name,
         scores={metric.key: _score(known, index, metric.key) for metric in known.metrics},
         unavoidable=model.unavoidable,
-        predicted_cost=_score(known, index, "predicted_cost"),
-        calibration=calibration_bins(model, known.sample, known.interval.level),
+        predicted_cost=NO_PREDICTION if model.order_only else _score(known, index, "predicted_cost"),
+        calibration=() if model.order_only else calibration_bins(model, known.sample, known.interval.level),
         probability_best=chance,
         rank=1 + int((costs < costs[index] * (1 - ROUNDING)).sum()),
         by_class=_by_class(model, known),

@@ -34,6 +34,7 @@ class Measured:
     alphas: tuple[float, ...]
     scenarios: tuple[float, ...]
     by_class: dict[str, FloatArray] = field(default_factory=dict)  # (K,) sums over votes, where the truth is votes
+    order_only: bool = False  # whether forecasts are orders, which predict no cost of their own
 
 
 def measure(
@@ -59,6 +60,7 @@ def measure(
         () if forecast.order_only else tuple(_beta_score(forecast, alpha) for alpha in ALPHAS),
         tuple(float(mean_or_rows(search_costs(scenario, prior), False)) for scenario in scenarios),
         sums_by_class(forecast, tables_of_search(prior)),
+        forecast.order_only,
     )
 
 
