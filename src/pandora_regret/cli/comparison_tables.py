@@ -144,6 +144,8 @@ class Tables:
         self._print(columns, [step.name for step in spending], "Step")
 
     def _calibration(self) -> None:
+        if not any(model.calibration for model in self.result.models):
+            return
         what = "search" if self.result.workup is None else "work-up"
         heading(self.console, "Cost calibration", f"what forecasts predict their own {what} will cost")
         models = self.result.models
