@@ -290,7 +290,7 @@ def test_costs_of_each_row_are_taken():
         ({"objective": "brier"}, "objective is 'brier': pass one of 'search'"),
         ({"penalty": 0.0}, "penalty is 0: it must be positive"),
         ({"costs": [1.0, 2.0]}, "costs has shape"),
-        ({"labels": ["a", "b", "c"]}, "y_true row 0"),
+        ({"labels": [4, 5, 6]}, "y_true row 0"),
     ],
 )
 def test_wrong_parameters_are_named(options, message):

@@ -36,7 +36,8 @@ def test_adapting_weighs_rows():
 
 
 def test_known_frequencies_are_bayes_rule():
-    shift = PriorShift(target_prior={"b": 0.9, "a": 0.1}).fit([[0.5, 0.5]] * 4, ["a", "a", "a", "b"])
+    shift = PriorShift(target_prior={"b": 0.9, "a": 0.1}, labels=["a", "b"])
+    shift.fit([[0.5, 0.5]] * 4, ["a", "a", "a", "b"])
     np.testing.assert_allclose(shift.predict_proba([[0.75, 0.25], [1.0, 0.0]]), [[0.1, 0.9], [1.0, 0.0]])
 
 

@@ -25,6 +25,7 @@ from pandora_regret.calibrate.scaling import (
     vector_map,
 )
 from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs.costs import check_named
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.priors import Prior
 
@@ -42,8 +43,10 @@ class Scaling(ReadsForecasts):
     normalise: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit the map to forecasts X, (N, K), and the true classes y, (N,)."""
+        """Fit the map to forecasts X, (N, K), and the true classes y, (N,), or votes, (N, K)."""
         forecast = self._labelled(X, y, sample_weight)
+        if self.labels is None:
+            check_named(forecast.labels, costs=self.costs, typical_costs=self.typical_costs)
         objective, forecast = read_objective(self.objective, self.prior, self.costs, self.typical_costs, forecast)
         rows, self._level = rows_of(forecast)
         self._map = self._fitted_map(rows, objective)
@@ -53,7 +56,7 @@ class Scaling(ReadsForecasts):
     def predict_proba(self, X: Any) -> FloatArray:
         """The recalibrated forecasts, (N, K)."""
         scores, _ = turned(self._unlabelled(X), self._level)
-        return probabilities_of(self._map(scores))
+        return self._in_class_order(probabilities_of(self._map(scores)))
 
     def _fitted_map(self, rows: LabelledScores, objective: Objective) -> Map:
         raise NotImplementedError
@@ -80,8 +83,9 @@ class TemperatureScaling(Scaling):
     logits
         Whether forecasts come as logits.
     labels
-        What the columns stand for, in column order. Unless given: a frame's column names; the sorted labels, if
-        there are as many as columns; else column numbers.
+        What the columns stand for, in column order, such as a classifier's `classes_`. Unless given: a frame's
+        column names; sorted numbers, if there are as many as columns; else column numbers. Classes that are names
+        need one of the first two.
     normalise
         Whether rows of probabilities whose sum is off 1 by at most 1 % are divided by it.
 
@@ -90,7 +94,9 @@ class TemperatureScaling(Scaling):
     temperature_
         T.
     classes_
-        What the columns stand for; a class that never occurs among the labels is fine.
+        What the columns stand for; a class that never occurs among the labels is fine. Whole numbers as labels of
+        columns that have names are read as scikit-learn encodes names, by their place in the sorted ones, as
+        `cross_val_predict` does; forecasts then come in that order, too.
 
     Examples
     --------

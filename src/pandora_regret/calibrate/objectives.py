@@ -59,7 +59,10 @@ class LogLoss:
         slopes = np.exp(gaps)
         total = slopes.sum(axis=0)
         slopes /= total
-        slopes[rows.truth, np.arange(len(rows))] -= 1
+        if rows.votes is None:
+            slopes[rows.truth, np.arange(len(rows))] -= 1
+        else:
+            slopes -= rows.votes
         return rows.mean(np.log(total) - rows.of_truth(gaps)), slopes * (rows.weights / rows.weights.sum())
 
 
@@ -84,6 +87,11 @@ class SearchCost:
 
     def along(self, rows: LabelledScores, inverse_temperature: float) -> Along:
         """Every odds ``ln r_ij`` moves in proportion to the gap of the scores."""
+        if rows.votes is not None:
+            parts = [
+                (self._share_of(part, rows), self.along(part, inverse_temperature)) for _, part in rows.by_class()
+            ]
+            return Along(*(sum(share * along[term] for share, along in parts) for term in range(3)))
         if (alpha := self._compiled_alpha(rows)) is not None:
             from pandora_regret.calibrate import loops
 
@@ -98,6 +106,8 @@ class SearchCost:
 
     def gradient(self, rows: LabelledScores, scores: FloatArray) -> tuple[float, FloatArray]:
         """``C_j L'(r_ij)`` for the truth, minus that for j."""
+        if rows.votes is not None:
+            return self._gradient_of_votes(rows, scores)
         if (alpha := self._compiled_alpha(rows)) is not None:
             from pandora_regret.calibrate import loops
 
@@ -109,6 +119,19 @@ class SearchCost:
         loss[own] = slopes[own] = 0.0
         slopes[own] = -slopes.sum(axis=0)
         return rows.mean(loss.sum(axis=0)), slopes * (rows.weights / rows.weights.sum())
+
+    def _gradient_of_votes(self, rows: LabelledScores, scores: FloatArray) -> tuple[float, FloatArray]:
+        total, slopes = 0.0, np.zeros_like(scores)
+        for instances, part in rows.by_class():
+            share = self._share_of(part, rows)
+            loss, of_part = self.gradient(part, np.ascontiguousarray(scores[:, instances]))
+            total += share * loss
+            slopes[:, instances] += share * of_part
+        return total, slopes
+
+    def _share_of(self, part: LabelledScores, rows: LabelledScores) -> float:
+        """What the mean loss of a part, in its own unit of cost, counts in that of all rows."""
+        return float(part.weights.sum() / rows.weights.sum()) * self._unit(part) / self._unit(rows)
 
     def _share(self, odds: FloatArray, i: Any, j: Any, derivative: int = 0) -> FloatArray:
         """The share at ``ln r``, or its first or second derivative."""

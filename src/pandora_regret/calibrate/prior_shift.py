@@ -11,6 +11,7 @@ from pandora_regret.calibrate.reading import ReadsForecasts
 from pandora_regret.inputs import FloatArray, Forecast, read_count, read_positive, read_probabilities
 from pandora_regret.inputs.tables import by_name
 from pandora_regret.kernels.reference import probabilities
+from pandora_regret.metrics.formulas import one_hot
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -57,9 +58,11 @@ class PriorShift(ReadsForecasts):
     normalise: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PriorShift:
-        """Count the classes y, (N,), of data like the training data; X are its forecasts, (N, K)."""
+        """Count the classes y, (N,), or votes, (N, K), of data as in training; X are its forecasts, (N, K)."""
         forecast = self._labelled(X, y, sample_weight).check()
-        counts = np.bincount(forecast.truth, forecast.weights, forecast.n_classes)
+        weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
+        votes = one_hot(forecast.truth, forecast.n_classes) if forecast.votes is None else forecast.votes
+        counts = weights @ votes
         self.source_prior_ = counts / counts.sum()
         self.target_prior_, self.rounds_ = self._known_target(), 0
         return self
@@ -78,7 +81,7 @@ class PriorShift(ReadsForecasts):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Forecasts adjusted to the new class frequencies, (N, K)."""
-        return self._adjusted(_table(self._unlabelled(X)))
+        return self._in_class_order(self._adjusted(_table(self._unlabelled(X))))
 
     def _adjusted(self, table: FloatArray) -> FloatArray:
         known = self.source_prior_ > 0
@@ -90,8 +93,8 @@ class PriorShift(ReadsForecasts):
     def _known_target(self) -> FloatArray:
         if self.target_prior is None:
             return np.asarray(self.source_prior_)
-        listed = by_name(self.target_prior, list(self.classes_), "target_prior")
-        target = read_probabilities([listed], labels=list(self.classes_), name="target_prior").check()
+        listed = by_name(self.target_prior, self._columns, "target_prior")
+        target = read_probabilities([listed], labels=self._columns, name="target_prior").check()
         return np.asarray(target.values[0], dtype=np.float64)
 
 

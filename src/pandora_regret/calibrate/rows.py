@@ -22,10 +22,11 @@ class LabelledScores:
     """N labelled forecasts over K classes, turned."""
 
     scores: FloatArray  # (K, N) finite log-probabilities
-    truth: IntArray  # (N,) the true class as a column number
+    truth: IntArray  # (N,) the true class as a column number, or the one of most votes
     weights: FloatArray  # (N,)
     costs: FloatArray  # (K, 1), or (K, N) where each instance has its own
-    many: bool  # enough for compiled loops to pay, also on a part of them
+    many: bool  # enough for compiled loops to pay, also on a part of them; they know no votes
+    votes: FloatArray | None = None  # (K, N) each class's share of an instance's votes, instead of one true class
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -44,7 +45,19 @@ class LabelledScores:
             truth=self.truth[rows],
             weights=self.weights[rows],
             costs=costs,
+            votes=None if self.votes is None else self.votes[:, rows],
         )
+
+    def by_class(self) -> Iterator[tuple[IntArray, LabelledScores]]:
+        """For every class that has votes: the instances, (n,), and these with it as their true class.
+
+        Each weighs as much as its share of the votes.
+        """
+        assert self.votes is not None
+        for k, shares in enumerate(self.votes):
+            if len(rows := np.flatnonzero(shares)):
+                truth, weights = np.full(len(rows), k, dtype=np.intp), self.weights[rows] * shares[rows]
+                yield rows, replace(self.some(rows), truth=truth, weights=weights, votes=None)
 
     def at_most(self, n_rows: int) -> LabelledScores:
         """So many of the instances, or all: always the same, but drawn by chance, since files have periods."""
@@ -58,7 +71,9 @@ class LabelledScores:
         return replace(self, scores=self.scores + by)
 
     def of_truth(self, table: FloatArray) -> FloatArray:
-        """The entry of each instance's true class in a (K, N) or (K, 1) table, (N,)."""
+        """The entry of each instance's truth, or their mean over its votes, in a (K, N) or (K, 1) table; (N,)."""
+        if self.votes is not None:
+            return np.asarray((self.votes * table).sum(axis=0))
         return np.asarray(table[self.truth, 0] if table.shape[1] == 1 else table[self.truth, np.arange(len(self))])
 
     def mean(self, values: FloatArray) -> float:
@@ -68,7 +83,8 @@ class LabelledScores:
     @property
     def frequencies(self) -> FloatArray:
         """How often each class is the truth, (K,); one that never is counts as half a row of weight 1."""
-        counts = np.maximum(np.bincount(self.truth, self.weights, self.n_classes), 0.5)
+        counted = np.bincount(self.truth, self.weights, self.n_classes)
+        counts = np.maximum(counted if self.votes is None else self.votes @ self.weights, 0.5)
         return np.asarray(counts / counts.sum())
 
 
@@ -93,8 +109,11 @@ def rows_of(forecast: Forecast) -> tuple[LabelledScores, float]:
     scores, level = turned(forecast)
     weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
     costs = np.ones(forecast.n_classes) if forecast.costs is None else forecast.costs
-    many = worth_compiling(scores.size)
-    return LabelledScores(scores, forecast.truth, weights, np.atleast_2d(costs).T, many), level
+    if forecast.votes is None:
+        many = worth_compiling(scores.size)
+        return LabelledScores(scores, forecast.truth, weights, np.atleast_2d(costs).T, many), level
+    votes, truth = np.ascontiguousarray(forecast.votes.T), forecast.votes.argmax(axis=1)
+    return LabelledScores(scores, truth, weights, np.atleast_2d(costs).T, False, votes), level
 
 
 def probabilities_of(scores: FloatArray) -> FloatArray:

@@ -20,6 +20,7 @@ from pandora_regret.calibrate.reading import check_labels
 from pandora_regret.calibrate.rows import deal, read_groups
 from pandora_regret.calibrate.scaling import METHODS
 from pandora_regret.inputs import FloatArray, InputError, read_choice
+from pandora_regret.inputs.costs import check_named
 from pandora_regret.priors import Prior
 
 SCALINGS: dict[str, type[Scaling]] = {
@@ -97,6 +98,7 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         check_labels(y)
         frozen = isinstance(self.estimator, FrozenEstimator)
         self.classes_ = np.asarray(self.estimator.classes_) if frozen else np.unique(y)
+        check_named(self.classes_.tolist(), costs=self.costs, typical_costs=self.typical_costs)
         options, split = self._routed(sample_weight, groups, fit_params)
         if frozen:
             self.estimator_ = self.estimator

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, InputError, read_alpha
+from pandora_regret.inputs.costs import check_named
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
@@ -37,6 +38,8 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
         table, options = _forecasts(method_caller, estimator, X), dict(self._kwargs)
         y_true = np.asarray(y_true)
         labels = _every_class(options, estimator.classes_, y_true)
+        if options["labels"] is None:
+            check_named(labels, costs=options.get("costs"), typical_costs=options.get("typical_costs"))
         table = _in_columns(table, estimator.classes_, labels)
         return -float(self._score_func(y_true, table, **options | {"labels": labels} | metadata))
 

@@ -1,0 +1,115 @@
+"""Calibrators of classes that have names: nothing about the order of columns is guessed."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import pandora_regret as pr
+
+pytest.importorskip("sklearn")
+
+from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+
+from pandora_regret.calibrate import CalibratedSearch, MatrixScaling, PriorShift, TemperatureScaling, VectorScaling
+from pandora_regret.integrations.sklearn import pandora_regret_scorer, search_cost_scorer
+
+NAMES = ["melanoma", "nevus", "keratosis"]  # not in alphabetical order
+PRICES = {"nevus": 120.0, "melanoma": 380.0, "keratosis": 90.0}
+every_calibrator = pytest.mark.parametrize("make", [TemperatureScaling, VectorScaling, MatrixScaling, PriorShift])
+
+
+@pytest.fixture(scope="module")
+def skin():
+    """Forecasts that are too bold, and names of the true classes."""
+    rng = np.random.default_rng(0)
+    calm = rng.dirichlet([1.0, 3.0, 2.0], size=240)
+    truth = np.array([rng.choice(NAMES, p=p) for p in calm])
+    bold = calm**2 / (calm**2).sum(axis=1, keepdims=True)
+    return bold, truth
+
+
+@every_calibrator
+def test_names_beside_an_array_are_an_error_that_asks_for_labels(make, skin):
+    forecasts, truth = skin
+    message = (
+        r"y has names, .*'keratosis', .* nothing says which column of X .*: pass labels=\[\.\.\.\] in column order"
+    )
+    with pytest.raises(pr.InputError, match=message):
+        make().fit(forecasts, truth)
+
+
+@every_calibrator
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_labels_and_a_frame_say_the_same(make, frame, skin):
+    forecasts, truth = skin
+    table = frame(dict(zip(NAMES, forecasts.T, strict=True)))
+    said = make(labels=NAMES).fit(forecasts, truth)
+    framed = make().fit(table, truth)
+    np.testing.assert_array_equal(said.predict_proba(forecasts), framed.predict_proba(table))
+    assert said.classes_.tolist() == framed.classes_.tolist() == NAMES
+
+
+@every_calibrator
+@pytest.mark.parametrize("as_frame", [True, False], ids=["frame", "labels"])
+def test_cross_val_predict_encodes_names_and_gets_sorted_columns(make, as_frame, skin):
+    forecasts, truth = skin
+    calibrator, X = (
+        (make(), pd.DataFrame(forecasts, columns=NAMES)) if as_frame else (make(labels=NAMES), forecasts)
+    )
+    folds = StratifiedKFold(4)
+    table = cross_val_predict(calibrator, X, truth, cv=folds, method="predict_proba")
+    by_hand = np.empty_like(table)
+    for train, test in folds.split(forecasts, truth):
+        fitted = make(labels=NAMES).fit(forecasts[train], truth[train])
+        by_hand[test] = fitted.predict_proba(forecasts[test])[:, np.argsort(NAMES)]
+    np.testing.assert_allclose(table, by_hand, rtol=1e-9)
+    assert pr.pandora_regret(truth, table, labels=sorted(NAMES)) < pr.pandora_regret(truth, table, labels=NAMES)
+
+
+def test_numbers_of_which_the_last_never_occurs_are_no_codes(skin):
+    forecasts, _ = skin
+    with pytest.raises(pr.InputError, match=r"y holds the numbers \[0, 1\] where X has the columns .* pass names"):
+        VectorScaling(labels=NAMES).fit(forecasts, np.arange(240) % 2)
+
+
+def test_rows_in_another_order_are_an_error(skin):
+    forecasts, truth = skin
+    frame = pd.DataFrame(forecasts, columns=NAMES)
+    with pytest.raises(pr.InputError, match="y has the rows of X in another order"):
+        VectorScaling().fit(frame, pd.Series(truth).iloc[::-1])
+
+
+@pytest.mark.parametrize("argument", ["costs", "typical_costs"])
+def test_costs_without_names_ask_for_them(argument, skin):
+    forecasts, truth = skin
+    prices = {argument: [380.0, 120.0, 90.0]}
+    message = rf"{argument} is a list without names, but the classes are .*: name them, .* or say the order"
+    with pytest.raises(pr.InputError, match=message):
+        VectorScaling(**prices).fit(pd.DataFrame(forecasts, columns=NAMES), truth)
+    with pytest.raises(pr.InputError, match=message):
+        CalibratedSearch(GaussianNB(), **prices).fit(forecasts, truth)
+    with pytest.raises(pr.InputError, match=message):
+        search_cost_scorer(**prices)(GaussianNB().fit(forecasts, truth), forecasts, truth)
+    named = {argument: PRICES}
+    by_labels = VectorScaling(labels=NAMES, objective="search", **prices).fit(forecasts, truth)
+    by_names = VectorScaling(labels=NAMES, objective="search", **named).fit(forecasts, truth)
+    np.testing.assert_array_equal(by_labels.factors_, by_names.factors_)
+
+
+def test_scorers_of_named_classes(skin):
+    forecasts, truth = skin
+    model = GaussianNB().fit(forecasts, truth)
+    table = model.predict_proba(forecasts)
+    expected = pr.expected_search_cost(truth, table, typical_costs=PRICES, labels=model.classes_)
+    for scorer in (
+        search_cost_scorer(typical_costs=PRICES),
+        search_cost_scorer(typical_costs=[380.0, 120.0, 90.0], labels=NAMES),
+    ):
+        assert scorer(model, forecasts, truth) == pytest.approx(-expected)
+    assert np.isfinite(cross_val_score(model, forecasts, truth, scoring=pandora_regret_scorer())).all()
+    calibrated = cross_val_score(
+        VectorScaling(labels=NAMES), forecasts, truth, scoring=search_cost_scorer(typical_costs=PRICES)
+    )
+    assert np.isfinite(calibrated).all()

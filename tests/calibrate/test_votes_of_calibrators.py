@@ -1,0 +1,77 @@
+"""Calibrators fitted to votes: the same maps as from one weighted row per vote."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pandora_regret import Beta, Exponential
+
+pytest.importorskip("sklearn")
+
+from pandora_regret.calibrate import MatrixScaling, PriorShift, TemperatureScaling, VectorScaling, decompose
+
+COSTS = [100.0, 250.0, 80.0]
+
+
+@pytest.fixture(scope="module")
+def voted():
+    rng = np.random.default_rng(3)
+    calm = rng.dirichlet([1.0, 2.0, 1.5], size=60)
+    votes = np.array([rng.multinomial(3, p) for p in calm])
+    return calm**2 / (calm**2).sum(axis=1, keepdims=True), votes, rng.gamma(2.0, size=60)
+
+
+def expanded(forecasts, votes, weights):
+    shares = votes / votes.sum(axis=1, keepdims=True)
+    row, label = np.nonzero(shares)
+    return row, label, forecasts[row], (weights[:, None] * shares)[row, label]
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (MatrixScaling, {"objective": "log_loss"}),
+        (VectorScaling, {"objective": "search", "typical_costs": COSTS}),
+        (TemperatureScaling, {"objective": "search", "prior": Beta(3.0)}),
+        (TemperatureScaling, {"objective": "search", "prior": Exponential(), "costs": COSTS}),
+    ],
+    ids=["log loss", "uniform", "beta", "exponential"],
+)
+def test_maps_are_those_of_one_row_per_vote(make, options, voted):
+    forecasts, votes, weights = voted
+    _, labels, rows, each = expanded(*voted)
+    ours = make(**options).fit(forecasts, votes, weights).predict_proba(forecasts)
+    theirs = make(**options).fit(rows, labels, each).predict_proba(forecasts)
+    np.testing.assert_allclose(ours, theirs, atol=2e-4)
+
+
+def test_class_frequencies_count_votes(voted):
+    forecasts, votes, weights = voted
+    shares = votes / votes.sum(axis=1, keepdims=True)
+    fitted = PriorShift().fit(forecasts, votes, weights)
+    np.testing.assert_allclose(fitted.source_prior_, weights @ shares / weights.sum())
+
+
+def test_a_frame_of_votes_names_the_columns(voted):
+    forecasts, votes, _ = voted
+    named = TemperatureScaling().fit(forecasts, pd.DataFrame(votes, columns=["c", "a", "b"]))
+    assert named.classes_.tolist() == ["c", "a", "b"]
+    assert named.temperature_ == TemperatureScaling().fit(forecasts, votes).temperature_
+
+
+def test_unanimous_votes_are_labels(voted):
+    forecasts, votes, _ = voted
+    labels = votes.argmax(axis=1)
+    by_votes, by_labels = (VectorScaling().fit(forecasts, y) for y in (5 * np.eye(3)[labels], labels))
+    np.testing.assert_array_equal(by_votes.factors_, by_labels.factors_)
+
+
+def test_decompose_counts_cases(voted):
+    forecasts, votes, _ = voted
+    parts = decompose(votes, forecasts, typical_costs=COSTS)
+    row, labels, rows, each = expanded(forecasts, votes, np.ones(60))
+    plain = decompose(labels, rows, typical_costs=COSTS, sample_weight=each, groups=row)
+    assert parts.score.value == pytest.approx(plain.score.value)
+    assert parts.score.low == pytest.approx(plain.score.low)
+    assert parts.miscalibration.value == pytest.approx(plain.miscalibration.value, abs=2.0)
+    assert parts.miscalibration.value > 0
