@@ -80,7 +80,7 @@ class ReadsForecasts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: NDArray[Any], sample_weight: Any) -> Forecast:
         weights = None if sample_weight is None else np.asarray(sample_weight)
-        options = {"logits": self.logits, "normalise": self.normalise, "name": "X"}
+        options: dict[str, Any] = {"logits": self.logits, "normalise": self.normalise, "name": "X"}
         return read_probabilities(X, labels=self._columns, sample_weight=weights, **options)
 
     def __sklearn_tags__(self) -> Any:
