@@ -90,19 +90,20 @@ def _bar(model: Facts, cost: Facts, reach: float) -> dict[str, Any]:
 
 def group_strips(breakdown: Facts, shown: Sequence[int]) -> dict[str, Any]:
     """Rows of a small chart: a group's cost under some of the models, all on one axis, with intervals."""
-    tables = [[group["models"][m]["cost"] for m in shown] for group in breakdown["groups"]]
-    axis = Axis.around(cost[end] for costs in tables for cost in costs for end in ("low", "value", "high"))
-    places = [[_placed(axis, cost) for cost in costs] for costs in tables]
-    groups = [group | {"cells": cells} for group, cells in zip(breakdown["groups"], places, strict=True)]
-    return {"column": breakdown["column"], "flags": breakdown["flags"], "groups": groups} | {
-        "pooled": breakdown["pooled"],
-        "ticks": [{"value": tick, "x": axis.percent(tick)} for tick in axis.ticks],
-    }
+    costs = [group["models"][m]["cost"] for group in breakdown["groups"] for m in shown]
+    axis = Axis.around(cost[end] for cost in costs for end in ("low", "value", "high"))
+    groups = [
+        {**group, "cells": [_placed(axis, group["models"][m], group["flags"]) for m in shown]}
+        for group in breakdown["groups"]
+    ]
+    ticks = [{"value": tick, "x": axis.percent(tick)} for tick in axis.ticks]
+    return {**breakdown, "groups": groups, "ticks": ticks, "shown": shown}
 
 
-def _placed(axis: Axis, cost: Facts) -> dict[str, Any]:
+def _placed(axis: Axis, model: Facts, flags: Sequence[str]) -> dict[str, Any]:
+    cost = model["cost"]
     x = {end: None if cost[end] is None else axis.percent(cost[end]) for end in ("low", "value", "high")}
-    return {"cost": cost, "x": x}
+    return {"cost": cost, "x": x, "flagged": any(model["name"] in flag for flag in flags)}
 
 
 def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) -> dict[str, Any]:

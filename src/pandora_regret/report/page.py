@@ -59,6 +59,7 @@ SCRIPTS = (
 )
 FIRST_BARS, FIRST_PRICES = 8, 8  # shown before a reader asks for more
 CASES_PER_YEAR = 10_000
+LIKE_COST = ("pandora_regret", "excess_burden")  # need the paper, and rank models as costs do
 
 
 def write_report(
@@ -148,7 +149,10 @@ def _read_comparison(comparison: Any) -> Comparison:
 def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     """What the templates show that the comparison does not say in so many words."""
     models, classes = facts["models"], facts["data"]["classes"]
-    ranked = [metric for metric in facts["metrics"] if metric["key"] != "pandora_regret"]
+    ranked = sorted(
+        (metric for metric in facts["metrics"] if metric["key"] not in LIKE_COST),
+        key=lambda metric: metric["key"] != "expected_cost",
+    )
     return {
         "bars": cost_bars(models),
         "recalibrated": any(model["recalibrated"] for model in models),
@@ -189,10 +193,7 @@ def _saving(comparison: Comparison) -> dict[str, Any] | None:
     gap = next((gap for gap in gaps if gap.is_settled), gaps[0])
     value, low, high = (None if x is None else -CASES_PER_YEAR * x for x in (gap.difference, gap.high, gap.low))
     yearly = money_between(value or 0.0, low, high, comparison.costs.currency)
-    sentence = (
-        f"At {count(CASES_PER_YEAR)} cases per year, {best} instead of {gap.against} saves {yearly} per year."
-    )
-    return {"against": gap.against, "sentence": sentence}
+    return {"against": gap.against, "sentence": f"{best} instead of {gap.against} saves {yearly} per year."}
 
 
 def _flips(comparison: Comparison) -> list[dict[str, Any] | None]:
@@ -202,14 +203,16 @@ def _flips(comparison: Comparison) -> list[dict[str, Any] | None]:
 
 
 def _flip(each: BreakEven, comparison: Comparison) -> dict[str, Any]:
-    unit, sides, parts = comparison.costs.currency, {}, []
+    unit, sides = comparison.costs.currency, {}
+    ranges: dict[str, list[str]] = {}
     for side, crossing in (("below", each.below), ("above", each.above)):
         if crossing is not None:
             place = min(max(50 * (1 + log10(crossing.price / each.stated)), 0.0), 100.0)
             sides[side] = {"price": crossing.price, "place": round(place, 3)}
             at = money_between(crossing.price, crossing.low, crossing.high, unit)
-            parts.append(f"{without_direction_marks(crossing.leader)} is cheapest {side} {at}")
-    return {"sentence": "; ".join(parts) or "no change of leader", **sides}
+            ranges.setdefault(without_direction_marks(crossing.leader), []).append(f"{side} {at}")
+    said = "; ".join(f"{leader} is cheapest {' and '.join(at)}" for leader, at in ranges.items())
+    return {"sentence": said or "no change of leader", **sides}
 
 
 def _breakdown(breakdown: Facts, models: Sequence[Facts]) -> dict[str, Any]:
@@ -218,7 +221,7 @@ def _breakdown(breakdown: Facts, models: Sequence[Facts]) -> dict[str, Any]:
     named = [m for m, model in enumerate(models) if any(model["name"] in flag for flag in flags)]
     others = [m for m in range(len(models)) if m not in named]
     shown = sorted([*named[: MOST_COLUMNS + 1], *others][: max(MOST_COLUMNS, len(named[: MOST_COLUMNS + 1]))])
-    return group_strips(breakdown, shown) | {"shown": shown}
+    return group_strips(breakdown, shown)
 
 
 def _grids(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:

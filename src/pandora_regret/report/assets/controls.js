@@ -115,9 +115,11 @@ function placeOf(multiple) {
 }
 
 function flipInWords(crossings, comparison, formats) {
-  const parts = ["below", "above"].filter((side) => crossings[side]).map((side) => {
+  const ranges = new Map();
+  for (const side of ["below", "above"].filter((each) => crossings[each])) {
     const { price, leader } = crossings[side];
-    return `${plain(comparison.models[leader].name)} is cheapest ${side} ${roughly(formats, price)}`;
-  });
+    ranges.set(leader, [...(ranges.get(leader) ?? []), `${side} ${roughly(formats, price)}`]);
+  }
+  const parts = [...ranges].map(([leader, at]) => `${plain(comparison.models[leader].name)} is cheapest ${at.join(" and ")}`);
   return parts.join("; ") || "no change of leader";
 }

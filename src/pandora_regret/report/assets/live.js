@@ -169,7 +169,8 @@ function yearBox(page, box) {
     const number = Number(cases.value.replace(/[,\s']/g, ""));
     const valid = cases.value.trim() !== "" && Number.isFinite(number) && number >= 0;
     cases.setAttribute("aria-invalid", String(!valid));
-    box.querySelector(".saving").textContent = valid ? savingOf(page, number, Number(instead.value)) : "Type how many cases there are per year, such as 12,000.";
+    document.getElementById("cases-said").textContent = `At ${cases.value} cases per year: `;
+    document.getElementById("saving").textContent = valid ? savingOf(page, number, Number(instead.value)) : "Type how many cases there are per year, such as 12,000.";
   };
   box.addEventListener("input", say);
   page.followers.push(say);

@@ -11,7 +11,7 @@ function formatsOf(element) {
 function decimalsFor(width, most) {
   if (!(width > 0)) return most;
   const decimals = Math.min(most, 1 - Math.floor(Math.log10(Number(width.toPrecision(2)))));
-  return most === 2 && decimals === 1 ? 2 : decimals;  // cents come in pairs
+  return most === 2 && decimals === 1 ? 0 : decimals;  // cents come in pairs
 }
 
 function fixed(value, decimals) {
