@@ -4,6 +4,8 @@ Each is a `Fault`: a file name, what writes the file, and whether it must be ref
 happen to be fine still; then it must be scored like any other.
 """
 
+import datetime
+import gzip
 import io
 import json
 import os
@@ -344,6 +346,112 @@ def archives():
     yield Fault("npz marked as encrypted.npz", content(bytes(encrypted)), must_fail=False)
 
 
+def dialects():
+    """Text with other separators, decimal signs and encodings, damaged."""
+    german = csv_text(";").replace(".", ",")
+    lines = german.splitlines()
+    for kind, data in {
+        "a point among commas": "\n".join([*lines[:5], lines[5].replace(",", ".", 1), *lines[6:]]),
+        "a short row": "\n".join([*lines, "12;a;0,5"]),
+        "thousands": "\n".join([*lines, "12;a;1.000,5;0,5;0"]),
+        "two separators": german.replace(";", "|", 3),
+        "spaces": csv_text(" "),
+        "sums": "y_true;a;b\nb;0,5;0,5\na;0,5;0,4\n",
+        "either separator": "y_true;a,b;c\nx;0,1\ny;0,2\n",
+        "an unclosed quote": german + '13;"a;0,2;0,3;0,5\n' + german,
+    }.items():
+        yield Fault(f"dialect {kind}.csv", content(data))
+        yield Fault(f"dialect {kind} in UTF-16.csv", content(data.encode("utf-16")))
+        yield Fault(f"dialect {kind}.csv.gz", content(gzip.compress(data.encode())))
+    wide = csv_text().encode("utf-16")
+    yield Fault("dialect half a letter.csv", content(wide[:-1]), must_fail=False)
+    yield Fault("dialect lone surrogate.csv", content(wide + b"\x00\xd8x\x00"))
+    yield Fault("dialect UTF-16 called with a mark alone.csv", content(b"\xff\xfe"))
+    yield Fault("dialect two encodings.csv", content("y_true,\u00e4,b\nb,0.5,0.5\n".encode() + b"\xe4,0.5,0.5\n"))
+    packed = gzip.compress(csv_text().encode())
+    for kind, data in {
+        "half": packed[: len(packed) // 2],
+        "tail": packed[:-4],
+        "twice": packed + packed[:9],
+    }.items():
+        yield Fault(f"gzip {kind}.csv.gz", content(data), must_fail=kind != "twice")
+        yield Fault(f"gzip {kind}.jsonl.gz", content(data))
+    yield Fault("gzip of nothing.csv.gz", content(gzip.compress(b"")))
+    yield Fault("gzip that is none.csv.gz", content(csv_text()))
+
+
+def xlsx_bytes(rows=None, **sheets):
+    import openpyxl
+
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    columns = table()
+    body = [list(map(_plain, row)) for row in zip(*columns.values(), strict=True)]
+    for row in [list(columns), *body] if rows is None else rows:
+        book.active.append(row)
+    for name in sheets:
+        book.create_sheet(name)
+    book.save(file)
+    return file.getvalue()
+
+
+def workbooks():
+    good = xlsx_bytes()
+    for kind, rows in {
+        "nothing": [],
+        "header alone": [["y_true", "a", "b"]],
+        "text": [["y_true", "a", "b"], ["a", "x", 0.5], ["b", 0.5, 0.5]],
+        "sums": [["y_true", "a", "b"], ["a", 0.5, 0.4], ["b", 0.5, 0.5]],
+        "an empty cell": [["y_true", "a", "b"], ["a", None, 0.5], ["b", 0.5, 0.5]],
+        "a nameless column": [["y_true", "a", None, "b"], ["a", 0.5, 7, 0.5], ["b", 0.5, 8, 0.5]],
+        "repeated names": [["y_true", "a", "a"], ["a", 0.5, 0.5]],
+        "a date": [["y_true", "a", "b"], ["a", datetime.date(2026, 1, 1), 0.5], ["b", 0.5, 0.5]],
+        "a truth value": [["y_true", "a", "b"], ["a", True, 0.5], ["b", 0.5, 0.5]],
+        "a formula": [["y_true", "a", "b"], ["a", "=1/2", 0.5], ["b", 0.5, 0.5]],
+        "an error": [["y_true", "a", "b"], ["a", "#DIV/0!", 0.5], ["b", 0.5, 0.5]],
+    }.items():
+        yield Fault(f"xlsx {kind}.xlsx", content(xlsx_bytes(rows)))
+    for kind, data in {
+        "half": good[: len(good) // 2],
+        "a zip": b"PK\x05\x06" + bytes(18),
+        "text": b"a,b\n",
+    }.items():
+        yield Fault(f"xlsx that is {kind}.xlsx", content(data))
+    yield Fault("xlsx called.csv", content(good))
+    yield Fault("xlsx called.npz", content(good))
+
+
+def lists():
+    """Rows with options of their own."""
+    good = '{"id": 1, "truth": "a", "forecast": {"a": 0.5, "b": 0.5}}'
+    for kind, line in {
+        "order": '{"id": 2, "truth": "a", "forecast": ["a", "b"]}',
+        "nothing": '{"id": 2, "truth": "a", "forecast": {}}',
+        "text": '{"id": 2, "truth": "a", "forecast": "a"}',
+        "number": '{"id": 2, "truth": "a", "forecast": {"a": "0.5", "b": 0.5}}',
+        "NaN": '{"id": 2, "truth": "a", "forecast": {"a": NaN, "b": 0.5}}',
+        "sum": '{"id": 2, "truth": "a", "forecast": {"a": 0.5, "b": 0.6}}',
+        "rest": '{"id": 2, "truth": "a", "forecast": {"a": 0.5, "b": 0.2}}',
+        "truth": '{"id": 2, "truth": "z", "forecast": {"a": 0.5, "b": 0.5}}',
+        "no truth": '{"id": 2, "forecast": {"a": 0.5, "b": 0.5}}',
+        "array": "[1]",
+        "deep": '{"id": 2, "truth": "a", "forecast": ' + "[" * 50_000,
+        "repeated id": good,
+        "not JSON": "hello",
+    }.items():
+        yield Fault(f"list {kind}.jsonl", content(f"{good}\n{line}\n"))
+    sample = {"doc_id": 1, "doc": {}, "target": "0", "arguments": [["q", " a"], ["q", " b"]]}
+    for kind, change in {
+        "generated": {"filtered_resps": ["text"]},
+        "no responses": {"filtered_resps": []},
+        "positive": {"filtered_resps": [["1.0", "True"], ["-1.0", "False"]]},
+        "nan": {"filtered_resps": [["nan", "True"], ["-1.0", "False"]]},
+        "target": {"filtered_resps": [["-2.0", "True"], ["-1.0", "False"]], "target": "7"},
+        "nothing": {"filtered_resps": None},
+        "numbers": {"filtered_resps": [[-2.0, True], [-1.0, False]], "target": None},
+    }.items():
+        yield Fault(f"samples {kind}.jsonl", content(json.dumps(sample | change) + "\n"))
+
+
 def not_files():
     yield Fault("a folder.csv", os.mkdir)
     yield Fault("a pipe.csv", os.mkfifo)
@@ -378,6 +486,10 @@ def mutations(count, rng):
         "parquet": parquet_bytes(),
         "arrow": arrow_bytes(),
         "npz": npz_file.getvalue(),
+        "xlsx": xlsx_bytes(),
+        "utf-16.csv": csv_text(";").replace(".", ",").encode("utf-16"),
+        "csv.gz": gzip.compress(csv_text().encode(), mtime=0),
+        "list.jsonl": b'{"id": 1, "truth": "a", "forecast": {"a": 0.5, "b": 0.5}}\n' * 4,
     }
     for number in range(count):
         ending = rng.choice(list(originals))
@@ -406,5 +518,6 @@ def mutated(data, rng):
 def corpus(seed=0, n_mutations=80):
     """All of it."""
     rng = random.Random(seed)
-    kinds = (cells, labels, headers, shapes, encodings, json_lines, parquets, archives, not_files)
+    kinds = (cells, labels, headers, shapes, encodings, json_lines, parquets, archives)
+    kinds += (dialects, workbooks, lists, not_files)
     return [*(fault for kind in kinds for fault in kind()), *mutations(n_mutations, rng)]
