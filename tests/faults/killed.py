@@ -1,4 +1,4 @@
-"""Programs that are killed 20 times while they work: ``python killed.py study|report FOLDER``.
+"""Programs that are killed 20 times while they work: ``python killed.py study|report|monitor FOLDER``.
 
 They fork, since a fresh interpreter takes longer to start than to be killed; print how many kills hit.
 """
@@ -48,6 +48,32 @@ def study(folder):
     return lambda: run_study(begin(described, folder / "out"), folder / "out"), check
 
 
+def monitor(folder):
+    """Weekly files through the command, with a page: run again, it goes on where it was."""
+    import json
+
+    from click.testing import CliRunner
+    from monitored import COSTS, write_week
+
+    from pandora_regret.cli.commands import pandora
+    from pandora_regret.monitor import Monitor
+
+    files = [write_week(folder / f"w{number}.csv", number, power=3.0) for number in range(1, 9)]
+    state, how = folder / "state.json", ("--costs", COSTS, "--period", "week")
+    CliRunner().invoke(pandora, ["monitor", str(files[0]), "--state", str(folder / "warm.json"), *how])
+
+    def work():
+        for file in files:
+            arguments = ["monitor", str(file), "--state", str(state), *how, "--html", str(folder / "page.html")]
+            assert CliRunner().invoke(pandora, arguments).exit_code in (0, 3)
+
+    def check():
+        if state.exists():
+            Monitor.from_state(json.loads(state.read_bytes()))
+
+    return work, check
+
+
 def survive(work, check, seconds):
     """Kill the work at random moments until 20 kills have hit it, then let it finish; how many hit."""
     rng, hits, attempts = random.Random(0), 0, 0
@@ -69,12 +95,14 @@ def survive(work, check, seconds):
     return hits
 
 
+PROGRAMS = {"report": report, "study": study, "monitor": monitor}
+
 if __name__ == "__main__":
-    work, check = {"report": report, "study": study}[sys.argv[1]](Path(sys.argv[2]))
+    work, check = PROGRAMS[sys.argv[1]](Path(sys.argv[2]))
     before = time.monotonic()
     if not (child := os.fork()):  # how long it takes if nobody kills it, elsewhere
         os.chdir(sys.argv[3])
-        {"report": report, "study": study}[sys.argv[1]](Path(sys.argv[3]))[0]()
+        PROGRAMS[sys.argv[1]](Path(sys.argv[3]))[0]()
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     print(survive(work, check, time.monotonic() - before))

@@ -11,9 +11,10 @@ pytest.importorskip("safetensors")
 pytest.importorskip("jinja2")
 
 HERE = Path(__file__).parent
+RESULTS = {"report": ["page.html"], "study": ["out/results.json"], "monitor": ["state.json", "page.html"]}
 
 
-@pytest.mark.parametrize("what", ["report", "study"])
+@pytest.mark.parametrize("what", ["report", "study", "monitor"])
 def test_twenty_kills_leave_nothing_half(what, tmp_path):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     killed.mkdir(), whole.mkdir()
@@ -24,8 +25,7 @@ def test_twenty_kills_leave_nothing_half(what, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) == 20
-    results = "page.html" if what == "report" else "out/results.json"
-    assert (killed / results).read_bytes() == (whole / results).read_bytes()
-    assert not [
-        name for name in os.listdir((killed / results).parent) if name.endswith(".part") and what == "study"
-    ]
+    for results in RESULTS[what]:
+        assert (killed / results).read_bytes() == (whole / results).read_bytes()
+    parts = [name for name in os.listdir((killed / results).parent) if name.endswith(".part")]
+    assert not parts or what != "study"

@@ -20,6 +20,7 @@ from pandora_regret.text import SYMBOLS
 COMMANDS = {  # name: what the list of commands says of it
     "compare": "Which of several models to deploy, how sure that is, and what it saves.",
     "score": "What one model's forecasts cost, from a file of any size.",
+    "monitor": "Whether a model in production still costs what it promises.",
     "report": "A page to look at and pass on, from predictions or from a saved comparison.",
     "order": "In which order to test, for one forecast.",
     "next": "What to do next in a work-up, for one forecast.",
@@ -33,6 +34,7 @@ Exit codes:
   0    done
   1    the work could not be finished: disk full, cluster out of reach, a library missing
   2    a file, value or option is wrong: the message says which, and what to do
+  3    done, and there is an alarm (monitor only)
   130  interrupted
 """
 OPTION_OF = {  # what people who type commands call the library's arguments

@@ -58,13 +58,14 @@ class Layout:
     classes: tuple[str, ...] | None = None
     dialect: Dialect = RECOGNISED
     normalise: bool = False
+    unlabelled: bool = False  # whether labels may be missing
 
 
 @dataclass(frozen=True)
 class Columns:
     """The columns that are read, by name."""
 
-    label: str
+    label: str  # empty where there is none, and need not be
     classes: tuple[str, ...]  # the classes' names
     forecasts: tuple[str, ...]  # the column of each class
     costs: tuple[str, ...] = ()  # the column of each class's cost
@@ -74,11 +75,12 @@ class Columns:
     model: str | None = None
     by: tuple[str, ...] = ()  # that results are broken down by
     certain: bool = True  # whether the forecasts' columns were said, not found
+    unlabelled: bool = False  # whether labels may be missing
 
     def of(self, role: Role) -> tuple[str, ...]:
         """The columns that have a role: none, one, several, or one per class."""
         names = getattr(self, role.name)
-        return (names,) if isinstance(names, str) else names or ()
+        return (names,) if isinstance(names, str) and names else tuple(names or ())
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -95,7 +97,7 @@ class Columns:
 def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Columns:
     """The columns of a file in a layout."""
     taken = {role.name: name for role in SINGLE if (name := _find(role, layout, kinds, path)) is not None}
-    if LABEL.name not in taken:
+    if LABEL.name not in taken and not layout.unlabelled:
         problem = f"has no label column ({', '.join(LABEL.usual[:-1])} or {LABEL.usual[-1]}) among {some(kinds)}"
         fix = "say which one holds the true classes (label, --label)"
         raise FileError(problem, path=path, argument=LABEL.option, fix=fix)
@@ -107,7 +109,9 @@ def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Column
     certain = layout.proba_prefix is not None or layout.classes is not None
     costs = _costs(layout.cost_prefix, classes, kinds, path)
     _check_flat((*taken.values(), *forecasts, *costs, *by), kinds, path)
-    return Columns(classes=classes, forecasts=forecasts, costs=costs, by=by, certain=certain, **taken)
+    found: dict[str, str] = {LABEL.name: "", **taken}
+    how = {"certain": certain, "unlabelled": layout.unlabelled}
+    return Columns(classes=classes, forecasts=forecasts, costs=costs, by=by, **how, **found)
 
 
 def _find(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str) -> str | None:

@@ -211,10 +211,20 @@ def _columns_of(sources: tuple[Source, ...], layout: Layout) -> Columns:
 def _check_labels(model: Predictions, layout: Layout) -> None:
     """What names alone leave open is settled by the labels, read as far as that takes."""
     named = not Classes(model.classes).by_number and all(source.names_classes for source in model.sources)
-    if not model.columns.certain:
+    if model.columns.unlabelled:
+        _check_classes_are_known(model)
+    elif not model.columns.certain:
         _check_every_class_occurs(model)
     elif layout.classes is None and not named:
         _check_numbers_start_at_zero(model)
+
+
+def _check_classes_are_known(model: Predictions) -> None:
+    """Where labels may be missing, they cannot tell which columns of numbers are classes."""
+    if not model.columns.certain:
+        problem = "may lack labels, which cannot say then which columns are classes"
+        fix = "list the classes (--classes), or say what the forecasts' names begin with (--proba-prefix)"
+        raise FileError(problem, path=model.path, argument="classes", fix=fix)
 
 
 def _check_every_class_occurs(model: Predictions) -> None:

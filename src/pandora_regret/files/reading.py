@@ -19,15 +19,17 @@ from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, out_of_range
 
 NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
+NO_LABEL = np.intp(-1)
 MOST_NUMBERS = 1 << 16  # of labels that are looked up in a table
 
 
 def batch_of(records: Records, columns: Columns, source: Source, numbers: RowNumbers, first_row: int) -> Batch:
     """Rows of a table as arrays; whatever is missing or no label is an error that says where."""
-    reader = ColumnReader(records, source, numbers, Classes(columns.classes))
+    reader = ColumnReader(records, source, numbers, Classes(columns.classes), columns.unlabelled)
     fields: dict[str, Any] = {
         role.field: reader.read(role.reads, columns.of(role)) for role in KEPT if columns.of(role)
     }
+    fields.setdefault("truth", np.full(len(records), NO_LABEL))
     forecasts = reader.table(columns.forecasts)
     return Batch(
         classes=columns.classes,
@@ -42,8 +44,11 @@ def batch_of(records: Records, columns: Columns, source: Source, numbers: RowNum
 class ColumnReader:
     """Columns of a table, each as an array of the kind that its role needs."""
 
-    def __init__(self, records: Records, source: Source, numbers: RowNumbers, classes: Classes) -> None:
+    def __init__(
+        self, records: Records, source: Source, numbers: RowNumbers, classes: Classes, unlabelled: bool = False
+    ) -> None:
         self.records, self.source, self.numbers, self.classes = records, source, numbers, classes
+        self.unlabelled = unlabelled
 
     def read(self, how: str, names: Sequence[str]) -> Any:
         """Columns by what their role reads: one array of a column, one of all `costs`, or `values` by name."""
@@ -52,7 +57,9 @@ class ColumnReader:
         return self.costs(names) if how == "costs" else getattr(self, how)(names[0])
 
     def labels(self, name: str) -> IntArray:
-        """The column number of each row's label."""
+        """The column number of each row's label; where labels may be missing, `NO_LABEL` of those that are."""
+        if self.unlabelled:
+            return self._labels_or_none(name)
         encoded = self.records.column(name)
         self._check_nothing_missing(encoded, name)
         truth = _by_number(plain_array(encoded), self.classes) if pa.types.is_integer(encoded.type) else None
@@ -61,6 +68,17 @@ class ColumnReader:
             truth = _numbers_of(labels, self.classes)[codes]
         if len(truth) and truth.min() < 0:
             self._fail_label(int(np.argmin(truth)), name)
+        return truth
+
+    def _labels_or_none(self, name: str) -> IntArray:
+        """Missing ones are null, or empty in a file of text."""
+        texts = texts_of(self.records.column(name))
+        known = np.array([index for index, text in enumerate(texts) if text], dtype=np.intp)
+        truth = np.full(len(texts), NO_LABEL)
+        truth[known] = _numbers_of(texts[known], self.classes)
+        wrong = known[truth[known] < 0]
+        if len(wrong):
+            self._fail_label(int(wrong[0]), name)
         return truth
 
     def table(self, names: Sequence[str]) -> tuple[NDArray[Any], ...]:

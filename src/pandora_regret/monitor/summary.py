@@ -24,7 +24,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Period:
-    """The last period, or the last cases where there are no periods."""
+    """The last period, or all cases where there are no periods."""
 
     name: str
     cases: int
@@ -88,10 +88,11 @@ def summarise(paid: Paid, promised: Promised, *, waiting: int) -> MonitorSummary
 
 
 def _last(paid: Paid) -> Period:
-    point = paid.history.all[-1]
-    name = point.last or f"{paid.n:,} cases"
-    _, _, _, total, promise = point.totals[:5]
-    return Period(name, int(point.cases), total / point.increments, promise / point.increments)
+    points = paid.history.all
+    chosen = points[-1:] if points[-1].last is not None else points
+    increments, cases = sum(each.increments for each in chosen), int(sum(each.cases for each in chosen))
+    cost, promise = (sum(each.totals[k] for each in chosen) / increments for k in (3, 4))
+    return Period(points[-1].last or "all", cases, cost, promise)
 
 
 def _interval(sequence: MeanSequence) -> Interval:

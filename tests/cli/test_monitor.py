@@ -1,0 +1,194 @@
+"""`pandora monitor`: three lines, an exit code for cron, and a state that nothing can break."""
+
+import json
+
+import pytest
+from cli_files import run
+from monitored import CLASSES, COSTS, week, write_week
+
+from pandora_regret.monitor import Monitor
+
+
+@pytest.fixture
+def state(tmp_path):
+    return tmp_path / "state.json"
+
+
+def watch(state, *arguments):
+    return run("monitor", *arguments, "--state", state)
+
+
+def test_three_lines_and_a_quiet_exit(tmp_path, state):
+    file = write_week(tmp_path / "w1.csv", 1)
+    result = watch(state, file, "--costs", COSTS, "--period", "week")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("Week 1: 40 cases, ")
+    assert "per case (promised " in lines[0]
+    assert "valid whenever you look). No alarm." in lines[1]
+    assert lines[2].startswith("Forecasts of week 1 promise ")
+
+
+def test_an_alarm_exits_with_3_and_says_when(tmp_path, state):
+    for number in range(1, 31):
+        file = write_week(tmp_path / "week.csv", number, power=6.0)
+        result = watch(state, file, "--costs", COSTS, "--period", "week")
+    assert result.exit_code == 3
+    assert "ALARM since week " in result.stdout
+    assert "costs more than it promises." in result.stdout
+    again = watch(state, file)
+    assert again.exit_code == 3
+    assert again.stdout.splitlines()[:3] == result.stdout.splitlines()
+    assert again.stdout.splitlines()[3] == "Done: 40 rows seen before skipped."
+
+
+def test_settings_are_kept_in_the_state(tmp_path, state):
+    first = write_week(tmp_path / "w1.csv", 1)
+    second = write_week(tmp_path / "w2.csv", 2)
+    watch(state, first, "--costs", COSTS, "--period", "week", "--level", "0.01", "--lag", 2, "--prior", "gamma:2")
+    assert watch(state, second).exit_code == 0
+    monitor = Monitor.from_state(json.loads(state.read_bytes()))
+    assert (monitor.level, monitor.lag, monitor.paid.n, len(monitor.seen)) == (0.01, 2, 2, 80)
+    for option, value in (("--level", "0.05"), ("--lag", "1"), ("--costs", "flu=1,covid=1,cold=1")):
+        result = watch(state, second, option, value)
+        assert result.exit_code == 2
+        assert "begin a new state" in result.stderr
+    assert watch(state, second, "--level", "0.01", "--costs", COSTS, "--prior", "gamma:2").exit_code == 0
+
+
+def test_week_by_week_equals_one_go(tmp_path, state):
+    for number in range(1, 12):
+        file = write_week(tmp_path / f"w{number}.csv", number, power=2.0)
+        watch(state, file, "--costs", COSTS, "--period", "week")
+    whole = tmp_path / "whole.csv"
+    parts = [(tmp_path / f"w{number}.csv").read_text().splitlines() for number in range(1, 12)]
+    whole.write_text("\n".join([parts[0][0], *(line for part in parts for line in part[1:])]) + "\n")
+    once = tmp_path / "once.json"
+    result = run("monitor", whole, "--costs", COSTS, "--period", "week", "--state", once)
+    assert result.exit_code in (0, 3)
+    one, other = (json.loads(path.read_bytes()) for path in (state, once))
+    for each in (one, other):
+        each["command"].pop("champion")  # the file's name
+    assert one == other
+
+
+def test_a_champion_and_a_challenger(tmp_path, state):
+    for number in range(1, 4):
+        net = write_week(tmp_path / "net.csv", number)
+        flat = write_week(tmp_path / "flat.csv", number, flat=True)
+        files = (f"Deep net={net}", f"Forest={flat}")
+        result = watch(state, *files, "--champion", "Deep net", "--period", "week", "--costs", COSTS)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[2].startswith("Challenger Forest: saves ")
+    assert result.stdout.splitlines()[2].endswith("valid whenever you look). Not settled.")
+    alone = watch(state, write_week(tmp_path / "next.csv", 9))
+    assert alone.exit_code == 2
+    assert "compares with Forest" in alone.stderr
+
+
+def test_a_challenger_that_is_dearer_is_settled(tmp_path, state):
+    net = write_week(tmp_path / "net.csv", 1, n=3000)
+    flat = write_week(tmp_path / "flat.csv", 1, flat=True, n=3000)
+    result = watch(state, f"Net={net}", f"Flat={flat}", "--challenger", "Flat")
+    assert "Settled: Flat is dearer." in result.stdout
+    swapped = run("monitor", net, flat, "--champion", "flat", "--state", tmp_path / "swapped.json")
+    assert "Settled: net is cheaper." in swapped.stdout
+
+
+def test_labels_that_come_later(tmp_path, state):
+    forecasts = write_week(tmp_path / "w1.csv", 1, labelled=False)
+    how = ("--classes", ",".join(CLASSES), "--period", "week")
+    first = watch(state, forecasts, *how)
+    assert first.exit_code == 0, first.stderr
+    assert "No labels yet. 40 forecasts waiting for labels." in first.stdout
+    ids, truth, _ = week(1)
+    labels = tmp_path / "labels.csv"
+    rows = [f"{ids[i]},{CLASSES[truth[i]]}" for i in reversed(range(40))]
+    labels.write_text("\n".join(["id,label", *rows, "nobody,flu"]) + "\n")
+    second = watch(state, "--labels", labels)
+    assert second.exit_code == 0, second.stderr
+    assert second.stdout.startswith("Week 1: 40 cases, ")
+    assert "1 label of unknown ids left out" in second.stdout
+    complete = tmp_path / "complete.json"
+    run("monitor", write_week(tmp_path / "w.csv", 1), "--period", "week", "--state", complete)
+    paid = [json.loads(path.read_bytes())["paid"]["history"]["points"][0]["totals"] for path in (state, complete)]
+    assert paid[0] == pytest.approx(paid[1])
+
+
+def test_forecasts_without_a_label_column(tmp_path, state):
+    file = tmp_path / "new.csv"
+    file.write_text("id,flu,covid,cold\na,0.2,0.3,0.5\nb,0.1,0.1,0.8\n")
+    result = watch(state, file, "--classes", "flu,covid,cold")
+    assert result.exit_code == 0, result.stderr
+    assert "2 forecasts waiting" in result.stdout
+
+
+def test_a_period_that_is_kept_open(tmp_path, state):
+    file = write_week(tmp_path / "w1.csv", 1)
+    lines = file.read_text().splitlines()
+    half = tmp_path / "half.csv"
+    half.write_text("\n".join(lines[:21]) + "\n")
+    result = watch(state, half, "--period", "week", "--classes", ",".join(CLASSES), "--keep-open")
+    assert "No period is complete yet." in result.stdout
+    assert watch(state, file).stdout.startswith("Week 1: 40 cases, ")
+
+
+def test_json_says_what_the_lines_say(tmp_path, state):
+    file = write_week(tmp_path / "w1.csv", 1)
+    result = watch(state, file, "--costs", COSTS, "--json")
+    told = json.loads(result.stdout)
+    assert told["schema"] == "pandora-monitored/1"
+    assert told["taken"] == {"counted": 40, "waiting": 0, "skipped": 0, "unknown": 0}
+    assert told["summary"]["increments"] == 40
+    assert told["summary"]["overpaid"]["low"] <= told["summary"]["overpaid"]["mean"]
+    assert told["done"] == []
+    assert len(told["sentences"]) == 3
+
+
+def test_the_page_is_whole_and_escaped(tmp_path, state):
+    pytest.importorskip("jinja2")
+    net, flat = write_week(tmp_path / "net.csv", 1), write_week(tmp_path / "flat.csv", 1, flat=True)
+    page = tmp_path / "page.html"
+    for _ in range(2):  # it is replaced
+        name = '<script>alert("1")</script>'
+        result = watch(state, f"Net={net}", f"{name}={flat}", "--period", "week", "--html", page)
+        assert result.exit_code == 0, result.stderr
+    text = page.read_text(encoding="utf-8")
+    assert text.rstrip().endswith("</html>")
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert text.count("<svg") == 6
+    assert "Content-Security-Policy" in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"schema": "pandora-monitor/1"}', '{"schema": "x"}'])
+def test_a_state_that_is_none(tmp_path, state, damage):
+    file = write_week(tmp_path / "w1.csv", 1)
+    state.write_text(damage)
+    result = watch(state, file)
+    assert result.exit_code == 2
+    assert str(state) in result.stderr.replace("\n", "")
+    assert state.read_text() == damage
+
+
+def test_mistakes_are_said_in_a_sentence(tmp_path, state):
+    file = write_week(tmp_path / "w1.csv", 1)
+    nameless = tmp_path / "nameless.csv"
+    nameless.write_text("\n".join(line.split(",", 1)[1] for line in file.read_text().splitlines()) + "\n")
+    for arguments, message in (
+        ((), "nothing to read"),
+        (("--labels", file), "does not exist yet"),
+        ((nameless,), "--id"),
+        ((file, "--weight", "flu"), "every case counts once"),
+        ((file, "--group", "week"), "--period"),
+        ((file, "--period", "month"), "month"),
+        ((file, "--level", "0.95"), "probability of a false alarm"),
+        ((file, file), "NAME=FILE"),
+        ((file, "--challenger", "x"), "one model"),
+    ):
+        result = watch(state, *arguments)
+        assert result.exit_code == 2, arguments
+        assert message in result.stderr, (arguments, result.stderr)
+    assert not state.exists()
