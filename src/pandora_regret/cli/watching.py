@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pandora_regret.atomic import HAS_LOCKS, write_atomically
-from pandora_regret.cli.options import CostOptions, LayoutOptions, read_prices
+from pandora_regret.cli.options import CostOptions, LayoutOptions
+from pandora_regret.compare.prices import are_stated, in_tests
 from pandora_regret.inputs import Done, InputError
 from pandora_regret.monitor import Monitor, MonitorSummary, Taken
 from pandora_regret.monitor.words import sentences
@@ -86,7 +87,7 @@ class Watch:
 
         assert self.monitor is not None
         assert self.monitor.labels is not None
-        prices = read_prices(self.costs.costs, [str(label) for label in self.monitor.labels])
+        prices = self.costs.read_prices([str(label) for label in self.monitor.labels])
         base = None if prices is None else prices.costs / self.monitor.prior.mean
         if base is None or self.monitor.costs is None or not np.array_equal(base, self.monitor.costs):
             fix = "leave --costs out, or begin a new state: costs at different prices cannot be compared"
@@ -195,13 +196,14 @@ class Watch:
         return [first, second]
 
     def _begin(self, batch: Batch, names: Sequence[str]) -> None:
-        prices = read_prices(self.costs.costs, batch.classes, batch.costs)
+        prices, prior = self.costs.read_prices(batch.classes), self.costs.read_prior()
+        alike = None if are_stated(prior, None, None) else in_tests(len(batch.classes))
         self.unit = None if prices is None else prices.currency
         self.done += () if prices is None else prices.done
         options = {name: getattr(self.options, name) for name in ("level", "run_length", "lag")}
         self.monitor = Monitor(
-            prior=self.costs.read_prior(),
-            typical_costs=None if prices is None else prices.costs,
+            prior=prior,
+            typical_costs=alike if prices is None else prices.costs,
             labels=batch.classes,
             **{name: value for name, value in options.items() if value is not None},
         )

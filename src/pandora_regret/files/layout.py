@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from pandora_regret.files.dialect import RECOGNISED, Dialect
@@ -109,9 +109,9 @@ def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Column
     certain = layout.proba_prefix is not None or layout.classes is not None
     costs = _costs(layout.cost_prefix, classes, kinds, path)
     _check_flat((*taken.values(), *forecasts, *costs, *by), kinds, path)
-    found: dict[str, str] = {LABEL.name: "", **taken}
-    how = {"certain": certain, "unlabelled": layout.unlabelled}
-    return Columns(classes=classes, forecasts=forecasts, costs=costs, by=by, **how, **found)
+    found: dict[str, Any] = {LABEL.name: "", **taken}
+    columns = Columns(classes=classes, forecasts=forecasts, costs=costs, by=by, certain=certain, **found)
+    return replace(columns, unlabelled=layout.unlabelled)
 
 
 def _find(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str) -> str | None:

@@ -15,10 +15,11 @@ from pandora_regret.inputs.numbers import read_array, read_count, read_number, r
 from pandora_regret.monitor.ids import Waiting, check_each_once, from_text, hashed, to_text
 from pandora_regret.monitor.periods import read_periods
 from pandora_regret.monitor.rows import Rows, bounds, read_rows
-from pandora_regret.monitor.stored import Stored, read_prior_name, spelled
+from pandora_regret.monitor.stored import Stored, read_prior_name
 from pandora_regret.monitor.streams import Paid, Promised, StreamSettings
 from pandora_regret.monitor.summary import MonitorSummary, summarise
 from pandora_regret.priors import Prior
+from pandora_regret.priors.names import spelled_prior
 from pandora_regret.priors.reading import read_prices
 
 SCHEMA = "pandora-monitor/1"
@@ -163,7 +164,7 @@ class Monitor:
             schema=SCHEMA,
             library=f"pandora-regret {__version__}",
             classes=tuple(_plain_label(label) for label in self.labels or ()),
-            prior=spelled(self.prior),
+            prior=spelled_prior(self.prior),
             typical_costs=None if self.costs is None else tuple((self.costs * self.prior.mean).tolist()),
             base_costs=None if self.costs is None else tuple(self.costs.tolist()),
             level=self.level,
@@ -182,7 +183,7 @@ class Monitor:
         """The monitor that a state was taken of; a prior that has no short name must be given again."""
         stored = Stored.from_dict(state, SCHEMA)
         prior = read_prior_name(stored.prior) if prior is None else prior
-        if spelled(prior) != stored.prior:
+        if spelled_prior(prior) != stored.prior:
             problem = f"is {prior!r}, but the state was made with {stored.prior}"
             raise InputError(problem, argument="prior", value=prior, fix="begin a new state")
         how: dict[str, Any] = {"level": stored.level, "run_length": stored.run_length, "lag": stored.lag}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from pandora_regret.inputs import InputError
-from pandora_regret.priors import Beta, Exponential, Gamma, LogNormal, Prior
+from pandora_regret.priors import Prior
 from pandora_regret.priors.names import PRIORS
 from pandora_regret.records import from_plain, to_plain
 
@@ -47,17 +47,6 @@ class Stored:
         if stored.base_costs is not None and len(stored.base_costs) != len(stored.classes):
             raise InputError("does not fit the classes", place="state.base_costs", fix="the state is damaged")
         return stored
-
-
-def spelled(prior: Prior) -> str:
-    """A prior as people write it, or as Python does where there is no such name."""
-    if isinstance(prior, Beta):
-        return f"beta:{prior.alpha!r}"
-    if isinstance(prior, Gamma):
-        return f"gamma:{prior.shape!r}"
-    if isinstance(prior, LogNormal) and prior.n_classes is None and prior.correlation == 0:
-        return f"lognormal:{float(prior.sigma)!r}"
-    return "exponential" if isinstance(prior, Exponential) else repr(prior)
 
 
 def read_prior_name(name: str) -> Prior:

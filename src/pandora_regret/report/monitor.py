@@ -20,7 +20,7 @@ from pandora_regret.report.charts import Axis
 from pandora_regret.report.page import _environment, _joined, _policy
 from pandora_regret.text import Formats
 
-STYLES = ("page.css", "tables.css", "charts.css", "monitor.css", "print.css")
+STYLES = ("page.css", "first.css", "tables.css", "monitor.css", "print.css")
 TITLE = "Promised against paid"
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 960, 240, 84, 16, 14, 34
 MOST_NAMES, LETTERS = 8, 12
