@@ -323,3 +323,12 @@ def test_help_tells_by_from_group():
     assert "Break results down by columns" in help_text
     assert "--group says which rows belong together" in help_text
     assert "Rows that belong together, such as patient_id; `pandora compare --by` breaks results down" in help_text
+
+
+@pytest.mark.parametrize("command", ["compare", "score"])
+def test_a_prior_is_named_as_it_was_typed(tmp_path, files, command):
+    observed = write_csv(tmp_path / "observed.csv", [CLASSES, (90, 60, 30), (80, 70, 20)])
+    for prior in ("uniform", "beta:1", "gamma:2", f"empirical:{observed}"):
+        printed = run_json(command, files[0], "--prior", prior)
+        assert printed["costs"]["prior"] == prior
+    assert run_json(command, files[0])["costs"]["prior"] == "uniform"

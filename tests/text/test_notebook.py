@@ -8,7 +8,7 @@ import pytest
 from pandora_regret import plan_search, search_tally
 from pandora_regret.compare import compare
 from pandora_regret.tally import Tally
-from pandora_regret.text import Summary, money_between
+from pandora_regret.text import Overview, money_between
 from pandora_regret.text.notebook import FRAMES, frame_of
 from pandora_regret.workup import Workup, plan_workup
 
@@ -138,6 +138,6 @@ def test_the_frame_of_a_tally_has_every_wrong_test():
 
 
 def test_names_cannot_turn_the_page_around():
-    page = Summary(["a\u202eb\x07"], ["Name"], [["<&>"]]).as_html()
+    page = Overview(["a\u202eb\x07"], ["Name"], [["<&>"]]).as_html()
     assert "ab\ufffd" in page
     assert "&lt;&amp;&gt;" in page

@@ -161,7 +161,8 @@ def _compared(
         by=values_of(question.comparison.by, batches) or None,
         smallest_group=question.comparison.smallest_group,
     )
-    return replace(result, done=(*done, *(() if prices is None else prices.done), *unused))
+    costs = replace(result.costs, prior=question.costs.prior or result.costs.prior)  # as it was typed
+    return replace(result, costs=costs, done=(*done, *(() if prices is None else prices.done), *unused))
 
 
 def _first(batches: Sequence[Batch], what: str) -> Any:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +88,7 @@ def score(
     unused = () if prices is None else prices.done
     done = (*dict.fromkeys(each for one in opened for each in one.done), *unused)
     charged = _costs(opened[0], scores[0], prices, workup)
+    charged = replace(charged, prior=costs.prior or charged.prior)  # as it was typed
     if output.as_json:
         about = _as_dict(opened, scores, charged, intervals) | {"done": to_plain(done)}
         print_json(about, "pandora-score/1")

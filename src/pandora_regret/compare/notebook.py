@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from pandora_regret.compare.result import Comparison, ModelResult
-from pandora_regret.text import Summary, count, money, money_between, percent
+from pandora_regret.text import Overview, count, money, money_between, percent
 
 MOST_MODELS = 20
 HEADER = ("Model", "Cost per case", "Against the best", "Of it avoidable", "Chance to be cheapest")
 
 
-def summary(comparison: Comparison) -> Summary:
+def overview(comparison: Comparison) -> Overview:
     """The verdict's sentences, and one row per model, the cheapest first."""
     shown = comparison.models[:MOST_MODELS]
     hidden = len(comparison.models) - len(shown)
     data, level = comparison.data, 100 * comparison.interval.level
     about = f"{count(data.rows)} cases, {len(data.classes)} classes; {level:g} % intervals"
     more = f"; {hidden} dearer models left out" if hidden else ""
-    return Summary(
+    return Overview(
         comparison.verdict.sentences, HEADER, [_row(comparison, model) for model in shown], about + more
     )
 

@@ -11,7 +11,7 @@ from pandora_regret.text.names import (
     wasted,
     without_direction_marks,
 )
-from pandora_regret.text.notebook import Shown, Summary
+from pandora_regret.text.notebook import Overview, Shown
 from pandora_regret.text.numbers import (
     UNDEFINED,
     alpha_name,
@@ -28,8 +28,8 @@ __all__ = [
     "SYMBOLS",
     "UNDEFINED",
     "Formats",
+    "Overview",
     "Shown",
-    "Summary",
     "affixes",
     "alpha_name",
     "capitalised",

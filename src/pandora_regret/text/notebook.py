@@ -20,7 +20,7 @@ WORDS = ' style="text-align: left"'
 
 
 @dataclass(frozen=True)
-class Summary:
+class Overview:
     """What a result says in a few lines: sentences, and one table of texts whose first column names the rows."""
 
     sentences: Sequence[str]
@@ -50,7 +50,7 @@ class Shown(ABC):
     """A result that prints as a few lines of text, shows as a table in a notebook, and becomes a frame."""
 
     @abstractmethod
-    def _summary(self) -> Summary:
+    def _overview(self) -> Overview:
         """What is shown."""
 
     @abstractmethod
@@ -58,10 +58,10 @@ class Shown(ABC):
         """The rows of the frame, under the names of its columns."""
 
     def __str__(self) -> str:
-        return self._summary().as_text()
+        return self._overview().as_text()
 
     def _repr_html_(self) -> str:
-        return self._summary().as_html()
+        return self._overview().as_html()
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A frame of "pandas", "polars" or "pyarrow": the one that is imported, else installed, unless named."""
