@@ -27,7 +27,7 @@ from pandora_regret.compare.result import Breakdown, Comparison, Estimate, Group
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.multiplicity import holm
-from pandora_regret.inference.parts import Means, Part, part_of
+from pandora_regret.inference.parts import Means, Part, Whole
 from pandora_regret.inputs import FloatArray
 
 MOST_CASES = 0.5  # of all weight
@@ -50,8 +50,10 @@ def breakdowns(
 ) -> tuple[Breakdown, ...]:
     """Models, the cheapest first, group by group."""
     groupings = [group(name, columns, sample, by.smallest) for name, columns in by.columns.items()]
-    table = _table(models)
-    groups = [[_Group.of(one, number, table, sample) for number in range(len(one.labels))] for one in groupings]
+    if not groupings:
+        return ()
+    whole = Whole(_table(models), sample.weights, sample.cluster_of)
+    groups = [_Group.all_of(one, whole, sample.weights) for one in groupings]
     judged = _Judgement([each for those in groups for each in those if each.tested], level)
     words = _Words([model.name for model in models], judged, currency, "groups" if sample.clustered else "cases")
     return tuple(words.breakdown(one, those, by.smallest) for one, those in zip(groupings, groups, strict=True))
@@ -78,13 +80,17 @@ class _Group:
     rest: Means | None  # what is different here from all other cases
 
     @classmethod
-    def of(cls, grouping: Grouping, number: int, table: FloatArray, sample: Sample) -> _Group:
-        inside = grouping.codes == number
-        units = sample.cluster_of
-        part = part_of(table, sample.weights, units, inside)
-        rest = None if inside.all() else part.against(part_of(table, sample.weights, units, ~inside))
-        weight = float(sample.weights[inside].sum())
-        return cls(grouping, number, int(inside.sum()), weight, part, rest)
+    def all_of(cls, grouping: Grouping, whole: Whole, weights: FloatArray) -> list[_Group]:
+        """The groups of a breakdown."""
+        order = np.argsort(grouping.codes, kind="stable")
+        sizes = np.bincount(grouping.codes, minlength=len(grouping.labels))
+        groups = []
+        for number, rows in enumerate(np.split(order, np.cumsum(sizes)[:-1])):
+            part, weight = whole.part(rows), float(weights[rows].sum())
+            is_all = len(rows) == len(weights)
+            rest = None if is_all else whole.against_rest(part, weight / float(weights.sum()))
+            groups.append(cls(grouping, number, len(rows), weight, part, rest))
+        return groups
 
     @property
     def tested(self) -> bool:

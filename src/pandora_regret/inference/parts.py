@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from pandora_regret.inference.carriers import Carriers, carriers_of
-from pandora_regret.inference.intervals import FEWEST, ROUNDING, Limits, effective_number, student_interval
+from pandora_regret.inference.intervals import (
+    FEWEST,
+    ROUNDING,
+    Limits,
+    effective_number,
+    effective_of_sums,
+    student_interval,
+)
 from pandora_regret.inputs import FloatArray, IntArray
 
 
@@ -50,54 +56,72 @@ class Part:
     units: IntArray  # (U,) the units' numbers, rising
 
     @cached_property
-    def variance(self) -> FloatArray:
-        """The squared standard errors of the means, (C,)."""
-        return np.asarray(np.einsum("uc,uc->c", self.influence, self.influence) / self._free)
-
-    @cached_property
-    def effective(self) -> float:
-        """So many units of equal weight would say as much."""
-        return effective_number(self.shares)
-
-    @property
-    def _free(self) -> float:
-        free = 1 - float((self.shares**2).sum())
-        return free if free > ROUNDING else np.nan
-
-    @property
     def means(self) -> Means:
         """Of this part."""
-        return Means(self.value, np.sqrt(self.variance), np.full(len(self.value), self.effective))
-
-    def against(self, rest: Part) -> Means:
-        """The part's means less those of other rows; a unit that has rows in both moves both.
-
-        The degrees of freedom are Welch's.
-        """
-        parts = np.stack([self.variance, rest.variance])
-        _, ours, theirs = np.intersect1d(self.units, rest.units, assume_unique=True, return_indices=True)
-        shared = np.einsum("uc,uc->c", self.influence[ours], rest.influence[theirs])
-        variance = np.maximum(parts.sum(axis=0) - 2 * shared / np.sqrt(self._free * rest._free), 0.0)
-        freedom = np.array([[self.effective - 1], [rest.effective - 1]])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            welch = parts.sum(axis=0) ** 2 / (parts**2 / freedom).sum(axis=0)
-        known = np.where(np.isfinite(welch), welch, freedom.sum())
-        return Means(self.value - rest.value, np.sqrt(variance), 1 + known)
+        error = np.sqrt((self.influence**2).sum(axis=0) / _free(float((self.shares**2).sum())))
+        return Means(self.value, error, np.full(len(self.value), effective_number(self.shares)))
 
     def carriers(self, column: int, scale: float) -> Carriers:
         """How many units carry a mean."""
         return carriers_of(self.influence[:, column] / self.shares, self.shares, ROUNDING * scale)
 
 
-def part_of(table: FloatArray, weights: FloatArray, unit_of: IntArray, rows: NDArray[np.bool_] | IntArray) -> Part:
-    """Some rows, at least one, of a table (N, C).
+class Whole:
+    """A sample, to be looked at in parts: a table (N, C), weights (N,), and which rows belong together.
 
-    Rows that share a number of `unit_of`, (N,), which never falls, belong together.
+    Rows that share a number of `unit_of`, (N,), which never falls, are one unit.
     """
-    shares, values = weights[rows] / weights[rows].sum(), table[rows]
-    mean = shares @ values
-    influence, units = shares[:, None] * (values - mean), unit_of[rows]
-    starts = np.flatnonzero(np.diff(units, prepend=units[0] - 1))
-    if len(starts) < len(units):
-        influence, shares = np.add.reduceat(influence, starts), np.add.reduceat(shares, starts)
-    return Part(mean, influence, shares, units[starts])
+
+    def __init__(self, table: FloatArray, weights: FloatArray, unit_of: IntArray) -> None:
+        self._table, self._weights, self._unit_of = table, weights, unit_of
+        self._all = self.part(np.arange(len(table)))
+        self._squares = (self._all.influence**2).sum(axis=0)
+        self._crossed = self._all.shares @ self._all.influence
+
+    def part(self, rows: IntArray) -> Part:
+        """Some rows, at least one, their numbers rising."""
+        shares, values = self._weights[rows] / self._weights[rows].sum(), self._table[rows]
+        mean = shares @ values
+        influence, units = shares[:, None] * (values - mean), self._unit_of[rows]
+        starts = np.flatnonzero(np.diff(units, prepend=units[0] - 1))
+        if len(starts) < len(units):
+            influence, shares = np.add.reduceat(influence, starts), np.add.reduceat(shares, starts)
+        return Part(mean, influence, shares, units[starts])
+
+    def against_rest(self, part: Part, share: float) -> Means:
+        """A part's means less those of all other rows, where the part has this share, below 1, of all weight.
+
+        A unit with rows in both moves both. The degrees of freedom are Welch's. Sums over the rest are those over
+        all units less those over the part's, so that all parts together take one pass.
+        """
+        every, place = self._all, np.searchsorted(self._all.units, part.units)
+        shift = -share * (part.value - every.value) / (1 - share)  # of the rest's mean against that of all
+        whole = every.influence[place] - shift * every.shares[place, None]
+        inside = share * (part.influence + part.shares[:, None] * (part.value - every.value - shift))
+        left, left_shares = whole - inside, every.shares[place] - share * part.shares
+        squares = self._squares - 2 * shift * self._crossed + shift**2 * (every.shares**2).sum()
+        squares += (left**2).sum(axis=0) - (whole**2).sum(axis=0)
+        second, fourth = (
+            float((every.shares**power).sum() - (every.shares[place] ** power).sum() + (left_shares**power).sum())
+            / (1 - share) ** power
+            for power in (2, 4)
+        )
+        rest = np.maximum(squares, 0.0) / (1 - share) ** 2 / _free(second)
+        ours = part.means.error**2
+        both = (part.influence * left).sum(axis=0) / (1 - share)
+        both /= np.sqrt(_free(float((part.shares**2).sum())) * _free(second))
+        error = np.sqrt(np.maximum(ours + rest - 2 * both, 0.0))
+        freedom = part.means.effective - 1, effective_of_sums(1.0, second, fourth) - 1
+        return Means(part.value - every.value - shift, error, 1 + _welch(ours, rest, *freedom))
+
+
+def _free(squares: float) -> float:
+    """What is left of 1 for the spread, from the sum of squared shares; NaN where one unit has all the weight."""
+    return 1 - squares if 1 - squares > ROUNDING else np.nan
+
+
+def _welch(ours: FloatArray, theirs: FloatArray, our_freedom: FloatArray, their_freedom: float) -> FloatArray:
+    """Degrees of freedom of a difference of means with these variances, (C,) each; all where neither varies."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        freedom = (ours + theirs) ** 2 / (ours**2 / our_freedom + theirs**2 / their_freedom)
+    return np.where(np.isfinite(freedom), freedom, our_freedom + their_freedom)
