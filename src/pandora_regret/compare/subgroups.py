@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pandora_regret.compare.assemble import Measurements
+from pandora_regret.compare.assemble import NO_PREDICTION, Measurements
 from pandora_regret.compare.doubts import few_carriers
 from pandora_regret.compare.group_words import all_small, dearer_cases, dearer_model, settled_by, winner
 from pandora_regret.compare.grouping import By, Grouping, group
@@ -55,14 +55,17 @@ def breakdowns(
     whole = Whole(_table(models), sample.weights, sample.cluster_of)
     groups = [_Group.all_of(one, whole, sample.weights) for one in groupings]
     judged = _Judgement([each for those in groups for each in those if each.tested], level)
-    words = _Words([model.name for model in models], judged, currency, "groups" if sample.clustered else "cases")
+    words = _Words(models, judged, currency, "groups" if sample.clustered else "cases")
     return tuple(words.breakdown(one, those, by.smallest) for one, those in zip(groupings, groups, strict=True))
 
 
 def _table(models: Sequence[Measured]) -> FloatArray:
     """A row per case; of every model its cost, the predicted one, its cost less the leader's and the others'."""
     costs = np.stack([model.rows["expected_cost"] for model in models], axis=1)
-    predicted = np.stack([model.rows["predicted_cost"] for model in models], axis=1)
+    keys = [
+        "expected_cost" if model.order_only else "predicted_cost" for model in models
+    ]  # an order predicts none
+    predicted = np.stack([model.rows[key] for model, key in zip(models, keys, strict=True)], axis=1)
     n_others = len(models) - 1
     others = (costs.sum(axis=1, keepdims=True) - costs) / n_others if n_others else predicted
     return np.concatenate([costs, predicted, costs - costs[:, :1], costs - others], axis=1)
@@ -187,10 +190,14 @@ def _adjust(parts: Sequence[FloatArray]) -> None:
 class _Words:
     """Groups as results, with what is to be said of them."""
 
-    names: Sequence[str]
+    models: Sequence[Measured]
     judged: _Judgement
     currency: str | None
     units: str
+
+    @property
+    def names(self) -> list[str]:
+        return [model.name for model in self.models]
 
     def breakdown(self, grouping: Grouping, groups: Sequence[_Group], smallest: int) -> Breakdown:
         shown = tuple(self._subgroup(each) for each in groups)
@@ -212,10 +219,15 @@ class _Words:
             cost=self._cost(group, index),
             against_leader=self._estimate(group.means(2), group, index),
             p_holm=self.judged.p_leader(group, index),
-            predicted=self._estimate(group.means(1), group, index).mapped(lambda part: max(part, 0.0)),
+            predicted=self._predicted(group, index),
             against_rest=rest,
             p_rest=self.judged.p_rest(group, index),
         )
+
+    def _predicted(self, group: _Group, index: int) -> Estimate:
+        if self.models[index].order_only:
+            return NO_PREDICTION
+        return self._estimate(group.means(1), group, index).mapped(lambda part: max(part, 0.0))
 
     def _cost(self, group: _Group, index: int) -> Estimate:
         cost = self._estimate(group.means(0), group, index).mapped(lambda part: max(part, 0.0))
