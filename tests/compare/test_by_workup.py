@@ -37,7 +37,9 @@ def test_models_are_ranked_by_the_cost_of_the_work_up(workup, compared):
     excess = workup_regret(truth, best, workup, labels=CLASSES)
     assert compared.best.cost - compared.best.unavoidable == pytest.approx(excess)
     assert compared.best.predicted_cost.value == pytest.approx(workup_entropy(best, workup, labels=CLASSES))
-    assert compared.headline[0].startswith(f"Deploy {compared.best.name}: its work-up costs €")
+    assert compared.best.recalibrated.cost.value > 0
+    alone = compare(truth, {"tree": models["tree"]}, workup=workup, labels=CLASSES)
+    assert alone.headline[0].startswith("A work-up by tree costs €")
     assert compared.metrics[0].title == "Work-up cost"
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from simulated_models import calibrated
 
 from pandora_regret.compare import compare
 from pandora_regret.text import money
@@ -27,18 +28,21 @@ def compared(truth, models, **options):
 
 
 def test_a_clear_winner_is_called_one(truth):
-    found = compared(truth, {"vague": forecasts(truth, 0.4), "sharp": forecasts(truth, 0.8)})
+    found = compared(truth, {"vague": calibrated(truth, 1.0, 1), "sharp": calibrated(truth, 3.0, 2)})
     deploy, sure, saves, too, spending = found.headline
     cost, gap = found.best.cost, found.differences[0]
-    assert deploy.startswith(f"Deploy sharp: its search costs {money(cost, 'USD')} per case (95 % interval $")
-    assert deploy.endswith("the least of 2 models.")
-    assert f"The runner-up, vague, costs {money(-gap.difference, 'USD')} per case more" in sure
-    assert "zero excluded" in sure
-    assert sure.endswith("sharp is the cheapest with probability more than 99 %.")
-    assert f"Against vague, sharp saves {money(gap.savings_per_1000, 'USD')} per 1,000 cases" in saves
+    assert found.verdict.kind == "deploy"
+    assert found.verdict.sentences == (deploy, sure)
+    assert deploy.startswith(f"Deploy sharp: its search costs {money(cost, 'USD')} per case (")
+    assert deploy.endswith("), the least of 2 models.")
+    assert sure.startswith("The runner-up, vague, costs $")
+    assert sure.endswith("; sharp is the cheapest with probability more than 99 %.")
+    assert saves.startswith("Against vague, sharp saves $")
+    assert saves.endswith(") per 1,000 cases.")
+    assert gap.savings_per_1000 == -1000 * gap.difference
     assert too == "Log loss and accuracy would choose sharp too."
     assert spending.startswith(f"Of every {money(cost, 'USD')}, testing the truth itself takes $")
-    assert "ruling out keratosis when it is melanoma ($" in spending
+    assert "; the dearest wrong tests are ruling out " in spending
     assert found.disagreements == ()
     assert found.notes == ()
 
@@ -48,8 +52,9 @@ def test_a_close_race_is_called_open(truth):
     models = {name: forecasts(truth, rng.uniform(0.2, 0.9, len(truth))) for name in ("one", "other")}
     found = compared(truth, models, level=0.9)
     assert found.differences[0].high > 0
-    assert "90 % interval" in found.headline[1]
-    assert "zero included), so these data do not settle which of the two is cheaper" in found.headline[1]
+    assert found.verdict.kind == "undecided"
+    assert found.headline[0].startswith("other and one cannot be told apart yet: about ")
+    assert found.headline[0].endswith(" more cases would settle a difference of this size (80 % power).")
 
 
 def test_the_model_that_log_loss_or_accuracy_would_choose_is_named_with_its_price(truth):
@@ -58,9 +63,10 @@ def test_the_model_that_log_loss_or_accuracy_would_choose_is_named_with_its_pric
     bold = np.where(wrong[:, None], np.roll(forecasts(truth, 0.9998), 1, axis=1), forecasts(truth, 0.9998))
     found = compared(truth, {"careful": careful, "bold": bold})
     assert [model.name for model in found.models] == ["bold", "careful"]
-    saved, gap = found.differences[0].savings_per_1000, -found.differences[0].difference
-    assert found.headline[2].startswith(
-        f"Against careful, which log loss and accuracy would choose, bold saves {money(saved, 'USD')} per 1,000"
+    gap = -found.differences[0].difference
+    assert any(
+        said.startswith("Against careful, which log loss and accuracy would choose, bold saves $")
+        for said in found.headline
     )
     assert found.disagreements == (
         "Log loss, accuracy and macro-F1 would choose careful, number 2 by expected search cost: "
@@ -100,7 +106,7 @@ def test_a_perfect_model_wastes_nothing():
     found = compare(truth, {"oracle": np.eye(3)[truth]}, typical_costs=[10.0, 20.0, 30.0])
     assert found.largest_pairs == ()
     assert found.headline == (
-        "A search by oracle costs 22.5 per case (95 % interval 7.27 to 37.7).",
+        "A search by oracle costs 22 per case (7 to 38).",
         "Of every 22.5, testing the truth itself takes 22.5, and nothing is wasted.",
     )
 
@@ -121,5 +127,7 @@ def test_a_single_case_makes_no_claim_of_certainty():
 
 def test_equal_models_are_said_to_be_equal(truth):
     found = compared(truth, {"a": forecasts(truth, 0.5), "b": forecasts(truth, 0.5)})
+    assert found.headline[0] == "a and b cannot be told apart yet: they cost the same."
     assert found.headline[1] == "The runner-up, b, costs the same; a is the cheapest with probability 50 %."
-    assert not any("saves" in said for said in found.headline)
+    assert found.verdict.cases_needed is None
+    assert not any(said.startswith("Against") for said in found.headline)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from pandora_regret.calibrate.objectives import Along, Objective
+from pandora_regret.calibrate.objectives import Along, LogLoss, Objective
 from pandora_regret.calibrate.rows import LabelledScores
+from pandora_regret.inputs import FloatArray, IntArray
 
 COLDEST, HOTTEST = 1e-3, 1e3  # temperatures; separable data would ask for 0, useless forecasts for infinity
 LAST_STEP = 1e-5  # relative; where steps square, what is left after it is 1e-10
@@ -44,6 +46,21 @@ def best_inverse_temperature(rows: LabelledScores, objective: Objective) -> floa
     if rows.many:
         valleys = sorted((_from_sample(sample, valley) for valley in valleys), key=lambda v: curve(v[1]).loss)[:1]
     return _lowest(curve, [1.0, *(_newton(curve, valley) for valley in valleys)])
+
+
+def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> FloatArray:
+    """For each row, (N,), the 1 / T of least log loss of the rows in other folds than its own, (N,).
+
+    The best one for all rows is where every fold's search begins, a few steps from its end. Rows of the fold
+    itself have no weight: to cut them out would take longer than to pass over them.
+    """
+    objective, inverse = LogLoss(), np.empty(len(rows))
+    start = best_inverse_temperature(rows, objective)
+    for number in np.unique(fold):
+        inside = fold == number
+        others = replace(rows, weights=np.where(inside, 0.0, rows.weights))
+        inverse[inside] = _newton(partial(objective.along, others), (1 / HOTTEST, start, 1 / COLDEST))
+    return inverse
 
 
 def _lowest(curve: Curve, candidates: Sequence[float]) -> float:

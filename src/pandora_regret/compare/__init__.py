@@ -9,7 +9,10 @@
     subgroups.py    models group by group, and what stands out beyond chance; group_words.py: in sentences
     result.py       Comparison: frozen, and its JSON (schema "pandora-comparison/2")
     agreement.py    whether the parts of a comparison that was read fit each other
-    verdict.py      what to do, as far as the data settle it; how many more cases would
+    recalibration.py  each model as its recalibrated self
+    break_even.py   how dear or cheap one test must become before another model is the cheapest
+    verdict.py      what to do, as far as the data settle it
+    cases.py        how many more cases would settle it
     words.py        the same in sentences
     assemble.py     numbers into a Comparison
     build.py        compare: all of it in order; compare_forecasts: the same past the door
@@ -30,7 +33,7 @@ by rising expected cost)::
 """
 
 from pandora_regret.compare.build import compare, compare_forecasts
+from pandora_regret.compare.cases import cases_needed
 from pandora_regret.compare.result import Comparison
-from pandora_regret.compare.verdict import cases_needed
 
 __all__ = ["Comparison", "cases_needed", "compare", "compare_forecasts"]

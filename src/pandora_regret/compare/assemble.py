@@ -16,6 +16,7 @@ from pandora_regret.compare.doubts import few_carriers, rare_classes, unseen_cla
 from pandora_regret.compare.estimates import bootstrapped, class_counts, columns, linearised, values
 from pandora_regret.compare.measure import ALPHAS, Measured
 from pandora_regret.compare.result import (
+    BreakEven,
     ClassResult,
     Comparison,
     Costs,
@@ -26,11 +27,12 @@ from pandora_regret.compare.result import (
     LargestPair,
     MetricInfo,
     ModelResult,
+    Recalibrated,
     Scenario,
     WorkupPart,
 )
 from pandora_regret.compare.sample import Sample
-from pandora_regret.compare.verdict import verdict
+from pandora_regret.compare.verdict import Evidence, verdict
 from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, Limits, hull, interval_by_classes
 from pandora_regret.inference.joint import Linearised
 from pandora_regret.inference.multiplicity import holm, probability_best
@@ -38,6 +40,7 @@ from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import METRICS, Metric
 
 NO_PREDICTION = Estimate(None, None, None, "an order without probabilities predicts no cost")
+PAID, RECALIBRATED = "realised_cost", "recalibrated_cost"  # keys of estimates
 
 
 class Measurements(NamedTuple):
@@ -52,6 +55,7 @@ class Measurements(NamedTuple):
     interval: IntervalMethod
     typical: FloatArray  # (K,) what testing each class costs, in the mean over instances
     currency: str | None
+    recalibration: str | None  # the method
 
     @property
     def n_classes(self) -> int:
@@ -81,13 +85,16 @@ def measurements_of(
     interval: IntervalMethod,
     typical: FloatArray,
     currency: str | None,
+    recalibration: str | None,
 ) -> Measurements:
     """All estimates, and how sure they are; `typical` is what testing each class costs, (K,) or (N, K)."""
     order, k = sorted(models, key=lambda model: sample.mean(model.rows["expected_cost"])), len(classes)
     certainty = (bootstrapped if interval.replicates else linearised)(order, sample, metrics, k, interval)
     table = values(order, sample, metrics, k)
     in_mean = typical if typical.ndim == 1 else typical.mean(axis=0)
-    return Measurements(order, sample, certainty, metrics, table, classes, interval, in_mean, currency)
+    return Measurements(
+        order, sample, certainty, metrics, table, classes, interval, in_mean, currency, recalibration
+    )
 
 
 def comparison(
@@ -96,6 +103,7 @@ def comparison(
     scenarios: tuple[Scenario, ...],
     parts: Mapping[str, dict[str, Estimate] | None],
     workup: WorkupPart | None = None,
+    break_even: tuple[BreakEven, ...] = (),
 ) -> Comparison:
     """All that is said of the models; `parts` are their decompositions, where those were asked for."""
     chances = probability_best(*_drawn_costs(known))
@@ -104,8 +112,11 @@ def comparison(
     differences, ranks = _differences(known), _ranks(known)
     pairs = tuple(pair for model in models for pair in _largest_pairs(known, model))
     clusters = len(known.sample.keys) if known.sample.clustered else None
-    level = known.interval.level
-    headline = words.headline(models, differences, ranks, pairs, level, costs.currency, workup)
+    level, rows = known.interval.level, len(known.sample.truth)
+    what = "search" if workup is None else "work-up"
+    evidence = Evidence(models, differences, _both_recalibrated(known), rows, level, costs.currency, what)
+    judged = verdict(evidence)
+    more = words.beyond_the_verdict(models, differences, ranks, pairs, costs.currency, workup)
     return Comparison(
         library=f"pandora-regret {__version__}",
         data=_data(known, clusters),
@@ -119,10 +130,11 @@ def comparison(
         largest_pairs=pairs,
         alphas=tuple(alpha if alpha < np.inf else "inf" for alpha in ALPHAS[: len(known.models[0].alphas)]),
         scenarios=scenarios,
-        verdict=verdict(models, differences, len(known.sample.truth), level, headline),
-        headline=headline,
+        verdict=judged,
+        headline=(*judged.sentences, *more),
         notes=words.notes(models, differences, clusters),
         workup=workup,
+        break_even=break_even,
     )
 
 
@@ -148,10 +160,29 @@ def _model(known: Measurements, index: int, chance: float | None) -> ModelResult
         probability_best=chance,
         rank=1 + int((costs < costs[index] * (1 - ROUNDING)).sum()),
         by_class=_by_class(model, known),
-        pair_costs=tuple(_floats(row) for row in model.pairs),
+        pair_costs=tuple(map(tuple, model.pairs.tolist())),
         alphas=tuple(alpha if np.isfinite(alpha) else None for alpha in model.alphas),
         scenarios=model.scenarios,
+        recalibrated=_recalibrated(known, index) if RECALIBRATED in model.rows else None,
+        at_stated_prices=_score(known, index, PAID) if PAID in model.rows else None,
     )
+
+
+def _recalibrated(known: Measurements, index: int) -> Recalibrated:
+    assert known.recalibration is not None
+    own, later = (index, "expected_cost"), (index, RECALIBRATED)
+    saved, against_leader = _gap(known, own, later), _gap(known, later, (0, "expected_cost"))
+    return Recalibrated(known.recalibration, _score(known, index, RECALIBRATED), saved, against_leader)
+
+
+def _both_recalibrated(known: Measurements) -> dict[str, Estimate]:
+    """What each model costs more than the leader if both are recalibrated."""
+    if RECALIBRATED not in known.models[0].rows:
+        return {}
+    return {
+        model.name: _gap(known, (index, RECALIBRATED), (0, RECALIBRATED))
+        for index, model in enumerate(known.models)
+    }
 
 
 def _score(known: Measurements, index: int, key: str) -> Estimate:
@@ -159,7 +190,7 @@ def _score(known: Measurements, index: int, key: str) -> Estimate:
     value = float(known.values[index, known.column(key)])
     if not np.isfinite(value):
         return Estimate(None, None, None, _why_infinite(known.models[index].rows[key]))
-    metric = METRICS["expected_cost" if key == "predicted_cost" else key]
+    metric = METRICS["expected_cost" if key in ("predicted_cost", RECALIBRATED) else key]
     low, high = _limits(known, index, key, metric)
     if low is None or high is None:
         return Estimate(value, None, None)
@@ -238,8 +269,8 @@ def _differences(known: Measurements) -> tuple[Difference, ...]:
 def _difference(known: Measurements, a: int, b: int) -> Difference:
     column = known.column("expected_cost")
     scale = float(known.values[[a, b], column].max())
-    paid = "realised_cost" if "realised_cost" in known.models[a].rows else "expected_cost"
-    gap, realised = (_gap(known, a, b, key) for key in ("expected_cost", paid))
+    paid = PAID if PAID in known.models[a].rows else "expected_cost"
+    gap, realised = (_gap(known, (a, key), (b, key)) for key in ("expected_cost", paid))
     difference = gap.value or 0.0
     p_value = known.certainty.p_value(difference, lambda table: table[:, a, column] - table[:, b, column], scale)
     saved = 1000 * max(-difference, 0.0)
@@ -249,14 +280,14 @@ def _difference(known: Measurements, a: int, b: int) -> Difference:
     return Difference(first, second, difference, *limits, p_value, None, saved, realised, *doubts)
 
 
-def _gap(known: Measurements, a: int, b: int, key: str) -> Estimate:
-    """What the first model costs more than the second on the same instances; rounding is no difference."""
-    column = known.column(key)
-    ours, theirs = known.values[[a, b], column].tolist()
+def _gap(known: Measurements, first: tuple[int, str], second: tuple[int, str]) -> Estimate:
+    """One estimate less another, each of a model's number and a key, paired; rounding is no difference."""
+    (a, one), (b, other) = ((index, known.column(key)) for index, key in (first, second))
+    ours, theirs = float(known.values[a, one]), float(known.values[b, other])
     scale, certainty = max(ours, theirs), known.certainty
 
     def difference(table: FloatArray) -> FloatArray:
-        return np.asarray(table[:, a, column] - table[:, b, column])
+        return np.asarray(table[:, a, one] - table[:, b, other])
 
     limits = certainty.interval(ours - theirs, difference)
     gap = Estimate(ours - theirs, *limits).mapped(lambda part: part if abs(part) > ROUNDING * scale else 0.0)

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.calibrate.decomposition import decompose_forecast
-from pandora_regret.compare.assemble import comparison, measurements_of
+from pandora_regret.calibrate.scaling import METHODS
+from pandora_regret.compare.assemble import Measurements, comparison, measurements_of
+from pandora_regret.compare.break_even import Priced, break_even
 from pandora_regret.compare.by_workup import (
     check_alone,
     least_costs,
@@ -21,7 +24,8 @@ from pandora_regret.compare.embedded import embed
 from pandora_regret.compare.grouping import SMALLEST_GROUP, By, read_by
 from pandora_regret.compare.measure import measure
 from pandora_regret.compare.prices import are_stated, as_tuple, in_tests, read_scenarios, read_typical
-from pandora_regret.compare.result import KNOWN_COSTS, Comparison, Costs, Estimate, IntervalMethod
+from pandora_regret.compare.recalibration import FOLDS, recalibrated
+from pandora_regret.compare.result import KNOWN_COSTS, BreakEven, Comparison, Costs, Estimate, IntervalMethod
 from pandora_regret.compare.sample import (
     Sample,
     all_as_orders,
@@ -32,7 +36,7 @@ from pandora_regret.compare.sample import (
 )
 from pandora_regret.compare.subgroups import broken_down
 from pandora_regret.inference.resampling import check_enough
-from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_count
+from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_choice, read_count
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import comparison_metrics
 from pandora_regret.priors import Prior
@@ -41,8 +45,6 @@ from pandora_regret.priors.reading import prior_of_orders
 from pandora_regret.scores import priced
 from pandora_regret.workup import Menu, Workup
 from pandora_regret.workup.scores import WorkupRows, read_policy
-
-FOLDS = 10  # of the recalibration behind a decomposition
 
 
 def compare(
@@ -64,6 +66,7 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
     scenarios: Any = None,
+    recalibrate: str | None = "temperature",
     decompose: bool = False,
     workup: Workup | Menu | None = None,
     by: Any = None,
@@ -99,9 +102,12 @@ def compare(
     scenarios
         Other typical costs by name, under which all models are priced too: one per class, or a mapping of those
         that change, ``{"cheap CT": {"appendicitis": 300}}``.
+    recalibrate
+        How each model is recalibrated, row by row with a map that other rows fitted for log loss, to see what that
+        would save: "temperature", "vector" or "matrix" scaling, or None for not at all.
     decompose
-        Whether to find out, too, how much of each model's cost would go away by recalibrating it; see
-        `pandora_regret.calibrate.decompose`.
+        Whether to split each model's cost into miscalibration, discrimination and uncertainty, too, which takes
+        longer; see `pandora_regret.calibrate.decompose`.
     workup
         A work-up to compare models by, instead of a search: costs are then what it says, known unless a prior is
         given, and "expected_cost" is `workup_cost`.
@@ -145,6 +151,7 @@ def compare(
         level=level,
         seed=seed,
         scenarios=scenarios,
+        recalibrate=recalibrate,
         decompose=decompose,
         workup=workup,
         by=by,
@@ -168,6 +175,7 @@ def compare_forecasts(
     level: float = 0.95,
     seed: int = 0,
     scenarios: Any = None,
+    recalibrate: str | None = "temperature",
     decompose: bool = False,
     workup: Workup | Menu | None = None,
     by: Any = None,
@@ -176,10 +184,14 @@ def compare_forecasts(
     """`compare` of forecasts that were read before, by name: of the same truth, weights and classes."""
     interval = _read_interval(level, bootstrap, seed)
     forecasts, orders = all_as_orders(check_forecasts(forecasts), workup)
+    method = None if recalibrate is None else read_choice(recalibrate, "recalibrate", METHODS)
+    method = None if orders else method
     question = read_by(by, len(next(iter(forecasts.values()))), smallest_group)
     if workup is not None:
         check_alone(costs=costs, typical_costs=typical_costs, scenarios=scenarios, decompose=decompose)
-        return _compare_by_workup(forecasts, workup, prior, currency, source, groups, ids, interval, question)
+        return _compare_by_workup(
+            forecasts, workup, prior, currency, source, groups, ids, interval, method, question
+        )
     stated = are_stated(prior, costs, typical_costs)
     one = next(iter(forecasts.values()))
     prior = prior_of_orders(prior) if orders else prior
@@ -189,16 +201,18 @@ def compare_forecasts(
     other_costs = read_scenarios(scenarios, typical, prior, one, stated=stated)
     sample = read_sample(one, ids, groups)
     metrics, measured, parts = comparison_metrics(orders), [], {}
-    for name, forecast in forecasts.items():
-        under = [forecast.with_costs(base).rows(sample.rows) for _, base in other_costs]
-        rows = forecast.with_costs(one.costs).rows(sample.rows)
-        measured.append(measure(name, rows, prior, under, metrics))
-        parts[name] = _parts(rows, prior, interval, sample) if decompose and not orders else None
+    rows = {name: forecast.with_costs(one.costs).rows(sample.rows) for name, forecast in forecasts.items()}
+    for name, forecast in rows.items():
+        under = [forecasts[name].with_costs(base).rows(sample.rows) for _, base in other_costs]
+        later = None if method is None else recalibrated(forecast, sample, method, interval.seed)
+        measured.append(measure(name, forecast, prior, under, metrics, later))
+        parts[name] = _parts(forecast, prior, interval, sample) if decompose and not orders else None
     unit = _read_text(currency, "currency") or ("" if stated else None)
     money = Costs(unit, spelled_prior(prior), as_tuple(typical), _read_text(source, "source"))
     classes = tuple(str(label) for label in one.labels)
-    measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency)
-    result = comparison(measurements, money, tuple(scenario for scenario, _ in other_costs), parts)
+    measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency, method)
+    prices = _break_even(measurements, rows, prior) if stated and not orders else ()
+    result = comparison(measurements, money, tuple(scenario for scenario, _ in other_costs), parts, None, prices)
     result = replace(result, sample=embed(forecasts, sample, prior, typical, interval.seed))
     return broken_down(result, measurements, question)
 
@@ -212,23 +226,33 @@ def _compare_by_workup(
     groups: Any,
     ids: Any,
     interval: IntervalMethod,
+    method: str | None,
     question: By,
 ) -> Comparison:
     one, described = next(iter(forecasts.values())), read_policy(workup)[1]
     sample, metrics = read_sample(one, ids, groups), workup_metrics()
-    measured = [
-        measure_workup(name, forecast.rows(sample.rows), workup, prior, metrics)
-        for name, forecast in forecasts.items()
-    ]
+    measured = []
+    for name, forecast in forecasts.items():
+        rows = forecast.rows(sample.rows)
+        later = None if method is None else recalibrated(rows, sample, method, interval.seed)
+        measured.append(measure_workup(name, rows, workup, prior, metrics, later))
     varying = KNOWN_COSTS if prior is None else spelled_prior(prior)
     named = (_read_text(currency, "currency") or described.currency or "", _read_text(source, "source"))
     money = Costs(named[0], varying, None, named[1] or described.source or described.title or "the work-up")
     classes = tuple(str(label) for label in one.labels)
     typical = least_costs(WorkupRows(workup, one, prior))
-    measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency)
+    measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency, method)
     part = typical_case(workup, classes, measurements.class_weights)
     result = comparison(measurements, money, (), dict.fromkeys(forecasts), part)
     return broken_down(result, measurements, question)
+
+
+def _break_even(known: Measurements, rows: Mapping[str, Forecast], prior: Prior) -> tuple[BreakEven, ...]:
+    """Where prices of single tests change the cheapest model."""
+    models = [Priced.of(each.name, rows[each.name], prior, each.rows["expected_cost"]) for each in known.models]
+    own = known.class_weights / known.class_weights.sum() * known.typical
+    spent = own + np.mean([model.pairs.sum(axis=0) for model in known.models], axis=0)
+    return break_even(models, prior, known.sample, known.interval.level, known.classes, known.typical, spent)
 
 
 def _parts(rows: Forecast, prior: Prior, interval: IntervalMethod, sample: Sample) -> dict[str, Estimate] | None:

@@ -34,7 +34,12 @@ def check_alone(**options: Any) -> None:
 
 
 def measure_workup(
-    name: str, forecast: Forecast, workup: Workup | Menu, prior: Prior | None, metrics: Sequence[Metric]
+    name: str,
+    forecast: Forecast,
+    workup: Workup | Menu,
+    prior: Prior | None,
+    metrics: Sequence[Metric],
+    recalibrated: Forecast | None = None,
 ) -> Measured:
     """All about one forecast."""
     forecast = forecast.check()
@@ -45,6 +50,9 @@ def measure_workup(
         if metric.is_mean and metric.key not in values:
             values[metric.key] = metric.of_rows(forecast, Uniform())
     values["predicted_cost"], variance, least = predicted_costs(rows.costs_for_every_truth())
+    if recalibrated is not None:
+        later = WorkupRows(workup, recalibrated, prior)
+        values["recalibrated_cost"] = np.asarray(mean_or_rows(later.costs(), per_instance=True))
     weights, votes = np.ones(len(forecast)) if forecast.weights is None else forecast.weights, forecast.votes
     known = least_costs(rows)
     unavoidable = float(np.average(known[forecast.truth] if votes is None else votes @ known, weights=weights))

@@ -25,7 +25,7 @@ class Measured:
     """One model on the sample."""
 
     name: str
-    rows: dict[str, FloatArray]  # (N,) by the key of each metric that is a mean; and predicted_cost
+    rows: dict[str, FloatArray]  # (N,) by the key of each metric that is a mean; predicted and recalibrated_cost
     predicted: IntArray  # (N,) the likeliest class; ties go to the lower column number
     predicted_variance: FloatArray  # (N,) of its cost, as each forecast predicts it
     least_cost: FloatArray  # (N,) that there can be
@@ -38,17 +38,25 @@ class Measured:
 
 
 def measure(
-    name: str, forecast: Forecast, prior: Prior, scenarios: Sequence[Forecast], metrics: Sequence[Metric]
+    name: str,
+    forecast: Forecast,
+    prior: Prior,
+    scenarios: Sequence[Forecast],
+    metrics: Sequence[Metric],
+    recalibrated: Forecast | None = None,
 ) -> Measured:
     """All about one priced forecast; `scenarios` are the same forecast under other costs."""
     forecast = forecast.check()
-    costs, unavoidable, pairs = _spending(forecast, prior)
-    rows = {"expected_cost": METRICS["expected_cost"].checked_rows(costs, forecast)}
+    own, wasted, pairs = _spending(forecast, prior)
+    rows = {"expected_cost": METRICS["expected_cost"].checked_rows(own + wasted, forecast)}
+    rows["excess_burden"], unavoidable = _excess_burden(own, wasted, forecast.weights)
     for metric in metrics:
         if metric.is_mean and metric.key not in rows:
             rows[metric.key] = metric.of_rows(forecast, prior)
     by_truth = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
     rows["predicted_cost"], variance, least = predicted_costs(by_truth)
+    if recalibrated is not None:
+        rows["recalibrated_cost"] = np.asarray(mean_or_rows(search_costs(recalibrated, prior), per_instance=True))
     return Measured(
         name,
         rows,
@@ -70,15 +78,24 @@ def _beta_score(forecast: Forecast, alpha: float) -> float:
     return float(mean_or_rows(((rows, total / (3 * rows.n_wrong)) for rows, total in totals), per_instance=False))
 
 
-def _spending(forecast: Forecast, prior: Prior) -> tuple[FloatArray, float, FloatArray]:
-    """Expected cost of each instance, the mean part of it that nothing can save, and who pays for which test."""
-    tally, unavoidable, parts = Tally(forecast.n_classes), Mean(), []
-    for rows, wasted, classes, sums in wasted_pairs(forecast, prior):
-        own = unavoidable_costs(rows, prior)
-        unavoidable.add(own, rows.weights)
-        tally.add_costs(own + wasted, classes, sums, rows.weights)
-        parts.append(own + wasted)
-    return np.concatenate(parts), unavoidable.mean, tally.pair_costs
+def _spending(forecast: Forecast, prior: Prior) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What each instance spends on its truth, which nothing can save, and wastes, (N,); on which tests, (K, K)."""
+    tally, own, wasted = Tally(forecast.n_classes), [], []
+    for rows, waste, classes, sums in wasted_pairs(forecast, prior):
+        own.append(unavoidable_costs(rows, prior))
+        wasted.append(waste)
+        tally.add_costs(own[-1] + waste, classes, sums, rows.weights)
+    return np.concatenate(own), np.concatenate(wasted), tally.pair_costs
+
+
+def _excess_burden(own: FloatArray, wasted: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, float]:
+    """What is wasted, as a share of what someone who knew the truth would pay, which comes with it.
+
+    It is a ratio of means: the rows, (N,), have it as their mean, and spread about it as the ratio does.
+    """
+    unavoidable, waste = (Mean.of(values, weights).mean for values in (own, wasted))
+    ratio = waste / unavoidable
+    return ratio + (wasted - ratio * own) / unavoidable, unavoidable
 
 
 def predicted_costs(blocks: Iterable[tuple[Forecast, FloatArray]]) -> tuple[FloatArray, FloatArray, FloatArray]:

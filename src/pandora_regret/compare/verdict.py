@@ -3,94 +3,240 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from scipy.special import ndtri
+from pandora_regret.compare.cases import POWER, more_cases
+from pandora_regret.compare.doubts import DO_NOT_TRUST
+from pandora_regret.compare.result import Difference, Estimate, ModelResult, Recalibrated, Verdict
+from pandora_regret.compare.words import per_case
+from pandora_regret.text import listed, money, percent
 
-from pandora_regret.compare.result import Comparison, Difference, ModelResult, Verdict
-from pandora_regret.inputs import InputError
-from pandora_regret.inputs.numbers import read_number
-
-POWER = 0.8
-
-
-def cases_needed(
-    result: Comparison, power: float = POWER, *, against: str | None = None, difference: float | None = None
-) -> int | None:
-    """How many more cases would settle which of two models is cheaper.
-
-    A difference of the size that was found, between cases as varied as these, would then lie outside zero's
-    interval, at the comparison's level, with the probability `power`.
-
-    Parameters
-    ----------
-    result
-        What `compare` returned.
-    power
-        The probability that so many cases settle it.
-    against
-        The model that the cheapest one is told apart from; the runner-up unless given.
-    difference
-        Of the mean cost per case, instead of the one that was found: the least that would matter to you.
-
-    Returns
-    -------
-    0 where these cases are enough; None where no number is, as for a difference of zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pandora_regret.compare import compare
-    >>> rng = np.random.default_rng(0)
-    >>> truth = rng.integers(0, 3, 200)
-    >>> models = {name: rng.dirichlet([1.0, 1.0, 1.0], 200) for name in ("one", "other")}
-    >>> cases_needed(compare(truth, models)) > 200
-    True
-    """
-    if not 0 < (power := read_number(power, "power")) < 1:
-        raise InputError(f"is {power:g}", argument="power", fix="it must lie between 0 and 1, such as 0.8")
-    gap = _gap(result, against)
-    return more_cases(gap, result.data.rows, result.interval.level, power, difference)
+MOST_NAMES = 4  # in one sentence
+NOTHING = 1e-3  # of the cost: a saving that no reader would notice
 
 
-def _gap(result: Comparison, against: str | None) -> Difference:
-    """The cheapest model less another."""
-    gaps = {gap.against: gap for gap in result.differences if gap.model == result.best.name}
-    if not gaps:
-        raise InputError("has one model", argument="result", fix="compare it with another")
-    name = result.models[1].name if against is None else against
-    if name not in gaps:
-        raise InputError(f"is {against!r}", argument="against", fix=f"pass one of {', '.join(map(repr, gaps))}")
-    return gaps[name]
+@dataclass(frozen=True)
+class Evidence:
+    """What a verdict rests on; the cheapest model comes first."""
+
+    models: Sequence[ModelResult]
+    differences: Sequence[Difference]
+    both_recalibrated: Mapping[str, Estimate]  # each model's recalibrated cost less the leader's recalibrated cost
+    rows: int
+    level: float
+    unit: str | None  # of the costs; None where nobody said what tests cost
+    what: str = "search"
+
+    @property
+    def leader(self) -> ModelResult:
+        """The model of least cost."""
+        return self.models[0]
+
+    @property
+    def gaps(self) -> dict[str, Difference]:
+        """The leader against each other model."""
+        return {gap.against: gap for gap in self.differences if gap.model == self.leader.name}
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The models that the data do not tell apart from the leader.
+
+        Zero inside its own paired interval is what counts, however many models there are: that the one which came
+        out first is told apart from all others by chance is likeliest if there are two (Gutmann and Maymin, Is the
+        selected population the best?, 1987).
+        """
+        return tuple(name for name, gap in self.gaps.items() if not gap.is_settled)
+
+    @property
+    def lifted(self) -> tuple[ModelResult, ...]:
+        """The models that recalibrating lifts to the leader, or past it, the cheapest then first.
+
+        Recalibrating must save them something beyond doubt; and where they were told apart from the leader, as it
+        is and recalibrated too, they no longer are, or they come out ahead.
+        """
+        lifted = [model for model in self.models[1:] if self._is_lifted(model)]
+        return tuple(sorted(lifted, key=lambda model: _self(model).cost.value or 0.0))
+
+    def _is_lifted(self, model: ModelResult) -> bool:
+        if model.recalibrated is None or not _is_above_zero(model.recalibrated.saved):
+            return False
+        gaps = (model.recalibrated.against_leader, self.both_recalibrated[model.name])
+        if model.name in self.undecided:
+            return all(gap.high is not None and gap.high < 0 for gap in gaps)
+        return not any(_is_above_zero(gap) for gap in gaps)
+
+    def cases_needed(self) -> int | None:
+        """So many more would settle every difference that is not; None where that cannot be said."""
+        needed = [more_cases(self.gaps[name], self.rows, self.level, POWER) for name in self.undecided]
+        known = [cases for cases in needed if cases is not None]
+        return max(known) if known and len(known) == len(needed) else None
 
 
-def more_cases(gap: Difference, rows: int, level: float, power: float, size: float | None = None) -> int | None:
-    """Beside so many rows; the interval's half-width shrinks with the root of their number."""
-    size = abs(gap.difference if size is None else size)
-    if gap.low is None or gap.high is None or size == 0:
-        return None
-    margin, normal = (gap.high - gap.low) / 2, float(ndtri((1 + level) / 2))
-    needed = rows * ((normal + float(ndtri(power))) / normal * margin / size) ** 2
-    return max(0, math.ceil(needed) - rows) if math.isfinite(needed) else None
+def verdict(evidence: Evidence) -> Verdict:
+    """Deploy the cheapest model if the data tell it apart from every other and recalibrating changes nothing."""
+    kind: Literal["deploy", "undecided", "recalibrate", "single"] = "deploy"
+    if len(evidence.models) == 1:
+        kind = "single"
+    elif evidence.lifted:
+        kind = "recalibrate"
+    elif evidence.undecided:
+        kind = "undecided"
+    first = {"deploy": _deploy, "undecided": _undecided, "recalibrate": _recalibrate, "single": _single}[kind]
+    sentences = (*first(evidence), *_at_stated_prices(evidence))
+    lifted = tuple(model.name for model in evidence.lifted)
+    return Verdict(kind, evidence.leader.name, evidence.undecided, evidence.cases_needed(), lifted, sentences)
 
 
-def verdict(
-    models: Sequence[ModelResult],
-    differences: Sequence[Difference],
-    rows: int,
-    level: float,
-    sentences: tuple[str, ...],
-) -> Verdict:
-    """Deploy the cheapest model if the data tell it apart from every other.
+def _single(evidence: Evidence) -> list[str]:
+    leader = evidence.leader
+    return [f"A {evidence.what} by {leader.name} costs {_cost(leader, evidence)}.", *_own_saving(evidence)]
 
-    Zero outside each of the paired intervals is enough, however many models there are: that the model which came
-    out first is told apart from all others by chance is the likeliest if there are two of them (Gutmann and
-    Maymin, Is the selected population the best?, 1987).
-    """
-    leader = models[0].name
-    gaps = [gap for gap in differences if gap.model == leader and not gap.is_settled]
-    if len(models) == 1:
-        return Verdict("single", leader, (), None, (), sentences)
-    needed = [cases for gap in gaps if (cases := more_cases(gap, rows, level, POWER)) is not None]
-    kind = "undecided" if gaps else "deploy"
-    return Verdict(kind, leader, tuple(gap.against for gap in gaps), max(needed, default=None), (), sentences)
+
+def _deploy(evidence: Evidence) -> list[str]:
+    leader, models = evidence.leader, len(evidence.models)
+    best = f"its {evidence.what} costs {_cost(leader, evidence)}, the least of {models} models"
+    return [f"Deploy {leader.name}: {best}.", _runner_up(evidence), *_own_saving(evidence)]
+
+
+def _undecided(evidence: Evidence) -> list[str]:
+    """Who is not told apart, how many cases would do so, and who is dearer all the same."""
+    names = evidence.undecided
+    said = [f"{_named((evidence.leader.name, *names))} cannot be told apart yet: {_why_undecided(evidence)}."]
+    dearer = [model.name for model in evidence.models[1:] if model.name not in names]
+    if dearer:
+        said.append(f"{_named(dearer)} {'are' if len(dearer) > 1 else 'is'} dearer than {evidence.leader.name}.")
+    return [*said, _runner_up(evidence), *_might_be_lifted(evidence)]
+
+
+def _why_undecided(evidence: Evidence) -> str:
+    gaps = [evidence.gaps[name] for name in evidence.undecided]
+    if all(gap.difference == 0 for gap in gaps):
+        return "they cost the same"
+    doubt = next((gap.warning for gap in gaps if gap.warning is not None), None)
+    if doubt is not None:
+        return doubt.removesuffix(f": {DO_NOT_TRUST}")
+    if any(gap.low is None for gap in gaps):
+        return "it takes more than one independent case"
+    if (cases := evidence.cases_needed()) is None:
+        return "their costs are too close"
+    settle = f"would settle a difference of this size ({100 * POWER:.0f} % power)"
+    return f"about {_round_count(cases)} more cases {settle}"
+
+
+def _recalibrate(evidence: Evidence) -> list[str]:
+    leader, model = evidence.leader.name, evidence.lifted[0]
+    later = _self(model)
+    gap = later.against_leader
+    then, now = (money(amount, evidence.unit) for amount in (later.cost.value or 0.0, evidence.leader.cost))
+    if gap.high is not None and gap.high < 0:
+        said = f"it then costs {_amount(_turned(gap), evidence, f' less than {leader}')}"
+    elif gap.value is not None and gap.value <= 0:
+        said = f"it then costs no more than {leader} ({then} against {now} per case)"
+    else:
+        said = f"it then costs {then} per case and cannot be told apart from {leader} ({now})"
+    others = [other.name for other in evidence.lifted[1:]]
+    more = [f"The same goes for {_named(others)}."] if others else []
+    return [f"Recalibrate {model.name} first: {said}.", *more, _as_it_is(evidence, model.name)]
+
+
+def _as_it_is(evidence: Evidence, name: str) -> str:
+    gap = evidence.gaps[name]
+    if name in evidence.undecided:
+        return f"As they are, {evidence.leader.name} and {name} cannot be told apart."
+    low, high = (None if limit is None else -limit for limit in (gap.high, gap.low))
+    more = f" more than {evidence.leader.name}"
+    return f"As it is, {name} costs {per_case(-gap.difference, low, high, evidence.unit, more)}."
+
+
+def _might_be_lifted(evidence: Evidence) -> list[str]:
+    """The cheapest recalibrated self among models that the data do not tell apart anyway, if it saves for sure."""
+    names = (evidence.leader.name, *evidence.undecided)
+    able = [model for model in evidence.models if model.name in names and model.recalibrated is not None]
+    able = [model for model in able if _is_above_zero(_self(model).saved)]
+    if not able:
+        return []
+    best = min(able, key=lambda model: _self(model).cost.value or 0.0)
+    saved = _amount(_self(best).saved, evidence)
+    then = money(_self(best).cost.value or 0.0, evidence.unit)
+    return [f"Recalibrate {best.name} in any case: that saves {saved}, and it then costs {then}."]
+
+
+def _own_saving(evidence: Evidence) -> list[str]:
+    """What recalibrating the leader itself would save, where that is beyond doubt."""
+    later = evidence.leader.recalibrated
+    if (
+        later is None
+        or not _is_above_zero(later.saved)
+        or (later.saved.value or 0.0) < NOTHING * evidence.leader.cost
+    ):
+        return []
+    return [f"Recalibrate it, too: that saves {_amount(later.saved, evidence)}."]
+
+
+def _runner_up(evidence: Evidence) -> str:
+    second, leader = evidence.models[1], evidence.leader
+    gap = evidence.gaps[second.name]
+    if gap.low is None or gap.high is None or leader.probability_best is None:
+        return "How sure that is cannot be said: it takes more than one independent case."
+    sure = f"{leader.name} is the cheapest with probability {percent(leader.probability_best)}"
+    if gap.difference == 0:
+        return f"The runner-up, {second.name}, costs the same; {sure}."
+    more = per_case(-gap.difference, -gap.high, -gap.low, evidence.unit, " more")
+    return f"The runner-up, {second.name}, costs {more}; {sure}."
+
+
+def _at_stated_prices(evidence: Evidence) -> list[str]:
+    """One sentence, if another model is the cheapest where prices are exactly as stated."""
+    known = [model for model in evidence.models if model.at_stated_prices is not None]
+    if evidence.unit is None or len(known) < 2:
+        return []
+    first = min(known, key=lambda model: _value(model.at_stated_prices))
+    if first is evidence.leader or (gap := evidence.gaps[first.name].realised).value in (None, 0.0):
+        return []
+    doubt = "" if _is_above_zero(gap) else ", which these data do not settle"
+    less = _amount(gap, evidence, f" less than {evidence.leader.name}")
+    return [f"If prices are exactly as stated, {first.name} is the cheapest: {less}{doubt}."]
+
+
+def _cost(model: ModelResult, evidence: Evidence) -> str:
+    score = model.scores["expected_cost"]
+    return per_case(model.cost, score.low, score.high, evidence.unit)
+
+
+def _amount(estimate: Estimate, evidence: Evidence, more: str = "") -> str:
+    return per_case(_value(estimate), estimate.low, estimate.high, evidence.unit, more)
+
+
+def _turned(estimate: Estimate) -> Estimate:
+    """The same difference seen from the other side."""
+    low, high = (None if limit is None else -limit for limit in (estimate.high, estimate.low))
+    return replace(estimate, value=-_value(estimate), low=low, high=high)
+
+
+def _value(estimate: Estimate | None) -> float:
+    return math.inf if estimate is None or estimate.value is None else estimate.value
+
+
+def _is_above_zero(estimate: Estimate) -> bool:
+    """Whether the data settle that."""
+    return estimate.low is not None and estimate.low > 0 and estimate.warning is None
+
+
+def _self(model: ModelResult) -> Recalibrated:
+    assert model.recalibrated is not None
+    return model.recalibrated
+
+
+def _named(names: Sequence[str]) -> str:
+    """All of a few names, or the first and how many more there are."""
+    if len(names) <= MOST_NAMES:
+        return listed(names)
+    return listed([*names[: MOST_NAMES - 1], f"{len(names) - MOST_NAMES + 1} others"])
+
+
+def _round_count(cases: int) -> str:
+    """To two digits, upwards."""
+    size = 10 ** max(0, len(str(cases)) - 2)
+    return f"{-(-cases // size) * size:,}"

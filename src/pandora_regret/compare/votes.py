@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from pandora_regret.entropy import costs_for_every_truth
-from pandora_regret.inputs import FloatArray, Forecast
+from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.every_truth import (
     losses_for_every_truth,
     place_of_every_truth,
@@ -21,6 +22,29 @@ from pandora_regret.priors import Prior
 EveryTruth: TypeAlias = Callable[
     [Forecast], FloatArray
 ]  # of some rows: a value for each class, were it true, (n, K)
+
+
+class Votes(NamedTuple):
+    """Cases with one row and one label for every class that has votes; where truths are labels, one per case."""
+
+    forecast: Forecast  # (M, K)
+    cases: IntArray  # (M,) the number of the case that each row is of
+    shares: FloatArray  # (M,) of its case's votes
+
+    def mean_of_cases(self, values: FloatArray) -> FloatArray:
+        """From one value per row to the mean over each case's votes, (N,)."""
+        starts = np.searchsorted(self.cases, np.arange(self.cases[-1] + 1))
+        return np.add.reduceat(self.shares * values, starts) if len(starts) < len(values) else values
+
+
+def one_row_per_vote(forecast: Forecast) -> Votes:
+    """A forecast whose truths are labels; its rows weigh as much as their shares of the votes."""
+    if forecast.votes is None:
+        return Votes(forecast, np.arange(len(forecast)), np.ones(len(forecast)))
+    cases, labels = np.nonzero(forecast.votes)
+    shares = forecast.votes[cases, labels]
+    weights = shares if forecast.weights is None else shares * forecast.weights[cases]
+    return Votes(replace(forecast.rows(cases), truth=labels, votes=None, weights=weights), cases, shares)
 
 
 def sums_by_class(forecast: Forecast, tables: Mapping[str, EveryTruth]) -> dict[str, FloatArray]:

@@ -6,10 +6,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pandora_regret.compare.result import Difference, LargestPair, ModelResult, WorkupPart
+from pandora_regret.compare.result import BreakEven, Crossing, Difference, LargestPair, ModelResult, WorkupPart
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import BASELINE, METRICS
-from pandora_regret.text import capitalised, listed, money, pair_sentence, percent, ruling_out
+from pandora_regret.text import (
+    capitalised,
+    class_name,
+    listed,
+    money,
+    money_between,
+    pair_sentence,
+    ruling_out,
+)
 
 FEW_CLUSTERS = 30
 PAIRS_NAMED = 3  # per model
@@ -22,7 +30,9 @@ def largest_pairs(
     model: str, classes: Sequence[str], pair_costs: FloatArray, total: float, currency: str | None
 ) -> list[LargestPair]:
     """The dearest wrong tests of a (K, K) matrix of spending, each as a sentence; at most three."""
-    largest = np.argsort(-pair_costs, axis=None, kind="stable")[:PAIRS_NAMED]
+    least = np.partition(pair_costs, -PAIRS_NAMED, axis=None)[-PAIRS_NAMED]
+    places = np.flatnonzero(pair_costs >= least)
+    largest = places[np.argsort(-pair_costs.flat[places], kind="stable")][:PAIRS_NAMED]
     pairs = (divmod(int(place), len(classes)) for place in largest)
     return [
         LargestPair(model, truth, tested, cost, cost / total, pair_sentence(truth, tested, cost, total, currency))
@@ -31,63 +41,64 @@ def largest_pairs(
     ]
 
 
-def headline(
+def beyond_the_verdict(
     models: Sequence[ModelResult],
     differences: Sequence[Difference],
     ranks: Mapping[str, Sequence[float]],
     pairs: Sequence[LargestPair],
-    level: float,
-    currency: str | None,
+    unit: str | None,
     workup: WorkupPart | None = None,
 ) -> tuple[str, ...]:
-    """Which model to deploy, how sure that is, what it saves, which wrong tests the money goes to."""
+    """What the cheapest model saves, and which wrong tests the money goes to."""
     best = models[0]
-    what, spending = "search", _spending(best, [pair for pair in pairs if pair.model == best.name], currency)
+    spending = _spending(best, [pair for pair in pairs if pair.model == best.name], unit)
     if workup is not None:
-        what = "work-up"
-        spending = f"Someone who knew the truth would pay {money(best.unavoidable, currency)} per case."
-    if len(models) == 1:
-        return f"A {what} by {best.name} {_costs(best, level, currency)}.", spending
+        spending = f"Someone who knew the truth would pay {money(best.unavoidable, unit)} per case."
+    savings = _savings(models, differences, ranks, unit) if len(models) > 1 else []
+    return (*savings, spending)
+
+
+def per_case(value: float, low: float | None, high: float | None, unit: str | None, more: str = "") -> str:
+    """An amount per case and its interval.
+
+    Examples
+    --------
+    >>> per_case(21.6, 4.2, 49.1, "USD", " more")
+    '$22 per case more (4 to 49)'
+    """
+    amount, space, interval = money_between(value, low, high, unit).rpartition(" (")
+    return f"{amount} per case{more}{space}{interval}" if space else f"{interval} per case{more}"
+
+
+def price_sentences(break_even: Sequence[BreakEven], leader: str, unit: str | None) -> tuple[str, ...]:
+    """At which prices another model would be the cheapest, the nearest to the stated price first."""
+    said = [
+        (abs(np.log(crossing.price / each.stated)), _crossing(each, crossing, side, leader, unit))
+        for each in break_even
+        for crossing, side in ((each.below, "less"), (each.above, "more"))
+        if crossing is not None
+    ]
+    if break_even and not said:
+        return (
+            f"No single price, from a tenth to ten times the stated one, makes another model than {leader} the "
+            "cheapest.",
+        )
+    return tuple(sentence for _, sentence in sorted(said))
+
+
+def _crossing(each: BreakEven, crossing: Crossing, side: str, leader: str, unit: str | None) -> str:
+    price = money_between(crossing.price, crossing.low, crossing.high, unit)
+    stated, then = money(each.stated, unit), f"then it is {crossing.leader}"
     return (
-        f"Deploy {best.name}: its {what} {_costs(best, level, currency)}, the least of {len(models)} models.",
-        _how_sure(best, differences[0], level, currency),
-        *_savings(models, differences, ranks, level, currency),
-        spending,
+        f"{leader} stays cheapest unless {class_name(each.test)} costs {side} than {price}; now {stated}; {then}."
     )
-
-
-def _costs(model: ModelResult, level: float, currency: str | None) -> str:
-    score = model.scores["expected_cost"]
-    return f"costs {money(model.cost, currency)} per case{_between(score.low, score.high, level, currency)}"
-
-
-def _between(low: float | None, high: float | None, level: float, currency: str | None, says: str = "") -> str:
-    if low is None or high is None:
-        return ""
-    return f" ({100 * level:g} % interval {money(low, currency)} to {money(high, currency)}{says})"
-
-
-def _how_sure(best: ModelResult, gap: Difference, level: float, currency: str | None) -> str:
-    if gap.low is None or gap.high is None or best.probability_best is None:
-        return "How sure that is cannot be said: it takes more than one independent instance."
-    sure = f"{best.name} is the cheapest with probability {percent(best.probability_best)}"
-    if gap.difference == 0:
-        return f"The runner-up, {gap.against}, costs the same; {sure}."
-    zero = ", zero excluded" if gap.high < 0 else ", zero included"
-    limits = _between(-gap.high, -gap.low, level, currency, zero)
-    more = f"The runner-up, {gap.against}, costs {money(-gap.difference, currency)} per case more{limits}"
-    if gap.warning is not None:
-        return f"{more}. But {gap.warning}: these data do not settle which of the two is cheaper."
-    doubt = "" if gap.is_settled else ", so these data do not settle which of the two is cheaper"
-    return f"{more}{doubt}; {sure}."
 
 
 def _savings(
     models: Sequence[ModelResult],
     differences: Sequence[Difference],
     ranks: Mapping[str, Sequence[float]],
-    level: float,
-    currency: str | None,
+    unit: str | None,
 ) -> list[str]:
     """Against the runner-up, and against whatever log loss and accuracy would have picked."""
     best, gaps = models[0].name, {gap.against: gap for gap in differences if gap.model == models[0].name}
@@ -96,15 +107,15 @@ def _savings(
     for name in dict.fromkeys([models[1].name, *chosen]):
         if name != best and gaps[name].savings_per_1000 > 0:
             by = f", which {listed(chosen[name])} would choose" if name in chosen else ""
-            said.append(f"Against {name}{by}, {best} saves {_per_1000(gaps[name], level, currency)}.")
+            said.append(f"Against {name}{by}, {best} saves {_per_1000(gaps[name], unit)}.")
     if list(chosen) == [best]:
         said.append(f"{capitalised(listed(chosen[best]))} would choose {best} too.")
     return said
 
 
-def _per_1000(gap: Difference, level: float, currency: str | None) -> str:
+def _per_1000(gap: Difference, unit: str | None) -> str:
     low, high = (None if limit is None else -1000 * limit for limit in (gap.high, gap.low))
-    return f"{money(gap.savings_per_1000, currency)} per 1,000 cases{_between(low, high, level, currency)}"
+    return f"{money_between(gap.savings_per_1000, low, high, unit)} per 1,000 cases"
 
 
 def _spending(best: ModelResult, pairs: Sequence[LargestPair], currency: str | None) -> str:
@@ -116,19 +127,16 @@ def _spending(best: ModelResult, pairs: Sequence[LargestPair], currency: str | N
     return f"{own}; the dearest wrong test{'s are' if len(parts) > 1 else ' is'} {listed(parts)}."
 
 
-def recalibrating(model: ModelResult, level: float, currency: str | None) -> str | None:
-    """What recalibrating a model would save, as far as the data can tell; None where that was not asked."""
-    if model.decomposition is None or (lost := model.decomposition["miscalibration"]).value is None:
+def recalibrating(model: ModelResult, unit: str | None) -> str | None:
+    """What recalibrating a model would save, as far as the data can tell; None where that is not known."""
+    if model.recalibrated is None or (saved := model.recalibrated.saved).value is None:
         return None
-    if lost.value == 0:
-        return "These data give no reason to recalibrate."
-    if lost.value < NOTHING * model.cost:
+    if saved.value < NOTHING * model.cost:
         return "Recalibrating would save nothing that could be measured."
-    amount = f"{money(lost.value, currency)} of every {money(model.cost, currency)}"
-    between = _between(lost.low, lost.high, level, currency)
-    if lost.low is not None and lost.low <= 0:
-        return f"Recalibrating might save {amount}{between}, but these data do not settle whether it would."
-    return f"{amount} would go away by recalibrating{between}."
+    amount = per_case(saved.value, saved.low, saved.high, unit)
+    if saved.low is not None and saved.low <= 0:
+        return f"Recalibrating might save {amount}, but these data do not settle whether it would."
+    return f"Recalibrating saves {amount}."
 
 
 def disagreements(

@@ -249,7 +249,7 @@ def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str,
     for model, result in zip(facts["models"], comparison.models, strict=True):
         yield {
             "model": model,
-            "recalibrating": recalibrating(result, comparison.interval.level, comparison.costs.currency),
+            "recalibrating": recalibrating(result, comparison.costs.currency),
             "calibration": calibration_plot(model["calibration"]),
             "by_class": (by_class := dearest_classes(model["by_class"])),
             "left_out": len(model["by_class"]) - len(by_class),
