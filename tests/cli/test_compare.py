@@ -28,7 +28,7 @@ def files(tmp_path):
 def by_library(**settings):
     truth, chances = forecasts()
     models = {name: chances[name] for name in ("tree", "bayes")}
-    return compare(truth, models, labels=CLASSES, **{"decompose": True} | settings)
+    return compare(truth, models, labels=CLASSES, **settings)
 
 
 def scores(comparison):
@@ -49,9 +49,10 @@ def test_every_option_reaches_the_library(files):
     assert run_json("compare", *files, *options) == expected.to_dict()
 
 
-def test_what_recalibrating_would_save_can_be_left_out(files):
-    assert "What recalibrating would save" in run("compare", *files, "--full").stdout
-    assert run_json("compare", *files, "--no-decompose") == by_library(decompose=False).to_dict()
+def test_costs_are_decomposed_if_asked(files):
+    assert run_json("compare", *files, "--decompose") == by_library(decompose=True).to_dict()
+    assert "Miscalibration" in run("compare", *files, "--full", "--decompose").stdout
+    assert "Miscalibration" not in run("compare", *files, "--full").stdout
 
 
 def test_csv_is_one_row_a_model(files):

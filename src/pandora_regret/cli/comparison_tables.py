@@ -167,8 +167,7 @@ class Tables:
             for title in ("Miscalibration", "Discrimination", "Uncertainty")
         ]
         self._print(columns, list(known), space=False)
-        level, currency = self.result.interval.level, self.result.costs.currency
-        said = ((model.name, recalibrating(model, level, currency)) for model in self.result.models)
+        said = ((model.name, recalibrating(model, self.result.costs.currency)) for model in self.result.models)
         bullets(self.console, (f"{name}: {sentence}" for name, sentence in said if sentence))
         self.console.print()
 

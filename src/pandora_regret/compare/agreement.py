@@ -43,8 +43,7 @@ def _expectations(comparison: Comparison) -> Iterator[tuple[str, bool, str]]:
         fits = [model.name for model in group.models] == names and group.leader in names
         yield "by", fits and group.weight >= 0, "does not list the models as they are, or has a negative weight"
     verdict, tests = comparison.verdict, [each.test for each in comparison.break_even]
-    named = {verdict.leader, *verdict.undecided, *verdict.recalibrate}
-    yield "verdict", named <= set(names) and bool(verdict.sentences), "names no model, or says nothing"
+    yield "verdict", verdict.leader in names and bool(verdict.sentences), "names no model, or says nothing"
     yield "break_even", set(tests) <= set(data.classes), "names a test that is not there"
     for alpha in comparison.alphas:
         yield "alphas", alpha == "inf" or (isinstance(alpha, float) and alpha >= 0), "hold what is no alpha"

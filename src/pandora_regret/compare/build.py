@@ -211,7 +211,7 @@ def compare_forecasts(
     money = Costs(unit, spelled_prior(prior), as_tuple(typical), _read_text(source, "source"))
     classes = tuple(str(label) for label in one.labels)
     measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency, method)
-    prices = _break_even(measurements, rows, prior) if stated and not orders else ()
+    prices = _break_even(measurements, rows, prior) if stated else ()
     result = comparison(measurements, money, tuple(scenario for scenario, _ in other_costs), parts, None, prices)
     result = replace(result, sample=embed(forecasts, sample, prior, typical, interval.seed))
     return broken_down(result, measurements, question)
@@ -248,7 +248,9 @@ def _compare_by_workup(
 
 
 def _break_even(known: Measurements, rows: Mapping[str, Forecast], prior: Prior) -> tuple[BreakEven, ...]:
-    """Where prices of single tests change the cheapest model."""
+    """Where prices of single tests change the cheapest model; orders, and options of single rows, have no such."""
+    if any(forecast.order_only or forecast.absent is not None for forecast in rows.values()):
+        return ()
     models = [Priced.of(each.name, rows[each.name], prior, each.rows["expected_cost"]) for each in known.models]
     own = known.class_weights / known.class_weights.sum() * known.typical
     spent = own + np.mean([model.pairs.sum(axis=0) for model in known.models], axis=0)

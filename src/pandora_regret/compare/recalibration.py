@@ -11,10 +11,10 @@ from pandora_regret.calibrate.rows import cross_fit, deal, rows_of
 from pandora_regret.calibrate.scaling import default_map
 from pandora_regret.calibrate.temperature import out_of_fold_inverse_temperatures
 from pandora_regret.compare.sample import Sample
-from pandora_regret.compare.votes import one_row_per_vote
 from pandora_regret.inputs import Forecast
 
 FOLDS = 10
+OUT_OF_REACH = -1e6  # log-probability of an option that a row does not have, at any temperature
 
 
 def recalibrated(forecast: Forecast, sample: Sample, method: str, seed: int) -> Forecast | None:
@@ -25,16 +25,15 @@ def recalibrated(forecast: Forecast, sample: Sample, method: str, seed: int) -> 
     folds, groups = min(FOLDS, len(sample.keys)), sample.cluster_of if sample.clustered else None
     if folds < 2:
         return None
-    labelled, cases, _ = one_row_per_vote(forecast)
-    rows, _ = rows_of(labelled)
-    fold = deal(sample.truth, folds, seed, groups)[cases]
+    rows, _ = rows_of(forecast)
+    if forecast.absent is not None:
+        rows = replace(rows, scores=np.where(forecast.absent.T, OUT_OF_REACH, rows.scores))
+    fold = deal(sample.truth, folds, seed, groups)
     if method == "temperature":
         scores = rows.scores * out_of_fold_inverse_temperatures(rows, fold)
     else:
         scores = np.empty_like(rows.scores)
         for inside, map_ in cross_fit(rows, fold, lambda others: default_map(method, others, LogLoss())):
             scores[:, inside] = map_(rows.scores[:, inside])
-    if forecast.votes is not None:
-        scores = scores[:, np.searchsorted(cases, np.arange(len(forecast)))]
     read_as = forecast.read_as or forecast.values.dtype
     return replace(forecast, values=np.ascontiguousarray(scores.T), logits=True, checked=True, read_as=read_as)
