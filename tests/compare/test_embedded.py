@@ -115,6 +115,16 @@ def test_prices_that_differ_from_case_to_case_have_no_sample():
     assert compare(truth, models, typical_costs=np.full((50, 3), 2.0)).sample is None
 
 
+def test_votes_have_a_row_for_each_class_that_has_some():
+    _, models = cases(50, 3)
+    votes = np.random.default_rng(2).integers(0, 3, size=(50, 3)) + np.eye(3)[np.arange(50) % 3]
+    sample = compare(votes, models, typical_costs=[10.0, 40.0, 20.0]).sample
+    assert (sample.cases, sample.rows) == (50, int((votes > 0).sum()))
+    moved = [30.0, 10.0, 20.0]
+    exact = expected_search_cost(votes, models["model 0"], typical_costs=moved)
+    assert cost_from(sample, "model 0", moved) == pytest.approx(exact, rel=1e-3)
+
+
 def test_inverse_temperatures_undo_overconfidence():
     truth, models = cases(2000, 3, n_models=1)
     sharp = models["model 0"] ** 3

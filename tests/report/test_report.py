@@ -15,7 +15,9 @@ from report_pages import Page, compared, forecasts
 
 from pandora_regret import InputError, InputTypeError, pair_costs
 from pandora_regret.compare import Comparison, compare
+from pandora_regret.compare.build import compare_forecasts
 from pandora_regret.compare.result import Estimate, Recalibrated
+from pandora_regret.compare.sample import read_models
 from pandora_regret.optional import MissingLibraryError
 from pandora_regret.report import render_report, write_report
 from pandora_regret.report.charts import Axis, bump_chart, round_ticks
@@ -379,3 +381,22 @@ def test_a_saved_comparison_whose_parts_do_not_fit_is_refused(comparison, spoil,
     spoil(data)
     with pytest.raises(InputError, match=message):
         render_report(data)
+
+
+def test_orders_without_probabilities_make_a_page_without_live_prices():
+    truth, proba = forecasts(np.random.default_rng(3))
+    models = {
+        name: replace(each, order_only=True)
+        for name, each in read_models(truth, {"a": proba, "b": proba[:, ::-1]}, None, None, False).items()
+    }
+    page = Page(render_report(compare_forecasts(models)))
+    assert page.all("ol", id="bars")
+    assert page.all("div", id="year")
+    assert not page.all("section", id="prices") + page.all("section", id="case")
+
+
+def test_votes_make_a_page_with_live_prices():
+    votes = np.random.default_rng(4).integers(1, 4, size=(30, 3))
+    proba = np.random.default_rng(5).dirichlet(np.ones(3), size=(2, 30))
+    page = Page(render_report(compare(votes, dict(zip("ab", proba, strict=True)))))
+    assert "from all 30 cases" in page.all("section", id="prices")[0]["text"]

@@ -8,8 +8,9 @@ steps there, two characters each, and shares are tabulated at even distances.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,9 +34,13 @@ ALTERNATIVES = {"fixed": Fixed(), "uniform": Uniform(), "exponential": Exponenti
 
 @dataclass(frozen=True)
 class EmbeddedSample:
-    """Some of the cases of a comparison, or all: their truths, weights and rounded odds."""
+    """Some of the cases of a comparison, or all: their truths, weights and rounded odds.
+
+    A case whose truth is votes has a row for each class that has some, with its share of the weight.
+    """
 
     rows: int
+    cases: int
     truth: str  # two digits of base 64 per row: the number of the true class
     weights: tuple[float, ...]  # (rows,) by class they sum to what all cases of that class weigh
     odds: dict[str, str]  # by model, row after row: ``ln(p_i / p_j)`` of the truth i against every other class j
@@ -81,19 +86,18 @@ class EmbeddedSample:
 def embed(
     forecasts: Mapping[str, Forecast], sample: Sample, prior: Prior, typical: FloatArray, seed: int
 ) -> EmbeddedSample | None:
-    """The sample; None where prices differ from case to case, or so much is compared that little would be left."""
-    n_classes, n_rows = next(iter(forecasts.values())).n_classes, len(sample.truth)
-    most = min(MOST_ROWS, MOST_ODDS // (len(forecasts) * (n_classes - 1)))
-    apart = prior.n_classes is not None
-    too_much = most < min(n_rows, FEWEST_ROWS) or (apart and n_classes > MOST_CLASSES_APART)
-    if typical.ndim > 1 or too_much or not np.all(np.asarray(prior.mean) > 0):
+    """The sample; None of mere orders, of prices or options of each case's own, and where few rows would fit."""
+    n_classes = next(iter(forecasts.values())).n_classes
+    if typical.ndim > 1 or not _fits_in_a_page(forecasts.values(), len(sample.truth), n_classes, prior):
         return None
-    chosen, weights = _choose(sample, n_classes, most, seed)
-    rows = {name: _rows(forecast, sample, chosen) for name, forecast in forecasts.items()}
+    pairs = _pairs(sample)
+    chosen, weights = _choose(pairs, n_classes, _most_rows(len(forecasts), n_classes), seed)
+    rows = {name: _rows(forecast, sample, pairs, chosen) for name, forecast in forecasts.items()}
     named = {"as compared": prior} | {name: other for name, other in ALTERNATIVES.items() if other != prior}
     return EmbeddedSample(
         len(chosen),
-        _text(sample.truth[chosen]),
+        len(np.unique(pairs.case[chosen])),
+        _text(pairs.truth[chosen]),
         tuple(float(f"{weight:.6g}") for weight in weights),
         {name: _text(_rounded(each)) for name, each in rows.items()},
         {name: float(f"{_inverse_temperature(each, weights):.6g}") for name, each in rows.items()},
@@ -102,9 +106,37 @@ def embed(
     )
 
 
-def _choose(sample: Sample, n_classes: int, most: int, seed: int) -> tuple[IntArray, FloatArray]:
+def _fits_in_a_page(forecasts: Collection[Forecast], n_rows: int, n_classes: int, prior: Prior) -> bool:
+    if any(forecast.order_only or forecast.absent is not None for forecast in forecasts):
+        return False
+    if prior.n_classes is not None and n_classes > MOST_CLASSES_APART:
+        return False
+    enough = _most_rows(len(forecasts), n_classes) >= min(n_rows, FEWEST_ROWS)
+    return enough and bool(np.all(np.asarray(prior.mean) > 0))
+
+
+def _most_rows(n_models: int, n_classes: int) -> int:
+    return min(MOST_ROWS, MOST_ODDS // (n_models * (n_classes - 1)))
+
+
+class _Pairs(NamedTuple):
+    """Cases and classes that are true of them, with their weight: one class of each case, or all with votes."""
+
+    case: IntArray
+    truth: IntArray
+    weights: FloatArray
+
+
+def _pairs(sample: Sample) -> _Pairs:
+    if sample.votes is None:
+        return _Pairs(np.arange(len(sample.truth)), sample.truth, sample.weights)
+    case, truth = np.nonzero(sample.votes)
+    return _Pairs(case, truth, sample.weights[case] * sample.votes[case, truth])
+
+
+def _choose(pairs: _Pairs, n_classes: int, most: int, seed: int) -> tuple[IntArray, FloatArray]:
     """At most so many rows, a few of every class and else in proportion; their weights make up for the rest."""
-    truth, weights = sample.truth, sample.weights
+    truth, weights = pairs.truth, pairs.weights
     if len(truth) <= most:
         return np.arange(len(truth)), weights
     counts = np.bincount(truth, minlength=n_classes)
@@ -118,9 +150,10 @@ def _choose(sample: Sample, n_classes: int, most: int, seed: int) -> tuple[IntAr
     return chosen, weights[chosen] * (whole / np.where(part > 0, part, 1.0))[truth[chosen]]
 
 
-def _rows(forecast: Forecast, sample: Sample, chosen: IntArray) -> Forecast:
-    rows = forecast.with_costs(None).rows(sample.rows).rows(chosen)
-    return replace(rows, values=rows.values.astype(np.float64), weights=None)
+def _rows(forecast: Forecast, sample: Sample, pairs: _Pairs, chosen: IntArray) -> Forecast:
+    rows = forecast.with_costs(None).rows(sample.rows).rows(pairs.case[chosen])
+    values = rows.values.astype(np.float64)
+    return replace(rows, values=values, truth=pairs.truth[chosen], votes=None, weights=None)
 
 
 def _rounded(rows: Forecast) -> IntArray:

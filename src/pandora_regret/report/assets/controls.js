@@ -88,20 +88,24 @@ function showMix({ state, cases }) {
   });
 }
 
-function showFlips(page) {
-  const { section, cases, state, result, comparison, formats } = page;
-  section.querySelectorAll("li[data-class]").forEach((row) => {
-    const k = Number(row.dataset.class), flip = row.querySelector(".flip");
-    if (!flip || comparison.models.length < 2) return;
-    const crossings = isStated(page) ? statedCrossings(comparison, k) : crossingsOf(cases, state, result, k);
-    for (const side of ["below", "above"]) {
-      const mark = row.querySelector(`.mark.${side}`), crossing = crossings[side];
-      mark.classList.toggle("off", crossing === null);
-      if (crossing) mark.setAttribute("x", `${placeOf(crossing.price / cases.stated.prices[k])}%`);
-      mark.dataset.value = crossing?.price ?? "";
-    }
-    flip.textContent = isStated(page) ? page.flips.get(flip) : flipInWords(crossings, comparison, formats);
-  });
+// One row at a time, since this takes longer than all else, and a reader may move on.
+function showFlips(page, [row, ...rows]) {
+  showFlip(page, row);
+  if (rows.length) page.later = setTimeout(() => showFlips(page, rows), 0);
+}
+
+function showFlip(page, row) {
+  const { cases, state, result, comparison, formats } = page;
+  const k = Number(row.dataset.class), flip = row.querySelector(".flip");
+  if (!flip) return;
+  const crossings = isStated(page) ? statedCrossings(comparison, k) : crossingsOf(cases, state, result, k);
+  for (const side of ["below", "above"]) {
+    const mark = row.querySelector(`.mark.${side}`), crossing = crossings[side];
+    mark.classList.toggle("off", crossing === null);
+    if (crossing) mark.setAttribute("x", `${placeOf(crossing.price / cases.stated.prices[k])}%`);
+    mark.dataset.value = crossing?.price ?? "";
+  }
+  flip.textContent = isStated(page) ? page.flips.get(flip) : flipInWords(crossings, comparison, formats);
 }
 
 function statedCrossings(comparison, k) {

@@ -159,7 +159,7 @@ function costsWithPrice(cases, state, result, k, price, which) {
 function crossingsOf(cases, state, result, k) {
   const every = cases.models.map((_, m) => m), now = leaderOf(result.models.map((model) => model.cost));
   const seek = (end) => {
-    const steps = Math.ceil(12 * Math.abs(Math.log10(end / state.prices[k])));
+    const steps = Math.ceil(6 * Math.abs(Math.log10(end / state.prices[k])));
     for (let step = 1, before = state.prices[k]; step <= steps; step += 1) {
       const price = state.prices[k] * (end / state.prices[k]) ** (step / steps);
       const next = leaderOf(costsWithPrice(cases, state, result, k, price, every));

@@ -46,8 +46,9 @@ function update(page) {
   showVerdict(page);
   page.followers.forEach((follow) => follow());
   clearTimeout(page.later);
-  if (isStated(page)) showFlips(page);
-  else page.later = setTimeout(() => showFlips(page), 80);  // which takes longer than all else
+  const rows = [...page.section.querySelectorAll("li[data-class]")];
+  if (isStated(page)) rows.forEach((row) => showFlip(page, row));
+  else page.later = setTimeout(() => showFlips(page, rows), 60);
 }
 
 // The exact figure at the stated prices, plus what the sample says that the change of prices does to it.
