@@ -6,8 +6,9 @@ None (``{"optional": True}``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from difflib import get_close_matches
 from math import isfinite
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -45,6 +46,20 @@ def from_plain(kind: type[T], value: Any, place: str) -> T:
     pandora_regret.inputs.errors.InputError: counts.b is '2': it must be a whole number.
     """
     return cast(T, _read(kind, value, place))
+
+
+def check_keys(kind: type[Any], value: Any, place: str) -> None:
+    """That a table has no keys but a dataclass's: a person who wrote it mistyped any other."""
+    known = [_key(each) for each in fields(kind)]
+    for key in value if isinstance(value, Mapping) else ():
+        if key not in known:
+            raise InputError(f"has the key {key!r}", place=place, value=key, fix=did_you_mean(key, known))
+
+
+def did_you_mean(name: str, known: Collection[str]) -> str:
+    """The name that was probably meant, or else all there are."""
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(known)}"
 
 
 def _read(kind: Any, value: Any, place: str) -> Any:

@@ -97,11 +97,11 @@ def compare(
 def compare_files(files: Sequence[str], question: Question) -> Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
     from pandora_regret.cli.console import bars
-    from pandora_regret.files import align, open_predictions, read_models
+    from pandora_regret.files import align, common_rows, open_models, read_models, read_models_argument
 
     layout = replace(question.layout.read(), by=columns_of(question.comparison.by))
     with bars(passing=True) as progress:
-        opened = [one for file in files for one in open_predictions(file, layout)]
+        opened = open_models(read_models_argument(files, layout), question.costs.priced())
         names = _names(opened)
         progress.start("reading", total=len(opened))
         batches = []
@@ -110,6 +110,9 @@ def compare_files(files: Sequence[str], question: Question) -> Comparison:
             progress.advance("reading")
         progress.start("comparing", total=None)
         done = tuple(dict.fromkeys(each for one in opened for each in one.done))
+        if question.comparison.common_rows:
+            batches, left_out = common_rows(batches, names)
+            done = (*left_out, *done)
         logits = [one.logits for one in opened]
         return _compared(names, align(batches, names), logits, question, done)
 
@@ -144,6 +147,7 @@ def _compared(
     weights = _first(batches, "weights")
     read = (batch.forecast(are_logits) for batch, are_logits in zip(batches, logits, strict=True))
     forecasts = (replace(forecast, weights=weights) for forecast in read)
+    done += tuple(each for name, batch in zip(names, batches, strict=True) for each in batch.rescaled.done(name))
     result = compare_forecasts(
         dict(zip(names, forecasts, strict=True)),
         prior=question.costs.read_prior(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -105,6 +105,9 @@ class LayoutOptions:
     model: str | None = role_option(MODEL)
     cost_prefix: str | None = role_option(COSTS)
     logits: bool = option("--logits", is_flag=True, help="The forecasts are logits.")
+    normalise: bool = option(
+        "--normalise", is_flag=True, help="Divide rows of forecasts that are off by at most 1 % by their sum."
+    )
     separator: str | None = option(
         "--separator", metavar="MARK", help="What separates values: , ; | or tab.  [default: recognised]"
     )
@@ -181,6 +184,12 @@ class PriceOptions:
             raise click.UsageError("--currency and --unit say what --costs are in: add them.")
         return None
 
+    def priced(self) -> Collection[str] | None:
+        """The names in the price list, where there is one."""
+        from pandora_regret.files import read_price_list
+
+        return None if self.costs is None else read_price_list(self.costs).costs.keys()
+
     def read_scenarios(
         self, scenarios: Sequence[str], classes: Sequence[str], unit: str
     ) -> tuple[dict[str, dict[str, float]], tuple[Done, ...]]:
@@ -253,6 +262,9 @@ class IntervalOptions:
 class ComparisonOptions:
     """What else a comparison looks into."""
 
+    common_rows: bool = option(
+        "--common-rows", is_flag=True, help="Compare on the rows whose ids all files have, and count the others."
+    )
     scenario: tuple[str, ...] = option(
         "--scenario",
         multiple=True,

@@ -7,10 +7,10 @@ import tomllib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from pandora_regret.inputs import InputError
+from pandora_regret.records import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,6 @@ def shown(value: Any) -> str:
     if isinstance(value, (int, Decimal)) and not isinstance(value, bool):
         return f"{Decimal(value):.12g}"
     return f"{value!r:.60}"
-
-
-def did_you_mean(name: str, known: Collection[str]) -> str:
-    """The name that was probably meant, or else all there are."""
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(known)}"
 
 
 def parse_toml(content: bytes, file: str) -> dict[str, Any]:

@@ -9,16 +9,20 @@ from pandora_regret.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from pandora_regret.files.alignment import align as align
+    from pandora_regret.files.alignment import common_rows as common_rows
     from pandora_regret.files.batch import Batch as Batch
     from pandora_regret.files.errors import FileError as FileError
     from pandora_regret.files.inspection import Inspected as Inspected
     from pandora_regret.files.inspection import Problem as Problem
     from pandora_regret.files.inspection import inspect_file as inspect_file
     from pandora_regret.files.layout import Layout as Layout
+    from pandora_regret.files.models_file import ModelFiles as ModelFiles
+    from pandora_regret.files.models_file import read_models_argument as read_models_argument
     from pandora_regret.files.one_row import OneRow as OneRow
     from pandora_regret.files.one_row import find_row as find_row
     from pandora_regret.files.one_row import read_row as read_row
     from pandora_regret.files.predictions import Predictions as Predictions
+    from pandora_regret.files.predictions import open_models as open_models
     from pandora_regret.files.predictions import open_predictions as open_predictions
     from pandora_regret.files.predictions import read_all as read_all
     from pandora_regret.files.predictions import read_models as read_models
@@ -33,13 +37,14 @@ if TYPE_CHECKING:
 __all__, __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "alignment": ("align",),
+        "alignment": ("align", "common_rows"),
         "batch": ("Batch",),
         "errors": ("FileError",),
         "inspection": ("Inspected", "Problem", "inspect_file"),
         "layout": ("Layout",),
+        "models_file": ("ModelFiles", "read_models_argument"),
         "one_row": ("OneRow", "find_row", "read_row"),
-        "predictions": ("Predictions", "open_predictions", "read_all", "read_models"),
+        "predictions": ("Predictions", "open_models", "open_predictions", "read_all", "read_models"),
         "price_tables": ("read_observed_costs", "read_price_table"),
         "prices": ("PriceList", "Prices", "read_costs_argument", "read_price_list", "read_prior_argument"),
     },

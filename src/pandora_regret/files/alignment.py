@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from pandora_regret.files.batch import Batch
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.roles import BY, KEPT, LABEL, Role
-from pandora_regret.inputs import IntArray
+from pandora_regret.inputs import Done, IntArray
+from pandora_regret.text import count
 
 SINGLE_PRECISION = 1e-6
 SAME_ROWS = "files that are compared need the same rows"
+BY_COMMAND = f"{SAME_ROWS}; --common-rows keeps those that all have"
 
 
 def align(batches: Sequence[Batch], names: Sequence[str]) -> list[Batch]:
@@ -42,6 +44,34 @@ def align(batches: Sequence[Batch], names: Sequence[str]) -> list[Batch]:
         _check_same_values(first, other, order)
         aligned.append(other.take(order))
     return aligned
+
+
+def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Batch], tuple[Done, ...]]:
+    """Only the rows whose ids all models have, as they stand in each; and what was left out."""
+    without = next((batch for batch in batches if batch.ids is None), None)
+    if without is not None:
+        fix = "rows that all files have are found by id; say which column it is (--id)"
+        raise FileError("has no ids", path=without.path, argument="ids", fix=fix)
+    ids = [batch.ids.tolist() for batch in batches if batch.ids is not None]
+    in_all, in_any = set(ids[0]).intersection(*ids[1:]), set[Any]().union(*ids)
+    if not in_all:
+        problem = f"has no id in common with {' and '.join(batch.path for batch in batches[:-1])}"
+        raise FileError(problem, path=batches[-1].path, fix="say which column holds the ids (--id)")
+    rows = [np.array([i for i, name in enumerate(of) if name in in_all], dtype=np.intp) for of in ids]
+    kept = [batch.take(these) for batch, these in zip(batches, rows, strict=True)]
+    lost = {name: len(of) - len(in_all) for name, of in zip(names, ids, strict=True)}
+    lacking = [name for name, of in zip(names, ids, strict=True) if len(of) < len(in_any)]
+    return kept, _left_out(len(in_any) - len(in_all), lost, lacking)
+
+
+def _left_out(n: int, lost: Mapping[str, int], lacking: Sequence[str]) -> tuple[Done, ...]:
+    """How many rows were left out, and what each model lost by that."""
+    if not n:
+        return ()
+    rows, who = f"{count(n)} row{'s' * (n > 1)}", lacking[0] if len(lacking) == 1 else "not all models"
+    verb = "lacks" if len(lacking) == 1 else "have"
+    of_each = ", ".join(f"{name} lost {count(times)}" for name, times in lost.items() if times)
+    return (Done("rows left out", n, f"{rows} that {who} {verb} left out ({of_each})"),)
 
 
 def _over_all_classes(batches: Sequence[Batch]) -> list[Batch]:
@@ -77,14 +107,17 @@ def _order_by_id(first: Batch, other: Batch) -> IntArray:
     position = {name: index for index, name in enumerate(other.ids.tolist())}
     names = first.ids.tolist()
     order = [position.pop(name, -1) for name in names]
+    fixes = {"fix": SAME_ROWS, "command_fix": BY_COMMAND}
     if -1 in order:
-        index = order.index(-1)
-        problem = f"has no row of id {names[index]!r} ({first.place(index)})"
-        raise FileError(problem, path=other.path, value=names[index], fix=SAME_ROWS)
+        index, n = order.index(-1), order.count(-1)
+        others = "" if n == 1 else f", nor of {n - 1} others"
+        problem = f"has no row of id {names[index]!r} ({first.place(index)}){others}"
+        raise FileError(problem, path=other.path, value=names[index], **fixes)
     if position:
         name, index = next(iter(position.items()))
-        problem = f"id {name!r} is not in {first.path}"
-        raise FileError(problem, path=other.place(index), where=":", value=name, fix=SAME_ROWS)
+        others = "" if len(position) == 1 else f" (and {len(position) - 1} others)"
+        problem = f"id {name!r}{others} is not in {first.path}"
+        raise FileError(problem, path=other.place(index), where=":", value=name, **fixes)
     return np.array(order, dtype=np.intp)
 
 

@@ -37,6 +37,7 @@ class Batch:
     by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
     rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums
     absent: NDArray[np.bool_] | None = None  # (n, K) options that a row does not have, where rows have their own
+    positions: IntArray | None = None  # (n,) where the rows stand among those of `origins`; None: in their order
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -58,6 +59,7 @@ class Batch:
 
     def origin(self, index: int) -> tuple[Source, int]:
         """The file in which a row stands, and its number there, counted from 0."""
+        index = index if self.positions is None else int(self.positions[index])
         for source, numbers in self.origins:
             if index < len(numbers):
                 return source, int(numbers[index])
@@ -99,11 +101,13 @@ class Batch:
         return Forecast(values, logits, labels, some.truth, numbers, self.tolerance, **about)
 
     def take(self, rows: IntArray) -> Batch:
-        """Some of the rows, in this order; where they stood is forgotten."""
+        """Some of the rows, in this order."""
         fields = {role.field: getattr(self, role.field) for role in KEPT}
         some: dict[str, Any] = {name: _rows_of(part, rows) for name, part in fields.items() if part is not None}
         absent = None if self.absent is None else self.absent[rows]
-        return replace(self, columns=tuple(column[rows] for column in self.columns), absent=absent, **some)
+        positions = rows if self.positions is None else self.positions[rows]
+        columns = tuple(column[rows] for column in self.columns)
+        return replace(self, columns=columns, absent=absent, positions=positions, **some)
 
     @property
     def order_only(self) -> bool:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
 from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret.files.arrow import common_dtype, distinct, regrouped, texts_of
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import open_sources
+from pandora_regret.files.known_classes import Table, as_numbers, is_missing, rows_that_sum_to_one
 from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, some, too_few, unlabelled
 from pandora_regret.files.predictions import models_of
 from pandora_regret.files.reading import no_number
@@ -27,9 +27,7 @@ from pandora_regret.inputs.tables import RESCALED_WITHIN, row_sum_tolerance
 ELEMENTS = 1 << 22  # of a block
 NAMED_ROWS = 3  # of each problem
 NAMED_COLUMNS = 20  # of each kind of problem
-ROUGHLY = 1e-3  # how far off 1 a sum may be, and still say which columns are meant
 PERCENT = (99.0, 101.0)  # sums of rows that were multiplied by 100
-MISSING_TEXTS = frozenset(arrow_csv.ConvertOptions().null_values)  # what pyarrow takes for a missing number
 Mask = NDArray[np.bool_]
 
 
@@ -86,7 +84,7 @@ def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
         result.unused = [column for column in source.kinds if column not in wanted]
         _TableWalk(source, result.columns, source.in_layout(layout), result, columns.forecasts).walk()
         if result.fine:
-            first, *_ = models_of(name, (source,), layout)
+            first, *_ = models_of(Table(name, (source,), layout))
             for batch in replace(first, only=None).batches():  # of all models: what the reader refuses is not fine
                 batch.checked(first.logits)
     except InputError as error:
@@ -115,13 +113,8 @@ def _likeliest(source: Source, columns: Columns) -> Columns:
     either = {*named, *columns.forecasts}
     both = tuple(name for name in source.kinds if name in either)
     records = next(source.read(both, frozenset(), ROWS_AT_ONCE))
-    likeliest = max((both, named), key=lambda names: _rows_that_sum_to_one(records, names))
+    likeliest = max((both, named), key=lambda names: rows_that_sum_to_one(records, names))
     return replace(columns, classes=likeliest, forecasts=likeliest)
-
-
-def _rows_that_sum_to_one(records: Records, names: Sequence[str]) -> int:
-    total = np.sum([_as_numbers(records.column(name))[0] for name in names], axis=0)
-    return int((np.abs(total - 1) < ROUGHLY).sum())
 
 
 class _TableWalk:
@@ -193,7 +186,7 @@ class _TableWalk:
     def _names(self, records: Records, names: Sequence[str], role: Role) -> None:
         """A column of text, none of which may be missing."""
         texts = texts_of(records.column(names[0]))
-        self._missing(names[0], np.array([_is_missing(text) for text in texts], dtype=bool))
+        self._missing(names[0], np.array([is_missing(text) for text in texts], dtype=bool))
         if role is MODEL:
             self.result.models.update("" if text is None else text for text in texts)
         if role is ID:
@@ -205,12 +198,12 @@ class _TableWalk:
         repeated = np.zeros(len(ids), dtype=bool)
         for index, key in enumerate(zip(models, ids, strict=True)):
             first = self.ids.setdefault(key, self.row + index)
-            repeated[index] = first != self.row + index and not _is_missing(key[1])
+            repeated[index] = first != self.row + index and not is_missing(key[1])
         self._note("id", repeated, lambda index: f"id {ids[index]!r} occurred before: each row needs its own id.")
 
     def _labels(self, records: Records, names: Sequence[str], role: Role) -> None:
         labels, codes = distinct(records.column(names[0]))
-        missing = [_is_missing(label) for label in labels]
+        missing = [is_missing(label) for label in labels]
         numbers = [None if gone else self.classes.number_of(x) for x, gone in zip(labels, missing, strict=True)]
         for number, times in zip(numbers, np.bincount(codes, minlength=len(labels)).tolist(), strict=True):
             if number is not None and times:
@@ -261,7 +254,7 @@ class _TableWalk:
     def _column(self, records: Records, name: str) -> FloatArray:
         """A column as numbers; nan where there is none, which is noted."""
         column = records.column(name)
-        numbers, bad = _as_numbers(column)
+        numbers, bad = as_numbers(column)
         if bad is not None:
             texts, message = texts_of(column), "column {column!r} {problem}: {fix}."
             self._note("number", bad, lambda index: message.format(**no_number(texts[index], name)), name)
@@ -279,28 +272,3 @@ def _sum_sentence(total: float, hint: str) -> str:
 
 def _out_of_range_sentence(name: str, values: FloatArray, rule: str) -> Callable[[int], str]:
     return lambda index: f"column {name!r} is {values[index]:g}: it must be {rule}."
-
-
-def _as_numbers(column: Any) -> tuple[FloatArray, Mask | None]:
-    """Numbers, nan where they are missing; and where there is something that is no number, if anywhere."""
-    try:
-        return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64), None
-    except pa.ArrowException:
-        read = [_read(text) for text in texts_of(column)]
-    bad = np.array([number is None for number in read], dtype=bool)
-    return np.array([np.nan if number is None else number for number in read]), bad
-
-
-def _read(text: Any) -> float | None:
-    """The number, nan if it is missing, None if it is no number."""
-    if _is_missing(text):
-        return float("nan")
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _is_missing(value: Any) -> bool:
-    """As pyarrow understands text in a place for numbers, and as Python and NumPy say it."""
-    return value is None or value != value or (isinstance(value, str) and value.strip() in MISSING_TEXTS)

@@ -37,6 +37,8 @@ class Layout:
         Columns that results are broken down by, such as a site; those that a file has of them are read.
     normalise
         Whether rows of probabilities whose sum is off 1 by at most 1 % are divided by it, which is counted.
+    columns
+        The column of each class, by the class's name, where no prefix tells.
     classes
         The names of the classes. Without them, and without a prefix, every column of numbers that is nothing else
         must be a class that occurs among the labels.
@@ -59,6 +61,7 @@ class Layout:
     dialect: Dialect = RECOGNISED
     normalise: bool = False
     unlabelled: bool = False  # whether labels may be missing
+    columns: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -103,10 +106,9 @@ def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Column
         raise FileError(problem, path=path, argument=LABEL.option, fix=fix)
     _check_once(taken, path)
     by = tuple(name for name in dict.fromkeys(layout.by) if name in kinds)
-    forecasts = _forecasts(layout, kinds, {*taken.values(), *by}, path)
-    prefix = layout.proba_prefix or ""
-    classes = tuple(name.removeprefix(prefix) for name in forecasts)
-    certain = layout.proba_prefix is not None or layout.classes is not None
+    column_of = _forecasts(layout, kinds, {*taken.values(), *by}, path)
+    classes, forecasts = tuple(column_of), tuple(column_of.values())
+    certain = any(said is not None for said in (layout.proba_prefix, layout.classes, layout.columns))
     costs = _costs(layout.cost_prefix, classes, kinds, path)
     _check_flat((*taken.values(), *forecasts, *costs, *by), kinds, path)
     found: dict[str, Any] = {LABEL.name: "", **taken}
@@ -139,19 +141,20 @@ def _check_flat(names: Sequence[str], kinds: Mapping[str, Kind], path: str) -> N
         raise FileError("holds lists or structures", path=path, where=where, column=nested, fix=fix)
 
 
-def _forecasts(layout: Layout, kinds: Mapping[str, Kind], taken: set[str], path: str) -> tuple[str, ...]:
-    """The columns of the classes, in file order."""
-    prefix, cost_prefix = layout.proba_prefix or "", layout.cost_prefix
-    if layout.classes is not None:
-        names = _listed(tuple(f"{prefix}{name}" for name in layout.classes), kinds, path)
-    elif prefix:
-        names = tuple(name for name in kinds if name.startswith(prefix) and name not in taken and name != prefix)
+def _forecasts(layout: Layout, kinds: Mapping[str, Kind], taken: set[str], path: str) -> dict[str, str]:
+    """The column of each class, in file order."""
+    prefix, cost_prefix, said = layout.proba_prefix or "", layout.cost_prefix, layout.columns or {}
+    if layout.classes is not None or said:
+        wanted = layout.classes if layout.classes is not None else tuple(said)
+        return _listed(wanted, [said.get(name, f"{prefix}{name}") for name in wanted], kinds, path)
+    if prefix:
+        names = [name for name in kinds if name.startswith(prefix) and name not in taken and name != prefix]
     else:
         numbers = [name for name, kind in kinds.items() if kind == "number" and name not in taken]
-        names = tuple(name for name in numbers if not (cost_prefix and name.startswith(cost_prefix)))
-    if len(names) < 2 and (prefix or layout.classes is not None):
-        raise too_few(names, kinds, path, f" whose names begin with {prefix!r}" if prefix else "")
-    return names
+        names = [name for name in numbers if not (cost_prefix and name.startswith(cost_prefix))]
+    if len(names) < 2 and prefix:
+        raise too_few(names, kinds, path, f" whose names begin with {prefix!r}")
+    return {name.removeprefix(prefix): name for name in names}
 
 
 def too_few(names: Sequence[str], kinds: Mapping[str, Kind], path: str, condition: str) -> FileError:
@@ -164,18 +167,24 @@ def too_few(names: Sequence[str], kinds: Mapping[str, Kind], path: str, conditio
     )
 
 
-def _listed(wanted: tuple[str, ...], kinds: Mapping[str, Kind], path: str) -> tuple[str, ...]:
+def _listed(
+    classes: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind], path: str
+) -> dict[str, str]:
     """The columns of the classes that were listed."""
-    missing = [name for name in wanted if name not in kinds]
+    missing = [name for name in columns if name not in kinds]
     if missing:
         problem = f"has no column for the classes {some(missing)}; it has {some(kinds)}"
         raise FileError(problem, path=path, argument="classes", value=missing)
-    times = Counter(wanted)
-    twice = next((name for name in wanted if times[name] > 1), None)
-    if twice is not None:
-        fix = "name each class once"
-        raise InputError(f"contain {twice!r} twice", argument="classes", value=twice, fix=fix)
-    return tuple(name for name in kinds if name in times)
+    for names in (classes, columns):
+        twice = next((name for name, times in Counter(names).items() if times > 1), None)
+        if twice is not None:
+            fix = "name each class once"
+            raise InputError(f"contain {twice!r} twice", argument="classes", value=twice, fix=fix)
+    if len(classes) < 2:
+        raise too_few(columns, kinds, path, "")
+    position = {name: index for index, name in enumerate(kinds)}
+    pairs = zip(classes, columns, strict=True)
+    return dict(sorted(pairs, key=lambda pair: position[pair[1]]))
 
 
 def _costs(prefix: str | None, classes: Sequence[str], kinds: Mapping[str, Kind], path: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
@@ -15,20 +15,26 @@ from pandora_regret.files.arrow import regrouped, texts_of
 from pandora_regret.files.batch import Batch, RowNumbers, concatenated
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import sources_of_parts
+from pandora_regret.files.known_classes import Table, with_known_classes
 from pandora_regret.files.layout import (
     Classes,
     Columns,
     Layout,
     check_same_columns,
     find_columns,
+    some,
     too_few,
     unlabelled,
 )
+from pandora_regret.files.models_file import ModelFiles
 from pandora_regret.files.reading import ColumnReader, batch_of
 from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import Done, InputError, IntArray
+from pandora_regret.text import listed
 
 ROWS, ELEMENTS = 1 << 20, 11 << 20  # the usual row group of a Parquet file: cut smaller, it takes longer to read
+
+MOST_NAMED = 5  # of columns that are ignored
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,14 @@ class Predictions:
     @property
     def done(self) -> tuple[Done, ...]:
         """What was recognised in the files, or left out of them, as far as their heads tell."""
-        return tuple(done for source in self.sources for done in source.done)
+        recognised = tuple(done for source in self.sources for done in source.done)
+        used, first = set(self.columns.wanted), self.sources[0]
+        ignored = [name for name, kind in first.kinds.items() if kind == "number" and name not in used]
+        if not ignored:
+            return recognised
+        name = self.name if self.only is None else self.path
+        columns = f"column{'s' * (len(ignored) > 1)} {listed(ignored, MOST_NAMED)}"
+        return (*recognised, Done("columns ignored", len(ignored), f"{columns} of {name} ignored", name))
 
     @property
     def order_only(self) -> bool:
@@ -141,15 +154,43 @@ def open_predictions(
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     if not paths:
         raise InputError("no file of predictions: pass at least one path.", argument="path")
-    layout = layout or Layout()
-    parts = sources_of_parts(paths, layout.classes, layout.dialect)
-    return [model for name, sources in parts for model in models_of(name, sources, layout)]
+    return open_models([ModelFiles(tuple(map(os.fspath, paths)), layout or Layout())])
 
 
-def models_of(name: str, sources: tuple[Source, ...], layout: Layout) -> list[Predictions]:
+def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = None) -> list[Predictions]:
+    """The predictions of models that go together.
+
+    Their classes are known from the first of: the layouts, the names in a price list (`priced`), the columns that
+    all files share. Other columns of numbers are ignored then, which `Predictions.done` counts.
+    """
+    tables: list[Table] = []
+    files_of: list[ModelFiles] = []
+    for one in files:
+        parts = list(sources_of_parts(one.paths, one.layout.classes, one.layout.dialect))
+        _check_one_model(one, [name for name, _ in parts])
+        tables += [Table(name, sources, one.layout) for name, sources in parts]
+        files_of += [one] * len(parts)
+    pairs = zip(files_of, with_known_classes(tables, priced), strict=True)
+    return [model for one, table in pairs for model in _named(one, models_of(table))]
+
+
+def _named(files: ModelFiles, models: list[Predictions]) -> list[Predictions]:
+    _check_one_model(files, [model.name for model in models])
+    return models if files.name is None else [replace(models[0], name=files.name)]
+
+
+def _check_one_model(files: ModelFiles, models: Sequence[str]) -> None:
+    """A file that holds several models names them itself."""
+    if files.name is not None and len(models) > 1:
+        fix = f"pass the file without the name {files.name!r}"
+        raise FileError(f"holds the models {some(models)}", path=files.paths[0], value=list(models), fix=fix)
+
+
+def models_of(table: Table) -> list[Predictions]:
     """The models in a table, which may be cut into several files."""
+    layout, sources = table.layout, table.sources
     logits = any(source.in_layout(layout).logits for source in sources)
-    model = Predictions(name, sources, _columns_of(sources, layout), logits, layout.normalise)
+    model = Predictions(table.name, sources, _columns_of(sources, layout), logits, layout.normalise)
     _check_labels(model, layout)
     return _each_model(model)
 

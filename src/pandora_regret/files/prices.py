@@ -84,8 +84,7 @@ class PriceList:
         unused = [name for name in self.costs if name not in classes]
         if not unused:
             return ()
-        named = [*unused[:MOST_NAMED], *([f"{len(unused) - MOST_NAMED} others"] * (len(unused) > MOST_NAMED))]
-        sentence = f"price{'s' * (len(unused) > 1)} of {listed(named)} not used"
+        sentence = f"price{'s' * (len(unused) > 1)} of {listed(unused, MOST_NAMED)} not used"
         return (Done("prices not used", len(unused), sentence, self.source),)
 
     def _missing(self, missing: Sequence[str], classes: Collection[str]) -> InputError:

@@ -10,10 +10,13 @@ from pandora_regret.text.amounts import money
 DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
-def listed(words: Iterable[str]) -> str:
-    """One, two and three."""
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
+def listed(words: Iterable[str], most: int | None = None) -> str:
+    """One, two and three; of more than so many, the first and how many others."""
+    words = list(words)
+    if most is not None and len(words) > most:
+        words = [*words[:most], f"{len(words) - most} others"]
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def capitalised(text: str) -> str:

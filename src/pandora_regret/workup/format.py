@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.costs.format import read_items, read_step, read_year
-from pandora_regret.costs.section import Section, did_you_mean, shown
+from pandora_regret.costs.section import Section, shown
+from pandora_regret.records import did_you_mean
 from pandora_regret.workup.checks import check_workup
 from pandora_regret.workup.description import Requirement, Stop, WorkupStep
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.costs.section import Section, did_you_mean, parse_toml
+from pandora_regret.costs.section import Section, parse_toml
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray
+from pandora_regret.records import did_you_mean
 from pandora_regret.workup.description import Workup, WorkupStep, read_bytes
 from pandora_regret.workup.policies import Pairs, Policy
 from pandora_regret.workup.reference import AS_GOOD
