@@ -3,7 +3,7 @@
 Nothing heavy is imported before a command needs it, so that ``pandora --help`` answers at once.
 
     commands.py     the list of commands, and how they fail: one line on standard error, and an exit code
-    options.py      options that several commands share
+    options.py      options that several commands share; option_groups.py makes them of dataclasses
     console.py      tables on standard output, progress on standard error
     printing.py     JSON, CSV and tables that fit the terminal
     comparison.py   a comparison, as tables for people

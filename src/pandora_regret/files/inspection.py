@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pandora_regret.files.arrow import common_dtype, distinct, regrouped, texts_of
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import open_sources
-from pandora_regret.files.known_classes import Table, as_numbers, is_missing, rows_that_sum_to_one
+from pandora_regret.files.known_classes import ModelTable, as_numbers, is_missing, rows_that_sum_to_one
 from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, some, too_few, unlabelled
 from pandora_regret.files.predictions import models_of
 from pandora_regret.files.reading import no_number
@@ -84,7 +84,7 @@ def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
         result.unused = [column for column in source.kinds if column not in wanted]
         _TableWalk(source, result.columns, source.in_layout(layout), result, columns.forecasts).walk()
         if result.fine:
-            first, *_ = models_of(Table(name, (source,), layout))
+            first, *_ = models_of(ModelTable(name, (source,), layout))
             for batch in replace(first, only=None).batches():  # of all models: what the reader refuses is not fine
                 batch.checked(first.logits)
     except InputError as error:

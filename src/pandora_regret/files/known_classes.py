@@ -22,7 +22,7 @@ MISSING_TEXTS = frozenset(arrow_csv.ConvertOptions().null_values)  # what pyarro
 
 
 @dataclass(frozen=True)
-class Table:
+class ModelTable:
     """A model's table, perhaps in several files, and how it is to be read."""
 
     name: str
@@ -40,7 +40,7 @@ class Table:
         return find_columns(source.in_layout(self.layout), source.kinds, source.path)
 
 
-def with_known_classes(tables: Sequence[Table], priced: Collection[str] | None = None) -> list[Table]:
+def with_known_classes(tables: Sequence[ModelTable], priced: Collection[str] | None = None) -> list[ModelTable]:
     """The tables, their layouts with the classes, as far as these are known.
 
     Classes are known from the first of: the layout (names or a prefix), the price list, the columns that all
@@ -57,7 +57,7 @@ def with_known_classes(tables: Sequence[Table], priced: Collection[str] | None =
     ]
 
 
-def _shared(tables: Sequence[Table], found: Sequence[Columns]) -> set[str] | None:
+def _shared(tables: Sequence[ModelTable], found: Sequence[Columns]) -> set[str] | None:
     """The classes that all tables have; None where nothing confirms that they are classes."""
     shared = set(found[0].classes).intersection(*(columns.classes for columns in found[1:]))
     if len(tables) < 2 or len(shared) < 2:
@@ -67,14 +67,14 @@ def _shared(tables: Sequence[Table], found: Sequence[Columns]) -> set[str] | Non
     return shared if confirmed else None
 
 
-def _sum_to_one(table: Table, columns: Columns, known: Collection[str]) -> bool:
+def _sum_to_one(table: ModelTable, columns: Columns, known: Collection[str]) -> bool:
     """Whether most rows of probabilities do; logits say nothing."""
     names = [column for column, name in zip(columns.forecasts, columns.classes, strict=True) if name in known]
     records = None if table.layout.logits else _sample(table, columns)
     return records is not None and 2 * rows_that_sum_to_one(records, names) > len(records)
 
 
-def _narrowed(table: Table, columns: Columns, known: Collection[str]) -> Table:
+def _narrowed(table: ModelTable, columns: Columns, known: Collection[str]) -> ModelTable:
     """The table with only those of its columns of numbers as classes that are known to be."""
     kept = tuple(name for name in columns.classes if name in known)
     left_out = set(columns.classes) - set(kept)
@@ -83,7 +83,7 @@ def _narrowed(table: Table, columns: Columns, known: Collection[str]) -> Table:
     return replace(table, layout=replace(table.layout, classes=kept))
 
 
-def _speaks_against(table: Table, columns: Columns, kept: Sequence[str]) -> bool:
+def _speaks_against(table: ModelTable, columns: Columns, kept: Sequence[str]) -> bool:
     records = _sample(table, columns)
     if records is None:
         return False
@@ -93,7 +93,7 @@ def _speaks_against(table: Table, columns: Columns, kept: Sequence[str]) -> bool
     return not table.layout.logits and less < all_of_them
 
 
-def _sample(table: Table, columns: Columns) -> Records | None:
+def _sample(table: ModelTable, columns: Columns) -> Records | None:
     """Labels and columns of numbers of the first rows, as they are written."""
     wanted = list(dict.fromkeys([columns.label, *columns.forecasts]))
     records = next(table.sources[0].read(wanted, frozenset(), SAMPLE_ROWS), None)

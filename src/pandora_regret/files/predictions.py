@@ -15,7 +15,7 @@ from pandora_regret.files.arrow import regrouped, texts_of
 from pandora_regret.files.batch import Batch, RowNumbers, concatenated
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import sources_of_parts
-from pandora_regret.files.known_classes import Table, with_known_classes
+from pandora_regret.files.known_classes import ModelTable, with_known_classes
 from pandora_regret.files.layout import (
     Classes,
     Columns,
@@ -154,7 +154,7 @@ def open_predictions(
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     if not paths:
         raise InputError("no file of predictions: pass at least one path.", argument="path")
-    return open_models([ModelFiles(tuple(map(os.fspath, paths)), layout or Layout())])
+    return open_models([ModelFiles(tuple(os.fspath(each) for each in paths), layout or Layout())])
 
 
 def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = None) -> list[Predictions]:
@@ -163,12 +163,12 @@ def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = No
     Their classes are known from the first of: the layouts, the names in a price list (`priced`), the columns that
     all files share. Other columns of numbers are ignored then, which `Predictions.done` counts.
     """
-    tables: list[Table] = []
+    tables: list[ModelTable] = []
     files_of: list[ModelFiles] = []
     for one in files:
         parts = list(sources_of_parts(one.paths, one.layout.classes, one.layout.dialect))
         _check_one_model(one, [name for name, _ in parts])
-        tables += [Table(name, sources, one.layout) for name, sources in parts]
+        tables += [ModelTable(name, sources, one.layout) for name, sources in parts]
         files_of += [one] * len(parts)
     pairs = zip(files_of, with_known_classes(tables, priced), strict=True)
     return [model for one, table in pairs for model in _named(one, models_of(table))]
@@ -186,7 +186,7 @@ def _check_one_model(files: ModelFiles, models: Sequence[str]) -> None:
         raise FileError(f"holds the models {some(models)}", path=files.paths[0], value=list(models), fix=fix)
 
 
-def models_of(table: Table) -> list[Predictions]:
+def models_of(table: ModelTable) -> list[Predictions]:
     """The models in a table, which may be cut into several files."""
     layout, sources = table.layout, table.sources
     logits = any(source.in_layout(layout).logits for source in sources)
