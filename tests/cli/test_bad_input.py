@@ -36,7 +36,7 @@ def refused(tmp_path):
     ("content", "words"),
     [
         ("truth,a,b\na,0.75,0.25\n", ["no label column", "--label"]),
-        ("y_true;a,b\na;0.75,0.25\n", ["',' or by ';'", "--separator"]),
+        ("y_true;a,b\na;0.75,0.25\n", ["',' and ';'", "--separator"]),
         ("id,y_true,a,b\n7,a,0.75,0.25\n7,b,0.5,0.5\n", ["line 3", "id 7", "line 2"]),
         ("y_true,a,b\na,0.75,nan\nb,0.5,0.5\n", ["line 2", "'b'"]),
         ("y_true,a,b\na,75,25\nb,50,50\n", ["line 2", "100"]),

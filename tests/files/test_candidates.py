@@ -167,7 +167,7 @@ def test_orders_without_probabilities_are_scored_by_the_order_alone(tmp_path):
         assert run(command, path, *options, "--prior", "fixed").exit_code == 0
         refusal = run(command, path, *options, "--prior", "uniform")
         assert refusal.exit_code == 2
-        assert "only the order can be scored: leave it out, or say --prior fixed" in refusal.stderr
+        assert "only that can be scored: leave it out, or say --prior fixed" in refusal.stderr
 
 
 def test_orders_are_compared_with_probabilities_at_known_costs(tmp_path):

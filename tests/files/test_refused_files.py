@@ -21,7 +21,7 @@ from pandora_regret.inputs import InputError
         ("y_true,a,a\na,0.5,0.5\n", ["'a'", "twice"]),
         ("y_true,a,\na,0.5,0.5\n", ["column 3", "no name"]),
         ("y_true,a,b\n", ["no rows"]),
-        ("y_true;a,b\na;0.5,0.5\n", ["',' or by ';'", "--separator comma or semicolon"]),
+        ("y_true;a,b\na;0.5,0.5\n", ["',' and ';'", "--separator comma or semicolon"]),
         ("y_true a b\na 0.5 0.5\n", ["single column", "--separator"]),
         ("truth,a,b\na,0.5,0.5\n", ["no label column", "y_true", "--label"]),
         ("y_true,a,b\na,0.5,0.5\nb,0.5,0.5\nc,0.5,0.5\n", ["line 4", "'c'", "['a', 'b']"]),

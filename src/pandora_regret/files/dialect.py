@@ -179,7 +179,7 @@ def _separator(text: str, usual: str, path: str) -> str:
     fits = {mark: sum(len(row) == len(rows[0]) for row in rows[1:]) for mark, rows in tables.items()}
     best = [mark for mark in fits if fits[mark] == max(fits.values())] or [usual]
     if len(best) > 1 and any(len(rows) > 1 for rows in tables.values()):
-        problem = f"may be separated by {' or by '.join(map(repr, best))}: its lines fit these equally well"
+        problem = f"fits {' and '.join(map(repr, best))} as separators equally well"
         words = " or ".join(SEPARATORS[mark] for mark in best)
         raise FileError(problem, path=path, argument="separator", fix=f"say which (--separator {words})")
     return usual if usual in best else best[0]

@@ -118,7 +118,9 @@ def check_readable(path: str) -> None:
     if stat.S_ISDIR(mode):
         raise FileError("is a directory", path=path, fix="pass a file of predictions")
     if not stat.S_ISREG(mode):
-        raise FileError("is a pipe or a device", path=path, fix="save what it holds as a file, and pass that")
+        raise FileError(
+            "is a pipe or a device", path=path, fix="pipe it into the command and pass -, or save it as a file"
+        )
     if empty:
         raise FileError("is empty (0 bytes)", path=path, fix="write the predictions again")
 

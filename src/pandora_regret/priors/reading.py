@@ -12,6 +12,7 @@ from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.numbers import FloatArray
 from pandora_regret.priors.base import Prior
 from pandora_regret.priors.beta import Fixed, Uniform
+from pandora_regret.priors.names import spelled_prior
 
 
 def read_prices(
@@ -62,7 +63,7 @@ def prior_of_orders(prior: Any) -> Prior:
     if prior is None or prior == Fixed():
         return Fixed()
     raise InputError(
-        f"is {prior!r} but forecasts are orders without probabilities, of which only the order can be scored",
+        f"is {spelled_prior(prior)} but forecasts are orders without probabilities, and only that can be scored",
         argument="prior",
         value=prior,
         fix="leave it out, or pass Fixed()",
