@@ -6,14 +6,14 @@ At most 25 lines of 80 columns, whatever was compared; `--full` prints the table
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
 from pandora_regret.cli.console import output
 from pandora_regret.cli.printing import aligned, cut, fitted, wrapped
 from pandora_regret.compare.result import Breakdown, Comparison, Difference, Estimate, ModelResult, Subgroup
-from pandora_regret.text import UNDEFINED, Formats, count, percent, rounded_by
+from pandora_regret.text import UNDEFINED, Formats, count, percent
 
 WIDTH, MOST_LINES = 80, 25
 MOST_MODELS, MOST_GROUPS = 5, 5  # in a table
@@ -93,13 +93,13 @@ class _Screen:
         lines[0] = Line(lines[0].text, "bold")
         if len(shown) < len(models):
             lines.append(Line(f"{count(len(models) - len(shown))} more models: --full", "dim"))
-        least = self.formats.money(models[0].unavoidable, self._digits(models[0]))
+        least = self._part(models[0], models[0].unavoidable)
         return [*lines, Line(f"Someone who knew the truth would pay {least} per case.", "dim")]
 
     def _rows(self, model: ModelResult) -> Iterator[_Row]:
         """A model as it is, and recalibrated where the verdict says so."""
         cost, chance = model.scores["expected_cost"], model.probability_best
-        avoidable = self.formats.money(model.cost - model.unavoidable, self._digits(model))
+        avoidable = self._part(model, model.cost - model.unavoidable)
         cheapest = UNDEFINED if chance is None else _chance(chance)
         yield _Row(model.name, self._estimate(cost), self._gap(model), avoidable, cheapest)
         if model.recalibrated is not None and model.name in self.result.verdict.recalibrate[:1]:
@@ -138,11 +138,9 @@ class _Screen:
         """A value, and its interval."""
         return self.formats.estimate("money", estimate.value, estimate.low, estimate.high)
 
-    def _digits(self, model: ModelResult) -> int | None:
-        """As many as the model's cost is written with."""
-        score = model.scores["expected_cost"]
-        decimals = rounded_by(score.low, score.high)
-        return None if decimals is None else min(self.formats.money_digits, decimals)
+    def _part(self, model: ModelResult, amount: float) -> str:
+        """A part of a model's cost, with as many digits as the cost."""
+        return self._estimate(replace(model.scores["expected_cost"], value=amount))[0]
 
     def _groups(self, most_lines: int) -> list[Line]:
         """A table for each column for which there is room, and one line about each other."""
