@@ -333,3 +333,24 @@ def test_a_prior_is_named_as_it_was_typed(tmp_path, files, command):
         printed = run_json(command, files[0], "--prior", prior)
         assert printed["costs"]["prior"] == prior
     assert run_json(command, files[0])["costs"]["prior"] == "uniform"
+
+
+def test_progress_bars_know_their_total(files, monkeypatch):
+    from pandora_regret.cli import console
+
+    steps = {}
+
+    class Watched(console.Bars):
+        def start(self, task, total, done=0):
+            steps[task] = [0, total]
+            super().start(task, total, done)
+
+        def advance(self, task, steps_done=1, note=""):
+            steps[task][0] += steps_done
+            super().advance(task, steps_done, note)
+
+    monkeypatch.setattr(console, "Bars", Watched)
+    assert run("compare", *files, "--costs", COSTS).exit_code == 0
+    assert steps == {"reading": [2, 2], "comparing": [3, 3]}
+    assert run("score", files[0]).exit_code == 0
+    assert steps["tree"] == [178, 178]

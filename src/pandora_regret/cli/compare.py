@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -108,13 +109,14 @@ def compare_files(files: Sequence[str], question: Question) -> Comparison:
         for batch in read_models(opened):
             batches.append(batch)
             progress.advance("reading")
-        progress.start("comparing", total=None)
+        progress.start("comparing", total=len(opened) + 1)  # which takes its time when all are measured, too
+        advance = partial(progress.advance, "comparing")
         done = tuple(dict.fromkeys(each for one in opened for each in one.done))
         if question.comparison.common_rows:
             batches, left_out = common_rows(batches, names)
             done = (*left_out, *done)
         logits = [one.logits for one in opened]
-        return _compared(names, align(batches, names), logits, question, done)
+        return _compared(names, align(batches, names), logits, question, done, advance)
 
 
 def _names(opened: Sequence[Predictions]) -> list[str]:
@@ -136,6 +138,7 @@ def _compared(
     logits: Sequence[bool],
     question: Question,
     done: tuple[Done, ...],
+    progress: Callable[[], None],
 ) -> Comparison:
     from pandora_regret.compare import compare_forecasts
 
@@ -164,6 +167,7 @@ def _compared(
         workup=workup,
         by=values_of(question.comparison.by, batches) or None,
         smallest_group=question.comparison.smallest_group,
+        progress=progress,
     )
     costs = replace(result.costs, prior=question.costs.prior or result.costs.prior)  # as it was typed
     return replace(result, costs=costs, done=(*done, *(() if prices is None else prices.done), *unused))

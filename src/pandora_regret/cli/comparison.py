@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from pandora_regret.cli.console import output
 from pandora_regret.cli.printing import aligned, cut, fitted, wrapped
 from pandora_regret.compare.result import Breakdown, Comparison, Difference, Estimate, ModelResult, Subgroup
+from pandora_regret.compare.words import price_sentences
 from pandora_regret.text import UNDEFINED, Formats, count, percent
 
 WIDTH, MOST_LINES = 80, 25
@@ -196,8 +197,15 @@ class _Screen:
         data, level = self.result.data, 100 * self.result.interval.level
         clusters = "" if data.clusters is None else f" in {count(data.clusters)} groups"
         basis = f"{count(data.rows)} cases{clusters}, {len(data.classes)} classes; {level:g} % intervals."
-        parts = [self._notes(), self._done(), self._wrap(basis), self._wrap(MORE)]
+        parts = [self._prices(), self._notes(), self._done(), self._wrap(basis), self._wrap(MORE)]
         return [Line(text, "dim") for part in parts for text in part]
+
+    def _prices(self) -> list[str]:
+        """The price nearest to the stated one that changes the leader; that there is none gives way to groups."""
+        sentences = price_sentences(self.result.break_even, self.result.best.name, self.result.costs.currency)
+        if self.result.by and not any(each.below or each.above for each in self.result.break_even):
+            return []
+        return self._wrap(f"Prices: {sentences[0]}", PRICE_LINES) if sentences else []
 
     def _notes(self) -> list[str]:
         """The first reason not to trust a number."""

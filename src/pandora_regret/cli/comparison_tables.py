@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pandora_regret.cli.printing import Column, bullets, heading, print_columns, print_done
 from pandora_regret.compare.prices import ALIKE, STATED
 from pandora_regret.compare.result import Breakdown, Comparison, Difference, Estimate, MetricInfo, ModelResult
-from pandora_regret.compare.words import recalibrating
+from pandora_regret.compare.words import price_sentences, recalibrating
 from pandora_regret.metrics import ranks_as_another
 from pandora_regret.text import UNDEFINED, Formats, count, percent
 
@@ -39,6 +39,8 @@ class Tables:
         self._wrong_tests()
         self._steps()
         self._calibration()
+        self._recalibrated()
+        self._prices()
         self._decompositions()
         for part in self.result.by:
             self._breakdown(part)
@@ -155,6 +157,35 @@ class Tables:
             Column("Found / predicted", [_ratio(model) for model in models]),
         ]
         self._print(columns)
+
+    def _recalibrated(self) -> None:
+        """Every model beside its recalibrated self, and at prices exactly as stated."""
+        later = [
+            (model.name, model.recalibrated) for model in self.result.models if model.recalibrated is not None
+        ]
+        if not later:
+            return
+        heading(self.console, "Recalibrated", f"by {later[0][1].method}, cross-fitted, per case")
+        columns = [
+            Column("Costs then", [self._estimate("money", each.cost) for _, each in later]),
+            Column("Saves", [self._estimate("money", each.saved) for _, each in later]),
+            Column(
+                f"Over {self.names[0]} as it is",
+                [self._estimate("money", each.against_leader) for _, each in later],
+            ),
+        ]
+        self._print(columns, [name for name, _ in later])
+
+    def _prices(self) -> None:
+        sentences = price_sentences(self.result.break_even, self.names[0], self.result.costs.currency)
+        known = [(model.name, stated) for model in self.result.models if (stated := model.at_stated_prices)]
+        if self.result.costs.currency is not None and known:
+            heading(self.console, "Prices exactly as stated", "what a search then costs, per case")
+            costs = [self._estimate("money", stated) for _, stated in known]
+            self._print([Column("Costs", costs)], [name for name, _ in known], space=not sentences)
+        if sentences:
+            bullets(self.console, sentences)
+            self.console.print()
 
     def _decompositions(self) -> None:
         known = {model.name: parts for model in self.result.models if (parts := model.decomposition) is not None}

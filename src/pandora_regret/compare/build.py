@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -161,6 +161,10 @@ def compare(
     return replace(result, done=done)
 
 
+def _unwatched() -> None:
+    """Nobody watches progress."""
+
+
 def compare_forecasts(
     forecasts: Mapping[str, Forecast],
     *,
@@ -180,8 +184,12 @@ def compare_forecasts(
     workup: Workup | Menu | None = None,
     by: Any = None,
     smallest_group: int = SMALLEST_GROUP,
+    progress: Callable[[], None] = _unwatched,
 ) -> Comparison:
-    """`compare` of forecasts that were read before, by name: of the same truth, weights and classes."""
+    """`compare` of forecasts that were read before, by name: of the same truth, weights and classes.
+
+    `progress` is called when a model is measured, and when all is done.
+    """
     interval = _read_interval(level, bootstrap, seed)
     forecasts, orders = all_as_orders(check_forecasts(forecasts), workup)
     method = None if recalibrate is None else read_choice(recalibrate, "recalibrate", METHODS)
@@ -190,7 +198,7 @@ def compare_forecasts(
     if workup is not None:
         check_alone(costs=costs, typical_costs=typical_costs, scenarios=scenarios, decompose=decompose)
         return _compare_by_workup(
-            forecasts, workup, prior, currency, source, groups, ids, interval, method, question
+            forecasts, workup, prior, currency, source, groups, ids, interval, method, question, progress
         )
     stated = are_stated(prior, costs, typical_costs)
     one = next(iter(forecasts.values()))
@@ -207,6 +215,7 @@ def compare_forecasts(
         later = None if method is None else recalibrated(forecast, sample, method, interval.seed)
         measured.append(measure(name, forecast, prior, under, metrics, later))
         parts[name] = _parts(forecast, prior, interval, sample) if decompose and not orders else None
+        progress()
     unit = _read_text(currency, "currency") or ("" if stated else None)
     money = Costs(unit, spelled_prior(prior), as_tuple(typical), _read_text(source, "source"))
     classes = tuple(str(label) for label in one.labels)
@@ -214,7 +223,9 @@ def compare_forecasts(
     prices = _break_even(measurements, rows, prior) if stated else ()
     result = comparison(measurements, money, tuple(scenario for scenario, _ in other_costs), parts, None, prices)
     result = replace(result, sample=embed(forecasts, sample, prior, typical, interval.seed))
-    return broken_down(result, measurements, question)
+    result = broken_down(result, measurements, question)
+    progress()
+    return result
 
 
 def _compare_by_workup(
@@ -228,6 +239,7 @@ def _compare_by_workup(
     interval: IntervalMethod,
     method: str | None,
     question: By,
+    progress: Callable[[], None],
 ) -> Comparison:
     one, described = next(iter(forecasts.values())), read_policy(workup)[1]
     sample, metrics = read_sample(one, ids, groups), workup_metrics()
@@ -236,6 +248,7 @@ def _compare_by_workup(
         rows = forecast.rows(sample.rows)
         later = None if method is None else recalibrated(rows, sample, method, interval.seed)
         measured.append(measure_workup(name, rows, workup, prior, metrics, later))
+        progress()
     varying = KNOWN_COSTS if prior is None else spelled_prior(prior)
     named = (_read_text(currency, "currency") or described.currency or "", _read_text(source, "source"))
     money = Costs(named[0], varying, None, named[1] or described.source or described.title or "the work-up")
@@ -244,7 +257,9 @@ def _compare_by_workup(
     measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency, method)
     part = typical_case(workup, classes, measurements.class_weights)
     result = comparison(measurements, money, (), dict.fromkeys(forecasts), part)
-    return broken_down(result, measurements, question)
+    result = broken_down(result, measurements, question)
+    progress()
+    return result
 
 
 def _break_even(known: Measurements, rows: Mapping[str, Forecast], prior: Prior) -> tuple[BreakEven, ...]:

@@ -62,10 +62,8 @@ def breakdowns(
 def _table(models: Sequence[Measured]) -> FloatArray:
     """A row per case; of every model its cost, the predicted one, its cost less the leader's and the others'."""
     costs = np.stack([model.rows["expected_cost"] for model in models], axis=1)
-    keys = [
-        "expected_cost" if model.order_only else "predicted_cost" for model in models
-    ]  # an order predicts none
-    predicted = np.stack([model.rows[key] for model, key in zip(models, keys, strict=True)], axis=1)
+    predicted = np.stack([model.rows["predicted_cost"] for model in models], axis=1)
+    predicted = costs if models[0].order_only else predicted  # an order predicts nothing of its own
     n_others = len(models) - 1
     others = (costs.sum(axis=1, keepdims=True) - costs) / n_others if n_others else predicted
     return np.concatenate([costs, predicted, costs - costs[:, :1], costs - others], axis=1)
