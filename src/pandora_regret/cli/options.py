@@ -16,7 +16,7 @@ from pandora_regret.cli.option_groups import ShowsMetrics as ShowsMetrics
 from pandora_regret.cli.option_groups import alone, option, role_option
 from pandora_regret.cli.option_groups import choice as choice
 from pandora_regret.cli.option_groups import takes as takes
-from pandora_regret.files.roles import BY, COSTS, GROUP, ID, LABEL, MODEL, WEIGHT
+from pandora_regret.files.roles import BY, COSTS, GROUP, ID, LABEL, MODEL, VOTES, WEIGHT
 
 if TYPE_CHECKING:
     from pandora_regret.files import Layout, Prices
@@ -46,6 +46,7 @@ class LayoutOptions:
     weight: str | None = role_option(WEIGHT)
     group: str | None = role_option(GROUP)
     model: str | None = role_option(MODEL)
+    votes_prefix: str | None = role_option(VOTES)
     cost_prefix: str | None = role_option(COSTS)
     logits: bool = option("--logits", is_flag=True, help="The forecasts are logits.")
     normalise: bool = option(

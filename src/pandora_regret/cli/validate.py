@@ -4,7 +4,8 @@ The JSON (schema "pandora-validation/1")::
 
     schema, library, fine,
     tables [{path, name, fine, rows, classes {name: rows with this label}, models {name: rows},
-             columns {label, id, weight, group, model, forecasts [...], costs [...], unused [...]} or null,
+             columns {label, id, weight, group, model, votes [...], forecasts [...], costs [...], unused [...]}
+             or null,
              problems [{kind, message, count, rows [the first few, from 1], places [...]}]}]
 
 Kinds of problems: file (it cannot be read, or its columns are not understood), columns, rows, label, missing,
@@ -86,6 +87,7 @@ def _columns_as_dict(one: Inspected) -> dict[str, Any] | None:
     if one.columns is None:
         return None
     roles = {role.name: getattr(one.columns, role.name) for role in ROLES if not role.many}
+    roles["label"] = roles["label"] or None  # votes take its place
     return roles | {"forecasts": one.columns.forecasts, "unused": one.unused}
 
 

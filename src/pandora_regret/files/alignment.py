@@ -95,9 +95,12 @@ def _in_order_of_classes(other: Batch, first: Batch, name: str, first_name: str)
         problem = f"(model {name!r}) {differences}, unlike {first.path} (model {first_name!r})"
         raise FileError(problem, path=other.path, fix="compare models of the same classes")
     order = np.array([position[label] for label in first.classes])
-    costs = None if other.costs is None else np.ascontiguousarray(other.costs[:, order])
+    of_classes = {"votes": other.votes, "costs": other.costs}
+    tables: dict[str, Any] = {
+        name: np.ascontiguousarray(table[:, order]) for name, table in of_classes.items() if table is not None
+    }
     columns, truth = tuple(other.columns[k] for k in order), np.argsort(order)[other.truth]
-    return replace(other, classes=first.classes, columns=columns, truth=truth, costs=costs)
+    return replace(other, classes=first.classes, columns=columns, truth=truth, **tables)
 
 
 def _order_by_id(first: Batch, other: Batch) -> IntArray:
@@ -132,7 +135,8 @@ def _order_of_rows(first: Batch, other: Batch) -> IntArray:
 def _check_equal(first: Batch, other: Batch, order: IntArray, role: Role) -> None:
     """What both say about a row must be the same."""
     ours, theirs = getattr(first, role.field), getattr(other, role.field)
-    if role.must_agree and not role.many and ours is not None and theirs is not None:
+    by_votes = role is LABEL and first.votes is not None and other.votes is not None  # which say more
+    if role.must_agree and not (role.many or by_votes) and ours is not None and theirs is not None:
         differ = _differ(ours, theirs[order])
         if role is LABEL:  # a truth that one model's list names may be outside the other's
             differ &= ~(_is_other(first, ours) | _is_other(other, theirs[order]))

@@ -17,6 +17,7 @@ from pandora_regret.files.source import Source
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.done import NOTHING_RESCALED, Rescaled
 from pandora_regret.inputs.tables import rescalable, row_sum_tolerance
+from pandora_regret.inputs.votes import as_labels
 
 RowNumbers: TypeAlias = range | IntArray
 
@@ -26,13 +27,14 @@ class Batch:
     """Some rows of one model's predictions."""
 
     classes: tuple[str, ...]
-    truth: IntArray  # (n,) column numbers
+    truth: IntArray  # (n,) column numbers; the class of most votes where there are votes
     columns: tuple[NDArray[Any], ...]  # K arrays (n,), all float16, float32 or float64, contiguous
     first_row: int  # the number of the first row among those of the model
     origins: tuple[tuple[Source, RowNumbers], ...]  # the files, and the rows' numbers in each, counted from 0
     ids: NDArray[Any] | None = None  # (n,)
     weights: FloatArray | None = None  # (n,)
     groups: NDArray[Any] | None = None  # (n,)
+    votes: FloatArray | None = None  # (n, K) each class's share of a row's votes
     costs: FloatArray | None = None  # (n, K) typical costs of each row's tests
     by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
     rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums
@@ -98,7 +100,10 @@ class Batch:
             values = np.where(some.absent, -np.inf, values)
         about: dict[str, Any] = {"weights": some.weights, "rescaled": some.rescaled}
         about |= {"absent": some.absent, "order_only": self.order_only}
-        return Forecast(values, logits, labels, some.truth, numbers, self.tolerance, **about)
+        truth = some.truth
+        if some.votes is not None and as_labels(some.votes) is None:
+            truth, about["votes"] = truth[:0], some.votes
+        return Forecast(values, logits, labels, truth, numbers, self.tolerance, **about)
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order."""

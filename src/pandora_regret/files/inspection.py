@@ -18,7 +18,7 @@ from pandora_regret.files.known_classes import ModelTable, as_numbers, is_missin
 from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, some, too_few, unlabelled
 from pandora_regret.files.predictions import models_of
 from pandora_regret.files.reading import no_number
-from pandora_regret.files.roles import ID, MODEL, ROLES, WEIGHT, Role
+from pandora_regret.files.roles import ID, MODEL, ROLES, VOTES, WEIGHT, Role
 from pandora_regret.files.source import ROWS_AT_ONCE, Records, Source
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.numbers import out_of_range
@@ -158,7 +158,8 @@ class _TableWalk:
             yield Problem("columns", unlabelled(self.columns, unseen, self.source.path).within_file)
 
     def _look_at(self, records: Records) -> None:
-        checks = {"labels": self._labels, "names": self._names, "weights": self._numbers, "costs": self._numbers}
+        checks = {"labels": self._labels, "names": self._names, "costs": self._numbers}
+        checks |= dict.fromkeys(("weights", "votes"), self._numbers)
         for role in ROLES:
             if role.reads in checks and (names := self.columns.of(role)):
                 checks[role.reads](records, names, role)
@@ -218,11 +219,11 @@ class _TableWalk:
         self._note("label", np.array(unknown, dtype=bool)[codes], lambda index: message)
 
     def _numbers(self, records: Records, names: Sequence[str], role: Role) -> None:
-        """Weights, or costs of each row."""
-        rule = "0 or a positive number" if role is WEIGHT else "a positive number"
+        """Weights, votes, or costs of each row."""
+        rule = "0 or a positive number" if role in (WEIGHT, VOTES) else "a positive number"
         for name in names:
             values = self._column(records, name)
-            bad = out_of_range(values) & ~np.isnan(values) & ~((values == 0) & (role is WEIGHT))
+            bad = out_of_range(values) & ~np.isnan(values) & ~((values == 0) & (role in (WEIGHT, VOTES)))
             self._note("value", bad, _out_of_range_sentence(name, values, rule), name)
             if role is WEIGHT:
                 self.weight += float(values[values > 0].sum())

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from pandora_regret.files.dialect import RECOGNISED, Dialect
 from pandora_regret.files.errors import FileError
-from pandora_regret.files.roles import LABEL, ROLES, SINGLE, Role
+from pandora_regret.files.roles import COSTS, LABEL, ROLES, SINGLE, VOTES, Role
 from pandora_regret.inputs import InputError
 
 Kind: TypeAlias = Literal["number", "text", "nested", "other"]
@@ -29,6 +29,9 @@ class Layout:
     id, weight, group, model
         Columns of row ids (``id``), of sample weights (``weight`` or ``sample_weight``), of clusters such as
         patients (only where said), and, where several models share a file, of their names (``model``).
+    votes_prefix
+        What the names of the columns with votes begin with, before the name of the class: how many annotators, or
+        with what probability, said that class. They take the place of a column of true classes.
     cost_prefix
         What the names of the columns with each row's own typical costs begin with, before the name of the class.
     logits
@@ -54,6 +57,7 @@ class Layout:
     weight: str | None = None
     group: str | None = None
     model: str | None = None
+    votes_prefix: str | None = None
     cost_prefix: str | None = None
     logits: bool = False
     by: tuple[str, ...] = ()
@@ -68,9 +72,10 @@ class Layout:
 class Columns:
     """The columns that are read, by name."""
 
-    label: str  # empty where there is none, and need not be
+    label: str  # empty where there are votes, or where there need be none
     classes: tuple[str, ...]  # the classes' names
     forecasts: tuple[str, ...]  # the column of each class
+    votes: tuple[str, ...] = ()  # the column of each class's votes
     costs: tuple[str, ...] = ()  # the column of each class's cost
     id: str | None = None
     weight: str | None = None
@@ -88,7 +93,7 @@ class Columns:
     @property
     def numbers(self) -> frozenset[str]:
         """The columns that must hold numbers."""
-        roles = [role for role in ROLES if role.reads in ("weights", "costs")]
+        roles = [role for role in ROLES if role.reads in ("weights", "votes", "costs")]
         return frozenset((*self.forecasts, *(name for role in roles for name in self.of(role))))
 
     @property
@@ -100,7 +105,10 @@ class Columns:
 def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Columns:
     """The columns of a file in a layout."""
     taken = {role.name: name for role in SINGLE if (name := _find(role, layout, kinds, path)) is not None}
-    if LABEL.name not in taken and not layout.unlabelled:
+    if layout.votes_prefix is not None:
+        _check_no_label(layout, path)
+        taken.pop(LABEL.name, None)
+    elif LABEL.name not in taken and not layout.unlabelled:
         problem = f"has no label column ({', '.join(LABEL.usual[:-1])} or {LABEL.usual[-1]}) among {some(kinds)}"
         fix = "say which one holds the true classes (label, --label)"
         raise FileError(problem, path=path, argument=LABEL.option, fix=fix)
@@ -108,12 +116,18 @@ def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Column
     by = tuple(name for name in dict.fromkeys(layout.by) if name in kinds)
     column_of = _forecasts(layout, kinds, {*taken.values(), *by}, path)
     classes, forecasts = tuple(column_of), tuple(column_of.values())
-    certain = any(said is not None for said in (layout.proba_prefix, layout.classes, layout.columns))
-    costs = _costs(layout.cost_prefix, classes, kinds, path)
-    _check_flat((*taken.values(), *forecasts, *costs, *by), kinds, path)
-    found: dict[str, Any] = {LABEL.name: "", **taken}
-    columns = Columns(classes=classes, forecasts=forecasts, costs=costs, by=by, certain=certain, **found)
-    return replace(columns, unlabelled=layout.unlabelled)
+    said = (layout.proba_prefix, layout.classes, layout.columns, layout.votes_prefix)
+    certain = any(each is not None for each in said)
+    votes, costs = (_of_each_class(role, layout, classes, kinds, path) for role in (VOTES, COSTS))
+    _check_flat((*taken.values(), *forecasts, *votes, *costs, *by), kinds, path)
+    found: dict[str, Any] = {LABEL.name: "", "forecasts": forecasts, "votes": votes, "costs": costs, **taken}
+    return Columns(classes=classes, by=by, certain=certain, unlabelled=layout.unlabelled, **found)
+
+
+def _check_no_label(layout: Layout, path: str) -> None:
+    if layout.label is not None:
+        problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
+        raise FileError(problem, path=path, argument=LABEL.option, fix="say one of them (--votes-prefix, --label)")
 
 
 def _find(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str) -> str | None:
@@ -143,7 +157,7 @@ def _check_flat(names: Sequence[str], kinds: Mapping[str, Kind], path: str) -> N
 
 def _forecasts(layout: Layout, kinds: Mapping[str, Kind], taken: set[str], path: str) -> dict[str, str]:
     """The column of each class, in file order."""
-    prefix, cost_prefix, said = layout.proba_prefix or "", layout.cost_prefix, layout.columns or {}
+    prefix, said = layout.proba_prefix or "", layout.columns or {}
     if layout.classes is not None or said:
         wanted = layout.classes if layout.classes is not None else tuple(said)
         return _listed(wanted, [said.get(name, f"{prefix}{name}") for name in wanted], kinds, path)
@@ -151,7 +165,9 @@ def _forecasts(layout: Layout, kinds: Mapping[str, Kind], taken: set[str], path:
         names = [name for name in kinds if name.startswith(prefix) and name not in taken and name != prefix]
     else:
         numbers = [name for name, kind in kinds.items() if kind == "number" and name not in taken]
-        names = [name for name in numbers if not (cost_prefix and name.startswith(cost_prefix))]
+        usual = LABEL.usual if layout.votes_prefix is not None else ()  # a majority's label beside the votes
+        others = tuple(filter(None, (layout.cost_prefix, layout.votes_prefix)))
+        names = [name for name in numbers if not name.startswith(others) and name not in usual]
     if len(names) < 2 and prefix:
         raise too_few(names, kinds, path, f" whose names begin with {prefix!r}")
     return {name.removeprefix(prefix): name for name in names}
@@ -187,12 +203,17 @@ def _listed(
     return dict(sorted(pairs, key=lambda pair: position[pair[1]]))
 
 
-def _costs(prefix: str | None, classes: Sequence[str], kinds: Mapping[str, Kind], path: str) -> tuple[str, ...]:
+def _of_each_class(
+    role: Role, layout: Layout, classes: Sequence[str], kinds: Mapping[str, Kind], path: str
+) -> tuple[str, ...]:
+    """The columns of a role that has one for each class."""
+    prefix: str | None = getattr(layout, role.option)
     names = () if prefix is None else tuple(f"{prefix}{name}" for name in classes)
     missing = [name for name in names if name not in kinds]
     if missing:
         fix = f"write one for each class, {prefix}<class>"
-        raise FileError(f"has no cost columns {some(missing)}", path=path, argument="cost_prefix", fix=fix)
+        problem = f"has no columns of {role.title} {some(missing)}"
+        raise FileError(problem, path=path, argument=role.option, fix=fix)
     return names
 
 

@@ -250,7 +250,9 @@ def _columns_of(sources: tuple[Source, ...], layout: Layout) -> Columns:
 
 
 def _check_labels(model: Predictions, layout: Layout) -> None:
-    """What names alone leave open is settled by the labels, read as far as that takes."""
+    """What names alone leave open is settled by the labels, read as far as that takes; votes settle it."""
+    if model.columns.votes:
+        return
     named = not Classes(model.classes).by_number and all(source.names_classes for source in model.sources)
     if model.columns.unlabelled:
         _check_classes_are_known(model)

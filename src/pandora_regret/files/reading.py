@@ -29,6 +29,8 @@ def batch_of(records: Records, columns: Columns, source: Source, numbers: RowNum
     fields: dict[str, Any] = {
         role.field: reader.read(role.reads, columns.of(role)) for role in KEPT if columns.of(role)
     }
+    if columns.votes:
+        fields["truth"] = fields["votes"].argmax(axis=1)
     fields.setdefault("truth", np.full(len(records), NO_LABEL))
     forecasts = reader.table(columns.forecasts)
     return Batch(
@@ -54,7 +56,7 @@ class ColumnReader:
         """Columns by what their role reads: one array of a column, one of all `costs`, or `values` by name."""
         if how == "values":
             return {name: self.values(name) for name in names}
-        return self.costs(names) if how == "costs" else getattr(self, how)(names[0])
+        return getattr(self, how)(names if how in ("votes", "costs") else names[0])
 
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; where labels may be missing, `NO_LABEL` of those that are."""
@@ -91,6 +93,16 @@ class ColumnReader:
         weights = self._numbers(name).astype(np.float64)
         self._check_all(~out_of_range(weights) | (weights == 0), weights, name, "0, or a positive number")
         return weights
+
+    def votes(self, names: Sequence[str]) -> FloatArray:
+        """Each class's share of a row's votes, (n, K); none is negative, and every row has one."""
+        votes = [self._numbers(name).astype(np.float64, copy=False) for name in names]
+        for column, name in zip(votes, names, strict=True):
+            self._check_all(~out_of_range(column) | (column == 0), column, name, "0, or a positive number")
+        table = np.stack(votes, axis=1)
+        if not (total := table.sum(axis=1, keepdims=True)).all():
+            self._fail(int(np.argmin(total)), "has no votes", fix="drop the row, or count a vote")
+        return np.asarray(table / total)
 
     def costs(self, names: Sequence[str]) -> FloatArray:
         """What each row's tests cost, (n, K)."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Reading: TypeAlias = Literal["labels", "names", "weights", "costs", "values"]  # methods of `reading.ColumnReader`
+Reading: TypeAlias = Literal[
+    "labels", "names", "weights", "votes", "costs", "values"
+]  # methods of `reading.ColumnReader`
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,18 @@ COSTS = Role(
     field="costs",
     prefix="cost_prefix",
 )
+VOTES = Role(
+    "votes",
+    "votes",
+    "votes",
+    "What the columns of votes for each class begin with, instead of one true class per row.",
+    field="votes",
+    prefix="votes_prefix",
+)
 BY = Role(
     "by", "values", "values", "Break results down by columns, to see where a model fails", field="by", many=True
 )
 
-ROLES = (LABEL, ID, WEIGHT, GROUP, MODEL, COSTS, BY)
+ROLES = (LABEL, ID, WEIGHT, GROUP, MODEL, VOTES, COSTS, BY)
 SINGLE = tuple(role for role in ROLES if role.prefix is None and not role.many)  # of one column each
 KEPT = tuple(role for role in ROLES if role.field)  # of which each row of a `Batch` has a value

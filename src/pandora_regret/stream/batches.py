@@ -76,7 +76,11 @@ def score_batch(batch: Batch, settings: Settings, *, before: int = 0, with_table
 
 def _is_plain(batch: Batch, settings: Settings) -> bool:
     """Whether the compiled loop knows how: probabilities that numba can read, one price list for all rows."""
-    return not settings.logits and batch.costs is None and batch.absent is None and batch.dtype.itemsize >= 4
+    return (
+        not settings.logits
+        and batch.dtype.itemsize >= 4
+        and all(table is None for table in (batch.costs, batch.votes, batch.absent))
+    )
 
 
 def _by_columns(batch: Batch, settings: Settings, prior: Beta, with_table: bool) -> Scored:

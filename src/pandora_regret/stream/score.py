@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch
 from pandora_regret.inference.intervals import effective_of_sums, hull, interval_by_classes, suitable_interval
@@ -73,6 +74,9 @@ class StreamScore:
     def _count(self, batch: Batch, scored: Scored) -> None:
         """Which class is true, which is predicted, and which is taken for which."""
         weights, k = batch.weights, len(self.classes)
+        if batch.votes is not None:
+            self._count_votes(batch.votes, np.ones(len(batch)) if weights is None else weights, scored.predicted)
+            return
         if self.taken_for is None:
             right = (scored.predicted == batch.truth) * (1.0 if weights is None else weights)
             counts = [(batch.truth, weights), (scored.predicted, weights), (batch.truth, right)]
@@ -81,6 +85,16 @@ class StreamScore:
         confusion = scored.confusion(batch.truth, weights, k)
         self.classes_counted.add(np.stack([confusion.sum(axis=1), confusion.sum(axis=0), np.diag(confusion)]))
         self.taken_for.add(confusion if weights is None else scored.confusion(batch.truth, weights**2, k))
+
+    def _count_votes(self, votes: FloatArray, weights: FloatArray, predicted: NDArray[Any]) -> None:
+        """The same of votes; squares of weights times shares bound what a row adds to a variance from above."""
+        k, rows, named = len(self.classes), np.arange(len(votes)), np.asarray(predicted, dtype=np.intp)
+        right = np.bincount(named, weights * votes[rows, named], k)
+        self.classes_counted.add(np.stack([weights @ votes, np.bincount(named, weights, k), right]))
+        if self.taken_for is not None:
+            row, truth = np.nonzero(votes)
+            squares = weights[row] ** 2 * votes[row, truth]
+            self.taken_for.add(np.bincount(truth * k + named[row], squares, k * k).reshape(k, k))
 
     def _add_pairs(self, batch: Batch) -> None:
         assert self._pairs is not None
@@ -327,7 +341,8 @@ def _weighted_columns(batch: Batch, scored: Scored, rows: slice, n_classes: int)
     columns = [np.ones(len(truth)), *np.where(np.isfinite(table), table, 0.0)]  # an infinite mean has no interval
     if n_classes <= MOST_CLASSES:
         numbers = np.arange(n_classes)[:, None]
-        columns += [*(numbers == truth), *(numbers == predicted), *((numbers == truth) & (truth == predicted))]
+        shares = (numbers == truth) if batch.votes is None else batch.votes[rows].T
+        columns += [*shares, *(numbers == predicted), *(shares * (numbers == predicted))]
     weights = 1.0 if batch.weights is None else batch.weights[rows, None]
     return np.stack(columns, axis=1) * weights
 

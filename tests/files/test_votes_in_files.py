@@ -1,0 +1,143 @@
+"""Files whose truth is votes, one column per class: `--votes-prefix`."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("rich")
+
+from cli_files import run, run_json
+
+from pandora_regret import expected_search_cost, pandora_regret
+from pandora_regret.compare import compare
+from pandora_regret.files import FileError, Layout, open_predictions, read_all
+from pandora_regret.metrics import METRICS
+from pandora_regret.stream import score_stream
+
+NAMES = ["melanoma", "nevus", "keratosis"]
+COSTS = {"melanoma": 380.0, "nevus": 120.0, "keratosis": 90.0}
+PRICES = ",".join(f"{name}={cost}" for name, cost in COSTS.items())
+
+
+@pytest.fixture(scope="module")
+def case():
+    rng = np.random.default_rng(0)
+    votes = rng.multinomial(5, [0.2, 0.5, 0.3], size=80)
+    tables = {
+        name: np.array([rng.dirichlet(1 + bold * v / 5) for v in votes]) for name, bold in (("a", 6), ("b", 2))
+    }
+    return votes, tables, rng.gamma(2.0, size=80)
+
+
+def write(folder, name, votes, table, weights, order=(0, 1, 2), suffix="csv"):
+    frame = pd.DataFrame({"id": np.arange(len(votes)), "weight": weights, "label": "whoever had most"})
+    for k in order:
+        frame[f"votes_{NAMES[k]}"], frame[NAMES[k]] = votes[:, k], table[:, k]
+    path = folder / f"{name}.{suffix}"
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_score_reads_votes(case, suffix, tmp_path):
+    votes, tables, weights = case
+    path = write(tmp_path, "a", votes, tables["a"], weights, suffix=suffix)
+    printed = run_json("score", path, "--votes-prefix", "votes_", "--costs", PRICES, "--wrong-tests")
+    [model] = printed["models"]
+    arguments = {"sample_weight": weights, "typical_costs": COSTS, "labels": NAMES}
+    expected = expected_search_cost(votes, tables["a"], **arguments)
+    assert model["scores"]["expected_cost"]["value"] == pytest.approx(expected)
+    assert model["rows"] == 80
+    assert model["class_weights"] == pytest.approx(list(weights @ (votes / 5)))
+    for key in ("accuracy", "log_loss", "brier", "macro_f1"):
+        assert model["scores"][key]["value"] == pytest.approx(
+            METRICS[key](votes, tables["a"], sample_weight=weights)
+        )
+
+
+def test_intervals_of_a_stream_are_those_of_a_comparison(case, tmp_path):
+    votes, tables, weights = case
+    path = write(tmp_path, "a", votes, tables["a"], weights)
+    [opened] = open_predictions(path, Layout(votes_prefix="votes_"))
+    score = score_stream(opened, rows=7)
+    result = compare(votes, {"a": tables["a"]}, labels=NAMES, sample_weight=weights).models[0].scores
+    assert score.interval("pandora_regret") == pytest.approx(
+        (result["pandora_regret"].low, result["pandora_regret"].high)
+    )
+    low, high = score.interval("macro_f1")
+    assert low <= result["macro_f1"].low < result["macro_f1"].high <= high
+    drawn = score_stream(opened, bootstrap=200, rows=7)
+    assert drawn.value("macro_f1") == pytest.approx(result["macro_f1"].value)
+    assert drawn.interval("macro_f1")[0] < result["macro_f1"].value
+
+
+def test_compare_aligns_votes_of_files_whose_classes_differ_in_order(case, tmp_path):
+    votes, tables, weights = case
+    shuffled = np.random.default_rng(1).permutation(80)
+    first = write(tmp_path, "a", votes, tables["a"], weights)
+    second = write(tmp_path, "b", votes, tables["b"], weights, order=(2, 0, 1))
+    frame = pd.read_csv(second)
+    frame.iloc[shuffled].to_csv(second, index=False)
+    printed = run_json("compare", first, second, "--votes-prefix", "votes_", "--costs", PRICES)
+    expected = compare(votes, tables, labels=NAMES, sample_weight=weights, typical_costs=COSTS)
+    for model, ours in zip(printed["models"], expected.models, strict=True):
+        assert model["name"] == ours.name
+        assert model["scores"]["expected_cost"]["value"] == pytest.approx(ours.cost)
+
+
+def test_files_that_disagree_about_votes_are_told(case, tmp_path):
+    votes, tables, weights = case
+    first, other = write(tmp_path, "a", votes, tables["a"], weights), votes[::-1]
+    second = write(tmp_path, "b", other, tables["b"], weights)
+    result = run("compare", first, second, "--votes-prefix", "votes_")
+    assert result.exit_code == 2
+    assert "has the vote" in result.stderr
+
+
+def test_unanimous_votes_score_as_labels(tmp_path):
+    table = np.array([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])
+    path = write(tmp_path, "a", np.array([[3, 0, 0], [0, 0, 1]]), table, np.ones(2))
+    [opened] = open_predictions(path, Layout(votes_prefix="votes_"))
+    assert score_stream(opened).value("pandora_regret") == pandora_regret([0, 2], table)
+
+
+def test_validate_knows_votes(case, tmp_path):
+    votes, tables, weights = case
+    path = write(tmp_path, "a", votes, tables["a"], weights)
+    [printed] = run_json("validate", path, "--votes-prefix", "votes_")["tables"]
+    assert printed["problems"] == []
+    assert printed["columns"]["label"] is None
+    assert printed["columns"]["votes"] == [f"votes_{name}" for name in NAMES]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"votes_nevus": -1}, r"line 3, column 'votes_nevus' is -1: it must be 0, or a positive number"),
+        ({f"votes_{name}": 0 for name in NAMES}, r"line 3 has no votes: drop the row"),
+        ({"votes_nevus": None}, r"line 3, column 'votes_nevus' has no value"),
+    ],
+)
+def test_votes_that_cannot_be_read_are_located(case, change, message, tmp_path):
+    votes, tables, weights = case
+    path = write(tmp_path, "a", votes, tables["a"], weights)
+    frame = pd.read_csv(path).astype({f"votes_{name}": object for name in NAMES})
+    for column, value in change.items():
+        frame.loc[1, column] = value
+    frame.to_csv(path, index=False)
+    [opened] = open_predictions(path, Layout(votes_prefix="votes_"))
+    with pytest.raises(FileError, match=message):
+        read_all(opened)
+
+
+def test_votes_of_every_class_are_needed_and_a_label_beside_them_is_not(case, tmp_path):
+    votes, tables, weights = case
+    path = write(tmp_path, "a", votes, tables["a"], weights)
+    with pytest.raises(
+        FileError, match=r"is read with votes \('votes_'\) and with the label 'label': say one of them"
+    ):
+        open_predictions(path, Layout(votes_prefix="votes_", label="label"))
+    pd.read_csv(path).drop(columns="votes_nevus").to_csv(path, index=False)
+    with pytest.raises(FileError, match=r"has no columns of votes \['votes_nevus'\]: write one for each class"):
+        open_predictions(path, Layout(votes_prefix="votes_"))
