@@ -41,7 +41,15 @@ def test_a_good_file_is_fine_and_understood(tmp_path):
     assert table["problems"] == []
     assert table["rows"] == 178
     assert table["classes"] == {"barolo": 59, "grignolino": 71, "barbera": 48}
-    columns = {"label": "y_true", "id": "id", "weight": "weight", "group": None, "model": None, "votes": [], "costs": []}
+    columns = {
+        "label": "y_true",
+        "id": "id",
+        "weight": "weight",
+        "group": None,
+        "model": None,
+        "votes": [],
+        "costs": [],
+    }
     assert table["columns"] == columns | {"forecasts": list(CLASSES), "unused": ["remark"]}
     page = run("validate", path).stdout
     assert "fine" in page
