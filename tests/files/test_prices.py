@@ -192,6 +192,23 @@ def test_grouped_prices_with_cents_come_back_as_they_were(amounts, marks):
     assert list(read_amounts(texts, None).values.values()) == [float(amount) for amount in amounts]
 
 
+@given(st.lists(st.text("0123456789.,' -+eE$€kminCHF%\u202f’–", max_size=12), min_size=1, max_size=4))
+def test_any_text_is_a_number_or_an_error_that_names_it(texts):
+    named = dict(enumerate(texts))
+    try:
+        amounts = read_amounts(named, lambda name, problem, fix: InputError(problem, place=str(name), fix=fix))
+    except InputError:
+        return
+    assert list(amounts.values) == list(named)
+    assert not any(np.isnan(list(amounts.values.values())))
+
+
+@given(st.lists(st.floats(1e-4, 1e9), min_size=1, max_size=5))
+def test_numbers_as_python_writes_them_come_back(numbers):
+    texts = {str(row): repr(number) for row, number in enumerate(numbers)}
+    assert list(read_amounts(texts, None).values.values()) == numbers
+
+
 def test_a_currency_column_is_used(tmp_path):
     path = listed_in(tmp_path, ["test,fee,Currency", "a,5,EUR", "b,6,€", "c,7,"])
     assert read_price_list(path).unit == "EUR"
