@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from yardstick import claim, finish, record
+from yardstick import claim, finish, in_turn, record
 
 CLASSES = [f"class {k}" for k in range(10)]
 ROWS_AT_ONCE = 1 << 20
@@ -55,17 +55,6 @@ def score(path: str, typical_costs: Any = None, bootstrap: int = 0) -> Any:
 
     [predictions] = open_predictions(path)
     return score_stream(predictions, typical_costs=typical_costs, bootstrap=bootstrap)
-
-
-def in_turn(works: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """The shortest of several runs of each, taken in turn so that a busy moment harms all alike."""
-    times: dict[str, list[float]] = {name: [] for name in works}
-    for _ in range(repeats + 1):  # the first compiles and warms caches
-        for name, work in works.items():
-            start = time.perf_counter()
-            work()
-            times[name].append(time.perf_counter() - start)
-    return {name: min(listed[1:]) for name, listed in times.items()}
 
 
 def child(path: str, repeats: int) -> None:

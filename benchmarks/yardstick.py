@@ -21,6 +21,15 @@ def _seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
+def in_turn(works: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """The shortest of several runs of each, taken in turn so that a busy moment harms all alike."""
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(repeats + 1):  # the first compiles and warms caches
+        for name, work in works.items():
+            times[name].append(_seconds(work))
+    return {name: min(listed[1:]) for name, listed in times.items()}
+
+
 _missed: list[str] = []
 
 

@@ -36,6 +36,7 @@ class _Truth(NamedTuple):
     inverse: nw.Expr  # of the probability; 0 if that is 0, or so small that the inverse would overflow
     cost: nw.Expr
     inverse_cost: nw.Expr
+    impossible: nw.Expr  # 1 where the inverse is 0, else 0
 
 
 HELPERS = tuple(f"__truth_{name}" for name in _Truth._fields)  # columns of `with_scores` while it works
@@ -197,13 +198,15 @@ class _Scores:
     def truth(self) -> _Truth:
         """All in one expression each."""
         probability, cost, inverse_cost = self._found()
-        return _Truth(probability, _inverse(probability), cost, inverse_cost)
+        inverse = _inverse(probability)
+        return _Truth(probability, inverse, cost, inverse_cost, _is_zero(inverse))
 
     def steps(self) -> Iterator[dict[str, nw.Expr]]:
         """The same as columns, in steps that only need the columns before them."""
-        probability, inverse, cost, inverse_cost = HELPERS
+        probability, inverse, cost, inverse_cost, impossible = HELPERS
         yield dict(zip((probability, cost, inverse_cost), self._found(), strict=True))
         yield {inverse: _inverse(nw.col(probability))}
+        yield {impossible: _is_zero(nw.col(inverse))}
 
     def _found(self) -> tuple[nw.Expr, nw.Expr, nw.Expr]:
         """Probability, cost and its inverse, by label; in rows that hold probabilities."""
@@ -250,9 +253,8 @@ class _Scores:
     def _loss(self, truth: _Truth, name: str) -> nw.Expr:
         """``L(p_i / p_j)``; two impossible classes tie, and a tie is worth 1."""
         theirs = nw.col(name).cast(nw.Float64)
-        tie = nw.when(truth.inverse > 0).then(self._ahead(theirs * truth.inverse)).otherwise(nw.lit(1.0))
-        behind = self._behind(truth.probability / theirs)
-        return self._choose(theirs, truth.probability, behind, tie)
+        ahead = self._ahead(theirs * truth.inverse) + truth.impossible
+        return self._choose(theirs, truth.probability, self._behind(truth.probability / theirs), ahead)
 
     def _priced_loss(self, truth: _Truth, name: str) -> nw.Expr:
         """``L(q_i / q_j)``; of two impossible classes the costs alone decide, ``L(C_j / C_i)``."""
@@ -290,6 +292,10 @@ class _Scores:
 
 def _inverse(probability: nw.Expr) -> nw.Expr:
     return nw.when(probability > SMALLEST).then(1.0 / probability).otherwise(probability * 0.0)
+
+
+def _is_zero(value: nw.Expr) -> nw.Expr:
+    return nw.when(value == 0).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
 
 
 def _power(ratio: nw.Expr, exponent: float) -> nw.Expr:
