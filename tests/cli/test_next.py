@@ -61,9 +61,9 @@ def test_next_prints_json(skin):
 def test_next_reads_one_row_of_a_file_by_number_or_id(skin, tmp_path):
     rows = [("id", "nevus", "melanoma", "keratosis"), ("p1", 0.2, 0.7, 0.1), ("p2", 0.85, 0.05, 0.1)]
     path = write_csv(tmp_path / "cases.csv", rows)
-    by_id, by_number = run("next", skin, path, "--case", "p2"), run("next", skin, path, "--row", 2)
+    by_id, by_number = run("next", skin, path, "--id", "p2"), run("next", skin, path, "--row", 2)
     assert by_id.stdout == by_number.stdout == run("next", skin, FORECAST).stdout
-    missing = run("next", skin, path, "--case", "p3")
+    missing = run("next", skin, path, "--id", "p3")
     assert missing.exit_code == 2
     assert "has no row whose id is 'p3'" in missing.stderr
 

@@ -4,7 +4,7 @@ The JSON (schema "pandora-next/1")::
 
     schema, library, next, expected_cost, currency, found, method, cost_by_class,
     alternatives [{name, kind, cost, expected_cost, extra, outcomes [{name, chance, posterior}]}],
-    tree {name, kind, cost, chance, expected_cost, posterior, branches}
+    tree {name, kind, cost, chance, expected_cost, posterior, branches}, done [{what, count, sentence, model?}]
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from pandora_regret.cli.options import (
     INPUT_PATH,
     JSON,
     PATH,
-    LayoutOptions,
+    CaseOptions,
     check_output,
     choice,
     takes,
 )
-from pandora_regret.cli.order import read_case
-from pandora_regret.cli.printing import echo, print_json
+from pandora_regret.cli.order import CASE, ROW, read_case
+from pandora_regret.cli.printing import echo, print_done, print_json
+from pandora_regret.records import to_plain
 
 
 @click.command("next")
@@ -33,8 +34,8 @@ from pandora_regret.cli.printing import echo, print_json
 @click.option(
     "--found", metavar="STEP=OUTCOME,...", help="What steps made so far have shown; a visit is just named."
 )
-@click.option("--row", type=click.IntRange(1), help="If FORECAST is a file: which of its rows, from 1.")
-@click.option("--case", help="If FORECAST is a file: the row with this id, in the column that --id names.")
+@ROW
+@CASE
 @choice(
     "--method",
     words=["optimal", "greedy", "information"],
@@ -43,15 +44,15 @@ from pandora_regret.cli.printing import echo, print_json
 @click.option("--tree", type=PATH, help="Draw the whole tree into this SVG file, too.")
 @FORCE
 @JSON
-@takes(LayoutOptions)
+@takes(CaseOptions)
 def next(
-    layout: LayoutOptions,
+    layout: CaseOptions,
     *,
     workup: str,
     forecast: str,
     found: str | None,
     row: int | None,
-    case: str | None,
+    case_id: str | None,
     method: str,
     tree: Path | None,
     force: bool,
@@ -63,16 +64,16 @@ def next(
     Examples:
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1"
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1" --found dermoscopy=suspicious
-      pandora next skin.toml predictions.csv --case patient-17 --id patient --tree tree.svg
+      pandora next skin.toml predictions.csv --id patient-17 --id-column patient --tree tree.svg
 
     The JSON has the schema pandora-next/1.
     """
-    from pandora_regret.files import find_row
+    from pandora_regret.cli.console import output
     from pandora_regret.workup import Workup, plan_workup
 
     check_output(tree, force)
     described, read_layout = Workup.load(workup), layout.read()
-    one = read_case(forecast, find_row(forecast, case, read_layout) if case is not None else row, read_layout)
+    one = read_case(forecast, row, case_id, read_layout, described.classes)
     with one.blamed():
         plan = plan_workup(
             one.forecast,
@@ -85,9 +86,10 @@ def next(
     if tree is not None:
         echo(f"Tree: {plan.save_svg(tree)}", err=True)
     if as_json:
-        print_json(plan.to_dict(), "pandora-next/1")
+        print_json(plan.to_dict() | {"done": to_plain(one.done)}, "pandora-next/1")
     else:
         echo(plan.to_text())
+        print_done(output(), one.done)
 
 
 def _findings(text: str) -> dict[str, str | None]:

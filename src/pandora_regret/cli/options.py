@@ -80,6 +80,13 @@ class LayoutOptions:
         return Layout(**values | {"classes": classes, "dialect": dialect})
 
 
+@dataclass(frozen=True)
+class CaseOptions(LayoutOptions):
+    """The same where --id is a case: the column of ids has a longer name."""
+
+    id: str | None = option("--id-column", metavar="COLUMN", help=f"{ID.help}  [default: {' or '.join(ID.usual)}]")
+
+
 class _PriorOption(click.Option):
     """Its help lists the priors there are, which are imported only to show it."""
 
@@ -174,6 +181,11 @@ class CostOptions(PriceOptions):
         if self.costs is not None:
             raise click.UsageError("--costs and --workup were both given: a work-up says what its steps cost.")
         return Workup.load(self.workup)
+
+    def priced(self) -> Collection[str] | None:
+        """The classes of the work-up, or else of the price list."""
+        workup = self.read_workup()
+        return super().priced() if workup is None else workup.classes
 
     def read_prior(self) -> Prior | None:
         """The prior that was asked for."""

@@ -9,6 +9,7 @@ The JSON (schema "pandora-order/1")::
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from pandora_regret.cli.options import (
     INPUT_PATH,
     JSON,
     PATH,
-    LayoutOptions,
+    CaseOptions,
     PriceOptions,
     check_output,
     choice,
@@ -35,10 +36,14 @@ if TYPE_CHECKING:
 
 USUAL_STEPS = 10  # in a table for people
 
+ROW = click.option("--row", type=click.IntRange(1), help="If FORECAST is a file: which of its rows, from 1.")
+CASE = click.option("--id", "case_id", metavar="CASE", help="If FORECAST is a file: the row with this id.")
+
 
 @click.command()
 @click.argument("forecast", type=INPUT_PATH)
-@click.option("--row", type=click.IntRange(1), help="If FORECAST is a file: which of its rows, from 1.")
+@ROW
+@CASE
 @click.option("--sensitivity", help="How often a test finds its class: one number, or NAME=VALUE,...")
 @choice(
     "--search",
@@ -50,13 +55,14 @@ USUAL_STEPS = 10  # in a table for people
 @click.option("--plot", type=PATH, help="Draw the plan into this file (SVG, PDF or PNG), too.")
 @FORCE
 @JSON
-@takes(PriceOptions, LayoutOptions)
+@takes(PriceOptions, CaseOptions)
 def order(
     costs: PriceOptions,
-    layout: LayoutOptions,
+    layout: CaseOptions,
     *,
     forecast: str,
     row: int | None,
+    case_id: str | None,
     sensitivity: str | None,
     search: str,
     steps: int | None,
@@ -71,6 +77,7 @@ def order(
     Examples:
       pandora order "melanoma=0.2,nevus=0.7,keratosis=0.1" --costs "melanoma=384,nevus=75,keratosis=75"
       pandora order predictions.csv --row 12 --costs dermamnist --plot order.png
+      pandora order predictions.csv --id patient-17 --costs prices.csv
       pandora order "pump=0.6,valve=0.4" --costs "pump=90,valve=20" --sensitivity 0.8 --search adaptive --steps 6
 
     The JSON has the schema pandora-order/1.
@@ -80,10 +87,11 @@ def order(
     from pandora_regret.plan import plan_search
 
     check_output(plot, force)
-    case = read_case(forecast, row, layout.read())
+    case = read_case(forecast, row, case_id, layout.read(), costs.priced())
     prices = costs.read_prices(case.classes, case.costs, "the row's own")
-    currency, source, done = (None, None, ()) if prices is None else (prices.currency, prices.source, prices.done)
-    cost = 1.0 if prices is None else prices.costs
+    currency, source = (None, None) if prices is None else (prices.currency, prices.source)
+    cost, unused = (1.0, ()) if prices is None else (prices.costs, prices.done)
+    done = (*case.done, *unused)
     tests = Tests(cost=cost, sensitivity=_sensitivity(sensitivity), labels=list(case.classes))
     how: dict[str, Any] = {"search": search, "steps": steps, "logits": layout.logits}
     with case.blamed():
@@ -100,16 +108,29 @@ def order(
         print_done(output(), done)
 
 
-def read_case(forecast: str, row: int | None, layout: Layout) -> OneRow:
-    """A forecast that is written out, or a row of a file."""
+def read_case(
+    forecast: str, row: int | None, case: str | None, layout: Layout, priced: Collection[str] | None = None
+) -> OneRow:
+    """A forecast that is written out, or a row of a file: by its number, or by its id."""
+    from pandora_regret.files import find_row, read_row
+
+    if row is not None and case is not None:
+        raise click.UsageError("--row and --id were both given: one of them says which row.")
+    if os.path.exists(forecast) or row is not None or case is not None:
+        number = row if case is None else find_row(forecast, case, layout)
+        one = read_row(forecast, number, layout, priced)
+    else:
+        one = _written_out(forecast)
+    return one.normalised() if layout.normalise and not layout.logits else one
+
+
+def _written_out(forecast: str) -> OneRow:
     import numpy as np
 
-    from pandora_regret.files import OneRow, read_row
+    from pandora_regret.files import OneRow
     from pandora_regret.files.pairs import read_pairs
     from pandora_regret.inputs import InputError
 
-    if os.path.exists(forecast) or row is not None:
-        return read_row(forecast, row, layout)
     if "=" not in forecast:
         problem = f"{forecast!r} is neither a file nor NAME=PROBABILITY,..."
         raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")

@@ -87,7 +87,8 @@ def _speaks_against(table: ModelTable, columns: Columns, kept: Sequence[str]) ->
     records = _sample(table, columns)
     if records is None:
         return False
-    if set(texts_of(records.column(columns.label))) & (set(columns.classes) - set(kept)):
+    labels = set(texts_of(records.column(columns.label))) if columns.label else set()
+    if labels & (set(columns.classes) - set(kept)):
         return True
     less, all_of_them = (rows_that_sum_to_one(records, names) for names in (kept, columns.classes))
     return not table.layout.logits and less < all_of_them
@@ -95,7 +96,7 @@ def _speaks_against(table: ModelTable, columns: Columns, kept: Sequence[str]) ->
 
 def _sample(table: ModelTable, columns: Columns) -> Records | None:
     """Labels and columns of numbers of the first rows, as they are written."""
-    wanted = list(dict.fromkeys([columns.label, *columns.forecasts]))
+    wanted = [name for name in dict.fromkeys([columns.label, *columns.forecasts]) if name]
     records = next(table.sources[0].read(wanted, frozenset(), SAMPLE_ROWS), None)
     return None if records is None else records.slice(0, SAMPLE_ROWS)
 

@@ -137,6 +137,7 @@ def _find(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str) -> s
         problem = f"has no column {name!r} (asked for as {role.name}) among {some(kinds)}"
         raise FileError(problem, path=path, argument=role.option, value=name)
     classes = {f"{layout.proba_prefix or ''}{each}" for each in layout.classes or ()}
+    classes.update((layout.columns or {}).values())
     return name or next((usual for usual in role.usual if usual in kinds and usual not in classes), None)
 
 

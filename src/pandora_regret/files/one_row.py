@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from pandora_regret.files.arrow import common_dtype
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import open_sources
-from pandora_regret.files.layout import Columns, Kind, Layout, find_columns
+from pandora_regret.files.known_classes import ModelTable, with_known_classes
+from pandora_regret.files.layout import Columns, Layout, find_columns
+from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.reading import NO_VALUE
-from pandora_regret.files.roles import LABEL
 from pandora_regret.files.source import ROWS_AT_ONCE, Source
-from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs import Done, FloatArray, InputError
+from pandora_regret.inputs.tables import rescale_rows, row_sum_tolerance
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,12 @@ class OneRow:
     forecast: NDArray[Any]  # (K,) probabilities or logits
     place: str  # file and line
     costs: FloatArray | None = None  # (K,) of this row alone
+    done: tuple[Done, ...] = ()  # what was recognised, changed or left out
+
+    def normalised(self) -> OneRow:
+        """The same row divided by its sum, where that is off 1 by at most 1 %."""
+        table, rescaled = rescale_rows(self.forecast[None], row_sum_tolerance(self.forecast.dtype))
+        return replace(self, forecast=table[0], done=(*self.done, *rescaled.done(self.place)))
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -43,47 +51,51 @@ class OneRow:
 
 
 def find_row(path: str | os.PathLike[str], case: str, layout: Layout) -> int:
-    """The row with this id, counted from 1."""
-    source = _only_table(os.fspath(path), layout)
-    column = _columns(source, layout).id
+    """The one row with this id, counted from 1."""
+    source = _only_table(os.fspath(path), layout).sources[0]
+    column = find_columns(source.in_layout(replace(layout, unlabelled=True)), source.kinds, source.path).id
     if column is None:
-        fix = "say which column names the rows with --id"
+        fix = "say which column names the rows with --id-column"
         raise FileError("has no column of ids", path=source.path, argument="ids", fix=fix)
     blocks = source.read([column], frozenset(), ROWS_AT_ONCE)
     names = (str(name) for records in blocks for name in records.column(column).to_pylist())
-    for number, name in enumerate(names, 1):
-        if name == case:
-            return number
-    raise FileError(f"has no row whose {column} is {case!r}", path=source.path, argument="ids", value=case)
+    rows = [number for number, name in enumerate(names, 1) if name == case]
+    if not rows:
+        raise FileError(f"has no row whose {column} is {case!r}", path=source.path, argument="ids", value=case)
+    if len(rows) > 1:
+        problem, fix = (
+            f"has {len(rows)} rows whose {column} is {case!r}",
+            f"say which with --row: {rows[0]} or {rows[1]}",
+        )
+        raise FileError(problem, path=source.path, argument="ids", value=case, fix=fix)
+    return rows[0]
 
 
-def _columns(source: Source, layout: Layout) -> Columns:
-    """The columns of a file that need not have labels."""
-    kinds: dict[str, Kind] = dict(source.kinds)
-    if layout.label is None and not kinds.keys() & set(LABEL.usual):
-        kinds[LABEL.usual[0]] = "other"
-    return find_columns(source.in_layout(layout), kinds, source.path)
-
-
-def read_row(path: str | os.PathLike[str], row: int | None, layout: Layout) -> OneRow:
+def read_row(
+    path: str | os.PathLike[str], row: int | None, layout: Layout, priced: Collection[str] | None = None
+) -> OneRow:
     """A row of a file, counted from 1; it needs no label: who knows the truth does not ask for an order."""
-    source = _only_table(os.fspath(path), layout)
+    table = _only_table(os.fspath(path), replace(layout, unlabelled=True))
+    source = table.sources[0]
     if row is None:
-        fix = "say which of its rows with --row, counted from 1"
+        fix = "say which of its rows with --row, counted from 1, or with --id"
         raise FileError("is a file", path=source.path, argument="row", fix=fix)
-    columns = _columns(source, layout)
+    [table] = with_known_classes([table], priced)
+    columns = table.columns()
     numbers = _numbers_in_row(source, columns, row - 1)
     k = len(columns.classes)
     costs = numbers[k:].astype(np.float64) if columns.costs else None
-    return OneRow(columns.classes, numbers[:k], f"{source.path}{source.place(row - 1)}", costs)
+    done = Predictions(table.name, table.sources, columns).done
+    return OneRow(columns.classes, numbers[:k], f"{source.path}{source.place(row - 1)}", costs, done)
 
 
-def _only_table(path: str, layout: Layout) -> Source:
+def _only_table(path: str, layout: Layout) -> ModelTable:
     tables = open_sources(path, layout.classes, layout.dialect)
     if len(tables) > 1:
         fix = "save the one that is asked about by itself"
         raise FileError(f"holds the models {list(tables)[:8]}", path=path, fix=fix)
-    return next(iter(tables.values()))
+    [(name, source)] = tables.items()
+    return ModelTable(name, (source,), layout)
 
 
 def _numbers_in_row(source: Source, columns: Columns, row: int) -> NDArray[Any]:
