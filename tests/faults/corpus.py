@@ -380,7 +380,7 @@ def dialects():
     yield Fault("gzip that is none.csv.gz", content(csv_text()))
 
 
-def xlsx_bytes(rows=None, **sheets):
+def xlsx_bytes(rows=None, far=False):
     import openpyxl
 
     book, file = openpyxl.Workbook(), io.BytesIO()
@@ -388,8 +388,8 @@ def xlsx_bytes(rows=None, **sheets):
     body = [list(map(_plain, row)) for row in zip(*columns.values(), strict=True)]
     for row in [list(columns), *body] if rows is None else rows:
         book.active.append(row)
-    for name in sheets:
-        book.create_sheet(name)
+    if far:
+        book.active["XFD1048576"] = 1
     book.save(file)
     return file.getvalue()
 
@@ -416,6 +416,7 @@ def workbooks():
         "text": b"a,b\n",
     }.items():
         yield Fault(f"xlsx that is {kind}.xlsx", content(data))
+    yield Fault("xlsx of a cell far away.xlsx", content(xlsx_bytes([["y_true", "a", "b"], ["a", 1, 0]], far=True)))
     yield Fault("xlsx called.csv", content(good))
     yield Fault("xlsx called.npz", content(good))
 
@@ -434,6 +435,9 @@ def lists():
         "truth": '{"id": 2, "truth": "z", "forecast": {"a": 0.5, "b": 0.5}}',
         "no truth": '{"id": 2, "forecast": {"a": 0.5, "b": 0.5}}',
         "array": "[1]",
+        "half a character": '{"id": 2, "truth": "\\ud800", "forecast": {"\\ud800": 0.5, "b": 0.5}}',
+        "huge": '{"id": 2, "truth": "a", "forecast": {"a": ' + "9" * 400 + ', "b": 0.5}}',
+        "nested id": '{"id": [2], "truth": "a", "forecast": {"a": 0.5, "b": 0.5}}',
         "deep": '{"id": 2, "truth": "a", "forecast": ' + "[" * 50_000,
         "repeated id": good,
         "not JSON": "hello",
@@ -443,6 +447,7 @@ def lists():
     for kind, change in {
         "generated": {"filtered_resps": ["text"]},
         "no responses": {"filtered_resps": []},
+        "huge": {"filtered_resps": [[-(10**400), True], [-1.0, False]]},
         "positive": {"filtered_resps": [["1.0", "True"], ["-1.0", "False"]]},
         "nan": {"filtered_resps": [["nan", "True"], ["-1.0", "False"]]},
         "target": {"filtered_resps": [["-2.0", "True"], ["-1.0", "False"]], "target": "7"},

@@ -20,6 +20,7 @@ from pandora_regret.files.layout import Layout, some
 from pandora_regret.files.roles import LABEL
 from pandora_regret.files.text import TextFile
 from pandora_regret.inputs import Done, IntArray
+from pandora_regret.inputs.numbers import LARGEST
 
 FORECAST, TRUTH = "forecast", "truth"
 PREFIX = f"{FORECAST}:"
@@ -120,6 +121,8 @@ def objects_of(file: TextFile) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             values = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            if b"\\ud" in line.lower():  # half a character may have been escaped
+                json.dumps(values, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             raise _error(file, number, "is not JSON", "write one object per line") from None
         if not isinstance(values, dict):
@@ -174,7 +177,7 @@ class _ListReader:
     def _likely(self, line: int, forecast: dict[str, Any]) -> dict[str, float]:
         """Probabilities, and what they leave for the bucket."""
         for name, value in forecast.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
                 self._fail(line, f"gives {name!r} the value {value!r:.40}", "write a number")
         options = {name: float(value) for name, value in forecast.items()}
         if self.other is not None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from functools import reduce
+from typing import IO, Any, Self
 
 import pyarrow as pa
 
@@ -17,6 +21,9 @@ from pandora_regret.files.source import check_names, unreadable
 from pandora_regret.inputs import Done
 from pandora_regret.optional import import_optional
 
+CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
+LONGEST_CELL = 15  # bytes of a cell's name in a sheet, nearly
+SMALL, SPARSEST = 1 << 24, 100  # places in a sheet; places for each cell
 WHOLE = 1 << 53  # up to here, a number of a sheet that has no fraction is exactly that number
 
 
@@ -31,6 +38,7 @@ class ExcelSheet(TableInMemory):
     @classmethod
     def open(cls, path: str, said: Dialect = RECOGNISED) -> Self:
         calamine = import_optional("python_calamine", extra="excel")
+        _check_extent(path)
         try:
             with calamine.CalamineWorkbook.from_path(path) as book:
                 number = _sheet_number(said.sheet, book.sheet_names, path)
@@ -55,6 +63,37 @@ class ExcelSheet(TableInMemory):
     def places(self, rows: Iterable[int]) -> dict[int, str]:
         """Rows as Excel numbers them."""
         return {row: f" row {self.sheet_rows[row]}" for row in rows}
+
+
+def _check_extent(path: str) -> None:
+    """No cell far away from all others: a sheet is held whole, from its first cell to its last."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                    with archive.open(name) as sheet:
+                        _check_extent_of(sheet, path)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise unreadable(path, "Excel", error) from None
+
+
+def _check_extent_of(sheet: IO[bytes], path: str) -> None:
+    n_cells, rows, columns, rest = 0, 0, 0, b""
+    while block := sheet.read(1 << 20):
+        cells = CELL.findall(rest + block)
+        n_cells, rest = n_cells + len(cells), block[-LONGEST_CELL:]
+        rows = max([rows, *(int(row) for _, row in cells)])
+        columns = max([columns, *(_column_number(letters) for letters in {letters for letters, _ in cells})])
+    if rows * columns > max(SMALL, SPARSEST * n_cells):
+        problem = f"has a sheet of {n_cells:,} cells in {rows:,} rows and {columns:,} columns"
+        raise FileError(problem, path=path, fix="delete cells that lie far away from the table")
+
+
+def _column_number(letters: bytes) -> int:
+    """A is 1, Z is 26, AA is 27."""
+    return reduce(lambda number, letter: 26 * number + letter - ord("A") + 1, letters, 0)
 
 
 def _sheet_number(sheet: str | int | None, names: Sequence[str], path: str) -> int:

@@ -25,7 +25,7 @@ CORRECT = "acc"  # the field that says whether the likeliest option was the true
 
 
 @dataclass(frozen=True)
-class Sample:
+class LoggedSample:
     """One line."""
 
     line: int
@@ -91,7 +91,7 @@ def _done(file: TextFile, n_rows: int, filters: Sequence[Any], skipped: int) -> 
     return (*done, Done("rows left out", skipped, others, file.path))
 
 
-def _sample(file: TextFile, line: int, values: Mapping[str, Any]) -> Sample:
+def _sample(file: TextFile, line: int, values: Mapping[str, Any]) -> LoggedSample:
     scores, texts = _scores(values["filtered_resps"]), _texts(values.get("arguments"))
     if scores is None or values["target"] is None:
         problem = "holds no log-likelihoods of options" if scores is None else "has no target"
@@ -105,7 +105,7 @@ def _sample(file: TextFile, line: int, values: Mapping[str, Any]) -> Sample:
     correct = values.get(CORRECT)
     said = None if correct not in (0, 1) else bool(correct)
     texts = texts if len(texts) == len(scores) else ()
-    return Sample(
+    return LoggedSample(
         line, values["doc_id"], scores, texts, str(values["target"]), said, {"id": values["doc_id"], **about}
     )
 
@@ -114,7 +114,7 @@ def _scores(responses: Any) -> tuple[float, ...] | None:
     """The log-likelihood of every option, or None where responses are something else."""
     try:
         scores = tuple(float(score) for score, is_greedy in responses)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return scores if len(scores) > 1 and not any(math.isnan(score) or score > 0 for score in scores) else None
 
@@ -138,7 +138,7 @@ def _is_doubled(arguments: Any, texts: Sequence[str]) -> bool:
     return all(not str(next(iter(each.values() if isinstance(each, dict) else each))) for each in requests[half:])
 
 
-def _truths(file: TextFile, samples: Sequence[Sample]) -> list[int]:
+def _truths(file: TextFile, samples: Sequence[LoggedSample]) -> list[int]:
     """The true options: targets are their numbers or texts, whichever agree with the harness in all rows."""
     readings = {
         "number": [each.by_number if each.fits(each.by_number) else None for each in samples],
