@@ -45,6 +45,9 @@ def _expectations(comparison: Comparison) -> Iterator[tuple[str, bool, str]]:
     verdict, tests = comparison.verdict, [each.test for each in comparison.break_even]
     yield "verdict", verdict.leader in names and bool(verdict.sentences), "names no model, or says nothing"
     yield "break_even", set(tests) <= set(data.classes), "names a test that is not there"
+    crossings = [crossing for each in comparison.break_even for crossing in (each.below, each.above) if crossing]
+    prices = [*(each.stated for each in comparison.break_even), *(crossing.price for crossing in crossings)]
+    yield "break_even", all(price > 0 for price in prices), "holds a price that is not positive"
     for alpha in comparison.alphas:
         yield "alphas", alpha == "inf" or (isinstance(alpha, float) and alpha >= 0), "hold what is no alpha"
     for number, model in enumerate(comparison.models):

@@ -23,7 +23,7 @@ from pandora_regret.kernels.reference import log_odds
 from pandora_regret.priors import Exponential, Fixed, Prior, Uniform
 
 MOST_ROWS, FEWEST_ROWS = 2_000, 200  # with fewer than these, of more cases, figures would be too rough
-MOST_ODDS = 300_000  # of all models: some 600 kB of text
+MOST_ODDS = 270_000  # of all models: some 540 kB of text
 OF_EACH_CLASS = 5  # at least, where there are as many
 MOST_CLASSES_APART = 12  # of a prior that treats classes differently, and so needs a table for each pair
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

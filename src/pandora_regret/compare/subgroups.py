@@ -119,7 +119,8 @@ class _Group:
     def is_carried_by_few(self, kind: int, model: int) -> bool:
         """Whether a handful of cases makes up what is found of a model here."""
         n_models = len(self.part.value) // 4
-        return self.part.carriers(kind * n_models + model, float(self.part.value[model])).few
+        carriers = self.part.carriers(kind * n_models + model, float(self.part.value[model]))
+        return carriers.few and carriers.number > 0  # 0: nothing varies, where a model says the same of all
 
 
 def _columns(kind: int, n_columns: int) -> slice:

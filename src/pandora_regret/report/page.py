@@ -26,7 +26,7 @@ from pandora_regret.report.tables import (
     MOST_CLASSES_LISTED,
     MOST_COLUMNS,
     dearest_classes,
-    dearest_tests,
+    tests_that_matter,
     worked_case,
     wrong_tests,
 )
@@ -160,8 +160,8 @@ def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
         "against": list(_against_best(facts)),
         "saving": _saving(comparison),
         "live": comparison.sample is not None,
-        "tests": dearest_tests(models, len(classes)),
-        "flips": _flips(comparison),
+        "tests": tests_that_matter(models, flips := _flips(comparison)),
+        "flips": flips,
         "breakdowns": [_breakdown(breakdown, facts["models"]) for breakdown in facts.get("by", ())],
         "wrong_tests": wrong_tests(models, classes),
         "case": worked_case(comparison),
@@ -212,7 +212,7 @@ def _flip(each: BreakEven, comparison: Comparison) -> dict[str, Any]:
             at = money_between(crossing.price, crossing.low, crossing.high, unit)
             ranges.setdefault(without_direction_marks(crossing.leader), []).append(f"{side} {at}")
     said = "; ".join(f"{leader} is cheapest {' and '.join(at)}" for leader, at in ranges.items())
-    return {"sentence": said or "no change of leader", **sides}
+    return {"sentence": said or "no change", **sides}
 
 
 def _breakdown(breakdown: Facts, models: Sequence[Facts]) -> dict[str, Any]:

@@ -53,11 +53,16 @@ def dearest_classes(by_class: Sequence[Facts]) -> list[Facts]:
     return [by_class[k] for k in kept]
 
 
-def dearest_tests(models: Sequence[Facts], n_classes: int) -> list[int]:
-    """Classes by what testing for them wrongly costs under the cheapest model, the dearest first."""
+def tests_that_matter(models: Sequence[Facts], flips: Sequence[Facts | None]) -> list[int]:
+    """Classes in the order of the price panel.
+
+    First those whose price can change who is cheapest; then by what testing for them wrongly costs the cheapest
+    model.
+    """
     table = models[0]["pair_costs"]
-    spent = np.nan_to_num(np.array(table, dtype=np.float64)).sum(axis=0) if table else np.zeros(n_classes)
-    return [int(k) for k in np.argsort(-spent, kind="stable")]
+    spent = np.nan_to_num(np.array(table, dtype=np.float64)).sum(axis=0) if table else np.zeros(len(flips))
+    changes = [flip is not None and ("below" in flip or "above" in flip) for flip in flips]
+    return sorted(range(len(flips)), key=lambda k: (not changes[k], -spent[k]))
 
 
 def worked_case(comparison: Comparison) -> Facts | None:

@@ -125,5 +125,5 @@ function flipInWords(crossings, comparison, formats) {
     ranges.set(leader, [...(ranges.get(leader) ?? []), `${side} ${roughly(formats, price)}`]);
   }
   const parts = [...ranges].map(([leader, at]) => `${plain(comparison.models[leader].name)} is cheapest ${at.join(" and ")}`);
-  return parts.join("; ") || "no change of leader";
+  return parts.join("; ") || "no change";
 }

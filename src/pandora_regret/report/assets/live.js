@@ -149,7 +149,7 @@ function verdictAt(page) {
   if (others.length === 0) return [`At these prices ${names[leader]} costs ${amount} per case.`];
   const gaps = others.map((m) => ({ m, ...gapOf(page, m, leader) }));
   const open = gaps.filter((gap) => !(gap.low > 0 && gap.trusted)).map((gap) => names[gap.m]);
-  const apart = `${names[gaps[0].m]} costs ${moneyBetween(formats, gaps[0])} more per case.`;
+  const apart = `${names[gaps[0].m]} costs ${perCase(formats, gaps[0], " more")}.`;
   const first = open.length === 0
     ? `At these prices, deploy ${names[leader]}: it costs ${amount} per case, the least of ${order.length} models.`
     : `At these prices ${names[leader]} and ${open.length > 2 ? `${open.length} others` : listed(open)} cannot be told apart.`;

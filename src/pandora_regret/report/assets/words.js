@@ -55,6 +55,12 @@ function moneyBetween(formats, estimate) {
   return estimate.low === null ? text : `${text} (${rangeOf(estimate, decimals, " to ", scale)})`;
 }
 
+// "$64 per case more (24 to 104)"
+function perCase(formats, estimate, more) {
+  const [amount, range] = moneyBetween(formats, estimate).split(" (");
+  return `${amount} per case${more}${range ? ` (${range}` : ""}`;
+}
+
 function plain(name) {
   return name.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
 }
