@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pandora_regret.inputs import Forecast
-from pandora_regret.inputs.tables import _row_sum_tolerance
+from pandora_regret.inputs.tables import row_sum_tolerance
 from pandora_regret.metrics import METRICS
 from pandora_regret.metrics.fused import LANE_OF, confusion, score_columns
 from pandora_regret.priors import Beta
@@ -29,8 +29,8 @@ def forecasts(draw):
     dtype = draw(st.sampled_from([np.float32, np.float64]))
     values = (odds / odds.sum(axis=1, keepdims=True)).astype(dtype)
     weights = rng.integers(0, 3, n).astype(float) if draw(st.booleans()) else None
-    costs = rng.integers(1, 5, k).astype(float) if draw(st.booleans()) else None
-    numbers, tolerance = np.arange(n), _row_sum_tolerance(np.dtype(dtype))
+    costs = draw(st.sampled_from([None, np.full(k, 2.5), rng.integers(1, 5, k).astype(float)]))
+    numbers, tolerance = np.arange(n), row_sum_tolerance(np.dtype(dtype))
     return Forecast(
         values, False, range(k), rng.integers(0, k, n), numbers, tolerance, weights=weights, costs=costs
     )

@@ -54,7 +54,8 @@ def score_columns(
     """Metrics of `LANE_OF` for K columns (n,) of probabilities, all float32 or all float64 and contiguous."""
     from pandora_regret.kernels import compiled, streamed
 
-    n = len(truth)
+    n, alike = len(truth), costs is not None and bool((costs == costs[0]).all())
+    scale, costs = (float(costs[0]), None) if costs is not None and alike else (1.0, costs)  # half the work
     predicted, doubtful = np.empty(n, np.int32), np.empty(n, np.bool_)
     table = np.empty((N_LANES, n if with_table else 0))
     addresses = np.array([column.__array_interface__["data"][0] for column in columns])
@@ -67,14 +68,15 @@ def score_columns(
         return of_rows, of_metrics
 
     parts = compiled.in_threads(score, n, n * len(columns))
-    lanes, factors = [LANE_OF[key] for key in keys], np.array([_factor(key, len(columns)) for key in keys])
+    lanes, factors = [LANE_OF[key] for key in keys], np.array([_factor(key, len(columns), scale) for key in keys])
     means = _merged([(of_rows, of_metrics[:, lanes]) for of_rows, of_metrics in parts], factors)
     return FusedScores(means, predicted, np.flatnonzero(doubtful), table[lanes] * factors[:, None])
 
 
-def _factor(key: str, n_classes: int) -> float:
-    """What a lane is multiplied by to give a metric."""
-    return {"pandora_regret": 1 / (3 * (n_classes - 1)), "excess_burden": 1 / 3}.get(key, 1.0)
+def _factor(key: str, n_classes: int, scale: float) -> float:
+    """What a lane is multiplied by to give a metric; `scale` is what all tests cost, where they cost the same."""
+    factors = {"pandora_regret": 1 / (3 * (n_classes - 1)), "excess_burden": 1 / 3}
+    return (factors | {"expected_cost": scale, "realised_cost": scale}).get(key, 1.0)
 
 
 def _or_empty(values: FloatArray | None) -> FloatArray:
