@@ -13,7 +13,7 @@ pytest.importorskip("sklearn")
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
-from docs_site import DOCS, PAGES, blocks_of, built_site, commands_of, run_command, write_shown_files
+from docs_site import DOCS, PAGES, ROOT, blocks_of, built_site, commands_of, run_command, write_shown_files
 
 import pandora_regret
 
@@ -133,3 +133,11 @@ def test_pages_say_nothing_of_where_they_were_written(site):
         assert not re.search(
             r"(?<!pandora_regret)/(?:home|work|tmp|Users|opt)/\w", page.read_text(encoding="utf-8")
         ), page
+
+
+def test_the_readme_shows_what_a_page_shows():
+    """Commands on pages are run; the README repeats one of them."""
+    shown = [block.text for block in blocks_of(ROOT / "README.md") if block.language == "console"]
+    on_pages = {block.text for page in PAGES.values() for block in blocks_of(page)}
+    assert shown
+    assert set(shown) <= on_pages

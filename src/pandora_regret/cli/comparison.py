@@ -19,7 +19,8 @@ from pandora_regret.text import UNDEFINED, Formats, count, percent
 WIDTH, MOST_LINES = 80, 25
 MOST_MODELS, MOST_GROUPS = 5, 5  # in a table
 SHORTEST_TABLE = 3  # lines
-VERDICT_LINES, DONE_LINES, NOTE_LINES, PRICE_LINES = 6, 3, 2, 2  # at most
+VERDICT_LINES, DONE_LINES, NOTE_LINES, PRICE_LINES = 8, 3, 2, 2  # at most
+GROUP_LINES = 2  # of the verdict's, that it leaves to groups where there are some
 LONGEST_NAME, NARROWEST_NAMES, LONGEST_GROUP, LONGEST_TITLE = 24, 10, 22, 12  # columns
 STANDS_OUT = "<- stands out"
 MORE = "More: --full, --html report.html, --json."
@@ -77,8 +78,9 @@ class _Screen:
         first, *others = self.result.verdict.sentences
         flags = [flag for part in self.result.by for flag in part.all_flags]
         by_worth = dict.fromkeys([*flags[:1], *(each for each in others if each not in flags), *others])
-        said = {first: self._wrap(first, VERDICT_LINES)}
-        room = VERDICT_LINES - len(said[first])
+        most_lines = VERDICT_LINES - GROUP_LINES * bool(self.result.by)
+        said = {first: self._wrap(first, most_lines)}
+        room = most_lines - len(said[first])
         for sentence in by_worth:
             lines = self._wrap(sentence)
             if len(lines) <= room:

@@ -51,8 +51,8 @@ class Bars:
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
 
-    def start(self, task: str, total: int | None, done: int = 0) -> None:
-        """A new bar; one without a total only shows that there is progress."""
+    def start(self, task: str, total: int, done: int = 0) -> None:
+        """A new bar, of so many steps."""
         self._tasks[task] = self._progress.add_task(without_controls(task), total=total, completed=done, note="")
 
     def advance(self, task: str, steps: int = 1, note: str = "") -> None:
