@@ -1,0 +1,151 @@
+"""Break-even prices: beyond them another model leads, whatever the prior; a price curve is the score itself."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulated_models import calibrated, sharpened
+
+from pandora_regret import Beta, Empirical, Fixed, Gamma, LogNormal, expected_search_cost
+from pandora_regret.compare import compare
+from pandora_regret.compare.break_even import MOST_TESTS, PriceCurve, Priced
+from pandora_regret.compare.words import price_sentences
+from pandora_regret.inputs import read_forecast
+from pandora_regret.scores import priced
+
+PRICES = np.array([380.0, 120.0, 90.0])
+PRIORS = {
+    "uniform": None,
+    "beta": Beta(0.3),
+    "gamma": Gamma(2.0),
+    "lognormal": LogNormal(0.5),
+    "known": Fixed(),
+    "sampled": Empirical(np.random.default_rng(0).uniform(1, 9, (20, 3))),
+}
+
+
+def specialists(rows=1500):
+    """Two models, each better at other classes, so that prices decide between them."""
+    truth = np.random.default_rng(0).integers(0, 3, rows)
+    good, poor = (np.column_stack([calibrated(truth, skill, seed)]) for skill, seed in ((2.2, 1), (1.2, 2)))
+    first = np.where((truth == 0)[:, None], good, poor)
+    second = np.where((truth == 0)[:, None], poor, sharpened(good, 1.3))
+    return truth, {"first": first, "second": second}
+
+
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
+def test_the_leader_changes_between_099_and_101_of_the_price(prior):
+    truth, models = specialists()
+    options = {"prior": prior, "recalibrate": None}
+    found = compare(truth, models, typical_costs=PRICES, **options)
+    crossings = 0
+    for test, each in enumerate(found.break_even):
+        assert (each.test, each.stated) == (str(test), PRICES[test])
+        for crossing, beyond in ((each.below, 0.99), (each.above, 1.01)):
+            if crossing is None:
+                continue
+            crossings += 1
+            leaders = [
+                compare(truth, models, typical_costs=_with(test, factor * crossing.price), **options).best.name
+                for factor in (2 - beyond, beyond)
+            ]
+            assert leaders == [found.best.name, crossing.leader]
+            assert 0.1 * each.stated <= crossing.price <= 10 * each.stated
+            assert crossing.low is None or crossing.low < crossing.price
+            assert crossing.high is None or crossing.high > crossing.price
+    assert crossings
+
+
+def _with(test, price):
+    costs = PRICES.copy()
+    costs[test] = price
+    return costs
+
+
+def test_at_the_ends_of_its_interval_zero_leaves_that_of_the_difference():
+    truth, models = specialists(6000)
+    found = compare(truth, models, typical_costs=PRICES, recalibrate=None)
+    ends = [
+        (int(each.test), end)
+        for each in found.break_even
+        for crossing in (each.below, each.above)
+        if crossing is not None
+        for end in (crossing.low, crossing.high)
+        if end is not None
+    ]
+    assert ends
+    for test, end in ends:
+        gap = compare(truth, models, typical_costs=_with(test, end), recalibrate=None).differences[0]
+        assert gap.high == pytest.approx(0, abs=1e-4 * abs(gap.difference))
+
+
+@pytest.mark.parametrize("logits", [False, True])
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
+@settings(max_examples=15)
+@given(
+    factor=st.floats(0.1, 10.0),
+    test=st.integers(0, 2),
+    seed=st.integers(0, 1000),
+    zeros=st.booleans(),
+    own_costs=st.booleans(),
+)
+def test_a_price_curve_is_the_score_at_another_price(prior, logits, factor, test, seed, zeros, own_costs):
+    rng = np.random.default_rng(seed)
+    truth, table = rng.integers(0, 3, 12), rng.dirichlet([1.0, 1.0, 1.0], 12)
+    if zeros:
+        table[:6] = np.eye(3)[rng.integers(0, 3, 6)]
+    with np.errstate(divide="ignore"):
+        table = np.log(table) if logits else table
+    base = rng.uniform(10, 400, (12, 3) if own_costs else 3)
+    forecast = read_forecast(truth, table, logits=logits).check()
+    known, forecast = priced(forecast, prior, None, base)
+    stated = expected_search_cost(truth, table, prior=prior, typical_costs=base, logits=logits, per_instance=True)
+    moved = base.copy()
+    moved[..., test] *= factor
+    wanted = expected_search_cost(truth, table, prior=prior, typical_costs=moved, logits=logits, per_instance=True)
+    curve = PriceCurve(Priced.of("a", forecast, known, stated), known, test)
+    np.testing.assert_allclose(curve.costs(factor), wanted, rtol=1e-9)
+
+
+def test_votes_have_break_even_prices_too():
+    truth, models = specialists(600)
+    votes = 3.0 * np.eye(3)[truth] + np.random.default_rng(1).integers(0, 2, (600, 3))
+    found = compare(votes, models, typical_costs=PRICES, recalibrate=None)
+    crossing = next((each.test, way) for each in found.break_even for way in (each.below, each.above) if way)
+    test, price = int(crossing[0]), crossing[1].price
+    leaders = {
+        compare(votes, models, typical_costs=_with(test, factor * price), recalibrate=None).best.name
+        for factor in (0.99, 1.01)
+    }
+    assert leaders == {"first", "second"}
+
+
+def test_only_stated_prices_can_break_even_and_it_takes_two_models():
+    truth, models = specialists(200)
+    assert compare(truth, models).break_even == ()
+    assert compare(truth, {"first": models["first"]}, typical_costs=PRICES).break_even == ()
+    same = compare(truth, {"a": models["first"], "b": models["first"]}, typical_costs=PRICES)
+    assert all(each.below is None and each.above is None for each in same.break_even)
+
+
+def test_of_many_tests_those_that_the_most_is_spent_on_are_looked_at():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 30, 300)
+    models = {name: calibrated(truth, 2.0, seed, 30) for seed, name in enumerate(("one", "other"))}
+    costs = np.where(np.arange(30) < 10, 0.01, 100.0)
+    tests = [int(each.test) for each in compare(truth, models, typical_costs=costs).break_even]
+    assert len(tests) == MOST_TESTS
+    assert min(tests) == 10
+
+
+def test_prices_are_told_in_sentences_the_nearest_first():
+    truth, models = specialists()
+    found = compare(truth, models, typical_costs=PRICES, currency="USD", labels=[0, 1, 2])
+    said = price_sentences(found.break_even, found.best.name, "USD")
+    assert all(sentence.startswith(f"{found.best.name} stays cheapest unless class ") for sentence in said)
+    assert "; now $" in said[0]
+    sure = compare(
+        truth, {"good": calibrated(truth, 3.0, 1), "poor": calibrated(truth, 0.3, 2)}, typical_costs=PRICES
+    )
+    (sentence,) = price_sentences(sure.break_even, "good", "USD")
+    assert sentence.startswith("No single price, from a tenth to ten times the stated one, ")

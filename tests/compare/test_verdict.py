@@ -1,0 +1,170 @@
+"""The verdict: what the data settle, what recalibrating changes, and how many more cases it takes."""
+
+import json
+
+import numpy as np
+import pytest
+from simulated_models import calibrated, sharpened
+
+from pandora_regret import Fixed, InputError, expected_search_cost
+from pandora_regret.calibrate import decompose
+from pandora_regret.compare import Comparison, cases_needed, compare
+
+PRICES = [380.0, 120.0, 90.0]
+
+
+def truth_of(rows, seed=0):
+    return np.random.default_rng(seed).integers(0, 3, rows)
+
+
+def compared(truth, models, **options):
+    return compare(truth, models, **{"typical_costs": PRICES, "currency": "USD"} | options)
+
+
+def test_a_model_is_deployed_only_if_it_is_told_apart_from_every_other():
+    truth = truth_of(2000)
+    models = {"sharp": calibrated(truth, 2.0, 1), "vague": calibrated(truth, 1.0, 2)}
+    settled = compared(truth, models).verdict
+    assert (settled.kind, settled.leader, settled.undecided, settled.cases_needed) == ("deploy", "sharp", (), None)
+    assert settled.sentences[0].startswith("Deploy sharp: its search costs $")
+    open_ = compared(truth, models | {"twin": calibrated(truth, 2.0, 3)}).verdict
+    assert open_.kind == "undecided"
+    assert {open_.leader, *open_.undecided} == {"sharp", "twin"}
+    assert " cannot be told apart yet: about " in open_.sentences[0]
+    assert open_.sentences[0].endswith(" more cases would settle a difference of this size (80 % power).")
+    assert open_.sentences[1] == f"vague is dearer than {open_.leader}."
+    assert not any("Deploy" in sentence for sentence in open_.sentences)
+
+
+def test_an_overconfident_loser_is_recalibrated_first():
+    truth = truth_of(4000)
+    models = {"deepnet": calibrated(truth, 1.5, 1), "vendorA": sharpened(calibrated(truth, 1.52, 2), 5.0)}
+    found = compared(truth, models)
+    verdict, (deepnet, vendor) = found.verdict, found.models
+    assert (deepnet.name, vendor.name) == ("deepnet", "vendorA")
+    assert found.differences[0].is_settled
+    assert (verdict.kind, verdict.leader, verdict.recalibrate) == ("recalibrate", "deepnet", ("vendorA",))
+    assert verdict.sentences[0].startswith("Recalibrate vendorA first: it then costs no more than deepnet ($")
+    assert verdict.sentences[1].startswith("As it is, vendorA costs $")
+    assert vendor.recalibrated.saved.low > 0
+    assert vendor.recalibrated.against_leader.value <= 0 < vendor.recalibrated.against_leader.high
+    assert vendor.cost - vendor.recalibrated.saved.value == pytest.approx(vendor.recalibrated.cost.value)
+
+
+def test_a_loser_that_recalibrating_does_not_lift_leaves_the_verdict_as_it_is():
+    truth = truth_of(3000)
+    models = {"deepnet": calibrated(truth, 2.0, 1), "vendorA": sharpened(calibrated(truth, 1.0, 2), 3.0)}
+    found = compared(truth, models)
+    assert found.models[1].recalibrated.saved.low > 0
+    assert found.verdict.kind == "deploy"
+    assert found.verdict.recalibrate == ()
+
+
+def test_where_both_are_overconfident_the_better_one_stays_ahead():
+    """Recalibrated, the loser would do as well as the leader does now; but so would the leader do better."""
+    truth = truth_of(6000)
+    skills = {"deepnet": (1.7, 1), "vendorA": (1.5, 2)}
+    models = {name: sharpened(calibrated(truth, *skill), 6.0) for name, skill in skills.items()}
+    found = compared(truth, models)
+    assert found.models[1].recalibrated.against_leader.high < 0
+    assert found.verdict.kind == "deploy"
+    assert found.verdict.sentences[-1].startswith("Recalibrate it, too: that saves $")
+
+
+def test_a_recalibrated_self_is_what_temperature_scaling_out_of_fold_would_cost():
+    truth = truth_of(900)
+    table = sharpened(calibrated(truth, 1.5, 1), 3.0)
+    groups = np.arange(900) // 3
+    for given in ({}, {"groups": groups}, {"sample_weight": np.random.default_rng(5).uniform(0.5, 2, 900)}):
+        model = compared(truth, {"a": table}, **given).best
+        terms = decompose(truth, table, typical_costs=PRICES, method="temperature", **given)
+        saved, reference = model.recalibrated.saved, terms.miscalibration
+        assert saved.value == pytest.approx(reference.value, rel=1e-5)
+        assert saved.low == pytest.approx(reference.low, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["vector", "matrix"])
+def test_other_methods_recalibrate_too(method):
+    truth = truth_of(400)
+    table = sharpened(calibrated(truth, 1.5, 1), 3.0)
+    model = compared(truth, {"a": table}, recalibrate=method).best
+    terms = decompose(truth, table, typical_costs=PRICES, method=method)
+    assert model.recalibrated.method == method
+    assert model.recalibrated.saved.value == pytest.approx(terms.miscalibration.value, rel=1e-6)
+
+
+def test_recalibration_can_be_left_out_and_takes_more_than_one_case():
+    truth = truth_of(50)
+    table = calibrated(truth, 1.5, 1)
+    assert compared(truth, {"a": table}, recalibrate=None).best.recalibrated is None
+    assert compared(truth[:1], {"a": table[:1]}).best.recalibrated is None
+    with pytest.raises(InputError, match="recalibrate"):
+        compared(truth, {"a": table}, recalibrate="magic")
+
+
+def test_prices_as_stated_stand_beside_uncertain_ones_and_a_flip_is_said():
+    truth = truth_of(3000)
+    models = {"calm": calibrated(truth, 1.5, 1), "bold": sharpened(calibrated(truth, 1.55, 2), 9.0)}
+    costs = [100.0, 101.0, 102.0]  # so nearly the same that only the order of probabilities counts
+    found = compared(truth, models, typical_costs=costs)
+    certain = compared(truth, models, typical_costs=costs, prior=Fixed())
+    assert (found.best.name, certain.best.name) == ("calm", "bold")
+    for model in found.models:
+        known = expected_search_cost(truth, models[model.name], typical_costs=costs, prior=Fixed())
+        assert model.at_stated_prices.value == pytest.approx(known)
+        assert model.at_stated_prices == model.scores["realised_cost"]
+    said = "If prices are exactly as stated, bold is the cheapest: $"
+    assert any(sentence.startswith(said) for sentence in found.verdict.sentences)
+    assert not any("exactly as stated" in sentence for sentence in certain.verdict.sentences)
+    unpriced = compare(truth, models)
+    assert not any("exactly as stated" in sentence for sentence in unpriced.verdict.sentences)
+
+
+def test_a_verdict_comes_back_from_json():
+    truth = truth_of(300)
+    models = {"one": calibrated(truth, 1.5, 1), "other": sharpened(calibrated(truth, 1.5, 2), 3.0)}
+    found = compared(truth, models)
+    given = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert Comparison.from_dict(given) == found
+    assert set(given["verdict"]) == {"kind", "leader", "undecided", "cases_needed", "recalibrate", "sentences"}
+    given["verdict"]["kind"] = "perhaps"
+    with pytest.raises(InputError, match=r"verdict\.kind"):
+        Comparison.from_dict(given)
+
+
+def test_one_model_has_nothing_to_be_told_apart_from():
+    truth = truth_of(300)
+    found = compared(truth, {"alone": calibrated(truth, 1.5, 1)})
+    assert found.verdict.kind == "single"
+    with pytest.raises(InputError, match="one model"):
+        cases_needed(found)
+
+
+class TestCasesNeeded:
+    """Against simulation: so many cases settle a difference of this size about as often as was asked."""
+
+    def population(self, rows, seed):
+        truth = truth_of(rows, seed)
+        return truth, {"a": calibrated(truth, 1.55, seed + 1000), "b": calibrated(truth, 1.45, seed + 2000)}
+
+    @pytest.mark.parametrize("power", [0.5, 0.8])
+    def test_power(self, power):
+        true_difference = compared(*self.population(60_000, 1), recalibrate=None).differences[0].difference
+        pilot = compared(*self.population(600, 1), recalibrate=None)
+        rows = 600 + cases_needed(pilot, power, difference=true_difference)
+        again = (compared(*self.population(rows, seed), recalibrate=None) for seed in range(2, 162))
+        assert np.mean([found.differences[0].is_settled for found in again]) == pytest.approx(power, abs=0.12)
+
+    def test_more_power_and_smaller_differences_take_more_cases(self):
+        found = compared(*self.population(200, 3))
+        assert cases_needed(found, 0.9) > cases_needed(found, 0.5)
+        assert cases_needed(found, difference=0.1) > cases_needed(found, difference=1.0) > 0
+        assert cases_needed(found, difference=1e6) == 0
+        assert cases_needed(found, against=found.models[1].name) == cases_needed(found)
+
+    def test_bad_questions_are_refused(self):
+        found = compared(*self.population(200, 3))
+        with pytest.raises(InputError, match="power"):
+            cases_needed(found, 1.0)
+        with pytest.raises(InputError, match="'nobody'"):
+            cases_needed(found, against="nobody")
