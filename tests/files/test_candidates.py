@@ -189,8 +189,8 @@ def test_orders_are_compared_with_probabilities_at_known_costs(tmp_path):
         ({"truth": "a", "forecast": {"a": True}}, "gives 'a' the value True"),
         ({"truth": "a", "forecast": {}}, "has no forecast"),
         ({"truth": "a"}, "has no forecast"),
-        ({"forecast": {"a": 1}}, "has no truth"),
-        ({"truth": ["a"], "forecast": {"a": 1}}, "has no truth"),
+        ({"id": 9, "forecast": {"a": 1}}, "column 'truth' has no value"),
+        ({"truth": ["a"], "forecast": {"a": 1}}, "has the truth ['a']"),
         ({"id": 9, "truth": "a", "forecast": {"a": 0.5, "b": 0.6}}, "sums to 1.1"),
         ({"id": 9, "truth": "a", "forecast": {"a": -0.5, "b": 1.5}}, "negative"),
         ([], "holds no object"),
@@ -300,6 +300,17 @@ def test_options_asked_for_without_context_are_no_further_options(tmp_path):
     for key in ("gen_args_2", "gen_args_3"):
         row["arguments"][key]["arg_0"] = ""
     assert whole(lists(tmp_path, [row])).values.tolist() == [[-1.0, -2.0]]
+
+
+def test_the_order_of_a_row_is_that_of_its_own_options(tmp_path):
+    path = lists(tmp_path, [{"forecast": {"flu": 0.3, "cold": 0.7}}, {"forecast": {"gout": 0.6, "flu": 0.4}}])
+    steps = [step["test"] for step in json.loads(run("order", path, "--row", 2, "--json").stdout)["steps"]]
+    assert steps == ["gout", "flu"]
+    samples = lists(tmp_path, [sample(0, [-1.0, -2.0], 1), sample(1, [-3.0, -2.0, -1.0], 1)], "s")
+    steps = json.loads(run("order", samples, "--row", 2, "--json").stdout)["steps"]
+    assert [step["test"] for step in steps] == ["C", "B", "A"]
+    orders = lists(tmp_path, [{"forecast": ["flu", "cold"]}], "o")
+    assert "in order only: look in this order" in run("order", orders, "--row", 1).stderr
 
 
 def test_generated_text_is_no_forecast(tmp_path):

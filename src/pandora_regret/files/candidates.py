@@ -34,7 +34,7 @@ class ListedRow:
     """One row, with the options that it has."""
 
     line: int  # of the file
-    truth: str
+    truth: str | None  # which need not be known to ask for an order
     options: Mapping[str, float]  # probabilities or logits
     about: Mapping[str, Any] = field(default_factory=dict)  # other fields: ids, weights, groups
 
@@ -144,13 +144,13 @@ class _ListReader:
 
     def read(self, line: int, values: dict[str, Any]) -> ListedRow:
         truth = next((values[name] for name in TRUTHS if values.get(name) is not None), None)
-        if not isinstance(truth, (str, int)):
-            self._fail(line, f"has no {TRUTH}", f"write the name of the true option as {TRUTH}")
+        if not isinstance(truth, (str, int, type(None))):
+            self._fail(line, f"has the {TRUTH} {truth!r:.40}", "write the name of the true option")
         options = self._options(line, values.get(FORECAST))
-        name = str(truth)
+        name = None if truth is None else str(truth)
         if self.other is None:
             self._check_named(line, name, options)
-        elif name not in options:
+        elif name is not None and name not in options:
             name, self.outside = self.other, self.outside + 1
         about = {key: value for key, value in values.items() if key not in (FORECAST, TRUTH)}
         return ListedRow(line, name, options, {k: v for k, v in about.items() if not isinstance(v, (dict, list))})
@@ -185,8 +185,8 @@ class _ListReader:
             options[self.other] = options.get(self.other, 0.0) + rest
         return options
 
-    def _check_named(self, line: int, truth: str, options: dict[str, float]) -> None:
-        if truth not in options:
+    def _check_named(self, line: int, truth: str | None, options: dict[str, float]) -> None:
+        if truth is not None and truth not in options:
             fix = "name a class for truths that lists do not name (--other NAME)"
             self._fail(line, f"has the truth {truth!r}, which its list does not name", fix)
         total = math.fsum(options.values())

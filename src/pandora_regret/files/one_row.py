@@ -19,7 +19,7 @@ from pandora_regret.files.layout import Columns, Layout, find_columns
 from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.reading import NO_VALUE
 from pandora_regret.files.source import ROWS_AT_ONCE, Source
-from pandora_regret.inputs import Done, FloatArray, InputError
+from pandora_regret.inputs import Done, FloatArray, InputError, IntArray
 from pandora_regret.inputs.tables import rescale_rows, row_sum_tolerance
 
 
@@ -86,7 +86,24 @@ def read_row(
     k = len(columns.classes)
     costs = numbers[k:].astype(np.float64) if columns.costs else None
     done = Predictions(table.name, table.sources, columns).done
-    return OneRow(columns.classes, numbers[:k], f"{source.path}{source.place(row - 1)}", costs, done)
+    one = OneRow(columns.classes, numbers[:k], f"{source.path}{source.place(row - 1)}", costs, done)
+    lacking = source.lacks(range(row - 1, row))
+    if lacking is None:
+        return one
+    as_probabilities = source.in_layout(layout).logits and not layout.logits
+    return _with_own_options(one, source, np.flatnonzero(~lacking[0]), as_probabilities)
+
+
+def _with_own_options(one: OneRow, source: Source, own: IntArray, as_probabilities: bool) -> OneRow:
+    """The row with only the options that it has itself."""
+    if source.order_only:
+        raise FileError("lists options in order only", path=source.path, fix="look in this order")
+    forecast = one.forecast[own]
+    if as_probabilities:
+        forecast = np.exp(forecast - forecast.max())
+        forecast /= forecast.sum()
+    costs = None if one.costs is None else one.costs[own]
+    return replace(one, classes=tuple(one.classes[k] for k in own), forecast=forecast, costs=costs)
 
 
 def _only_table(path: str, layout: Layout) -> ModelTable:
