@@ -5,6 +5,8 @@ from importlib.util import find_spec
 import torchvision_operators  # noqa: F401  (before anything imports timm or torchmetrics)
 
 NEEDS = {
+    "docs/how-to/integrations.md": ["mlflow", "optuna"],
+    "docs/how-to/warehouse.md": ["duckdb", "polars"],
     "docs/training.md": ["torch", "torchmetrics", "sklearn"],
     "src/pandora_regret/calibrate/estimators.py": ["sklearn"],
     "src/pandora_regret/calibrate/loops.py": ["numba"],
