@@ -70,13 +70,7 @@ class Tables:
         """A value, and its interval below it."""
         if score.value is None and score.note is not None:
             return "infinite"
-        return f"{self.formats.write(unit, score.value)}\n{self._limits(unit, score.low, score.high)}"
-
-    def _limits(self, unit: str, low: float | None, high: float | None) -> str:
-        if low is None or high is None:
-            return ""
-        between = " to " if low < 0 else UNDEFINED
-        return f"{self.formats.bare(unit, low)}{between}{self.formats.bare(unit, high)}"
+        return "\n".join(self.formats.estimate(unit, score.value, score.low, score.high))
 
     def _differences(self) -> None:
         note = "paired, per case; p is adjusted for all pairs, intervals are not"
@@ -94,14 +88,18 @@ class Tables:
         self._print(self._gap_columns(gaps), named, "Dearer over cheaper")
 
     def _gap_columns(self, gaps: Sequence[Difference]) -> list[Column]:
-        money, p_value = self.formats.money, self.formats.p_value
-        limits = [(None, None) if gap.high is None or gap.low is None else (-gap.high, -gap.low) for gap in gaps]
+        per_case, per_1000 = ([self._more(gap, cases) for gap in gaps] for cases in (1, 1000))
         return [
-            Column("Costs more", [money(-gap.difference) for gap in gaps]),
-            Column("Interval", [self._limits("money", low, high) or UNDEFINED for low, high in limits]),
-            Column("p (Holm)", [p_value(gap.p_holm) for gap in gaps]),
-            Column("Per 1,000 cases", [money(gap.savings_per_1000) for gap in gaps]),
+            Column("Costs more", [more for more, _ in per_case]),
+            Column("Interval", [limits or UNDEFINED for _, limits in per_case]),
+            Column("p (Holm)", [self.formats.p_value(gap.p_holm) for gap in gaps]),
+            Column("Per 1,000 cases", [more for more, _ in per_1000]),
         ]
+
+    def _more(self, gap: Difference, cases: int) -> tuple[str, str]:
+        """What so many cases cost more with the dearer model, and its limits."""
+        low, high = (None if limit is None else -cases * limit for limit in (gap.high, gap.low))
+        return self.formats.estimate("money", -cases * gap.difference, low, high)
 
     def _ranks(self) -> None:
         heading(self.console, "Ranks by each metric")
@@ -117,9 +115,15 @@ class Tables:
         columns = []
         for index, scenario in enumerate(self.result.scenarios):
             costs = [model.scenarios[index] for model in self.result.models]
-            cells = [(BEST if cost == min(costs) else "") + self.formats.money(cost) for cost in costs]
-            columns.append(Column(scenario.name, cells))
+            cells = [self._as_precise(model.scenarios[index], model) for model in self.result.models]
+            best = [BEST if cost == min(costs) else "" for cost in costs]
+            columns.append(Column(scenario.name, [mark + cell for mark, cell in zip(best, cells, strict=True)]))
         self._print(columns)
+
+    def _as_precise(self, cost: float, model: ModelResult) -> str:
+        """Another cost of a model, with the digits that its expected cost deserves."""
+        known = model.scores["expected_cost"]
+        return self.formats.estimate("money", cost, known.low, known.high)[0]
 
     def _wrong_tests(self) -> None:
         if not self.result.largest_pairs:
