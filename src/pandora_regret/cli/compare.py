@@ -66,8 +66,8 @@ def compare(
     r"""Which of several models to deploy, how sure that is, and what it saves.
 
     FILES hold the predictions of one model each, or of several with a column that names them: a column of true
-    classes, and a column of forecasts for every class, as CSV, TSV, JSONL, Parquet, Arrow or NPZ. Rows are matched
-    by id where there are ids, else by their order.
+    classes, and a column of forecasts for every class, as CSV, JSONL, Parquet, Arrow, NPZ or Excel; or samples of
+    lm-evaluation-harness; - is standard input. Rows are matched by id where there are ids, else by their order.
 
     \b
     Examples:

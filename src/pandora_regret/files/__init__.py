@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pandora_regret.files.alignment import align as align
     from pandora_regret.files.alignment import common_rows as common_rows
     from pandora_regret.files.batch import Batch as Batch
+    from pandora_regret.files.dialect import Dialect as Dialect
     from pandora_regret.files.errors import FileError as FileError
     from pandora_regret.files.inspection import Inspected as Inspected
     from pandora_regret.files.inspection import Problem as Problem
@@ -39,6 +40,7 @@ __all__, __getattr__, __dir__ = lazy_exports(
     {
         "alignment": ("align", "common_rows"),
         "batch": ("Batch",),
+        "dialect": ("Dialect",),
         "errors": ("FileError",),
         "inspection": ("Inspected", "Problem", "inspect_file"),
         "layout": ("Layout",),

@@ -141,8 +141,9 @@ def open_predictions(
     Parameters
     ----------
     path
-        A CSV, TSV, JSONL, Parquet, Arrow (Feather) or NPZ file: a label column and one column of forecasts for
-        each class. Text may be compressed. A list of files is read one after the other, as parts of one.
+        A CSV, TSV, JSONL, Parquet, Arrow (Feather), NPZ or Excel file: a label column and one column of forecasts
+        for each class; or JSON lines whose rows have options of their own. Text may be compressed; ``-`` is
+        standard input. A list of files is read one after the other, as parts of one.
     layout
         Which column is what, where names do not tell.
 
