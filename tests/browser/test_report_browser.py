@@ -143,6 +143,39 @@ def test_a_moved_price_costs_what_the_library_says(browser, report, prices):
     assert browser.shown(".at-yours") == [True]
 
 
+def test_intervals_and_verdict_at_other_prices_are_those_of_a_comparison_there(browser, report):
+    browser.open(report.path)
+    set_prices(browser, PRICES[0])
+    there = compare(report.truth, report.forecasts, typical_costs=PRICES[0], currency="USD")
+    names = browser.texts("#bars .name")
+    for end in ("low", "high"):
+        read = "return [...document.querySelectorAll('#bars .range')].map(e => +e.dataset[arguments[0]])"
+        shown = dict(zip(names, browser.run(read, end), strict=True))
+        limits = {model.name: getattr(model.scores["expected_cost"], end) for model in there.models}
+        assert shown == pytest.approx(limits, rel=0.02)
+    (other,) = there.verdict.undecided
+    said = f"At these prices {there.best.name} and {other} cannot be told apart."
+    assert browser.texts("#verdict .verdict") == [said]
+
+
+def test_what_recalibrating_would_save_follows_prices(browser, report):
+    browser.open(report.path)
+    set_prices(browser, PRICES[0])
+    read = "return [...document.querySelectorAll('#bars rect.recal')].map(e => +e.dataset.value)"
+    shown = dict(zip(browser.texts("#bars .name"), browser.run(read), strict=True))
+    for model in report.comparison.models:
+        proba = np.maximum(report.forecasts[model.name], 1e-12)
+        calmer = proba ** report.comparison.sample.inverse_temperatures[model.name]
+        calmer /= calmer.sum(axis=1, keepdims=True)
+        saved = [
+            expected_search_cost(report.truth, report.forecasts[model.name], typical_costs=prices)
+            - expected_search_cost(report.truth, calmer, typical_costs=prices)
+            for prices in (report.prices, PRICES[0])
+        ]
+        expected = model.recalibrated.saved.value + saved[1] - saved[0]
+        assert shown[model.name] == pytest.approx(max(expected, 0.0), abs=0.01 * model.cost)
+
+
 def test_a_slider_moves_a_price_by_keys_and_says_so(browser, report):
     browser.open(report.path)
     slider = browser.find("#prices li[data-class='6'] input[type=range]")

@@ -395,6 +395,13 @@ def test_orders_without_probabilities_make_a_page_without_live_prices():
     assert not page.all("section", id="prices") + page.all("section", id="case")
 
 
+def test_cases_can_be_left_out_of_the_page(comparison):
+    page = Page(render_report(comparison, cases=False))
+    (island,) = page.all("script", type="application/json")
+    assert "sample" not in json.loads(island["text"])
+    assert not page.all("section", id="prices") + page.all("section", id="case")
+
+
 def test_votes_make_a_page_with_live_prices():
     votes = np.random.default_rng(4).integers(1, 4, size=(30, 3))
     proba = np.random.default_rng(5).dirichlet(np.ones(3), size=(2, 30))

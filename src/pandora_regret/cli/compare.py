@@ -92,7 +92,10 @@ def compare(
     if html is not None:
         from pandora_regret.report import write_report
 
-        echo(f"Report: {write_report(result, html, title=page.title, show=page.show)}", err=True)
+        echo(
+            f"Report: {write_report(result, html, title=page.title, show=page.show, cases=not page.no_cases)}",
+            err=True,
+        )
 
 
 def compare_files(files: Sequence[str], question: Question) -> Comparison:

@@ -287,6 +287,9 @@ class PageOptions:
     show: tuple[str, ...] = option(
         "--show", multiple=True, metavar="MODEL", help="A model to show on the page even if there are over 50."
     )
+    no_cases: bool = option(
+        "--no-cases", is_flag=True, help="Leave single cases out of the page, and with them its live prices."
+    )
     force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
 

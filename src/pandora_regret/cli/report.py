@@ -57,7 +57,7 @@ def report(
     saved = len(files) == 1 and files[0].endswith(".json")
     question = Question(costs, comparison, intervals, layout)
     result = _saved_comparison(files[0]) if saved else compare_files(files, question)
-    echo(str(write_report(result, out, title=page.title, show=page.show)))
+    echo(str(write_report(result, out, title=page.title, show=page.show, cases=not page.no_cases)))
 
 
 def _saved_comparison(path: str) -> Comparison:

@@ -6,6 +6,7 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -63,7 +64,12 @@ LIKE_COST = ("pandora_regret", "excess_burden")  # need the paper, and rank mode
 
 
 def write_report(
-    comparison: Any, path: str | os.PathLike[str], *, title: str | None = None, show: Sequence[str] = ()
+    comparison: Any,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    show: Sequence[str] = (),
+    cases: bool = True,
 ) -> Path:
     """Write a comparison as one self-contained HTML file: no network, readable without JavaScript.
 
@@ -77,6 +83,8 @@ def write_report(
         The page's heading.
     show
         Names of models to show in any case; of more than 50, the others are the cheapest and the dearest.
+    cases
+        Whether the page holds a sample of cases, rounded and without ids, which its live prices need.
 
     Returns
     -------
@@ -92,12 +100,14 @@ def write_report(
     ...     write_report(comparison, f"{folder}/report.html", title="Two models").name
     'report.html'
     """
-    page = render_report(comparison, title=title, show=show)
+    page = render_report(comparison, title=title, show=show, cases=cases)
     # A file name that is not UTF-8 may have become a model's name; such bytes must not cost the whole page.
     return write_atomically(path, lambda file: file.write(page.encode("utf-8", errors="replace")))
 
 
-def render_report(comparison: Any, *, title: str | None = None, show: Sequence[str] = ()) -> str:
+def render_report(
+    comparison: Any, *, title: str | None = None, show: Sequence[str] = (), cases: bool = True
+) -> str:
     """The page as text; parameters as in `write_report`.
 
     Examples
@@ -107,6 +117,7 @@ def render_report(comparison: Any, *, title: str | None = None, show: Sequence[s
     True
     """
     whole = _read_comparison(comparison)
+    whole = whole if cases else replace(whole, sample=None)
     shown, left_out = select_models(whole, show)
     facts = shown.to_dict()
     spent = (model["scores"]["expected_cost"]["value"] for model in facts["models"])

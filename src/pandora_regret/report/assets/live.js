@@ -99,7 +99,10 @@ function fillBar(item, model, reach, formats) {
   const decimals = decimalsFor(widthOf(model), formats.digits);
   const total = item.querySelector(".total");
   fillCell(total, model.value, money(formats, model.value, decimals));
-  item.querySelectorAll(".range").forEach((range) => { range.textContent = rangeOf(model, decimals, "–"); });
+  item.querySelectorAll(".range").forEach((range) => {
+    range.textContent = rangeOf(model, decimals, "–");
+    Object.assign(range.dataset, { low: model.low, high: model.high });
+  });
   item.querySelectorAll(".whisker").forEach((line) => {
     line.setAttribute("x1", `${(100 * Math.max(model.low, 0)) / reach}%`);
     line.setAttribute("x2", `${(100 * model.high) / reach}%`);
