@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
+from pandora_regret.cli.comparison_tables import Tables, chance, costs_more
 from pandora_regret.cli.console import output
 from pandora_regret.cli.printing import aligned, cut, fitted, wrapped
-from pandora_regret.compare.result import Breakdown, Comparison, Difference, Estimate, ModelResult, Subgroup
+from pandora_regret.compare.result import Breakdown, Comparison, Estimate, ModelResult, Subgroup
 from pandora_regret.compare.words import price_sentences
-from pandora_regret.text import UNDEFINED, Formats, count, percent
+from pandora_regret.text import UNDEFINED, Formats, count
 
 WIDTH, MOST_LINES = 80, 25
 MOST_MODELS, MOST_GROUPS = 5, 5  # in a table
@@ -40,8 +41,6 @@ def print_comparison(
     """On standard output; the tables of all pairs and of all classes are part of the full one."""
     console = output()
     if full or pairs or by_class:
-        from pandora_regret.cli.comparison_tables import Tables
-
         Tables(comparison, console).show(pairs=pairs, by_class=by_class)
         return
     for line in screen(comparison, min(WIDTH, console.width)):
@@ -101,9 +100,9 @@ class _Screen:
 
     def _rows(self, model: ModelResult) -> Iterator[_Row]:
         """A model as it is, and recalibrated where the verdict says so."""
-        cost, chance = model.scores["expected_cost"], model.probability_best
+        cost = model.scores["expected_cost"]
         avoidable = self._part(model, model.cost - model.unavoidable)
-        cheapest = UNDEFINED if chance is None else _chance(chance)
+        cheapest = chance(model.probability_best)
         yield _Row(model.name, self._estimate(cost), self._gap(model), avoidable, cheapest)
         if model.recalibrated is not None and model.name in self.result.verdict.recalibrate[:1]:
             later = model.recalibrated
@@ -131,7 +130,7 @@ class _Screen:
     def _gap(self, model: ModelResult) -> tuple[str, str]:
         pair = self.result.best.name, model.name
         gap = next((each for each in self.result.differences if (each.model, each.against) == pair), None)
-        return (UNDEFINED, "") if gap is None else self._more(_turned(gap))
+        return (UNDEFINED, "") if gap is None else self._more(costs_more(gap))
 
     def _more(self, difference: Estimate) -> tuple[str, str]:
         value, interval = self._estimate(difference)
@@ -243,13 +242,3 @@ def _side_by_side(pairs: Sequence[tuple[str, str]]) -> list[str]:
     """Values to the right, intervals beside them to the left."""
     left, right = (max(cell_len(pair[side]) for pair in pairs) for side in (0, 1))
     return [f"{value:>{left}} {interval:<{right}}" if right else value for value, interval in pairs]
-
-
-def _turned(gap: Difference) -> Estimate:
-    """What the other model costs more than the best."""
-    low, high = (None if limit is None else -limit for limit in (gap.high, gap.low))
-    return Estimate(-gap.difference, low, high)
-
-
-def _chance(probability: float) -> str:
-    return percent(probability).replace("less than", "<").replace("more than", ">")

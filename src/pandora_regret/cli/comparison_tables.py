@@ -67,9 +67,9 @@ class Tables:
         ]
 
     def _estimate(self, unit: str, score: Estimate) -> str:
-        """A value, and its interval below it."""
+        """A value, and its interval below it, rounded by the interval's width."""
         if score.value is None and score.note is not None:
-            return "infinite"
+            return "infinite" if score.note.startswith("infinite") else UNDEFINED
         return "\n".join(self.formats.estimate(unit, score.value, score.low, score.high))
 
     def _differences(self) -> None:
@@ -77,7 +77,7 @@ class Tables:
         heading(self.console, f"What other models cost more than {self.names[0]}", note)
         gaps = [gap for gap in self.result.differences if gap.model == self.names[0]]
         chances = {model.name: model.probability_best for model in self.result.models}
-        cheapest = [_chance(chances[gap.against]) for gap in gaps]
+        cheapest = [chance(chances[gap.against]) for gap in gaps]
         columns = [*self._gap_columns(gaps), Column("Chance to be cheapest", cheapest)]
         self._print(columns, [gap.against for gap in gaps])
 
@@ -98,8 +98,8 @@ class Tables:
 
     def _more(self, gap: Difference, cases: int) -> tuple[str, str]:
         """What so many cases cost more with the dearer model, and its limits."""
-        low, high = (None if limit is None else -cases * limit for limit in (gap.high, gap.low))
-        return self.formats.estimate("money", -cases * gap.difference, low, high)
+        more = costs_more(gap).mapped(lambda amount: cases * amount)
+        return self.formats.estimate("money", more.value, more.low, more.high)
 
     def _ranks(self) -> None:
         heading(self.console, "Ranks by each metric")
@@ -265,7 +265,14 @@ def _interval(comparison: Comparison) -> str:
     return f"{100 * how.level:g} % intervals by {by}"
 
 
-def _chance(probability: float | None) -> str:
+def costs_more(gap: Difference) -> Estimate:
+    """What the second model costs more than the first."""
+    low, high = (None if limit is None else -limit for limit in (gap.high, gap.low))
+    return Estimate(-gap.difference, low, high)
+
+
+def chance(probability: float | None) -> str:
+    """A probability in a table."""
     if probability is None:
         return UNDEFINED
     return percent(probability).replace("less than", "<").replace("more than", ">")
