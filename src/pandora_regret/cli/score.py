@@ -74,19 +74,20 @@ def score(
     The JSON has the schema pandora-score/1; the CSV has one row per metric.
     """
     from pandora_regret.cli.console import output as console_output
-    from pandora_regret.files import open_predictions
+    from pandora_regret.files import ModelFiles, open_models
     from pandora_regret.inference.resampling import check_enough
 
     check_enough(intervals.bootstrap, intervals.level)
     _check_each_file_once(files)
-    opened = open_predictions(list(files), layout.read())
+    opened = open_models([ModelFiles(tuple(files), layout.read())], costs.priced())
     workup, prices = costs.read_workup(), costs.read_prices(opened[0].classes)
     if workup is not None and wrong_tests:
         raise click.UsageError("--wrong-tests and --workup were both given: it is about the tests of a search.")
     how: dict[str, Any] = {"prior": costs.read_prior(), "pairs": wrong_tests, "workup": workup} | asdict(work)
     scores = _score_all(opened, prices, how | {"bootstrap": intervals.bootstrap, "seed": intervals.seed})
     unused = () if prices is None else prices.done
-    done = (*dict.fromkeys(each for one in opened for each in one.done), *unused)
+    rescaled = [each for score in scores for each in score.rescaled.done(score.name)]
+    done = (*dict.fromkeys(each for one in opened for each in one.done), *rescaled, *unused)
     charged = _costs(opened[0], scores[0], prices, workup)
     charged = replace(charged, prior=costs.prior or charged.prior)  # as it was typed
     if output.as_json:

@@ -39,6 +39,7 @@ class Batch:
     by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
     rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums
     absent: NDArray[np.bool_] | None = None  # (n, K) options that a row does not have, where rows have their own
+    id_column: Any = None  # ids as the file has them, where they are only to be told apart
     positions: IntArray | None = None  # (n,) where the rows stand among those of `origins`; None: in their order
 
     def __len__(self) -> int:
@@ -196,8 +197,12 @@ def _check_each_id_once(batch: Batch) -> None:
     first: dict[Any, int] = {}
     for index, name in enumerate([] if batch.ids is None else batch.ids.tolist()):
         if (other := first.setdefault(name, index)) != index:
-            source, row = batch.origin(index)
-            fix = "each row needs its own id; say which column it is (--id), or drop the second row"
-            problem = f"id {name!r} occurred before ({batch.place(other)})"
-            about = {"row": row, "argument": "id", "value": name, "fix": fix}
-            raise FileError(problem, path=source.path, where=f"{source.place(row)}:", **about)
+            raise twice(name, batch.place(other), *batch.origin(index))
+
+
+def twice(name: Any, before: str, source: Source, row: int) -> FileError:
+    """The error for an id that a row has although one before has it."""
+    fix = "each row needs its own id; say which column it is (--id), or drop the second row"
+    about = {"row": row, "argument": "id", "value": name, "fix": fix}
+    problem = f"id {name!r} occurred before ({before})"
+    return FileError(problem, path=source.path, where=f"{source.place(row)}:", **about)

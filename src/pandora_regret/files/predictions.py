@@ -48,6 +48,7 @@ class Predictions:
     normalise: bool = False  # whether rows that are off 1 by at most 1 % are divided by their sums
     only: str | None = None  # the value of the model column, where models share a file
     first_row: int = 0  # the number of the first row among those of this model
+    watched: str | None = None  # a column of ids that are only to be told apart, as `Batch.id_column`
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -81,6 +82,18 @@ class Predictions:
         """Whether forecasts say in which order to look, not how likely anything is."""
         return any(source.order_only for source in self.sources)
 
+    def watching(self) -> Predictions:
+        """The same, each batch with its ids as the file has them, to be told apart."""
+        return replace(self, watched=self.columns.id)
+
+    def ids(self) -> Iterator[tuple[Source, RowNumbers, Any]]:
+        """The watched ids: file, numbers of rows in it, a column."""
+        assert self.watched is not None
+        columns = [self.watched] if self.columns.model is None else [self.watched, self.columns.model]
+        for source, file_row, records in self._walk(list(dict.fromkeys(columns))):
+            kept, numbers = self._kept(records, file_row)
+            yield source, numbers, kept.column(self.watched)
+
     def no_rows(self) -> FileError:
         """The error for files without any row."""
         return FileError("has no rows", path=" and ".join(self.paths[:3]), fix="there is nothing to score")
@@ -89,7 +102,8 @@ class Predictions:
         """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
         rows = rows or max(1, min(ROWS, ELEMENTS // len(self.classes)))
         number = self.first_row
-        for source, file_row, records in self._walk(self.columns.wanted, rows):
+        wanted = [*self.columns.wanted, *([self.watched] if self.watched else [])]
+        for source, file_row, records in self._walk(list(dict.fromkeys(wanted)), rows):
             kept, numbers = self._kept(records, file_row)
             if len(kept):
                 yield self._batch(kept, source, numbers, number)
@@ -97,6 +111,7 @@ class Predictions:
 
     def _batch(self, records: Records, source: Source, numbers: RowNumbers, first_row: int) -> Batch:
         batch = batch_of(records, self.columns, source, numbers, first_row)
+        batch = replace(batch, id_column=records.column(self.watched)) if self.watched else batch
         return batch.normalised() if self.normalise and not self.logits else batch
 
     def _walk(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[tuple[Source, int, Records]]:

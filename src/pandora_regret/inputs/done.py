@@ -43,9 +43,9 @@ class Rescaled:
         """The same in words; nothing where no row was."""
         if not self.rows:
             return ()
-        rows, sums = f"{self.rows:,} row{'s' * (self.rows != 1)}", f"{self.low:.4g} to {self.high:.4g}"
-        sums = sums if self.rows > 1 else f"{self.low:.4g}"
-        return (Done("rows rescaled", self.rows, f"{rows} of {model} rescaled (sums {sums})", model),)
+        rows, sums = f"{self.rows:,} row{'s' * (self.rows != 1)}", [f"{end:.4g}" for end in (self.low, self.high)]
+        sentence = f"{rows} of {model} rescaled (sums {' to '.join(dict.fromkeys(sums))})"
+        return (Done("rows rescaled", self.rows, sentence, model),)
 
 
 NOTHING_RESCALED = Rescaled()

@@ -16,11 +16,13 @@ from pandora_regret.files.batch import Batch
 from pandora_regret.inference.intervals import effective_of_sums, hull, interval_by_classes, suitable_interval
 from pandora_regret.inference.resampling import Resampled, keys_of
 from pandora_regret.inputs import FloatArray, InputError, read_count
+from pandora_regret.inputs.done import NOTHING_RESCALED
 from pandora_regret.kernels.engine import wasted_pairs
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metric
 from pandora_regret.priors import Prior
 from pandora_regret.priors.reading import prior_of_orders, read_prices
 from pandora_regret.stream.batches import Scored, Settings, score_batch
+from pandora_regret.stream.ids import SeenIds, check_each_id_once, hashes_of_batch
 from pandora_regret.tally import Means, Sum
 from pandora_regret.work import run_all
 
@@ -57,6 +59,8 @@ class StreamScore:
         self.taken_for = Sum((k, k)) if k <= MOST_CLASSES else None  # squared weight of i predicted as j
         self._pairs = Sum((k, k)) if settings.with_pairs else None
         summed = 1 + len(self.columns) + (3 * k if k <= MOST_CLASSES else 0)
+        self.seen = SeenIds()
+        self.rescaled = NOTHING_RESCALED
         self.replicates = Resampled(summed, settings.bootstrap, settings.seed) if settings.bootstrap else None
 
     def add(self, batch: Batch) -> None:
@@ -65,6 +69,9 @@ class StreamScore:
         self.means.merge(scored.means)
         self.fourth_powers.add(len(batch) if batch.weights is None else (batch.weights**4).sum())
         self.rows += len(batch)
+        self.rescaled += batch.rescaled
+        if batch.id_column is not None:
+            self.seen.add(hashes_of_batch(batch))
         self._count(batch, scored)
         if self._pairs is not None:
             self._add_pairs(batch)
@@ -105,6 +112,8 @@ class StreamScore:
         """Add the rows of another score of the same model."""
         self.rows += other.rows
         self.means.merge(other.means)
+        self.seen.merge(other.seen)
+        self.rescaled += other.rescaled
         for name in ("fourth_powers", "classes_counted", "taken_for", "_pairs", "replicates"):
             if (ours := getattr(self, name)) is not None:
                 ours.merge(getattr(other, name))
@@ -249,6 +258,7 @@ def score_stream(
     settings = read_settings(predictions, None if workup else prior, typical_costs, bootstrap, seed, pairs)
     if workup is not None:
         settings = _by_workup(settings, workup, prior, typical_costs)
+    predictions = predictions.watching()
     if not settings.bootstrap or predictions.columns.group is not None:
         predictions = replace(predictions, columns=replace(predictions.columns, id=None))  # nothing asks for ids
     work = partial(tally, settings=settings, rows=rows)
@@ -262,6 +272,7 @@ def score_stream(
                 progress(part.rows)
         whole = merged(StreamScore(predictions.name, predictions.classes, settings), parts)
     check_something_was_scored(whole, predictions)
+    check_each_id_once(predictions, whole.seen)
     return whole
 
 

@@ -1,0 +1,90 @@
+"""Ids of a stream: each once, told apart in bounded memory."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prediction_files import CLASSES, opened, table, write
+
+from pandora_regret.files import ModelFiles, open_models
+from pandora_regret.files.errors import FileError
+from pandora_regret.files.layout import Layout
+from pandora_regret.stream import ids, score_stream
+
+TEXTS = st.lists(st.text(max_size=40).filter(lambda text: "\0" not in text), min_size=1, max_size=30)
+
+
+@given(TEXTS)
+def test_equal_ids_have_equal_hashes_whatever_stands_beside_them(texts):
+    together = ids.hashes_of(pa.array(texts))
+    alone = np.concatenate([ids.hashes_of(pa.array([text])) for text in texts])
+    np.testing.assert_array_equal(together, alone)
+    distinct = {text.lstrip("0") if text.isascii() and text.isdecimal() else text for text in texts}
+    assert len(set(together.tolist())) >= len(distinct) - 1  # "0" and "" may both be left of zeros
+
+
+@given(st.lists(st.integers(0, 10**18 - 1), min_size=1, max_size=20))
+def test_a_number_is_the_same_id_as_its_text(numbers):
+    as_texts = ids.hashes_of(pa.array([*map(str, numbers)]))
+    np.testing.assert_array_equal(ids.hashes_of(pa.array(numbers, pa.int64())), as_texts)
+
+
+@pytest.mark.parametrize("cuts", [1, 5])
+def test_repeated_ids_are_noticed_across_batches_and_parts(cuts):
+    keys = ids.hashes_of(pa.array([f"case {n}" for n in range(100)] + ["case 7"]))
+    seen = [ids.SeenIds() for _ in range(cuts)]
+    for n, part in enumerate(np.array_split(keys, 10)):
+        seen[n % cuts].add(part)
+    whole, *others = seen
+    for other in others:
+        whole.merge(other)
+    assert whole.settle().tolist() == [int(keys[7])]
+
+
+def test_memory_is_bounded_and_a_file_that_comes_twice_is_still_noticed(monkeypatch):
+    monkeypatch.setattr(ids, "MOST_KEYS", 64)
+    keys, seen = ids.hashes_of(pa.array(np.arange(5000))), ids.SeenIds()
+    for part in np.array_split(np.concatenate([keys, keys]), 50):
+        seen.add(part)
+        assert sum(map(len, seen.parts)) <= 64
+    assert len(seen.settle()) > 20
+    once = ids.SeenIds()
+    for part in np.array_split(keys, 50):
+        once.add(part)
+    assert len(once.settle()) == 0
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_two_models_are_no_parts_of_one_table(tmp_path, jobs):
+    first = write(tmp_path / "a.csv", {"id": [f"p{n}" for n in range(20)], **table()})
+    other = write(tmp_path / "b.parquet", {"id": [f"p{n}" for n in range(20)], **table(seed=3)})
+    [both] = open_models([ModelFiles((str(first), str(other)), Layout())])
+    with pytest.raises(
+        FileError, match=r"b\.parquet has the same ids as .*: these are two models: use compare"
+    ):
+        score_stream(both, jobs=jobs)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_an_id_that_comes_twice_is_named_with_both_places(tmp_path, ending):
+    names = [f"p{n}" for n in range(19)] + ["p4"]
+    with pytest.raises(FileError, match=r"(line 21|row 20): id 'p4' occurred before .*(line 6|row 5)"):
+        score_stream(opened(write(tmp_path / f"a{ending}", {"id": names, **table()})))
+
+
+def test_numbers_in_one_part_are_the_texts_of_another(tmp_path):
+    first = write(tmp_path / "a.csv", {"id": [*range(20)], **table()})
+    other = write(tmp_path / "b.parquet", {"id": np.arange(20, 40), **table(seed=3)})
+    [both] = open_models([ModelFiles((str(first), str(other)), Layout(classes=CLASSES))])
+    assert score_stream(both).rows == 40
+    write(tmp_path / "b.parquet", {"id": np.arange(10, 30), **table(seed=3)})
+    [both] = open_models([ModelFiles((str(first), str(other)), Layout(classes=CLASSES))])
+    with pytest.raises(FileError, match="id '10' occurred before"):
+        score_stream(both)
+
+
+def test_a_missing_id_is_said_where_it_is_missing(tmp_path):
+    names = [f"p{n}" for n in range(19)] + [""]
+    with pytest.raises(FileError, match=r"line 21 has no id"):
+        score_stream(opened(write(tmp_path / "a.csv", {"id": names, **table()})))
