@@ -60,9 +60,7 @@ def test_two_models_are_no_parts_of_one_table(tmp_path, jobs):
     first = write(tmp_path / "a.csv", {"id": [f"p{n}" for n in range(20)], **table()})
     other = write(tmp_path / "b.parquet", {"id": [f"p{n}" for n in range(20)], **table(seed=3)})
     [both] = open_models([ModelFiles((str(first), str(other)), Layout())])
-    with pytest.raises(
-        FileError, match=r"b\.parquet has the same ids as .*: these are two models: use compare"
-    ):
+    with pytest.raises(FileError, match=r"b\.parquet has the same ids as .*: these are two models: use compare"):
         score_stream(both, jobs=jobs)
 
 
