@@ -238,10 +238,8 @@ def encodings():
     for position in (0, 5, 200, -3):
         raw = bytearray(csv_text().encode())
         raw[position] = 0xFF
-        fault = Fault(
-            f"byte 255 at {position}.csv", content(bytes(raw)), must_fail=position != 0
-        )  # a letter in Latin-1
-        yield fault
+        readable = position == 0  # where it is a letter of a name in Latin-1
+        yield Fault(f"byte 255 at {position}.csv", content(bytes(raw)), must_fail=not readable)
 
 
 def json_lines():

@@ -2,12 +2,14 @@
 
 import gzip
 import io
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from cli_files import PROGRAM, run
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from prediction_files import CLASSES, opened, refused, table, text_file, whole, write_xlsx
@@ -193,9 +195,15 @@ def test_standard_input_is_recognised_by_content(monkeypatch, tmp_path):
     assert refused("-").startswith("standard input holds Parquet")
 
 
-def test_a_pipe_into_the_command(tmp_path):
-    from cli_files import PROGRAM
+@pytest.mark.parametrize("command", ["score", "validate", "compare"])
+def test_every_command_says_how_it_read_a_file(tmp_path, command):
+    path = text_file(tmp_path, csv_text(";", ","))
+    said = f"{path} read with semicolons between values and decimal commas"
+    assert said in " ".join(run(command, path).stdout.split())
+    assert [done["sentence"] for done in json.loads(run(command, path, "--json").stdout)["done"]] == [said]
 
+
+def test_a_pipe_into_the_command(tmp_path):
     result = subprocess.run(
         [*PROGRAM, "score", "-", "--json"], input=csv_text(";", ",").encode(), capture_output=True, check=True
     )

@@ -2,7 +2,7 @@
 
 The JSON (schema "pandora-validation/1")::
 
-    schema, library, fine,
+    schema, library, fine, done [{what, count, sentence, model?}],
     tables [{path, name, fine, rows, classes {name: rows with this label}, models {name: rows},
              columns {label, id, weight, group, model, votes [...], forecasts [...], costs [...], unused [...]}
              or null,
@@ -24,6 +24,7 @@ import click
 from pandora_regret.cli.options import FILES, JSON, LayoutOptions, takes
 from pandora_regret.cli.printing import print_json
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
+from pandora_regret.records import to_plain
 from pandora_regret.text import count
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def validate(options: LayoutOptions, *, files: Sequence[str], as_json: bool) -> 
     fine = all(result.fine for result in results)
     if as_json:
         tables = [_table_as_dict(result) for result in results]
-        print_json({"fine": fine, "tables": tables}, "pandora-validation/1")
+        done = to_plain([each for result in results for each in result.done])
+        print_json({"fine": fine, "done": done, "tables": tables}, "pandora-validation/1")
     else:
         _print(results)
     click.get_current_context().exit(0 if fine else 2)
@@ -93,7 +95,7 @@ def _columns_as_dict(one: Inspected) -> dict[str, Any] | None:
 
 def _print(results: Sequence[Inspected]) -> None:
     from pandora_regret.cli.console import output
-    from pandora_regret.cli.printing import bullets, heading
+    from pandora_regret.cli.printing import bullets, heading, print_done
 
     console = output()
     for number, result in enumerate(results):
@@ -106,6 +108,7 @@ def _print(results: Sequence[Inspected]) -> None:
             _print_understood(console, result, result.columns)
         if result.problems:
             bullets(console, (_sentence(problem) for problem in result.problems), mark="!")
+    print_done(console, [each for result in results for each in result.done])
 
 
 def _print_understood(console: Console, one: Inspected, columns: Columns) -> None:

@@ -20,7 +20,7 @@ from pandora_regret.files.predictions import models_of
 from pandora_regret.files.reading import no_number
 from pandora_regret.files.roles import ID, MODEL, ROLES, VOTES, WEIGHT, Role
 from pandora_regret.files.source import ROWS_AT_ONCE, Records, Source
-from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.numbers import out_of_range
 from pandora_regret.inputs.tables import RESCALED_WITHIN, row_sum_tolerance
 
@@ -54,6 +54,7 @@ class Inspected:
     models: Counter[str] = field(default_factory=Counter)
     labels: Counter[str] = field(default_factory=Counter)  # rows of each class
     problems: list[Problem] = field(default_factory=list)
+    done: tuple[Done, ...] = ()  # what was recognised in the file, or left out of it
 
     @property
     def fine(self) -> bool:
@@ -76,7 +77,7 @@ def _of_file(error: InputError) -> Problem:
 
 
 def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
-    result = Inspected(source.path, name)
+    result = Inspected(source.path, name, done=source.done)
     try:
         columns = find_columns(source.in_layout(layout), source.kinds, source.path)
         result.columns = columns if columns.certain else _likeliest(source, columns)
