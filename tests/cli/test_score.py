@@ -186,3 +186,13 @@ def test_the_bill_is_said_in_tests_or_in_money(tmp_path):
     excess = pair_costs(truth, chances["tree"], labels=CLASSES, typical_costs=[90, 60, 30]).sum()
     bill = run("score", path, "--costs", COSTS, "--currency", "USD").stdout.splitlines()[1]
     assert re.search(rf" per case \(.*\), \${excess:.3g}0? of it wasted\.$", bill)
+
+
+def test_a_handful_of_cases_that_carries_the_cost_is_warned_of(tmp_path):
+    rows = [("c" if number < 4 else "a", 0.9, 0.0999, 0.0001) for number in range(400)]
+    path = write_csv(tmp_path / "p.csv", [("y_true", "a", "b", "c"), *rows])
+    options = ["score", path, "--classes", "a,b,c", "--costs", "a=1,b=1,c=500"]
+    assert "! 4 of 400 cases make up 100 % of the spread: do not trust this interval." in run(*options).stdout
+    cost = run_json(*options)["models"][0]["scores"]["expected_cost"]
+    assert cost["carried_by"] == pytest.approx(4, rel=0.01)
+    assert cost["warning"].startswith("4 of 400 cases")

@@ -351,3 +351,39 @@ def test_nothing_to_score_is_an_error(tmp_path):
         score_stream(predictions, typical_costs=[1.0, 2.0])
     with pytest.raises(InputError, match="one of pandora_regret"):
         score_stream(predictions).value("f1")
+
+
+def rarely_dear(n_dear, n=400):
+    """True classes and forecasts of which so many give the dear truth next to nothing."""
+    truth = np.zeros(n, dtype=int)
+    truth[:n_dear] = 2
+    return truth, np.tile([0.9, 0.0999, 0.0001], (n, 1))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_few_rows_that_carry_a_cost_are_counted_as_in_a_comparison(tmp_path, jobs):
+    from pandora_regret.compare import compare
+
+    truth, proba = rarely_dear(4)
+    path = tmp_path / "p.csv"
+    rows = (f"{label},{a},{b},{c}" for label, (a, b, c) in zip(truth, proba, strict=True))
+    path.write_text("\n".join(["y_true,0,1,2", *rows, ""]))
+    [predictions] = open_predictions(path, Layout(classes=("0", "1", "2")))
+    score = score_stream(predictions, typical_costs=[1.0, 1.0, 500.0], jobs=jobs)
+    expected = compare(truth, {"p": proba}, typical_costs=[1.0, 1.0, 500.0]).best.scores["expected_cost"]
+    carriers = score.carriers("expected_cost")
+    assert carriers.few
+    assert carriers.number == pytest.approx(expected.carried_by, rel=1e-9)
+    assert score.carriers("macro_f1") is None
+
+
+def test_scores_of_many_rows_are_not_kept(tmp_path, monkeypatch):
+    from pandora_regret.stream import score as module
+
+    monkeypatch.setattr(module, "MOST_REMEMBERED", 100)
+    truth, proba = rarely_dear(4)
+    path = tmp_path / "p.csv"
+    rows = (f"{label},{a},{b},{c}" for label, (a, b, c) in zip(truth, proba, strict=True))
+    path.write_text("\n".join(["y_true,0,1,2", *rows, ""]))
+    [predictions] = open_predictions(path, Layout(classes=("0", "1", "2")))
+    assert score_stream(predictions, rows=60).carriers("expected_cost") is None

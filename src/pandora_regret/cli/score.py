@@ -188,7 +188,19 @@ def _model_as_dict(one: Predictions, score: StreamScore, currency: str | None, l
 
 
 def _estimates(score: StreamScore, level: float) -> dict[str, Estimate]:
-    return {key: _estimate(**of) for key, of in score.scores(level).items()}
+    return {key: _doubted(score, key, _estimate(**of)) for key, of in score.scores(level).items()}
+
+
+def _doubted(score: StreamScore, key: str, estimate: Estimate) -> Estimate:
+    """The same with a warning where a handful of cases carries it."""
+    from pandora_regret.compare.doubts import few_carriers
+
+    metric = next(metric for metric in score.settings.metrics if metric.key == key)
+    carriers = None if metric.is_proportion else score.carriers(key)
+    if carriers is None or not carriers.few or carriers.number == 0 or estimate.low is None:
+        return estimate
+    warning = few_carriers(carriers, "the spread", "cases")
+    return replace(estimate, warning=warning, carried_by=carriers.number)
 
 
 def _estimate(value: float | None, low: float | None, high: float | None) -> Estimate:
@@ -228,6 +240,8 @@ def _print(scores: Sequence[StreamScore], costs: Costs, level: float, main_metri
             console.print(_bill(score, estimates["expected_cost"], costs.typical, costs.currency), style="bold")
         formats = Formats(costs.currency, score.value(main_metric))
         _print_metrics(console, formats, score.settings.metrics, estimates)
+        if (doubt := estimates[main_metric].warning) is not None:
+            bullets(console, [f"{doubt}."], mark="!")
         if pairs := _largest_pairs(score, costs.currency):
             console.print()
             heading(console, "Where the money goes", "the dearest wrong tests, per case")

@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch
-from pandora_regret.inference.intervals import effective_of_sums, hull, interval_by_classes, suitable_interval
+from pandora_regret.inference.carriers import Carriers, carriers_of
+from pandora_regret.inference.intervals import (
+    ROUNDING,
+    effective_of_sums,
+    hull,
+    interval_by_classes,
+    suitable_interval,
+)
 from pandora_regret.inference.resampling import Resampled, keys_of
 from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.inputs.done import NOTHING_RESCALED
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
 
 MOST_CLASSES = 1000  # of which it is counted which one is taken for which
 RESAMPLED_ELEMENTS = 1 << 21
+MOST_REMEMBERED = 1 << 16  # rows whose scores are kept, to find out whether a handful of them carries a mean
 PIECES = 32  # for a cluster: enough that no worker waits long for the last
 
 Item = TypeVar("Item")
@@ -62,10 +70,17 @@ class StreamScore:
         self.seen = SeenIds()
         self.rescaled = NOTHING_RESCALED
         self.replicates = Resampled(summed, settings.bootstrap, settings.seed) if settings.bootstrap else None
+        self._remembered: list[FloatArray] | None = []  # (1 + means, n) each: weights, and the scores of rows
 
     def add(self, batch: Batch) -> None:
         """Add rows."""
-        scored = score_batch(batch, self.settings, before=self.rows, with_table=self.replicates is not None)
+        if self.rows + len(batch) > MOST_REMEMBERED or batch.groups is not None:
+            self._remembered = None
+        with_table = self.replicates is not None or self._remembered is not None
+        scored = score_batch(batch, self.settings, before=self.rows, with_table=with_table)
+        if self._remembered is not None:
+            weights = np.ones(len(batch)) if batch.weights is None else batch.weights
+            self._remembered.append(np.concatenate([weights[None], scored.table]))
         self.means.merge(scored.means)
         self.fourth_powers.add(len(batch) if batch.weights is None else (batch.weights**4).sum())
         self.rows += len(batch)
@@ -111,12 +126,25 @@ class StreamScore:
     def merge(self, other: StreamScore) -> None:
         """Add the rows of another score of the same model."""
         self.rows += other.rows
+        known = self._remembered is not None and other._remembered is not None and self.rows <= MOST_REMEMBERED
+        self._remembered = [*(self._remembered or ()), *(other._remembered or ())] if known else None
         self.means.merge(other.means)
         self.seen.merge(other.seen)
         self.rescaled += other.rescaled
         for name in ("fourth_powers", "classes_counted", "taken_for", "_pairs", "replicates"):
             if (ours := getattr(self, name)) is not None:
                 ours.merge(getattr(other, name))
+
+    def carriers(self, metric: str) -> Carriers | None:
+        """How many rows carry a mean; None of more than 65,536 rows, of rows in groups, and of what is no mean."""
+        if not self._remembered or metric not in self.columns:
+            return None
+        table = np.concatenate(self._remembered, axis=1)
+        table = table[:, table[0] > 0]
+        values, shares = table[1 + self.columns[metric]], table[0] / table[0].sum()
+        return (
+            carriers_of(values, shares, ROUNDING * abs(self.value(metric))) if np.isfinite(values).all() else None
+        )
 
     @property
     def weight(self) -> float:
