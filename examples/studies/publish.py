@@ -1,4 +1,4 @@
-"""The tables and figures of docs/study.md and the README, from the stored results of a study.
+"""The tables and figures of docs/study.md, docs/monitoring.md and the README, from stored results.
 
 python examples/studies/publish.py               from docs/study/medmnist/results.json
 python examples/studies/publish.py STUDY_FOLDER  from a study that was run again, whose results are stored first
@@ -11,6 +11,7 @@ import re
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pandora_regret.plots.tau_gaps import draw_tau_gaps
 from pandora_regret.study import Cell, read_results, study_grid
@@ -18,7 +19,13 @@ from pandora_regret.study.table import PAPER_METRICS, as_csv
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "docs" / "study" / "medmnist"
-PAGES = (ROOT / "docs" / "study.md", ROOT / "docs" / "workups.md", ROOT / "README.md")
+PAGES = (
+    ROOT / "docs" / "study.md",
+    ROOT / "docs" / "workups.md",
+    ROOT / "docs" / "monitoring.md",
+    ROOT / "README.md",
+)
+FLUSIGHT = ROOT / "docs" / "study" / "flusight-monitor.json"  # written by flusight_monitor.py
 WORKUPS = ROOT / "docs" / "study" / "workups.json"  # written by workups.py
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 IN_THE_PAPER = {  # its Table 1: Pandora's Regret, log loss, accuracy, macro-F1
@@ -97,7 +104,33 @@ def workup_table(what: str) -> str:
     return as_table(["What is paid", "Data", *grid.metrics], rows)
 
 
-TABLES = {"tau": tau_table, "readme": readme_table, "regret": regret_table} | {
+def flusight_table() -> str:
+    """Models watched for at least ten weeks, the strongest evidence first."""
+    stored = json.loads(FLUSIGHT.read_text(encoding="utf-8"))
+    shown_models = [model for model in stored["models"] if model["horizons"][0]["weeks"] >= 10]
+    rows = [
+        [
+            model["model"],
+            str((first := model["horizons"][0])["weeks"]),
+            "{:.2f} ({:.2f} to {:.2f})".format(*first["overpaid"]).replace("-", "−").replace("−0.00", "0.00"),
+            f"10^{first['log10_evidence']:.1f}".replace("-", "−"),
+            *(_first_alarm(model["horizons"], horizon) for horizon in range(4)),
+            first["change"]["began"] if first["change"] else "",
+            model["known"] or "",
+        ]
+        for model in shown_models
+    ]
+    alarms = [f"Alarm, {horizon + 1} week{'s' * (horizon > 0)} ahead" for horizon in range(4)]
+    header = ["Model", "Weeks", "Paid beyond the promise", "Evidence", *alarms, "Began about", "Known to be wrong"]
+    return as_table(header, rows)
+
+
+def _first_alarm(horizons: list[dict[str, Any]], horizon: int) -> str:
+    alarm = next((part["alarm"] for part in horizons if part["horizon"] == horizon), None)
+    return "" if alarm is None else f"{alarm['week']}{'' if alarm['above'] else ' (less)'}"
+
+
+TABLES = {"flusight": flusight_table, "tau": tau_table, "readme": readme_table, "regret": regret_table} | {
     f"workup_{what}": partial(workup_table, what) for what in ("tau", "regret")
 }
 
