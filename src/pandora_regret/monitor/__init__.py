@@ -4,7 +4,7 @@ monitor.py    `Monitor`: forecasts and labels come in, in batches of any size, a
 rows.py       what each forecast may cost, what it promises, what it did cost; loops.py is its compiled pass
 periods.py    rows gathered into periods, whose means are the increments
 streams.py    the two streams: paid beyond the promise, and the promises themselves
-history.py    what happened along a stream, in at most a thousand points
+history.py    what happened along a stream, in at most a few hundred points
 ids.py        cases by id: counted, or waiting for their labels
 stored.py     the state as plain data
 summary.py    where a monitor stands; words.py says it in sentences

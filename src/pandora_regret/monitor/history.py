@@ -1,4 +1,4 @@
-"""What happened along a stream, in at most a thousand points: pairs of them are joined as it grows."""
+"""What happened along a stream, in at most a few hundred points: pairs of them are joined as it grows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pandora_regret.records import from_plain, to_plain
 
-MOST_POINTS = 1024
+MOST_POINTS = 256
 
 
 @dataclass(frozen=True)

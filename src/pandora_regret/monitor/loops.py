@@ -59,11 +59,11 @@ def _add_pair(a, b, base, i, j, alpha, kind, tie, wasted):
 
 
 @njit(**FAST)
-def least_and_most(table, least, most):
-    """The smallest and the largest number of each row."""
+def realised(table, truth, offset, out):
+    """Each row's entry at its truth, and its smallest and largest entry, all less `offset`, as rows of `out`."""
     for n in range(len(table)):
         low, high = np.inf, -np.inf
         for i in range(table.shape[1]):
             low = table[n, i] if table[n, i] < low else low
             high = table[n, i] if table[n, i] > high else high
-        least[n], most[n] = low, high
+        out[0, n], out[1, n], out[2, n] = table[n, truth[n]] - offset[n], low - offset[n], high - offset[n]

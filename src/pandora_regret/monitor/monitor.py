@@ -114,17 +114,20 @@ class Monitor:
             A name for all rows, or one per row: the mean of a period is one increment. Rows are taken in the
             natural order of these names. Without it, every case is an increment.
         """
-        forecast = read_probabilities(y_proba, labels=self.labels, logits=logits)
+        labels = None if isinstance(self.labels, range) else self.labels
+        forecast = read_probabilities(y_proba, labels=labels, logits=logits)
+        self._check_columns(forecast)
         self._begin(forecast.labels, challenger is not None, period is not None)
         keys, names = self._keys(ids, len(forecast)), read_periods(period, len(forecast))
         truth = _read_known(y_true, forecast.labels, len(forecast))
         if keys is None and (truth < 0).any():
             problem = "has cases without a label, which could never find it"
             raise InputError(problem, argument="y_true", fix="pass ids")
+        tables = [forecast, *([] if challenger is None else [_read_challenger(challenger, forecast, logits)])]
+        if keys is None:
+            return self._take([self._read(table) for table in tables], truth, None, names)
         new, known = self._sort_out(keys, truth)
-        rows = [self._read(forecast.rows(new))]
-        if challenger is not None:
-            rows.append(self._read(_read_challenger(challenger, forecast, logits).rows(new)))
+        rows = [self._read(table.rows(new)) for table in tables]
         self._resolve(_some(keys, known), truth[known], _some(names, known))  # nothing can go wrong any more
         taken = self._take(rows, truth[new], _some(keys, new), _some(names, new))
         return taken + Taken(counted=len(known), skipped=len(forecast) - len(new) - len(known))
@@ -187,9 +190,11 @@ class Monitor:
             problem = f"is {prior!r}, but the state was made with {stored.prior}"
             raise InputError(problem, argument="prior", value=prior, fix="begin a new state")
         how: dict[str, Any] = {"level": stored.level, "run_length": stored.run_length, "lag": stored.lag}
-        monitor = cls(prior=prior, labels=stored.classes, **how)
+        monitor = cls(prior=prior, **how)
         base = None if stored.base_costs is None else np.array(stored.base_costs)
-        monitor._prepare(stored.classes, prior, base, stored.compares)
+        numbered = stored.classes == tuple(range(len(stored.classes)))
+        labels = range(len(stored.classes)) if numbered else list(stored.classes)
+        monitor._prepare(labels, prior, base, stored.compares)
         assert monitor.paid is not None
         assert monitor.promised is not None
         monitor.paid.restore(stored.paid, "state.paid")
@@ -209,7 +214,7 @@ class Monitor:
         if self.paid is None:
             prior, costs = read_prices(self._asked[0], None, self._asked[1], labels)
             self.run_length = self.run_length or (RUN_LENGTH_IN_PERIODS if by_period else RUN_LENGTH_IN_CASES)
-            self._prepare(list(labels), prior, costs, compares)
+            self._prepare(labels, prior, costs, compares)
         assert self.promised is not None
         self.promised.periods.check_mode(by_period)
         if compares != self.compares:
@@ -232,18 +237,18 @@ class Monitor:
         check_each_once(keys, listed)
         return keys
 
+    def _check_columns(self, forecast: Forecast) -> None:
+        if self.labels is not None and len(self.labels) != forecast.n_classes:
+            problem = f"has {forecast.n_classes} columns, and earlier forecasts had {len(self.labels)}"
+            raise InputError(problem, argument=forecast.name, fix="pass the same classes always")
+
     def _read(self, forecast: Forecast) -> Rows:
         assert self.labels is not None
-        return (
-            read_rows(forecast.with_costs(self.costs), self.prior)
-            if len(forecast)
-            else Rows.empty(len(self.labels))
-        )
+        priced = forecast if self.costs is None else forecast.with_costs(self.costs)
+        return read_rows(priced, self.prior) if len(forecast) else Rows.empty(len(self.labels))
 
-    def _sort_out(self, keys: list[int] | None, truth: IntArray) -> tuple[IntArray, IntArray]:
+    def _sort_out(self, keys: list[int], truth: IntArray) -> tuple[IntArray, IntArray]:
         """The rows that are new, and those that bring the label of a forecast that waited; others are skipped."""
-        if keys is None:
-            return np.arange(len(truth)), np.empty(0, np.intp)
         new = [row for row, key in enumerate(keys) if key not in self.waiting and key not in self.seen]
         known = [row for row, key in enumerate(keys) if key in self.waiting and truth[row] >= 0]
         return np.array(new, dtype=np.intp), np.array(known, dtype=np.intp)
@@ -254,6 +259,9 @@ class Monitor:
         if not len(truth):
             return Taken()
         self.promised.add(rows[0], names)
+        if truth.min() >= 0:
+            self._pay(rows, truth, keys, names)
+            return Taken(counted=len(truth))
         known, unknown = np.flatnonzero(truth >= 0), np.flatnonzero(truth < 0)
         self._pay([each.take(known) for each in rows], truth[known], _some(keys, known), _some(names, known))
         if len(unknown) and keys is not None:

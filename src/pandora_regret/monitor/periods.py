@@ -17,8 +17,8 @@ class Closed(NamedTuple):
     """Periods that are complete, in order; without periods, every row is one."""
 
     names: Sequence[str] | None  # (T,)
-    cases: FloatArray  # (T,)
-    means: FloatArray  # (T, m) of what was gathered
+    cases: FloatArray | None  # (T,)
+    means: FloatArray  # (m, T) of what was gathered
 
 
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
@@ -51,13 +51,14 @@ class Periods:
     def __post_init__(self) -> None:
         self.totals = np.zeros(self.width)
 
-    def add(self, rows: FloatArray, period: Any) -> Closed:
-        """Gather rows, (n, m), of one period or of one each, or of none; what is complete now."""
+    def add(self, columns: FloatArray, period: Any) -> Closed:
+        """Gather m numbers of n rows, (m, n), of one period or of one each, or of none; what is complete now."""
         self.check_mode(period is not None)
         self.by_period = period is not None
         if period is None:
-            return Closed(None, np.ones(len(rows)), rows)
-        closed = [self._of_period(name, rows[index]) for name, index in _by_period(period, len(rows))]
+            return Closed(None, None, columns)
+        parts = _by_period(period, columns.shape[1])
+        closed = [self._of_period(name, columns[:, index]) for name, index in parts]
         return self._joined([each for each in closed if each is not None])
 
     def close(self) -> Closed:
@@ -71,15 +72,16 @@ class Periods:
             problem = f"rows have {has}period, and earlier ones had {had}period"
             raise InputError(problem, argument="period", place="", fix="give it always or never")
 
-    def _of_period(self, name: str, rows: FloatArray) -> tuple[str, int, FloatArray] | None:
+    def _of_period(self, name: str, columns: FloatArray) -> tuple[str, int, FloatArray] | None:
         newest, closed = self.name if self.name is not None else self.last, None
         if newest is None or natural_key(name) > natural_key(newest):
             closed = None if self.name is None else self._close()
             self.name = name
         elif name != self.name:
-            self.late += len(rows)
-        self.totals = np.cumsum(np.vstack([self.totals, rows]), axis=0)[-1]  # in order, however rows are cut
-        self.cases += len(rows)
+            self.late += columns.shape[1]
+        gathered = np.column_stack([self.totals, columns])
+        self.totals = np.cumsum(gathered, axis=1)[:, -1]  # in order, however rows are cut
+        self.cases += columns.shape[1]
         return closed
 
     def _close(self) -> tuple[str, int, FloatArray]:
@@ -90,7 +92,7 @@ class Periods:
 
     def _joined(self, closed: Sequence[tuple[str, int, FloatArray]]) -> Closed:
         names, cases = [each[0] for each in closed], np.array([each[1] for each in closed], dtype=np.float64)
-        return Closed(names, cases, np.array([each[2] for each in closed]).reshape(len(closed), self.width))
+        return Closed(names, cases, np.array([each[2] for each in closed]).reshape(len(closed), self.width).T)
 
     def state(self) -> dict[str, Any]:
         """Plain data."""

@@ -33,29 +33,25 @@ class Rows:
         """No rows."""
         return cls(np.empty((0, n_classes)), np.empty(0))
 
-    def paid(self, truth: IntArray) -> FloatArray:
-        """What was paid, (n,)."""
-        return np.asarray(self.costs[np.arange(len(self)), truth])
+    def overpaid(self, truth: IntArray) -> FloatArray:
+        """What was paid beyond the promise, and the least and most that it could have been, (3, n)."""
+        return _realised(self.costs, truth, self.promised)
 
-    def overpaid(self, truth: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What was paid beyond the promise, and the least and most that it could have been."""
-        least, most = _least_and_most(self.costs)
-        return self.paid(truth) - self.promised, least - self.promised, most - self.promised
-
-    def saved_by(self, other: Rows, truth: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What another model saved, and the least and most that it could have been, given both forecasts."""
-        gaps = self.costs - other.costs
-        return gaps[np.arange(len(self)), truth], *_least_and_most(gaps)
+    def saved_by(self, other: Rows, truth: IntArray) -> FloatArray:
+        """What another model saved, and the least and most that it could have been given both, (3, n)."""
+        return _realised(self.costs - other.costs, truth, np.zeros(len(self)))
 
 
-def _least_and_most(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _realised(table: FloatArray, truth: IntArray, offset: FloatArray) -> FloatArray:
+    """The entry of each row at its truth, and the smallest and largest, all less an offset."""
     if not has_numba():
-        return table.min(axis=1), table.max(axis=1)
+        entries = table[np.arange(len(table)), truth]
+        return np.stack([entries, table.min(axis=1), table.max(axis=1)]) - offset
     from pandora_regret.monitor import loops
 
-    least, most = np.empty(len(table)), np.empty(len(table))
-    loops.least_and_most(table, least, most)
-    return least, most
+    out = np.empty((3, len(table)))
+    loops.realised(table, truth, offset, out)
+    return out
 
 
 def read_rows(forecast: Forecast, prior: Prior) -> Rows:

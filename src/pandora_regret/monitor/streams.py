@@ -15,6 +15,8 @@ from pandora_regret.monitor.history import History, Point
 from pandora_regret.monitor.periods import Closed, Periods
 from pandora_regret.monitor.rows import Rows
 
+OVERPAID, PROMISED, SAVED = 0, 3, 4  # rows of what `Paid` gathers; its bounds stand after 0 and 4
+
 
 @dataclass(frozen=True)
 class StreamSettings:
@@ -45,15 +47,17 @@ class Stream:
 
     def _count(self, closed: Closed) -> None:
         """Take complete periods in, a point of the history at a time."""
-        start, n = 0, len(closed.cases)
+        start, n = 0, closed.means.shape[1]
         while start < n:
             part = slice(start, start + min(self.history.room, n - start))
-            means = closed.means[part]
+            means = closed.means[:, part]
+            size = means.shape[1]
             self._learn(means)
-            complete = len(means) == self.history.room
+            complete = size == self.history.room
             first, last = (None, None) if closed.names is None else (closed.names[start], closed.names[part][-1])
-            cases, totals = float(closed.cases[part].sum()), tuple(means.sum(axis=0).tolist())
-            self.history.add(Point(first, last, len(means), cases, totals, self.marks() if complete else ()))
+            cases = float(size if closed.cases is None else closed.cases[part].sum())
+            totals = tuple(means.sum(axis=1).tolist())
+            self.history.add(Point(first, last, size, cases, totals, self.marks() if complete else ()))
             start = part.stop
 
     def _learn(self, means: FloatArray) -> None:
@@ -95,24 +99,23 @@ class Paid(Stream):
     def __init__(self, settings: StreamSettings) -> None:
         how: dict[str, Any] = {"level": settings.level, "lag": settings.lag}
         super().__init__(
-            8 if settings.compares else 5, Bets(settings.scale, run_length=settings.run_length, **how)
+            7 if settings.compares else 4, Bets(settings.scale, run_length=settings.run_length, **how)
         )
         self.overpaid = MeanSequence(settings.scale, **how)
         self.saved = MeanSequence(2 * settings.scale, **how) if settings.compares else None
 
     def add(self, rows: Rows, challenger: Rows | None, truth: IntArray, period: list[str] | None) -> None:
         """Cases whose labels are known."""
-        columns = [*rows.overpaid(truth), rows.paid(truth), rows.promised]
-        if challenger is not None:
-            columns += rows.saved_by(challenger, truth)
-        self._count(self.periods.add(np.stack(columns, axis=1), period))
+        overpaid = rows.overpaid(truth)
+        saved = [] if challenger is None else [rows.saved_by(challenger, truth)]
+        self._count(self.periods.add(np.concatenate([overpaid, rows.promised[None], *saved]), period))
 
     def _learn(self, means: FloatArray) -> None:
-        columns = np.ascontiguousarray(means.T)
+        columns = np.ascontiguousarray(means)
         self.bets.update(*columns[:3])
         self.overpaid.update(*columns[:3])
         if self.saved is not None:
-            self.saved.update(*columns[5:])
+            self.saved.update(*columns[SAVED:])
 
     def marks(self) -> tuple[float, ...]:
         """Evidence, and the ends of the confidence sequences."""
@@ -134,10 +137,10 @@ class Promised(Stream):
 
     def add(self, rows: Rows, period: list[str] | None) -> None:
         """Cases, whether their labels are known or not."""
-        self._count(self.periods.add(rows.promised[:, None], period))
+        self._count(self.periods.add(rows.promised[None], period))
 
     def _learn(self, means: FloatArray) -> None:
-        ranks = self.ranks.update(means[:, 0] - self.least) - 0.5
+        ranks = self.ranks.update(means[0] - self.least) - 0.5
         half = np.full(len(ranks), 0.5)
         self.bets.update(ranks, -half, half)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pandora_regret.inference.sequential import Event, MeanSequence
-from pandora_regret.monitor.streams import Paid, Promised, Stream
+from pandora_regret.monitor.streams import OVERPAID, PROMISED, Paid, Promised, Stream
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ def _last(paid: Paid) -> Period:
     points = paid.history.all
     chosen = points[-1:] if points[-1].last is not None else points
     increments, cases = sum(each.increments for each in chosen), int(sum(each.cases for each in chosen))
-    cost, promise = (sum(each.totals[k] for each in chosen) / increments for k in (3, 4))
-    return Period(points[-1].last or "all", cases, cost, promise)
+    overpaid, promise = (sum(each.totals[k] for each in chosen) / increments for k in (OVERPAID, PROMISED))
+    return Period(points[-1].last or "all", cases, promise + overpaid, promise)
 
 
 def _interval(sequence: MeanSequence) -> Interval:

@@ -13,7 +13,7 @@ from pandora_regret.atomic import write_atomically
 from pandora_regret.inputs import FloatArray
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.history import Point
-from pandora_regret.monitor.streams import Stream
+from pandora_regret.monitor.streams import OVERPAID, PROMISED, SAVED, Stream
 from pandora_regret.monitor.words import sentences
 from pandora_regret.optional import import_optional
 from pandora_regret.report.charts import Axis
@@ -25,7 +25,6 @@ TITLE = "Promised against paid"
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 960, 240, 84, 16, 14, 34
 MOST_NAMES, LETTERS = 8, 12
 EVIDENCE, LOW, HIGH, SAVED_LOW, SAVED_HIGH = range(5)  # entries of a point's `after`
-OVERPAID, PAID, PROMISED, SAVED = 0, 3, 4, 5  # entries of its `totals`
 
 
 def write_monitor_page(
@@ -49,7 +48,7 @@ def render_monitor_page(
     assert monitor.paid is not None
     assert monitor.promised is not None
     points = _closed(monitor.paid)
-    costs = [point.totals[k] / point.increments for point in points for k in (PAID, PROMISED)]
+    costs = [cost for point in points for cost in _costs(point)]
     formats = Formats.for_costs(costs or [summary.predicted], unit)
     page: str = (
         _environment(import_optional("jinja2", extra="report"))
@@ -86,7 +85,7 @@ def _charts(monitor: Monitor, points: Sequence[Point], formats: Formats, challen
     assert monitor.promised is not None
     charts = []
     if points:
-        paid, promised = ([p.totals[k] / p.increments for p in points] for k in (PAID, PROMISED))
+        paid, promised = zip(*map(_costs, points), strict=True)
         charts.append(_chart("Cost per case", "period by period", points, formats.tick, paid, other=promised))
         charts.append(
             _sequence("Paid beyond the promise, per case so far", points, (LOW, HIGH), formats, OVERPAID)
@@ -190,11 +189,17 @@ def _names(points: Sequence[Point], xs: Sequence[float]) -> list[dict[str, Any]]
     return names
 
 
+def _costs(point: Point) -> tuple[float, float]:
+    """Paid and promised, per case."""
+    promised = point.totals[PROMISED] / point.increments
+    return promised + point.totals[OVERPAID] / point.increments, promised
+
+
 def _row(point: Point, formats: Formats) -> dict[str, Any]:
     """A line of the table behind the charts."""
     name = point.last or "–"
     name = name if point.first == point.last or point.first is None else f"{point.first} to {name}"
-    paid, promised = (formats.money(point.totals[k] / point.increments) for k in (PAID, PROMISED))
+    paid, promised = map(formats.money, _costs(point))
     ends = [formats.money(end) for end in point.after[LOW:]]
     return {"name": name, "cases": point.cases, "paid": paid, "promised": promised, "ends": ends} | {
         "evidence": _power(round(point.after[EVIDENCE], 2))

@@ -1,0 +1,197 @@
+"""What the monitor promises: false alarms when looking after every case, delays, and updates per second.
+
+Run with ``python benchmarks/monitor.py``; ``--quick`` simulates a tenth of the streams. There are three classes of
+prices 100, 300 and 40; forecasts are drawn from a Dirichlet distribution and truths from the forecasts, until
+something breaks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from statistics import median
+
+import numpy as np
+from yardstick import best, finish, record
+
+from pandora_regret import search_entropy
+from pandora_regret.inference.sequential import Bets, MeanSequence
+from pandora_regret.inputs import read_probabilities
+from pandora_regret.monitor import Monitor
+from pandora_regret.monitor.rows import Rows, bounds, read_rows
+from pandora_regret.priors import Uniform
+
+COSTS = np.array([100.0, 300.0, 40.0])
+LEVEL, STREAMS, CASES, LONGEST = 0.05, 2000, 1000, 40_000
+QUIET = 2000  # cases before a change
+RUN_LENGTH = 1_000_000.0
+DEARER = 0.10
+FIRST_LOOK = 30  # of a fixed-sample interval
+Z = 1.959964
+PRIOR = Uniform()
+BASE = COSTS / PRIOR.mean
+SCALE = float(np.subtract(*reversed(bounds(BASE, PRIOR))))
+
+
+def drawn(rng: np.random.Generator, table: np.ndarray) -> np.ndarray:
+    return (rng.random((len(table), 1)) > table.cumsum(axis=1)).sum(axis=1).clip(max=2)
+
+
+def rows_of(table: np.ndarray) -> Rows:
+    return read_rows(read_probabilities(table).with_costs(BASE), PRIOR)
+
+
+def calibrated(rng: np.random.Generator, n: int) -> tuple[Rows, np.ndarray]:
+    table = rng.dirichlet(np.ones(3), n)
+    return rows_of(table), drawn(rng, table)
+
+
+def overconfident(rng: np.random.Generator, n: int) -> tuple[Rows, np.ndarray]:
+    """Logits twice as large as they should be."""
+    table = rng.dirichlet(np.ones(3), n)
+    sharp = table**2
+    return rows_of(sharp / sharp.sum(axis=1, keepdims=True)), drawn(rng, table)
+
+
+def dearer(rng: np.random.Generator, n: int) -> tuple[Rows, np.ndarray]:
+    """Truths are sometimes anything at all, so that it costs 10 % more than it promises."""
+    table = rng.dirichlet(np.ones(3), n)
+    rows = rows_of(table)
+    wild = DEARER * rows.promised.mean() / (rows.costs.mean(axis=1) - rows.promised).mean()
+    return rows, drawn(rng, (1 - wild) * table + wild / 3)
+
+
+# False alarms
+
+
+def looked_at_after_every_case(seed: int) -> tuple[bool, bool, bool]:
+    """Whether a calibrated model ever alarms: by evidence, by the confidence sequence, by a 95 % interval."""
+    rows, truth = calibrated(np.random.default_rng([1, seed]), CASES)
+    x, low, high = rows.overpaid(truth)
+    bets, sequence, outside = (
+        Bets(SCALE, level=LEVEL, run_length=RUN_LENGTH),
+        MeanSequence(SCALE, level=LEVEL),
+        False,
+    )
+    bets.update(x, low, high)
+    for t in range(CASES):
+        sequence.update(x[t : t + 1], low[t : t + 1], high[t : t + 1])
+        start, end = sequence.interval()
+        outside = outside or not start <= 0 <= end
+    return bets.alarm is not None, outside, bool(peeked(x))
+
+
+def peeked(x: np.ndarray) -> bool:
+    """Whether mean +- 1.96 standard errors excludes 0 at some moment."""
+    n = np.arange(1, len(x) + 1)
+    mean = np.cumsum(x) / n
+    error = np.sqrt(np.maximum(np.cumsum(x**2) / n - mean**2, 0) / n)
+    return bool((np.abs(mean) > Z * error)[FIRST_LOOK - 1 :].any())
+
+
+def weekly(seed: int) -> bool:
+    """Whether a calibrated model whose weeks share a shock ever alarms, in periods of 20 cases."""
+    rng = np.random.default_rng([2, seed])
+    table = np.repeat(rng.dirichlet(np.ones(3), CASES // 20), 20, axis=0)  # a week's cases are forecast alike,
+    truth = np.repeat(drawn(rng, table[::20]), 20)  # and all turn out alike
+    monitor = Monitor(typical_costs=COSTS, level=LEVEL)
+    monitor.update(truth, table, period=np.repeat(np.arange(CASES // 20), 20))
+    return monitor.summary().alarm is not None
+
+
+# Delays
+
+
+def delay(broken: Callable[..., tuple[Rows, np.ndarray]], seed: int) -> int:
+    """Cases until the alarm, of a model that is broken from the start."""
+    rows, truth = broken(np.random.default_rng([3, seed]), LONGEST)
+    bets = Bets(SCALE, level=LEVEL, run_length=RUN_LENGTH)
+    bets.update(*rows.overpaid(truth))
+    return LONGEST if bets.alarm is None else bets.alarm.at + 1
+
+
+def delay_after_change(broken: Callable[..., tuple[Rows, np.ndarray]], seed: int) -> tuple[int, int]:
+    """Cases from a change until the detector sounds, and how far off the date is that it gives."""
+    rng = np.random.default_rng([4, seed])
+    parts = [calibrated(rng, QUIET), broken(rng, LONGEST)]
+    increments = [rows.overpaid(truth) for rows, truth in parts]
+    bets = Bets(SCALE, level=LEVEL, run_length=RUN_LENGTH)
+    bets.update(*(np.concatenate(each) for each in zip(*increments, strict=True)))
+    change = bets.change
+    if change is None or change.at < QUIET or change.began is None:
+        return LONGEST, LONGEST
+    return change.at + 1 - QUIET, abs(change.began - QUIET)
+
+
+def fixed_sample(broken: Callable[..., tuple[Rows, np.ndarray]], level: float = LEVEL) -> float:
+    """Cases at which a two-sided test of the same mean, planned for that number, has power one half."""
+    from scipy.stats import norm
+
+    rows, truth = broken(np.random.default_rng(5), 400_000)
+    x = rows.overpaid(truth)[0]
+    return float((norm.ppf(1 - level / 2) * x.std() / x.mean()) ** 2)
+
+
+# Speed
+
+
+def speed() -> None:
+    rng, n = np.random.default_rng(6), 1_000_000
+    table = rng.dirichlet(np.ones(5), n)
+    truth = (rng.random((n, 1)) > table.cumsum(axis=1)).sum(axis=1).clip(max=4)
+
+    def batched() -> None:
+        Monitor().update(truth, table)
+
+    seconds = best(batched, 3)
+    yardstick = best(partial(search_entropy, table), 3)
+    against = f"{seconds / yardstick:.2f} x search_entropy of the same rows"
+    record(
+        "a million cases of 5 classes in one batch", f"{n / seconds:,.0f} per second", against, n / seconds >= 1e6
+    )
+    monitor, times = Monitor(), []
+    for start in range(0, 12_000, 2000):
+        before = time.perf_counter()
+        for i in range(start, start + 2000):
+            monitor.update(truth[i : i + 1], table[i : i + 1])
+        times.append(time.perf_counter() - before)
+    rate = 2000 / min(times)
+    record("one case at a time", f"{rate:,.0f} per second", "at least 10,000", rate >= 1e4)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the streams")
+    parser.add_argument("--speed", action="store_true", help="only updates per second")
+    options = parser.parse_args()
+    streams = STREAMS // 10 if options.quick else STREAMS
+    print("| what | measured | beside | |\n|---|---|---|---|")
+    speed()
+    if options.speed:
+        return finish()
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        shares = np.mean(list(pool.map(looked_at_after_every_case, range(streams), chunksize=20)), axis=0)
+        what = f"false alarms, {streams:,} streams of {CASES:,} cases, looking after each"
+        beside = f"{shares[2]:.1%} by a 95 % interval under the same peeking"
+        record(f"{what}: evidence", f"{shares[0]:.1%}", beside, shares[0] <= LEVEL)
+        record(f"{what}: confidence sequence", f"{shares[1]:.1%}", beside, shares[1] <= LEVEL)
+        share = float(np.mean(list(pool.map(weekly, range(streams), chunksize=20))))
+        record("false alarms, weeks of 20 cases that turn out alike", f"{share:.1%}", "", share <= LEVEL)
+        for name, broken in (("doubled logits", overconfident), ("10 % dearer", dearer)):
+            delays = list(pool.map(partial(delay, broken), range(streams // 4), chunksize=10))
+            beside = f"{fixed_sample(broken):,.0f} by a test planned for that number"
+            record(f"{name}: median cases until the alarm", f"{median(delays):,.0f}", beside, None)
+            found = list(pool.map(partial(delay_after_change, broken), range(streams // 4), chunksize=10))
+            waits, errors = zip(*found, strict=True)
+            beside = f"date off by {median(errors):,.0f} in the median; run length at least {RUN_LENGTH:,.0f}"
+            record(f"{name} after {QUIET:,} good cases: median wait", f"{median(waits):,.0f}", beside, None)
+    return finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
