@@ -1,0 +1,129 @@
+"""river: the cost of a search as a running metric, and a drift detector that knows what forecasts promise.
+
+Forecasts are dictionaries from classes to probabilities, as `predict_proba_one` returns them. A class that is left
+out of one has probability 0 there; a model that knows nothing yet, and returns no class, forecasts all alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from river import base, metrics
+
+from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs.labels import read_labels
+from pandora_regret.monitor import Monitor
+from pandora_regret.priors import Prior
+from pandora_regret.scores import expected_search_cost
+
+
+class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):  # type: ignore[misc]
+    """The mean cost of the search that forecasts order: lower is better.
+
+    Parameters
+    ----------
+    classes
+        All classes that may come.
+    typical_costs, prior
+        What tests cost, as in `expected_search_cost`; costs in the order of the classes, or named by class.
+
+    Examples
+    --------
+    >>> metric = MeanSearchCost(["flu", "cold"], typical_costs={"flu": 20, "cold": 5})
+    >>> metric.update("flu", {"flu": 0.8, "cold": 0.2})
+    >>> metric.update("cold", {"flu": 0.8, "cold": 0.2})
+    >>> metric
+    MeanSearchCost: 16.67
+    """
+
+    _fmt = ",.2f"
+
+    def __init__(self, classes: Sequence[Any], typical_costs: Any = None, prior: Prior | None = None) -> None:
+        super().__init__()
+        self.classes, self.typical_costs, self.prior = classes, typical_costs, prior
+
+    @property
+    def bigger_is_better(self) -> bool:
+        """Costs are better low."""
+        return False
+
+    @property
+    def requires_labels(self) -> bool:
+        """Probabilities are needed, not labels."""
+        return False
+
+    def _eval(self, y_true: Any, y_pred: Mapping[Any, float]) -> float:
+        prices = {"typical_costs": self.typical_costs, "prior": self.prior}
+        return float(expected_search_cost([y_true], as_row(y_pred, self.classes), labels=self.classes, **prices))
+
+
+class OverpayDetector(base.DriftAndWarningDetector):  # type: ignore[misc]
+    """Whether forecasts have begun to cost more, or less, than they promise.
+
+    `drift_detected` is the monitor's detector of changes: without a change it takes `run_length` updates on
+    average, at least. `warning_detected` is its alarm: it ever comes with probability `level` at most while
+    forecasts keep their promises. After a drift the detector begins anew.
+
+    Parameters
+    ----------
+    classes, typical_costs, prior
+        As in `MeanSearchCost`.
+    level, run_length
+        As in `pandora_regret.monitor.Monitor`.
+
+    Examples
+    --------
+    >>> detector = OverpayDetector(["flu", "cold"])
+    >>> for _ in range(60):
+    ...     detector.update("cold", {"flu": 0.9, "cold": 0.1})
+    ...     if detector.drift_detected:
+    ...         break
+    >>> detector.drift_detected, detector.n_updates < 60
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        classes: Sequence[Any],
+        typical_costs: Any = None,
+        prior: Prior | None = None,
+        level: float = 0.05,
+        run_length: float = 1_000_000.0,
+    ) -> None:
+        super().__init__()
+        self.classes, self.typical_costs, self.prior = classes, typical_costs, prior
+        self.level, self.run_length = level, run_length
+        self._reset()
+
+    def _reset(self) -> None:
+        super()._reset()
+        prices = {"typical_costs": self.typical_costs, "prior": self.prior}
+        self.monitor = Monitor(labels=self.classes, level=self.level, run_length=self.run_length, **prices)
+
+    @property
+    def n_updates(self) -> int:
+        """How many cases there were since the last drift."""
+        return 0 if self.monitor.paid is None else self.monitor.paid.n
+
+    def update(self, y_true: Any, y_pred: Mapping[Any, float]) -> None:
+        """Take in one forecast and its truth."""
+        if self.drift_detected:
+            self._reset()
+        self.monitor.update([y_true], as_row(y_pred, self.classes))
+        assert self.monitor.paid is not None
+        self._warning_detected = self.monitor.paid.bets.alarm is not None
+        self._drift_detected = self.monitor.paid.bets.change is not None
+
+
+def as_row(forecast: Mapping[Any, float], classes: Sequence[Any]) -> FloatArray:
+    """A forecast as a table of one row, (1, K), in the order of the classes."""
+    labels = read_labels(classes, "classes")
+    unknown = [name for name in forecast if name not in labels]
+    if unknown:
+        problem = f"names {unknown[0]!r}, which is not among the classes"
+        raise InputError(problem, argument="y_pred", value=unknown[0], fix="list every class that may come")
+    if not forecast:
+        return np.full((1, len(labels)), 1 / len(labels))
+    return np.array([[float(forecast.get(name, 0.0)) for name in labels]])
