@@ -1,0 +1,117 @@
+"""Which objective should calibrators have: the search cost that people pay, or log loss?
+
+Run with ``python benchmarks/objective_evidence.py DATA OUT.json``; DATA is a folder that holds tabular/ (see
+evidence_data.py), "-" leaves those tables out. Models of the study's zoo forecast rows they were not fitted on.
+Maps are fitted for either objective on a half of these rows and judged by the search cost of the other half, both ways
+round, at unequal prices and at equal ones. Stored is what every case costs, raw and by either objective.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pandora_regret import expected_search_cost
+from pandora_regret.calibrate import TemperatureScaling, VectorScaling
+from pandora_regret.calibrate.rows import deal
+from pandora_regret.study.zoos.tables import TableZoo
+
+MODELS = (
+    "naive Bayes",
+    "neighbours 10",
+    "logistic C=1",
+    "logistic C=0.01 sharpened T=0.3",
+    "logistic C=0.1 flattened T=3",
+    "tree depth=6",
+    "forest 20",
+    "histogram boosting 10",
+    "linear discriminant",
+)
+OF_VECTORS = ("naive Bayes", "logistic C=0.01 sharpened T=0.3", "forest 20")  # a map of many parameters takes time
+BUNDLED = {"digits": 2.0, "wine": 2.0, "iris": 1.0, "breast_cancer": 2.0}  # noise, in standard deviations
+TABLES = ("uci_dermatology.csv", "soybean.arff", "uci_steel.csv", "uci_Cardio.csv")
+METHODS = {"temperature": TemperatureScaling, "vector": VectorScaling}
+OBJECTIVES = ("search", "log_loss")
+MOST_ROWS = 400
+
+
+def main(data: str, out: str) -> None:
+    cases = []
+    for zoo in zoos(data):
+        for case in cases_of(zoo):
+            cases.append(case)
+            print(json.dumps(case), flush=True)
+    report = {"models": MODELS, "most_rows": MOST_ROWS, "summary": summary(cases), "cases": cases}
+    Path(out).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(report["summary"], indent=1))
+
+
+def zoos(data: str) -> Iterator[TableZoo]:
+    for name, noise in BUNDLED.items():
+        yield TableZoo(data=name, noise=noise, models=MODELS, max_rows=MOST_ROWS)
+    for name in TABLES if data != "-" else ():
+        yield TableZoo(data=str(Path(data) / "tabular" / name), models=MODELS, max_rows=MOST_ROWS)
+
+
+def cases_of(zoo: TableZoo) -> Iterator[dict[str, Any]]:
+    truth, classes = zoo.target().truth, zoo.target().classes
+    unequal = np.random.default_rng(0).permutation(np.geomspace(75, 384, len(classes)))
+    prices = {"unequal": unequal, "equal": np.full(len(classes), 100.0)}
+    half = deal(truth, 2, seed=0)
+    for outcome in zoo.predict(zoo.names()):
+        forecasts = np.asarray(outcome.prediction.values, dtype=np.float64)
+        methods = METHODS if outcome.name in OF_VECTORS else ("temperature",)
+        for (named, costs), method in product(prices.items(), methods):
+            begun = time.perf_counter()
+            raw, *mapped = costs_of(forecasts, truth, half, method, costs)
+            about = {"data": Path(zoo.data).stem, "model": outcome.name, "prices": named, "method": method}
+            cost = {"raw": raw, **dict(zip(OBJECTIVES, mapped, strict=True))}
+            yield about | {"rows": len(truth), "seconds": round(time.perf_counter() - begun, 2), **cost}
+
+
+def costs_of(
+    forecasts: np.ndarray, truth: np.ndarray, half: np.ndarray, method: str, costs: np.ndarray
+) -> list[float]:
+    """The search cost of the forecasts as they are, and recalibrated out of fold for each objective."""
+    tables = [forecasts]
+    for objective in OBJECTIVES:
+        table, labels = np.empty_like(forecasts), range(len(costs))
+        for inside in (half == 0, half == 1):
+            calibrator = METHODS[method](objective=objective, typical_costs=costs, labels=labels)
+            table[inside] = calibrator.fit(forecasts[~inside], truth[~inside]).predict_proba(forecasts[inside])
+        tables.append(table)
+    return [float(expected_search_cost(truth, table, typical_costs=costs)) for table in tables]
+
+
+def summary(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """By method and prices: what log loss costs more than the search objective, in percent, and how sure that is.
+
+    The standard error is between data sets, whose models see the same rows.
+    """
+    rows = []
+    for method in METHODS:
+        for prices in ("unequal", "equal"):
+            some = [case for case in cases if case["method"] == method and case["prices"] == prices]
+            excess = {name: [] for name in {case["data"] for case in some}}
+            for case in some:
+                excess[case["data"]].append(100 * (case["log_loss"] / case["search"] - 1))
+            means = np.array([np.mean(of) for of in excess.values()])
+            error = float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else None
+            every = np.concatenate(list(excess.values()))
+            row = {"method": method, "prices": prices, "cases": len(some), "data_sets": len(means)}
+            row |= {"log_loss_costs_more_percent": float(means.mean()), "standard_error": error}
+            saved = {name: float(np.mean([100 * (1 - c[name] / c["raw"]) for c in some])) for name in OBJECTIVES}
+            row |= {"log_loss_at_least_as_good": float((every <= 1e-9).mean()), "saved_percent": saved}
+            rows.append(row)
+    return rows
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
