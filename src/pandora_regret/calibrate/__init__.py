@@ -1,6 +1,7 @@
 """Forecasts that search better: recalibration for search cost, and how much of a cost it would save.
 
-`decompose` needs no more than the scores do; the estimators need scikit-learn. Names load when first asked for.
+`decompose` and `recalibrate` need no more than the scores do; the estimators need scikit-learn. Names load when
+first asked for.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from pandora_regret.calibrate.estimators import TemperatureScaling as TemperatureScaling
     from pandora_regret.calibrate.estimators import VectorScaling as VectorScaling
     from pandora_regret.calibrate.prior_shift import PriorShift as PriorShift
+    from pandora_regret.calibrate.recalibration import Recalibration as Recalibration
+    from pandora_regret.calibrate.recalibration import recalibrate as recalibrate
+    from pandora_regret.calibrate.saved_map import RecalibrationMap as RecalibrationMap
+    from pandora_regret.calibrate.saved_map import load_map as load_map
     from pandora_regret.calibrate.wrapper import CalibratedSearch as CalibratedSearch
 
 __all__, __getattr__, __dir__ = lazy_exports(
@@ -25,6 +30,8 @@ __all__, __getattr__, __dir__ = lazy_exports(
         "decomposition": ("Decomposition", "Term", "decompose"),
         "estimators": ("MatrixScaling", "TemperatureScaling", "VectorScaling"),
         "prior_shift": ("PriorShift",),
+        "recalibration": ("Recalibration", "recalibrate"),
+        "saved_map": ("RecalibrationMap", "load_map"),
         "wrapper": ("CalibratedSearch",),
     },
     dict.fromkeys(("estimators", "prior_shift", "wrapper"), ("sklearn", "zoo")),

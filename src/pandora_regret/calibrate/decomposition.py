@@ -128,7 +128,7 @@ def decompose(
     )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     method, numbered = read_choice(method, "method", CHOICES), read_groups(groups, len(forecast))
-    n_folds = _read_folds(folds, len(forecast), numbered)
+    n_folds = read_folds(folds, len(forecast), numbered)
     return decompose_forecast(forecast, prior, method, n_folds, seed, read_level(level), currency, numbered)
 
 
@@ -222,7 +222,8 @@ def _plain(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
 
 
-def _read_folds(folds: Any, n_rows: int, groups: IntArray | None) -> int:
+def read_folds(folds: Any, n_rows: int, groups: IntArray | None) -> int:
+    """How many folds rows, or groups, are dealt into; at most as many as there are."""
     argument, unit = ("y_true", "row") if groups is None else ("groups", "group")
     available = n_rows if groups is None else int(groups.max()) + 1
     count = min(read_count(folds, "folds", least=2), available)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.calibrate.objectives import Objective, read_objective
+from pandora_regret.calibrate.objectives import DEFAULT_OBJECTIVE, Objective, read_objective
 from pandora_regret.calibrate.reading import ReadsForecasts
 from pandora_regret.calibrate.rows import LabelledScores, probabilities_of, rows_of, turned
 from pandora_regret.calibrate.scaling import (
@@ -34,7 +34,7 @@ from pandora_regret.priors import Prior
 class Scaling(ReadsForecasts):
     """A linear map of log-probabilities, fitted to labels; scikit-learn's parameters are its fields."""
 
-    objective: str = "search"
+    objective: str = DEFAULT_OBJECTIVE
     prior: Prior | None = None
     costs: Any = None
     typical_costs: Any = None

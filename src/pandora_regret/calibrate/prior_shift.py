@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pandora_regret.calibrate.frequencies import MOST_ROUNDS, TOLERANCE, adjusted, adjusted_frequencies
 from pandora_regret.calibrate.reading import ReadsForecasts
 from pandora_regret.inputs import FloatArray, Forecast, read_count, read_positive, read_probabilities
 from pandora_regret.inputs.tables import by_name
@@ -51,8 +52,8 @@ class PriorShift(ReadsForecasts):
     """
 
     target_prior: Any = None
-    tolerance: float = 1e-8
-    max_rounds: int = 1000
+    tolerance: float = TOLERANCE
+    max_rounds: int = MOST_ROUNDS
     logits: bool = False
     labels: Any = None
     normalise: bool = False
@@ -71,24 +72,16 @@ class PriorShift(ReadsForecasts):
         """Find the class frequencies of a population from forecasts of it, (N, K), without labels."""
         forecast = self._unlabelled(X, sample_weight)
         table, limit = _table(forecast), read_count(self.max_rounds, "max_rounds")
-        self.target_prior_, self.rounds_ = self.source_prior_, 0
-        moved, tolerance = np.inf, read_positive(self.tolerance, "tolerance")
-        while moved > tolerance and self.rounds_ < limit:
-            prior = np.average(self._adjusted(table), axis=0, weights=forecast.weights)
-            moved = float(np.abs(prior - self.target_prior_).max())
-            self.target_prior_, self.rounds_ = prior, self.rounds_ + 1
+        tolerance = read_positive(self.tolerance, "tolerance")
+        self.target_prior_, self.rounds_ = adjusted_frequencies(
+            table, self.source_prior_, forecast.weights, tolerance, limit
+        )
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Forecasts adjusted to the new class frequencies, (N, K)."""
-        return self._in_class_order(self._adjusted(_table(self._unlabelled(X))))
-
-    def _adjusted(self, table: FloatArray) -> FloatArray:
-        known = self.source_prior_ > 0
-        ratio = np.divide(self.target_prior_, self.source_prior_, out=np.ones(len(known)), where=known)
-        adjusted = table * ratio
-        total = adjusted.sum(axis=1, keepdims=True)
-        return np.asarray(np.where(total > 0, adjusted / np.where(total > 0, total, 1.0), table))
+        table = _table(self._unlabelled(X))
+        return self._in_class_order(adjusted(table, self.source_prior_, self.target_prior_))
 
     def _known_target(self) -> FloatArray:
         if self.target_prior is None:

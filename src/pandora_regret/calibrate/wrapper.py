@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d, has_fit_parameter
 
 from pandora_regret.calibrate.estimators import MatrixScaling, Scaling, TemperatureScaling, VectorScaling
+from pandora_regret.calibrate.objectives import DEFAULT_OBJECTIVE
 from pandora_regret.calibrate.reading import check_labels
 from pandora_regret.calibrate.rows import deal, read_groups
 from pandora_regret.calibrate.scaling import METHODS
@@ -79,7 +80,7 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
     estimator: Any
     _: KW_ONLY
     method: str = "vector"
-    objective: str = "search"
+    objective: str = DEFAULT_OBJECTIVE
     prior: Prior | None = None
     costs: Any = None
     typical_costs: Any = None

@@ -21,6 +21,7 @@ COMMANDS = {  # name: what the list of commands says of it
     "compare": "Which of several models to deploy, how sure that is, and what it saves.",
     "score": "What one model's forecasts cost, from a file of any size.",
     "monitor": "Whether a model in production still costs what it promises.",
+    "recalibrate": "What recalibrating a model saves, and its forecasts recalibrated.",
     "report": "A page to look at and pass on, from predictions or from a saved comparison.",
     "order": "In which order to test, for one forecast.",
     "next": "What to do next in a work-up, for one forecast.",

@@ -106,10 +106,11 @@ class Predictions:
         for source, file_row, records in self._walk(list(dict.fromkeys(wanted)), rows):
             kept, numbers = self._kept(records, file_row)
             if len(kept):
-                yield self._batch(kept, source, numbers, number)
+                yield self.batch(kept, source, numbers, number)
             number += len(kept)
 
-    def _batch(self, records: Records, source: Source, numbers: RowNumbers, first_row: int) -> Batch:
+    def batch(self, records: Records, source: Source, numbers: RowNumbers, first_row: int) -> Batch:
+        """Rows of a table that has the columns as arrays, rescaled where that was asked for."""
         batch = batch_of(records, self.columns, source, numbers, first_row)
         batch = replace(batch, id_column=records.column(self.watched)) if self.watched else batch
         return batch.normalised() if self.normalise and not self.logits else batch
@@ -239,7 +240,7 @@ def _read_long(models: Sequence[Predictions]) -> dict[str | None, list[Batch]]:
     columns = first.columns
     for source, file_row, records in first._walk(columns.wanted):
         for name, rows in _rows_by_name(records.column(columns.model)):
-            batch = first._batch(records.take(rows), source, rows + file_row, 0)
+            batch = first.batch(records.take(rows), source, rows + file_row, 0)
             parts[name].append(batch.checked(first.logits))
     return parts
 

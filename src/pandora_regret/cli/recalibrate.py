@@ -1,0 +1,329 @@
+"""`pandora recalibrate`: what recalibrating a model saves, and its forecasts recalibrated.
+
+The JSON (schema "pandora-recalibration/1"; null stands for what cannot be told)::
+
+    schema, library, files [...], rows, method, objective, level, unit, judged_on ("out of fold", "new cases"
+    or null), cost {value, low, high}, recalibrated {...}, saved {...}, worth_it (true, false or null),
+    sentences [...], map {...} (as in its file), written {forecasts, rows, map}, done [{what, count, sentence}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from pandora_regret.cli.option_groups import option, takes
+from pandora_regret.cli.options import FILES, FORCE, JSON, CostOptions, LayoutOptions, check_output
+from pandora_regret.cli.printing import echo, finite, print_done, print_json
+from pandora_regret.records import to_plain
+
+if TYPE_CHECKING:
+    from pandora_regret.calibrate import Recalibration, RecalibrationMap
+    from pandora_regret.calibrate.decomposition import Term
+    from pandora_regret.files import Batch, Predictions
+    from pandora_regret.inputs import Done, FloatArray, Forecast
+    from pandora_regret.priors import Prior
+
+HARDLY_ANY = 0.01  # of what there was of a class
+METHODS = ("temperature", "vector", "matrix", "prior")
+
+
+@dataclass(frozen=True)
+class MapOptions:
+    """How to recalibrate, and what to write."""
+
+    apply: str | None = option("--apply", metavar="FILE", help="Forecasts to recalibrate; they need no labels.")
+    out: str | None = option("--out", metavar="FILE", help="Where these are written, recalibrated.")
+    map: str | None = option(
+        "--map", metavar="FILE", help="Where the map is written (JSON).  [default: OUT.map.json]"
+    )
+    method: str = option(
+        "--method",
+        type=click.Choice(METHODS),
+        default=METHODS[0],
+        show_default=True,
+        help="One factor; one and a shift per class; a matrix; or, without labels, new class frequencies.",
+    )
+    objective: str | None = option(
+        "--objective",
+        type=click.Choice(["search", "log_loss"]),
+        help="What the map is fitted for: what the search costs, or log loss.  [default: search]",
+    )
+    folds: int = option(
+        "--folds", type=click.IntRange(2), default=10, show_default=True, help="To judge the map by."
+    )
+    level: float = option(
+        "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True
+    )
+
+    def __post_init__(self) -> None:
+        if (self.apply is None) != (self.out is None):
+            raise click.UsageError(
+                "--apply and --out belong together: what to recalibrate, and where to write it."
+            )
+        if self.method == "prior" and self.apply is None:
+            raise click.UsageError(
+                "--method prior finds the class frequencies of new cases: add --apply and --out."
+            )
+        if self.method == "prior" and self.objective is not None:
+            raise click.UsageError("--objective says what a map is fitted for; --method prior fits none.")
+
+    @property
+    def map_path(self) -> Path | None:
+        """Where the map is written."""
+        if self.map is not None or self.out is None:
+            return None if self.map is None else Path(self.map)
+        out = Path(self.out)
+        return out.with_name(f"{out.name.split('.')[0]}.map.json")
+
+
+class Labelled(NamedTuple):
+    """The labelled forecasts, and what tests cost."""
+
+    opened: Predictions
+    batch: Batch
+    forecast: Forecast
+    prior: Prior
+    unit: str | None
+    done: tuple[Done, ...]
+
+
+class Outcome(NamedTuple):
+    """The map, and what it saves, where that can be told."""
+
+    map: RecalibrationMap
+    judged: Recalibration | None
+    judged_on: str | None  # "out of fold" or "new cases"
+    written: int | None  # rows
+    done: tuple[Done, ...]
+
+
+@click.command()
+@FILES
+@takes(MapOptions, CostOptions, LayoutOptions)
+@FORCE
+@JSON
+def recalibrate(
+    how: MapOptions, costs: CostOptions, layout: LayoutOptions, *, files: Sequence[str], force: bool, as_json: bool
+) -> None:
+    r"""What recalibrating a model saves, and its forecasts recalibrated.
+
+    FILES hold labelled forecasts of one model; several are parts of one table. A map is fitted to all of them.
+    What it saves is found out of fold: each row by a map that other rows fitted. The map is written as JSON
+    (pandora_regret.calibrate.load_map reads it) and, with --apply, forecasts are written again with it: the same
+    rows and columns, in the format that the name of --out says.
+
+    \b
+    Examples:
+      pandora recalibrate old.csv --costs prices.csv
+      pandora recalibrate old.csv --apply new.csv --out new_recalibrated.csv --costs prices.csv
+      pandora recalibrate old.csv --method prior --apply new.csv --out new_recalibrated.csv
+
+    The JSON has the schema pandora-recalibration/1.
+    """
+    from pandora_regret.files.writing import check_other_file, writer_of
+
+    out = None if how.out is None else Path(how.out)
+    for path in filter(None, (out, how.map_path)):
+        check_other_file(path, [*files, *filter(None, (how.apply,))])
+        check_output(path, force)
+    if out is not None:
+        writer_of(out)
+    known = _read(files, costs, layout)
+    outcome = _shifted(known, how, layout) if how.method == "prior" else _fitted(known, how, layout)
+    if how.map_path is not None:
+        outcome.map.save(how.map_path)
+    lines, done = _sentences(known, how, outcome), (*known.done, *outcome.done)
+    if as_json:
+        print_json(
+            _as_dict(files, known, how, outcome, lines) | {"done": to_plain(done)}, "pandora-recalibration/1"
+        )
+        return
+    from pandora_regret.cli.console import output
+
+    for line in lines:
+        echo(line)
+    print_done(output(), done)
+
+
+def _read(files: Sequence[str], costs: CostOptions, layout: LayoutOptions) -> Labelled:
+    from pandora_regret.compare.prices import are_stated, in_tests
+    from pandora_regret.files import open_predictions, read_all
+    from pandora_regret.scores import priced
+
+    if costs.workup is not None:
+        raise click.UsageError("--workup: forecasts are recalibrated for a search; say --costs.")
+    opened = _only_model(open_predictions(list(files), layout.read()))
+    batch, prior = read_all(opened), costs.read_prior()
+    prices = costs.read_prices(opened.classes, batch.costs)
+    stated = are_stated(prior, None, prices)
+    typical = prices.costs if prices is not None else None if stated else in_tests(len(opened.classes))
+    known_prior, forecast = priced(batch.forecast(opened.logits).check(), prior, None, typical)
+    unit = prices.currency if prices is not None else "" if stated else None
+    done = (*opened.done, *batch.rescaled.done(opened.name), *(() if prices is None else prices.done))
+    return Labelled(opened, batch, forecast, known_prior, unit, done)
+
+
+def _only_model(opened: Sequence[Predictions]) -> Predictions:
+    from pandora_regret.inputs import InputError
+
+    if len(opened) > 1:
+        names = ", ".join(one.name for one in opened[:3])
+        problem = f"{opened[0].path} holds {len(opened)} models ({names}, ...)"
+        raise InputError(problem, fix="recalibrate one at a time: keep its rows only")
+    if opened[0].order_only or next(opened[0].batches(1)).absent is not None:
+        raise InputError(f"{opened[0].path} holds lists of candidates", fix="recalibrating needs probabilities")
+    return opened[0]
+
+
+def _fitted(known: Labelled, how: MapOptions, layout: LayoutOptions) -> Outcome:
+    """A map of log-probabilities, judged out of fold."""
+    from pandora_regret.calibrate.decomposition import read_folds
+    from pandora_regret.calibrate.objectives import DEFAULT_OBJECTIVE
+    from pandora_regret.calibrate.recalibration import recalibrate_forecast
+    from pandora_regret.calibrate.rows import read_groups
+
+    groups = read_groups(known.batch.groups, len(known.batch))
+    folds, objective = read_folds(how.folds, len(known.batch), groups), how.objective or DEFAULT_OBJECTIVE
+    settings = (how.method, objective, folds, 0, how.level, known.unit, groups)
+    judged = recalibrate_forecast(known.forecast, known.prior, *settings)
+    if how.apply is None:
+        return Outcome(judged.map, judged, "out of fold", None, ())
+    opened = _open_new(how.apply, known, layout)
+    return Outcome(judged.map, judged, "out of fold", _write(opened, how, judged.map), opened.done)
+
+
+def _shifted(known: Labelled, how: MapOptions, layout: LayoutOptions) -> Outcome:
+    """New class frequencies, judged on the new cases where all of these have labels."""
+    from pandora_regret.calibrate.recalibration import judged, shifted_frequencies
+    from pandora_regret.calibrate.rows import read_groups
+    from pandora_regret.files import read_all
+
+    assert how.apply is not None
+    opened = _open_new(how.apply, known, layout)
+    batch = read_all(opened)
+    new = batch.forecast(opened.logits).check()
+    map_ = shifted_frequencies(known.forecast, new)
+    written = _write(opened, how, map_)
+    costs = known.forecast.costs
+    if batch.truth.min() < 0 or (costs is not None and costs.ndim == 2):
+        return Outcome(map_, None, None, written, opened.done)
+    columns = [map_.classes.index(name) for name in batch.classes]
+    priced = new.with_costs(None if costs is None else costs[columns])
+    groups = read_groups(batch.groups, len(batch))
+    result = judged(priced, map_.apply(new)[:, columns], known.prior, map_, how.level, known.unit, groups)
+    return Outcome(map_, result, "new cases", written, opened.done)
+
+
+def _open_new(path: str, known: Labelled, layout: LayoutOptions) -> Predictions:
+    """The file to recalibrate: of the same classes; what it has besides forecasts is its own."""
+    from pandora_regret.files import FileError, open_predictions
+
+    said = replace(layout.read(), unlabelled=True, votes_prefix=None, cost_prefix=None, group=None, weight=None)
+    if said.columns is None:
+        said = replace(said, classes=known.opened.classes)
+    try:
+        return _only_model(open_predictions(path, said))
+    except FileError as error:
+        if error.argument != "label":
+            raise
+        return _only_model(open_predictions(path, replace(said, label=None)))
+
+
+def _write(opened: Predictions, how: MapOptions, map_: RecalibrationMap) -> int:
+    import numpy as np
+
+    from pandora_regret.files.writing import write_again
+
+    assert how.out is not None
+    columns = [map_.classes.index(name) for name in opened.classes]
+
+    def new_forecasts(batch: Batch) -> FloatArray:
+        table = map_.apply(batch.forecast(opened.logits).check())[:, columns]
+        with np.errstate(divide="ignore"):
+            return np.log(table) if opened.logits else table
+
+    return write_again(opened, how.out, new_forecasts)
+
+
+def _sentences(known: Labelled, how: MapOptions, outcome: Outcome) -> list[str]:
+    """Whether it is worth it, what the map does, and what was written."""
+    lines = [_verdict(known, how, outcome), *_what_it_does(outcome.map, known)]
+    if outcome.written is not None:
+        lines.append(f"Wrote {outcome.written:,} cases to {how.out}.")
+    if how.map_path is not None:
+        lines.append(f"The map: {how.map_path}; in Python, pandora_regret.calibrate.load_map reads it.")
+    return lines
+
+
+def _verdict(known: Labelled, how: MapOptions, outcome: Outcome) -> str:
+    from pandora_regret.text import money, money_between
+
+    if outcome.judged is None:
+        return "What it saves cannot be told: the new cases have no labels."
+    saved, cost = outcome.judged.saved, outcome.judged.cost
+    cases = f"{len(known.batch):,} cases, each by a map that others fitted"
+    if outcome.judged_on == "new cases":
+        cases = f"the {outcome.written:,} new cases"
+    low, high = finite(saved.low), finite(saved.high)
+    if low is None or high is None:
+        return "What it saves cannot be told from so few cases."
+    if outcome.judged.worth_it is None:
+        span = money_between(saved.value, low, high, known.unit, per="per case")
+        return f"Not settled: recalibrating saves {span} on {cases}; that may be nothing."
+    sure, sign = f"{100 * how.level:g} % interval", 1 if outcome.judged.worth_it else -1
+    span = money_between(
+        sign * saved.value, min(sign * low, sign * high), max(sign * low, sign * high), known.unit
+    )
+    of = f"of {money(cost.value, known.unit)} per case ({sure}; {cases})"
+    return (
+        f"Worth it: recalibrating saves {span} {of}." if sign > 0 else f"Leave it: it would cost {span} more {of}."
+    )
+
+
+def _what_it_does(map_: RecalibrationMap, known: Labelled) -> list[str]:
+    import numpy as np
+
+    if map_.temperature is not None:
+        bold = "bold" if map_.temperature > 1 else "timid"
+        return [f"The forecasts are too {bold}: temperature {map_.temperature:.3g}."]
+    if map_.method != "prior":
+        return []
+    ratio = np.exp(np.asarray(map_.shifts))
+    most = sorted(zip(map_.classes, ratio.tolist(), strict=True), key=lambda pair: -abs(np.log(pair[1])))[:3]
+    said = (f"{name} {x:.2g} times as common" if x >= HARDLY_ANY else f"hardly any {name}" for name, x in most)
+    return [f"Class frequencies have changed: {', '.join(said)}."]
+
+
+def _as_dict(
+    files: Sequence[str], known: Labelled, how: MapOptions, outcome: Outcome, lines: list[str]
+) -> dict[str, Any]:
+    judged = outcome.judged
+    terms = {name: None if judged is None else _term(getattr(judged, name)) for name in JUDGED}
+    paths = {"forecasts": how.out, "map": how.map_path}
+    written = {name: None if path is None else str(path) for name, path in paths.items()}
+    return {
+        "files": [str(file) for file in files],
+        "rows": len(known.batch),
+        "method": outcome.map.method,
+        "objective": outcome.map.objective,
+        "level": how.level,
+        "unit": known.unit,
+        "judged_on": outcome.judged_on,
+        **terms,
+        "worth_it": None if judged is None else judged.worth_it,
+        "sentences": lines,
+        "map": to_plain(outcome.map),
+        "written": written | {"rows": outcome.written},
+    }
+
+
+JUDGED = ("cost", "recalibrated", "saved")
+
+
+def _term(term: Term) -> dict[str, float | None]:
+    return {"value": term.value, "low": finite(term.low), "high": finite(term.high)}

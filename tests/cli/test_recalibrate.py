@@ -1,0 +1,237 @@
+"""`pandora recalibrate`: what a map saves, the map as a file, and forecasts written again with it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("rich")
+pytest.importorskip("pyarrow")
+
+from cli_files import run, run_json
+
+from pandora_regret import InputError, expected_search_cost
+from pandora_regret.calibrate import RecalibrationMap, load_map, recalibrate
+
+NAMES = ["melanoma", "nevus", "keratosis"]
+COSTS = {"melanoma": 380.0, "nevus": 120.0, "keratosis": 90.0}
+PRICES = "melanoma=$380,nevus=$120,keratosis=$90"
+
+
+def simulated(n, seed, boldness=2.5, shares=(0.8, 1.5, 1.0)):
+    """Forecasts that are too bold by a power, and labels that follow the calm ones."""
+    rng = np.random.default_rng(seed)
+    calm = rng.dirichlet(shares, size=n)
+    truth = np.array([rng.choice(NAMES, p=p) for p in calm])
+    bold = calm**boldness
+    return truth, bold / bold.sum(axis=1, keepdims=True)
+
+
+def frame_of(truth, table):
+    frame = pd.DataFrame(
+        {"id": np.arange(len(truth)), "note": "a, b", "y_true": truth, "age": np.arange(len(truth)) / 2}
+    )
+    for name, column in zip(NAMES, table.T, strict=True):
+        frame[name] = column
+    return frame
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory):
+    path = tmp_path_factory.mktemp("old") / "old.csv"
+    frame_of(*simulated(600, 0)).drop(columns="age").to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def new():
+    return frame_of(*simulated(90, 1)).drop(columns="y_true")
+
+
+CLASSES = ["--classes", ",".join(NAMES)]
+
+
+def test_it_says_what_is_saved_out_of_fold_and_whether_that_is_worth_it(old):
+    printed = run_json("recalibrate", old, "--costs", PRICES, *CLASSES)
+    expected = recalibrate(*simulated(600, 0), typical_costs=COSTS, labels=NAMES)
+    assert printed["saved"]["value"] == pytest.approx(expected.saved.value)
+    assert printed["saved"]["low"] == pytest.approx(expected.saved.low)
+    assert printed["cost"]["value"] == pytest.approx(expected.cost.value)
+    assert printed["worth_it"] is True
+    assert printed["sentences"][0].startswith("Worth it: recalibrating saves $")
+    assert printed["sentences"][1].startswith("The forecasts are too bold: temperature ")
+    assert printed["written"] == {"forecasts": None, "map": None, "rows": None}
+    assert "Worth it" in run("recalibrate", old, "--costs", PRICES, *CLASSES).stdout
+
+
+def test_calibrated_forecasts_are_left_alone(tmp_path):
+    path = tmp_path / "old.csv"
+    frame_of(*simulated(300, 3, boldness=1.0)).to_csv(path, index=False)
+    printed = run_json("recalibrate", path, "--costs", PRICES, *CLASSES)
+    assert printed["worth_it"] is not True
+    assert printed["sentences"][0].startswith(("Not settled", "Leave it"))
+
+
+@pytest.mark.parametrize("method", ["temperature", "vector", "matrix"])
+def test_the_map_in_python_is_the_map_of_the_new_file(method, old, new, tmp_path):
+    source, out = tmp_path / "new.csv", tmp_path / "again.csv"
+    new.to_csv(source, index=False)
+    objective = [] if method == "temperature" else ["--objective", "log_loss"]
+    arguments = ["--apply", source, "--out", out, "--costs", PRICES, "--method", method, *objective, *CLASSES]
+    printed = run_json("recalibrate", old, *arguments)
+    assert printed["written"] == {"forecasts": str(out), "map": str(tmp_path / "again.map.json"), "rows": 90}
+    map_ = load_map(tmp_path / "again.map.json")
+    assert map_.method == method
+    written = pd.read_csv(out)
+    np.testing.assert_allclose(written[NAMES], map_.predict_proba(new[NAMES]), atol=1e-12)
+    pd.testing.assert_frame_equal(written.drop(columns=NAMES), new.drop(columns=NAMES))
+    truth, table = simulated(90, 1)
+    before = expected_search_cost(truth, table, typical_costs=COSTS, labels=NAMES)
+    assert expected_search_cost(truth, written[NAMES], typical_costs=COSTS) < before
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "jsonl", "parquet", "arrow"])
+def test_every_format_keeps_its_columns_and_types(suffix, old, new, tmp_path):
+    source, out = tmp_path / f"new.{suffix}", tmp_path / f"again.{suffix}"
+    write = {
+        "csv": lambda: new.to_csv(source, index=False),
+        "csv.gz": lambda: new.to_csv(source, index=False),
+        "tsv": lambda: new.to_csv(source, index=False, sep="\t"),
+        "jsonl": lambda: new.to_json(source, orient="records", lines=True, double_precision=15),
+        "parquet": lambda: new.to_parquet(source),
+        "arrow": lambda: new.to_feather(source),
+    }
+    read = {
+        "jsonl": lambda path: pd.read_json(path, lines=True),
+        "parquet": pd.read_parquet,
+        "arrow": pd.read_feather,
+    }
+    write[suffix]()
+    result = run("recalibrate", old, "--apply", source, "--out", out, *CLASSES)
+    assert result.exit_code == 0, result.stderr
+    text = lambda path: pd.read_csv(path, sep="\t" if suffix == "tsv" else ",")  # noqa: E731
+    written = read.get(suffix, text)(out)
+    pd.testing.assert_frame_equal(
+        written.drop(columns=NAMES), new.drop(columns=NAMES), check_dtype=suffix != "jsonl"
+    )
+    expected = load_map(tmp_path / "again.map.json").predict_proba(new[NAMES])
+    np.testing.assert_allclose(written[NAMES], expected, atol=1e-9)
+
+
+def test_a_file_with_semicolons_and_commas_comes_back_with_them(old, new, tmp_path):
+    source, out = tmp_path / "new.csv", tmp_path / "again.csv"
+    new.to_csv(source, index=False, sep=";", decimal=",", encoding="utf-16")
+    assert run("recalibrate", old, "--apply", source, "--out", out, *CLASSES).exit_code == 0
+    written = pd.read_csv(out, sep=";", decimal=",", encoding="utf-16")
+    pd.testing.assert_frame_equal(written.drop(columns=NAMES), new.drop(columns=NAMES))
+    assert written[NAMES].sum(axis=1).to_numpy() == pytest.approx(1.0)
+
+
+def test_logits_come_back_as_logits(tmp_path):
+    truth, table = simulated(200, 5)
+    path, out = tmp_path / "logits.parquet", tmp_path / "again.parquet"
+    frame_of(truth, np.log(table) + 3.0).drop(columns="age").to_parquet(path)
+    assert run("recalibrate", path, "--apply", path, "--out", out, "--logits", *CLASSES).exit_code == 0
+    map_ = load_map(tmp_path / "again.map.json")
+    written = pd.read_parquet(out)[NAMES].to_numpy()
+    np.testing.assert_allclose(np.exp(written), map_.predict_proba(table), atol=1e-9)
+
+
+def test_new_class_frequencies_are_found_without_labels_and_judged_with_them(old, tmp_path):
+    truth, table = simulated(800, 8, boldness=1.0)
+    keep = (truth != "melanoma") | (np.random.default_rng(0).random(800) < 0.1)
+    labelled, unlabelled, out = tmp_path / "labelled.csv", tmp_path / "unlabelled.csv", tmp_path / "again.csv"
+    calm = tmp_path / "calm.csv"
+    frame_of(*simulated(800, 9, boldness=1.0)).to_csv(calm, index=False)
+    frame = frame_of(truth[keep], table[keep])
+    frame.to_csv(labelled, index=False)
+    frame.drop(columns="y_true").to_csv(unlabelled, index=False)
+    arguments = ["recalibrate", calm, "--method", "prior", "--out", out, "--costs", PRICES, *CLASSES]
+    blind = run_json(*arguments, "--apply", unlabelled)
+    assert blind["saved"] is None
+    assert blind["sentences"][0] == "What it saves cannot be told: the new cases have no labels."
+    known = run_json(*arguments, "--apply", labelled, "--force")
+    assert known["judged_on"] == "new cases"
+    assert known["map"] == blind["map"]
+    assert known["worth_it"] is True
+    assert known["sentences"][1].startswith("Class frequencies have changed: hardly any melanoma, ")
+
+
+def test_votes_are_fitted_to(tmp_path):
+    rng = np.random.default_rng(0)
+    calm = rng.dirichlet([0.8, 1.5, 1.0], size=300)
+    votes = np.array([rng.multinomial(4, p) for p in calm])
+    bold = calm**2.5 / (calm**2.5).sum(axis=1, keepdims=True)
+    frame = pd.DataFrame(
+        {**{f"v_{n}": votes[:, k] for k, n in enumerate(NAMES)}, **dict(zip(NAMES, bold.T, strict=True))}
+    )
+    frame.to_csv(tmp_path / "votes.csv", index=False)
+    printed = run_json("recalibrate", tmp_path / "votes.csv", "--votes-prefix", "v_")
+    assert printed["worth_it"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--apply", "new.csv"], "--apply and --out belong together"),
+        (["--method", "prior"], "--method prior finds the class frequencies of new cases"),
+        (
+            ["--apply", "new.csv", "--out", "again.xlsx"],
+            "cannot be written in a format of that name: name it so that",
+        ),
+        (["--apply", "new.csv", "--out", "new.csv"], "new.csv is read, too: name another file to write"),
+        (["--workup", "x.toml"], "forecasts are recalibrated for a search"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(arguments, words, old, new, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    new.to_csv("new.csv", index=False)
+    result = run("recalibrate", old, *arguments, *CLASSES)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_a_file_that_exists_is_kept_unless_forced(old, new, tmp_path):
+    source, out = tmp_path / "new.csv", tmp_path / "again.csv"
+    new.to_csv(source, index=False)
+    out.write_text("mine")
+    assert "exists: name another file" in run("recalibrate", old, "--apply", source, "--out", out, *CLASSES).stderr
+    assert out.read_text() == "mine"
+
+
+def test_a_bad_row_of_the_new_file_leaves_nothing_behind(old, new, tmp_path):
+    source, out = tmp_path / "new.csv", tmp_path / "again.csv"
+    bad = new.copy()
+    bad.loc[7, "nevus"] = 3.0
+    bad.to_csv(source, index=False)
+    result = run("recalibrate", old, "--apply", source, "--out", out, *CLASSES)
+    assert result.exit_code == 2
+    assert "new.csv line 9" in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("nothing", "is no JSON"),
+        ("{}", "is no map: its schema is not 'pandora-map/1'"),
+        ('{"schema": "pandora-map/1", "classes": ["a", "b"]}', "method"),
+    ],
+)
+def test_files_that_are_no_maps_are_refused(content, message, tmp_path):
+    path = tmp_path / "map.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=message):
+        load_map(path)
+
+
+def test_a_map_knows_its_classes(tmp_path):
+    map_ = RecalibrationMap(("a", "b"), "vector", "search", (1.0, 2.0), (0.5, -0.5), -30.0, 10)
+    assert load_map(map_.save(tmp_path / "map.json")) == map_
+    table = pd.DataFrame({"b": [0.25], "a": [0.75]})
+    np.testing.assert_array_equal(map_.predict_proba(table), map_.predict_proba([[0.75, 0.25]]))
+    np.testing.assert_array_equal(map_.predict_proba([[0.25, 0.75]], labels=["b", "a"]), map_.predict_proba(table))
+    with pytest.raises(InputError, match=r"other classes than the map was fitted for: \['b', 'c'\]"):
+        map_.predict_proba([[0.5, 0.5]], labels=["a", "c"])
+    assert json.loads((tmp_path / "map.json").read_text())["schema"] == "pandora-map/1"
