@@ -131,7 +131,7 @@ def test_groups_widen_intervals(tmp_path):
     patients = [f"{label} {at // 20}" for at, label in enumerate(truth)]
     path = wine_file(tmp_path, "tree", patient=patients)
     page = run("compare", path, "--group", "patient", "--classes", ",".join(CLASSES))
-    assert f"178 cases in {len(set(patients))} groups" in page.stdout
+    assert f"178 cases in {len(set(patients))} clusters" in page.stdout
     assert run_json("compare", path, "--group", "patient")["data"]["clusters"] == len(set(patients))
 
 
@@ -299,6 +299,23 @@ def test_a_column_to_break_down_by_is_the_same_in_every_format(tmp_path):
     pyarrow.parquet.write_table(arrow_csv.read_csv(path), tmp_path / "again.parquet")
     by = ["--by", "visits,dose", "--classes", ",".join(CLASSES)]
     assert [part["pooled"] for part in run_json("compare", path, tmp_path / "again.parquet", *by)["by"]] == [0, 0]
+
+
+def test_columns_to_break_down_by_follow_their_rows(tmp_path):
+    """Rows in another order, and some of them missing from one file."""
+    ids, shuffled = np.arange(178), np.random.default_rng(0).permutation(178)[:170]
+    one = wine_file(tmp_path, "tree", name="t", id=ids)
+    other = wine_file(tmp_path, "bayes", name="b", which=shuffled, id=ids, site=SITES)
+    (part,) = run_json("compare", one, other, "--common-rows", "--by", "site", "--smallest-group", 2)["by"]
+    truth, chances = forecasts()
+    kept = np.sort(shuffled)
+    models = {name: chances[model][kept] for name, model in (("t", "tree"), ("b", "bayes"))}
+    by = {"site": np.array(SITES)[kept]}
+    expected = compare(truth[kept], models, labels=CLASSES, ids=kept, by=by, smallest_group=2).to_dict()["by"][0]
+    assert [group["rows"] for group in part["groups"]] == [group["rows"] for group in expected["groups"]]
+    for ours, theirs in zip(part["groups"], expected["groups"], strict=True):
+        costs = [[model["cost"]["value"] for model in group["models"]] for group in (ours, theirs)]
+        assert costs[0] == pytest.approx(costs[1], rel=1e-9)
 
 
 def test_files_that_disagree_about_a_column_are_refused(tmp_path):

@@ -183,7 +183,7 @@ def test_groups_of_few_clusters_are_pooled_however_many_rows_they_have(planted):
     assert [(each.name, each.rows) for each in result.by[0].groups] == [("other", ROWS)]
     assert result.by[0].pooled == 3
     assert flags(result) == [
-        "No group by site has 30 groups (3 smaller ones are pooled): cut numbers into fewer bins, such as age:4."
+        "No group by site has 30 clusters (3 smaller ones are pooled): cut numbers into fewer bins, such as age:4."
     ]
 
 

@@ -196,7 +196,7 @@ class _Screen:
 
     def _footer(self) -> list[Line]:
         data, level = self.result.data, 100 * self.result.interval.level
-        clusters = "" if data.clusters is None else f" in {count(data.clusters)} groups"
+        clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
         basis = f"{count(data.rows)} cases{clusters}, {len(data.classes)} classes; {level:g} % intervals."
         parts = [self._prices(), self._notes(), self._done(), self._wrap(basis), self._wrap(MORE)]
         return [Line(text, "dim") for part in parts for text in part]

@@ -32,6 +32,7 @@ from pandora_regret.inputs import FloatArray
 
 MOST_CASES = 0.5  # of all weight
 MOST_FLAGS = 3  # in the headline
+COST, PREDICTED, OVER_LEADER, OVER_OTHERS = range(4)  # kinds of columns of `_table`, one column per model each
 
 
 def broken_down(result: Comparison, known: Measurements, by: By) -> Comparison:
@@ -55,7 +56,7 @@ def breakdowns(
     whole = Whole(_table(models), sample.weights, sample.cluster_of)
     groups = [_Group.all_of(one, whole, sample.weights) for one in groupings]
     judged = _Judgement([each for those in groups for each in those if each.tested], level)
-    words = _Words(models, judged, currency, "groups" if sample.clustered else "cases")
+    words = _Words(models, judged, currency, "clusters" if sample.clustered else "cases")
     return tuple(words.breakdown(one, those, by.smallest) for one, those in zip(groupings, groups, strict=True))
 
 
@@ -107,7 +108,7 @@ class _Group:
         return ", ".join(self.grouping.labels[self.number])
 
     def means(self, kind: int) -> Means:
-        """Costs (0), predicted costs (1), costs less those of the leader (2), or of the others (3), (M,) each."""
+        """Of one kind of columns, (M,) each."""
         means, columns = self.part.means, _columns(kind, len(self.part.value))
         return Means(means.value[columns], means.error[columns], means.effective[columns])
 
@@ -132,10 +133,10 @@ class _Judgement:
 
     def __init__(self, groups: Sequence[_Group], level: float) -> None:
         self.level = level
-        self._leader = {id(each): each.means(2).p_values(each.means(0).value)[1:] for each in groups}
-        self._rest = {id(each): _p_rest(each, 0) for each in groups if each.rest is not None}
+        self._leader = {id(each): each.means(OVER_LEADER).p_values(each.means(COST).value)[1:] for each in groups}
+        self._rest = {id(each): _p_rest(each, COST) for each in groups if each.rest is not None}
         _adjust([*self._leader.values(), *self._rest.values()])
-        own = {id(each): _p_rest(each, 3) for each in groups if each.rest is not None}
+        own = {id(each): _p_rest(each, OVER_OTHERS) for each in groups if each.rest is not None}
         self._own = {key: np.where(self._rest[key] < 1 - level, p, np.nan) for key, p in own.items()}
         _adjust(list(self._own.values()))
 
@@ -149,18 +150,20 @@ class _Judgement:
 
     def beats_leader(self, group: _Group, model: int, sign: int = -1) -> bool:
         """Whether a model is cheaper than the leader, or dearer (+1), beyond chance."""
-        p, difference = self.p_leader(group, model), group.means(2).value[model]
-        return self._is_beyond_chance(p) and difference * sign > 0 and not group.is_carried_by_few(2, model)
+        p, difference = self.p_leader(group, model), group.means(OVER_LEADER).value[model]
+        return (
+            self._is_beyond_chance(p) and difference * sign > 0 and not group.is_carried_by_few(OVER_LEADER, model)
+        )
 
     def is_dearer(self, group: _Group, model: int) -> bool:
         """Whether a model costs more than elsewhere."""
-        if group.rest is None or group.against_rest(0).value[model] <= 0:
+        if group.rest is None or group.against_rest(COST).value[model] <= 0:
             return False
-        return self._is_beyond_chance(self.p_rest(group, model)) and not group.is_carried_by_few(0, model)
+        return self._is_beyond_chance(self.p_rest(group, model)) and not group.is_carried_by_few(COST, model)
 
     def is_to_blame(self, group: _Group, model: int) -> bool:
         """Whether it does so compared with other models, too."""
-        if not self.is_dearer(group, model) or group.against_rest(3).value[model] <= 0:
+        if not self.is_dearer(group, model) or group.against_rest(OVER_OTHERS).value[model] <= 0:
             return False
         return self._is_beyond_chance(_known(self._own.get(id(group)), model))
 
@@ -169,7 +172,7 @@ class _Judgement:
 
 
 def _p_rest(group: _Group, kind: int) -> FloatArray:
-    return group.against_rest(kind).p_values(group.means(0).value)
+    return group.against_rest(kind).p_values(group.means(COST).value)
 
 
 def _known(p_values: FloatArray | None, model: int) -> float | None:
@@ -208,15 +211,15 @@ class _Words:
 
     def _subgroup(self, group: _Group) -> Subgroup:
         models = tuple(self._model(group, index, name) for index, name in enumerate(self.names))
-        cheapest = self.names[int(np.argmin(group.means(0).value))]
+        cheapest = self.names[int(np.argmin(group.means(COST).value))]
         return Subgroup(group.name, group.rows, group.weight, models, cheapest, tuple(self._flags(group)))
 
     def _model(self, group: _Group, index: int, name: str) -> GroupModel:
-        rest = None if group.rest is None else self._estimate(group.against_rest(0), group, index)
+        rest = None if group.rest is None else self._estimate(group.against_rest(COST), group, index)
         return GroupModel(
             name=name,
             cost=self._cost(group, index),
-            against_leader=self._estimate(group.means(2), group, index),
+            against_leader=self._estimate(group.means(OVER_LEADER), group, index),
             p_holm=self.judged.p_leader(group, index),
             predicted=self._predicted(group, index),
             against_rest=rest,
@@ -226,10 +229,10 @@ class _Words:
     def _predicted(self, group: _Group, index: int) -> Estimate:
         if self.models[index].order_only:
             return NO_PREDICTION
-        return self._estimate(group.means(1), group, index).mapped(lambda part: max(part, 0.0))
+        return self._estimate(group.means(PREDICTED), group, index).mapped(lambda part: max(part, 0.0))
 
     def _cost(self, group: _Group, index: int) -> Estimate:
-        cost = self._estimate(group.means(0), group, index).mapped(lambda part: max(part, 0.0))
+        cost = self._estimate(group.means(COST), group, index).mapped(lambda part: max(part, 0.0))
         carriers = group.part.carriers(index, float(group.part.value[index]))
         if cost.low is None or not carriers.few or carriers.number == 0:
             return cost
@@ -237,14 +240,14 @@ class _Words:
 
     def _estimate(self, means: Means, group: _Group, index: int) -> Estimate:
         """A number with its interval; rounding is nothing."""
-        scale = ROUNDING * float(group.means(0).value.max())
+        scale = ROUNDING * float(group.means(COST).value.max())
         estimate = Estimate(float(means.value[index]), *means.interval(index, self.judged.level))
         return estimate.mapped(lambda part: part if abs(part) > scale else 0.0)
 
     def _flags(self, group: _Group) -> Iterator[str]:
         if not group.tested:
             return
-        costs, models = group.means(0).value, range(len(self.names))
+        costs, models = group.means(COST).value, range(len(self.names))
         cheaper = [model for model in models if model and self.judged.beats_leader(group, model)]
         if cheaper:
             best = min(cheaper, key=lambda model: costs[model])
@@ -258,11 +261,11 @@ class _Words:
         if excused:
             names, every = [self.names[model] for model in excused], len(dearer) == len(self.names)
             yield dearer_cases(
-                group.phrase, names, _here_and_elsewhere(group, 0, excused[0]), every, self.currency
+                group.phrase, names, _here_and_elsewhere(group, COST, excused[0]), every, self.currency
             )
 
     def _blame(self, group: _Group, model: int) -> str:
-        ours, beyond = (_here_and_elsewhere(group, kind, model) for kind in (0, 3))
+        ours, beyond = (_here_and_elsewhere(group, kind, model) for kind in (COST, OVER_OTHERS))
         theirs = (ours[0] - beyond[0], ours[1] - beyond[1])
         return dearer_model(group.phrase, self.names[model], ours, theirs, len(self.names) == 1, self.currency)
 
