@@ -107,7 +107,7 @@ def test_a_column_of_numbers_that_is_no_class_is_told_from_one_that_is(tmp_path)
     ("content", "words"),
     [
         ("", "0 bytes"),
-        ("y_true;a;b\na;0.5;0.5\n", "';'"),
+        ("y_true;a,b\na;0.5,0.5\n", "';'"),
         ("truth,a,b\na,0.5,0.5\n", "label column"),
         ("y_true,a,b\na,0.5\n", "2 values"),
         ("y_true,a,a\na,0.5,0.5\n", "twice"),
