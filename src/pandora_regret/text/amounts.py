@@ -13,6 +13,7 @@ SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "CN¥", "I
 }  # fmt: skip
 LARGE = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"))
 SCORE_DIGITS = 4
+TENS = 10.0  # from here on, money whose interval is some units wide is written without cents
 MOST_DIGITS = 6  # of an amount, however narrow its interval
 
 
@@ -103,11 +104,11 @@ def _signed(value: float, places: int) -> tuple[str, str]:
 
 
 def _rounded_by(low: float | None, high: float | None, unit: str | None) -> int | None:
-    """Decimals by the width; of money none or two, if it is more than a few cents."""
+    """Decimals by the width; of money none or two, unless it is a few cents."""
     decimals = rounded_by(low, high)
     if decimals is None or low is None or high is None or not is_currency(unit) or max(-low, high) < 1:
         return decimals
-    return min(decimals, 0 if decimals == 1 else 2)
+    return min(decimals, 2) if decimals != 1 else 0 if max(-low, high) >= TENS else 2
 
 
 def _places(decimals: int, largest: float) -> int:
