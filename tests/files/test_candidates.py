@@ -313,6 +313,12 @@ def test_the_order_of_a_row_is_that_of_its_own_options(tmp_path):
     assert "in order only: look in this order" in run("order", orders, "--row", 1).stderr
 
 
+def test_what_needs_the_same_classes_in_all_rows_says_so(tmp_path):
+    path = lists(tmp_path, ROWS)
+    assert "lists of candidates" in run("monitor", path, "--state", tmp_path / "state.json").stderr
+    assert "lists of candidates" in run("recalibrate", path).stderr
+
+
 def test_generated_text_is_no_forecast(tmp_path):
     row = sample(0, [-1.0, -2.0], 1) | {"filtered_resps": ["the answer is B"]}
     assert "generated text cannot" in refused(lists(tmp_path, [row]))

@@ -151,7 +151,7 @@ class Watch:
 
     def _batches(self, files: Sequence[str]) -> tuple[list[Batch], list[str]]:
         """The champion's rows, and those of the challenger, where there is one."""
-        from pandora_regret.files import align, open_predictions, read_models
+        from pandora_regret.files import FileError, align, open_predictions, read_models
 
         layout, opened, names = self._layout(), [], []
         for file in files:
@@ -162,6 +162,10 @@ class Watch:
         self.done += tuple(dict.fromkeys(each for one in opened for each in one.done))
         order = self._order(names)
         batches = align(list(read_models(opened)), names)
+        own = next((batch for batch in batches if batch.absent is not None), None)
+        if own is not None:
+            fix = "watching needs probabilities of the same classes in all rows"
+            raise FileError("holds lists of candidates", path=own.path, fix=fix)
         return [batches[index] for index in order], [names[index] for index in order]
 
     def _layout(self) -> Layout:
