@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.calibrate.rows import LabelledScores
-from pandora_regret.inputs import FloatArray
+from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.kernels.compiled import in_threads
 from pandora_regret.kernels.jit import njit
 from pandora_regret.kernels.vector import FAST, INLINE, exp_parts, log_normal
@@ -25,6 +25,11 @@ LANES = 512  # instances at a time, so that their running sums stay in the cache
 def log_loss_along(rows: LabelledScores, inverse_temperature: float) -> FloatArray:
     """The mean log loss of ``scores / T``, its slope and its curvature in 1 / T."""
     return _sums(rows, _log_loss_along, rows.weights, inverse_temperature) / rows.weights.sum()
+
+
+def log_loss_by_fold(rows: LabelledScores, inverse_temperature: float, fold: IntArray) -> FloatArray:
+    """The first three derivatives in 1 / T of the log loss of ``scores / T``, summed over each fold, (F, 3)."""
+    return _sums(rows, _log_loss_by_fold, rows.weights, inverse_temperature, fold, int(fold.max()) + 1)
 
 
 def beta_along(rows: LabelledScores, inverse_temperature: float, alpha: float, unit: float) -> FloatArray:
@@ -85,6 +90,34 @@ def _log_loss_along(scores, truth, weights, inverse_temperature, start, stop):
             slope += of_rows[r] * (mean - own)
             curvature += of_rows[r] * (s2[r] / s0[r] - mean * mean)
     return loss, slope, curvature
+
+
+@njit(**FAST)
+def _log_loss_by_fold(scores, truth, weights, inverse_temperature, fold, n_folds, start, stop):
+    """Weighted sums, for each fold, of slope, curvature and third derivative: the cumulants of the scores."""
+    sums = np.zeros((n_folds, 3))
+    highest, s0, s1, s2, s3 = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    for first in range(start, stop, LANES):
+        last = min(first + LANES, stop)
+        _highest(scores, first, last, highest)
+        s0[:], s1[:], s2[:], s3[:] = 0.0, 0.0, 0.0, 0.0
+        for k in range(len(scores)):
+            row = scores[k, first:last]
+            for r in range(len(row)):
+                gap = row[r] - highest[r]
+                s, m = exp_parts(inverse_temperature * gap)
+                odds = s + s * m
+                s0[r] += odds
+                s1[r] += odds * gap
+                s2[r] += odds * gap * gap
+                s3[r] += odds * gap * gap * gap
+        for r in range(last - first):
+            n = first + r
+            mean, square, cube = s1[r] / s0[r], s2[r] / s0[r], s3[r] / s0[r]
+            sums[fold[n], 0] += weights[n] * (mean - (scores[truth[n], n] - highest[r]))
+            sums[fold[n], 1] += weights[n] * (square - mean * mean)
+            sums[fold[n], 2] += weights[n] * (cube - 3 * mean * square + 2 * mean * mean * mean)
+    return sums
 
 
 @njit(**INLINE)

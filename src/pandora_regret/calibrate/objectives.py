@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from pandora_regret.calibrate.rows import LabelledScores
-from pandora_regret.inputs import FloatArray, Forecast, read_choice
+from pandora_regret.inputs import FloatArray, Forecast, IntArray, read_choice
 from pandora_regret.kernels.engine import LARGEST_ALPHA
 from pandora_regret.priors import Beta, Prior, Uniform
 from pandora_regret.priors.beta import beta_loss, beta_loss_curvature, beta_loss_slope
@@ -49,6 +49,19 @@ class LogLoss:
         mean = (odds * gaps).sum(axis=0) / total
         spread = (odds * (gaps - mean) ** 2).sum(axis=0) / total
         return Along(*(rows.mean(term) for term in (np.log(total) + inverse_temperature * highest, mean, spread)))
+
+    def derivatives_by_fold(self, rows: LabelledScores, inverse_temperature: float, fold: IntArray) -> FloatArray:
+        """The first three derivatives in 1 / T, summed over the rows of each fold, (F, 3): cumulants of scores."""
+        if rows.many:
+            from pandora_regret.calibrate import loops
+
+            return loops.log_loss_by_fold(rows, inverse_temperature, fold)
+        gaps = rows.scores - rows.of_truth(rows.scores)
+        odds = np.exp(inverse_temperature * (gaps - gaps.max(axis=0)))
+        odds /= odds.sum(axis=0)
+        mean = (odds * gaps).sum(axis=0)
+        cumulants = (mean, *((odds * (gaps - mean) ** power).sum(axis=0) for power in (2, 3)))
+        return np.stack([np.bincount(fold, rows.weights * each) for each in cumulants], axis=1)
 
     def gradient(self, rows: LabelledScores, scores: FloatArray) -> tuple[float, FloatArray]:
         """The loss of other scores of the same instances, and its derivative in each, ``p - 1(truth)``, (K, N)."""

@@ -33,8 +33,9 @@ class Votes(NamedTuple):
 
     def mean_of_cases(self, values: FloatArray) -> FloatArray:
         """From one value per row to the mean over each case's votes, (N,)."""
-        starts = np.searchsorted(self.cases, np.arange(self.cases[-1] + 1))
-        return np.add.reduceat(self.shares * values, starts) if len(starts) < len(values) else values
+        if self.cases[-1] + 1 == len(values):
+            return values
+        return np.add.reduceat(self.shares * values, np.flatnonzero(np.diff(self.cases, prepend=-1)))
 
 
 def one_row_per_vote(forecast: Forecast) -> Votes:

@@ -253,7 +253,12 @@ def _by_quotient(block: Forecast) -> IntArray:
     costs = costs_of(block)
     impossible = block.values == (-np.inf if block.logits else 0.0)
     merit = _log_merit(block.values, costs) if block.logits else block.values / (costs / unit_near(costs.max()))
-    return np.lexsort((np.where(impossible, costs, 0.0), -merit), axis=1)
+    falling = -merit
+    order = np.argsort(falling, axis=1)  # fast, but leaves equals in any order: their rows are sorted again
+    along = np.take_along_axis(falling, order, axis=1)
+    rows = np.flatnonzero((along[:, 1:] == along[:, :-1]).any(axis=1))
+    order[rows] = np.lexsort((np.where(impossible[rows], costs[rows], 0.0), falling[rows]), axis=1)
+    return order
 
 
 def _log_merit(logits: FloatArray, costs: FloatArray) -> FloatArray:
