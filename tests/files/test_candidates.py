@@ -111,7 +111,7 @@ def test_what_lists_do_not_name_goes_into_a_bucket_and_is_counted(tmp_path):
     assert batch.truth.tolist() == [1, 0, 0]
     [done] = opened(path, dialect=Dialect(other="something else")).done
     assert (done.what, done.count) == ("truths to other", 2)
-    assert done.sentence == f"2 of 3 truths of {path} are outside their lists, and count as 'something else'"
+    assert done.sentence == f"2 of 3 truths in {path} counted as 'something else', being outside their lists"
 
 
 def test_lists_of_two_models_may_name_different_things(tmp_path):

@@ -204,7 +204,7 @@ class _ListReader:
             said = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
             done.append(Done("order only", n_rows, said, path))
         if self.outside:
-            truths = f"{self.outside:,} of {n_rows:,} truths of {path}"
-            said = f"{truths} are outside their lists, and count as {self.other!r}"
+            truths = f"{self.outside:,} of {n_rows:,} truths in {path}"
+            said = f"{truths} counted as {self.other!r}, being outside their lists"
             done.append(Done("truths to other", self.outside, said, path))
         return tuple(done)
