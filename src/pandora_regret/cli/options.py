@@ -20,6 +20,7 @@ from pandora_regret.files.roles import BY, COSTS, GROUP, ID, LABEL, MODEL, VOTES
 
 if TYPE_CHECKING:
     from pandora_regret.files import Layout, Prices
+    from pandora_regret.files.prices import PriceList
     from pandora_regret.inputs import Done, FloatArray
     from pandora_regret.priors import Prior
     from pandora_regret.workup import Workup
@@ -135,11 +136,16 @@ class PriceOptions:
             raise click.UsageError("--currency and --unit say what --costs are in: add them.")
         return None
 
-    def priced(self) -> Collection[str] | None:
-        """The names in the price list, where there is one."""
+    def read_list(self) -> PriceList | None:
+        """What --costs says, whatever the classes are."""
         from pandora_regret.files import read_price_list
 
-        return None if self.costs is None else read_price_list(self.costs).costs.keys()
+        return None if self.costs is None else read_price_list(self.costs, self.currency or self.unit or "")
+
+    def priced(self) -> Collection[str] | None:
+        """The names in the price list, where there is one."""
+        prices = self.read_list()
+        return None if prices is None else prices.costs.keys()
 
     def read_scenarios(
         self, scenarios: Sequence[str], classes: Sequence[str], unit: str

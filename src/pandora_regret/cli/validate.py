@@ -3,6 +3,7 @@
 The JSON (schema "pandora-validation/1")::
 
     schema, library, fine, done [{what, count, sentence, model?}],
+    together [{kind, message, count, paths [...]}],
     tables [{path, name, fine, rows, classes {name: rows with this label}, models {name: rows},
              columns {label, id, weight, group, model, votes [...], forecasts [...], costs [...], unused [...]}
              or null,
@@ -10,7 +11,8 @@ The JSON (schema "pandora-validation/1")::
 
 Kinds of problems: file (it cannot be read, or its columns are not understood), columns, rows, label, missing,
 number (text where a number should be), negative, large, percent, sum, value (a weight, cost or logit out of
-range), id, weight.
+range), id, weight. Kinds of problems of files that are fine by themselves (together): classes, ids, truth (the
+same case has different ones), prices.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pandora_regret.cli.options import FILES, JSON, LayoutOptions, takes
+from pandora_regret.cli.options import FILES, JSON, LayoutOptions, PriceOptions, takes
 from pandora_regret.cli.printing import print_json
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
 from pandora_regret.records import to_plain
@@ -31,43 +33,45 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pandora_regret.files import Inspected, Problem
+    from pandora_regret.files.agreement import Disagreement
     from pandora_regret.files.layout import Columns
+    from pandora_regret.inputs import Done
 
 
 @click.command()
 @FILES
-@takes(LayoutOptions)
+@takes(LayoutOptions, PriceOptions)
 @JSON
-def validate(options: LayoutOptions, *, files: Sequence[str], as_json: bool) -> None:
+def validate(options: LayoutOptions, prices: PriceOptions, *, files: Sequence[str], as_json: bool) -> None:
     r"""What is wrong with a file, if anything: all of it, not just the first thing.
 
     Says what was understood of each file (columns, classes, rows, labels), and every kind of problem with the
-    number of rows that have it. The exit code is 0 if all files can be scored, and 2 if not.
+    number of rows that have it. Several files are checked against each other, too: ids, classes, truths; and
+    against --costs. FILES are as in `pandora compare`. The exit code is 0 if all is fine, and 2 if not.
 
     \b
     Examples:
       pandora validate predictions.csv
       pandora validate *.parquet --proba-prefix p_ --json
+      pandora validate models.toml --costs prices.csv
 
     The JSON has the schema pandora-validation/1.
     """
     from pandora_regret.cli.console import bars
-    from pandora_regret.files import inspect_file
+    from pandora_regret.files import inspect_models, read_models_argument
 
-    layout = options.read()
-    results: list[Inspected] = []
     with bars(passing=True) as progress:
-        progress.start("reading", total=len(files))
-        for path in files:
-            results += inspect_file(path, layout)
-            progress.advance("reading")
-    fine = all(result.fine for result in results)
+        progress.start("reading", total=None)
+        results, together = inspect_models(read_models_argument(files, options.read()), prices.read_list())
+    fine = all(result.fine for result in results) and not together
+    done = tuple(dict.fromkeys(each for one in results for each in one.done))
     if as_json:
         tables = [_table_as_dict(result) for result in results]
-        done = to_plain([each for result in results for each in result.done])
-        print_json({"fine": fine, "done": done, "tables": tables}, "pandora-validation/1")
+        about = {"fine": fine, "done": to_plain(done), "together": to_plain(together), "tables": tables}
+        print_json(about, "pandora-validation/1")
     else:
         _print(results)
+        _print_together(together, done)
     click.get_current_context().exit(0 if fine else 2)
 
 
@@ -109,6 +113,20 @@ def _print(results: Sequence[Inspected]) -> None:
         if result.problems:
             bullets(console, (_sentence(problem) for problem in result.problems), mark="!")
     print_done(console, [each for result in results for each in result.done])
+
+
+def _print_together(together: Sequence[Disagreement], done: Sequence[Done]) -> None:
+    from pandora_regret.cli.console import output
+    from pandora_regret.cli.printing import bullets, heading, print_done
+
+    console = output()
+    if together:
+        console.print()
+        heading(console, "Together", f"{len(together)} problem{'s' * (len(together) > 1)}", "red")
+        bullets(console, (each.message for each in together), mark="!")
+    if done:
+        console.print()
+        print_done(console, done)
 
 
 def _print_understood(console: Console, one: Inspected, columns: Columns) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pandora_regret.files.inspection import Inspected as Inspected
     from pandora_regret.files.inspection import Problem as Problem
     from pandora_regret.files.inspection import inspect_file as inspect_file
+    from pandora_regret.files.inspection import inspect_models as inspect_models
     from pandora_regret.files.layout import Layout as Layout
     from pandora_regret.files.models_file import ModelFiles as ModelFiles
     from pandora_regret.files.models_file import read_models_argument as read_models_argument
@@ -42,7 +43,7 @@ __all__, __getattr__, __dir__ = lazy_exports(
         "batch": ("Batch",),
         "dialect": ("Dialect",),
         "errors": ("FileError",),
-        "inspection": ("Inspected", "Problem", "inspect_file"),
+        "inspection": ("Inspected", "Problem", "inspect_file", "inspect_models"),
         "layout": ("Layout",),
         "models_file": ("ModelFiles", "read_models_argument"),
         "one_row": ("OneRow", "find_row", "read_row"),

@@ -11,12 +11,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from pandora_regret.files.agreement import Disagreement, disagreements
 from pandora_regret.files.arrow import common_dtype, distinct, regrouped, texts_of
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import open_sources
-from pandora_regret.files.known_classes import ModelTable, as_numbers, is_missing, rows_that_sum_to_one
+from pandora_regret.files.known_classes import (
+    ModelTable,
+    as_numbers,
+    is_missing,
+    rows_that_sum_to_one,
+    with_known_classes,
+)
 from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, some, too_few, unlabelled
-from pandora_regret.files.predictions import models_of
+from pandora_regret.files.models_file import ModelFiles
+from pandora_regret.files.predictions import Predictions, models_of
+from pandora_regret.files.prices import PriceList
 from pandora_regret.files.reading import no_number
 from pandora_regret.files.roles import ID, MODEL, ROLES, VOTES, WEIGHT, Role
 from pandora_regret.files.source import ROWS_AT_ONCE, Records, Source
@@ -55,6 +64,7 @@ class Inspected:
     labels: Counter[str] = field(default_factory=Counter)  # rows of each class
     problems: list[Problem] = field(default_factory=list)
     done: tuple[Done, ...] = ()  # what was recognised in the file, or left out of it
+    opened: list[Predictions] = field(default_factory=list)  # the models in it, if it is fine
 
     @property
     def fine(self) -> bool:
@@ -64,11 +74,35 @@ class Inspected:
 
 def inspect_file(path: str, layout: Layout) -> list[Inspected]:
     """What is in a file, table by table: an NPZ archive may hold several models."""
+    return inspect_models([ModelFiles((path,), layout)])[0]
+
+
+def inspect_models(
+    files: Sequence[ModelFiles], prices: PriceList | None = None
+) -> tuple[list[Inspected], list[Disagreement]]:
+    """What is in the files of models, table by table, and what keeps those that are fine from going together."""
+    results = [of for one in files for path in one.paths for of in _opened(path, one)]
+    tables = [of for of in results if isinstance(of, ModelTable) and _has_columns(of)]
+    known = dict(zip(map(id, tables), with_known_classes(tables, prices and prices.costs.keys()), strict=True))
+    inspected = [of if isinstance(of, Inspected) else _inspect_table(known.get(id(of), of)) for of in results]
+    models = [model for one in inspected for model in one.opened if one.fine]
+    return inspected, disagreements(models, prices)
+
+
+def _opened(path: str, files: ModelFiles) -> list[ModelTable | Inspected]:
     try:
-        tables = open_sources(path, layout.classes, layout.dialect)
+        tables = open_sources(path, files.layout.classes, files.layout.dialect)
     except InputError as error:
-        return [Inspected(path, path, problems=[_of_file(error)])]
-    return [_inspect_table(name, source, layout) for name, source in tables.items()]
+        return [Inspected(path, files.name or path, problems=[_of_file(error)])]
+    return [ModelTable(files.name or name, (source,), files.layout) for name, source in tables.items()]
+
+
+def _has_columns(table: ModelTable) -> bool:
+    try:
+        table.columns()
+    except InputError:
+        return False
+    return True
 
 
 def _of_file(error: InputError) -> Problem:
@@ -76,8 +110,9 @@ def _of_file(error: InputError) -> Problem:
     return Problem("file", error.within_file if isinstance(error, FileError) else str(error))
 
 
-def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
-    result = Inspected(source.path, name, done=source.done)
+def _inspect_table(table: ModelTable) -> Inspected:
+    source, layout = table.sources[0], table.layout
+    result = Inspected(source.path, table.name, done=source.done)
     try:
         columns = find_columns(source.in_layout(layout), source.kinds, source.path)
         result.columns = columns if columns.certain else _likeliest(source, columns)
@@ -85,8 +120,10 @@ def _inspect_table(name: str, source: Source, layout: Layout) -> Inspected:
         result.unused = [column for column in source.kinds if column not in wanted]
         _TableWalk(source, result.columns, source.in_layout(layout), result, columns.forecasts).walk()
         if result.fine:
-            first, *_ = models_of(ModelTable(name, (source,), layout))
-            for batch in replace(first, only=None).batches():  # of all models: what the reader refuses is not fine
+            result.opened = models_of(table)
+            result.done = result.opened[0].done
+            first = replace(result.opened[0], only=None)
+            for batch in first.batches():  # of all models: what the reader refuses is not fine
                 batch.checked(first.logits)
     except InputError as error:
         result.problems.append(_of_file(error))

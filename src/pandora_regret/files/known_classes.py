@@ -48,23 +48,27 @@ def with_known_classes(tables: Sequence[ModelTable], priced: Collection[str] | N
     would be left out, or have it as their label, a table stays as it is, and whoever reads it says what is wrong.
     """
     found = [table.columns() for table in tables]
-    known = priced or _shared(tables, found)
-    if known is None:
-        return list(tables)
-    return [
-        table if columns.certain else _narrowed(table, columns, known)
-        for table, columns in zip(tables, found, strict=True)
-    ]
+    shared = _shared(tables, found)
+    return [_with_classes(*pair, (priced or (), shared)) for pair in zip(tables, found, strict=True)]
 
 
-def _shared(tables: Sequence[ModelTable], found: Sequence[Columns]) -> set[str] | None:
-    """The classes that all tables have; None where nothing confirms that they are classes."""
+def _with_classes(table: ModelTable, columns: Columns, known: Sequence[Collection[str]]) -> ModelTable:
+    """By the first of what may be known that the rows do not speak against."""
+    if columns.certain:
+        return table
+    return next((narrowed for names in known if (narrowed := _narrowed(table, columns, names))), table)
+
+
+def _shared(tables: Sequence[ModelTable], found: Sequence[Columns]) -> set[str]:
+    """The classes that all tables have; none where nothing confirms that they are classes."""
+    if len(tables) < 2:
+        return set()
     shared = set(found[0].classes).intersection(*(columns.classes for columns in found[1:]))
-    if len(tables) < 2 or len(shared) < 2:
-        return None
+    if len(shared) < 2:
+        return set()
     said = any(columns.certain for columns in found)
     confirmed = said or any(_sum_to_one(*pair, shared) for pair in zip(tables, found, strict=True))
-    return shared if confirmed else None
+    return shared if confirmed else set()
 
 
 def _sum_to_one(table: ModelTable, columns: Columns, known: Collection[str]) -> bool:
@@ -74,12 +78,12 @@ def _sum_to_one(table: ModelTable, columns: Columns, known: Collection[str]) -> 
     return records is not None and 2 * rows_that_sum_to_one(records, names) > len(records)
 
 
-def _narrowed(table: ModelTable, columns: Columns, known: Collection[str]) -> ModelTable:
-    """The table with only those of its columns of numbers as classes that are known to be."""
+def _narrowed(table: ModelTable, columns: Columns, known: Collection[str]) -> ModelTable | None:
+    """The table with only those of its columns of numbers as classes that are known to be, if that can be."""
     kept = tuple(name for name in columns.classes if name in known)
     left_out = set(columns.classes) - set(kept)
     if len(kept) < 2 or (left_out and _speaks_against(table, columns, kept)):
-        return table
+        return None
     return replace(table, layout=replace(table.layout, classes=kept))
 
 

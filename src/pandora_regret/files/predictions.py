@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -16,18 +16,16 @@ from pandora_regret.files.batch import Batch, RowNumbers, concatenated
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.formats import sources_of_parts
 from pandora_regret.files.known_classes import ModelTable, with_known_classes
+from pandora_regret.files.label_checks import check_labels, reader_of
 from pandora_regret.files.layout import (
-    Classes,
     Columns,
     Layout,
     check_same_columns,
     find_columns,
     some,
-    too_few,
-    unlabelled,
 )
 from pandora_regret.files.models_file import ModelFiles
-from pandora_regret.files.reading import ColumnReader, batch_of
+from pandora_regret.files.reading import batch_of
 from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import Done, InputError, IntArray
 from pandora_regret.text import listed
@@ -70,7 +68,8 @@ class Predictions:
         """What was recognised in the files, or left out of them, as far as their heads tell."""
         recognised = tuple(done for source in self.sources for done in source.done)
         used, first = set(self.columns.wanted), self.sources[0]
-        ignored = [name for name, kind in first.kinds.items() if kind == "number" and name not in used]
+        left = {name: kind for name, kind in first.kinds.items() if name not in used}
+        ignored = [name or "without a name" for name, kind in left.items() if kind == "number" or _is_index(name)]
         if not ignored:
             return recognised
         name = self.name if self.only is None else self.path
@@ -90,8 +89,8 @@ class Predictions:
         """The watched ids: file, numbers of rows in it, a column."""
         assert self.watched is not None
         columns = [self.watched] if self.columns.model is None else [self.watched, self.columns.model]
-        for source, file_row, records in self._walk(list(dict.fromkeys(columns))):
-            kept, numbers = self._kept(records, file_row)
+        for source, file_row, records in self.walk(list(dict.fromkeys(columns))):
+            kept, numbers = self.kept(records, file_row)
             yield source, numbers, kept.column(self.watched)
 
     def no_rows(self) -> FileError:
@@ -103,8 +102,8 @@ class Predictions:
         rows = rows or max(1, min(ROWS, ELEMENTS // len(self.classes)))
         number = self.first_row
         wanted = [*self.columns.wanted, *([self.watched] if self.watched else [])]
-        for source, file_row, records in self._walk(list(dict.fromkeys(wanted)), rows):
-            kept, numbers = self._kept(records, file_row)
+        for source, file_row, records in self.walk(list(dict.fromkeys(wanted)), rows):
+            kept, numbers = self.kept(records, file_row)
             if len(kept):
                 yield self.batch(kept, source, numbers, number)
             number += len(kept)
@@ -115,7 +114,7 @@ class Predictions:
         batch = replace(batch, id_column=records.column(self.watched)) if self.watched else batch
         return batch.normalised() if self.normalise and not self.logits else batch
 
-    def _walk(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[tuple[Source, int, Records]]:
+    def walk(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[tuple[Source, int, Records]]:
         """Some columns: file, number in it of the first row, rows."""
         numbers = self.columns.numbers & frozenset(columns)
         for source in self.sources:
@@ -139,14 +138,19 @@ class Predictions:
         if self.only is None:
             return sum(source.count() for source in self.sources)
         assert self.columns.model is not None
-        return sum(len(self._kept(records, 0)[0]) for _, _, records in self._walk([self.columns.model]))
+        return sum(len(self.kept(records, 0)[0]) for _, _, records in self.walk([self.columns.model]))
 
-    def _kept(self, records: Records, file_row: int) -> tuple[Records, Any]:
+    def kept(self, records: Records, file_row: int) -> tuple[Records, Any]:
         """The rows of this model, and their numbers in the file."""
         if self.only is None:
             return records, range(file_row, file_row + len(records))
         rows = np.flatnonzero(texts_of(records.column(self.columns.model)) == self.only)
         return records.take(rows), rows + file_row
+
+
+def _is_index(name: str) -> bool:
+    """Whether pandas calls the numbers of rows so, in Parquet or in CSV."""
+    return not name or name.startswith("__index_level_")
 
 
 def open_predictions(
@@ -208,7 +212,7 @@ def models_of(table: ModelTable) -> list[Predictions]:
     layout, sources = table.layout, table.sources
     logits = any(source.in_layout(layout).logits for source in sources)
     model = Predictions(table.name, sources, _columns_of(sources, layout), logits, layout.normalise)
-    _check_labels(model, layout)
+    check_labels(model, layout)
     return _each_model(model)
 
 
@@ -238,7 +242,7 @@ def _read_long(models: Sequence[Predictions]) -> dict[str | None, list[Batch]]:
     """The rows of each model in a table of several."""
     first, parts = models[0], {model.only: list[Batch]() for model in models}
     columns = first.columns
-    for source, file_row, records in first._walk(columns.wanted):
+    for source, file_row, records in first.walk(columns.wanted):
         for name, rows in _rows_by_name(records.column(columns.model)):
             batch = first.batch(records.take(rows), source, rows + file_row, 0)
             parts[name].append(batch.checked(first.logits))
@@ -266,101 +270,15 @@ def _columns_of(sources: tuple[Source, ...], layout: Layout) -> Columns:
     return parts[0]
 
 
-def _check_labels(model: Predictions, layout: Layout) -> None:
-    """What names alone leave open is settled by the labels, read as far as that takes; votes settle it."""
-    if model.columns.votes:
-        return
-    named = not Classes(model.classes).by_number and all(source.names_classes for source in model.sources)
-    if model.columns.unlabelled:
-        _check_classes_are_known(model)
-    elif not model.columns.certain:
-        _check_every_class_occurs(model)
-    elif layout.classes is None and not named:
-        _check_numbers_start_at_zero(model)
-
-
-def _check_classes_are_known(model: Predictions) -> None:
-    """Where labels may be missing, they cannot tell which columns of numbers are classes."""
-    if not model.columns.certain:
-        problem = "may lack labels, which cannot say then which columns are classes"
-        fix = "list the classes (--classes), or say what the forecasts' names begin with (--proba-prefix)"
-        raise FileError(problem, path=model.path, argument="classes", fix=fix)
-
-
-def _check_every_class_occurs(model: Predictions) -> None:
-    """Columns of numbers are classes only if they occur as labels."""
-    classes, seen, n_rows = Classes(model.classes), set[int](), 0
-    for source, row, records in model._walk([model.columns.label]):
-        for label in records.column(model.columns.label).unique().to_pylist():
-            if (number := classes.number_of(label)) is None:
-                _fail_label(model, source, row, records, label)
-            seen.add(number)
-        n_rows += len(records)
-        if len(seen) == len(model.classes) > 1:
-            return
-    if not n_rows:
-        raise model.no_rows()
-    if len(model.classes) < 2:
-        raise too_few(model.classes, model.sources[0].kinds, model.path, " of numbers")
-    raise unlabelled(model.columns, [name for k, name in enumerate(model.classes) if k not in seen], model.path)
-
-
-def _check_numbers_start_at_zero(model: Predictions) -> None:
-    """Labels 1, 2, ... of columns without names may count from 0 or from 1; if 0 or K occurs, it is clear."""
-    classes, seen = Classes(model.classes), set[int]()
-    for _, _, records in model._walk([model.columns.label]):
-        for label in records.column(model.columns.label).unique().to_pylist():
-            number = classes.number_of(label)
-            if number is None or number == 0 or not classes.is_number(label):
-                return
-            seen.add(number)
-    if 1 in seen:
-        raise FileError(
-            f"holds numbers from 1 to {max(seen)} for {len(model.classes)} classes, counted from 0 or from 1",
-            path=model.path,
-            where=f": column {model.columns.label!r}",
-            argument="classes",
-            column=model.columns.label,
-            fix=f"list the classes (--classes): {_both_readings(model)}",
-        )
-
-
-def _both_readings(model: Predictions) -> str:
-    """How to say from where labels count."""
-
-    def listed(names: Sequence[Any]) -> str:
-        return ",".join(map(str, names if len(names) < 5 else [*names[:2], "...", names[-1]]))
-
-    k = len(model.classes)
-    if model.sources[0].names_classes:
-        return f"{listed(model.classes)} if from 0; if from 1, write the classes' names as labels"
-    return f"{listed(range(k))} if from 0, {listed(range(1, k + 1))} if from 1"
-
-
-def _fail_label(model: Predictions, source: Source, row: int, records: Records, label: Any) -> NoReturn:
-    """A label that no column of numbers is called by; perhaps a column of text is."""
-    if label is not None and str(label) in source.kinds:
-        for _ in source.read([str(label)], frozenset((str(label),)), ROWS):
-            pass  # a text file says on which line it holds what
-        where, fix = f": column {str(label)!r}", "it must, being the forecasts of a class"
-        raise FileError("holds no numbers", path=source.path, where=where, column=str(label), fix=fix)
-    _reader(model, source, row, records).labels(model.columns.label)
-    raise AssertionError(f"{label!r} is a label after all")
-
-
-def _reader(model: Predictions, source: Source, row: int, records: Records) -> ColumnReader:
-    return ColumnReader(records, source, range(row, row + len(records)), Classes(model.classes))
-
-
 def _each_model(model: Predictions) -> list[Predictions]:
     """One for every value of the model column, in order of appearance."""
     column = model.columns.model
     if column is None:
         return [model]
     names: dict[str, None] = {}
-    for source, row, records in model._walk([column]):
+    for source, row, records in model.walk([column]):
         distinct = texts_of(records.column(column).unique()).tolist()
         if any(not name or "\0" in name for name in distinct):
-            _reader(model, source, row, records).names(column)
+            reader_of(model, source, row, records).names(column)
         names |= dict.fromkeys(distinct)
     return [replace(model, name=name, only=name) for name in names]

@@ -1,0 +1,179 @@
+"""Files as people have them: four models, each written in its own way, compared in one command."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli_files import run, run_json
+from prediction_files import write_xlsx
+from simulated_models import softmax
+
+CLASSES = ["Appendicitis", "Hernia", "Stone", "Ulcer"]
+PRICES = {"Appendicitis": 1250.0, "Hernia": 300.0, "Stone": 480.5, "Ulcer": 95.0}
+WRITTEN = {name: f"${price:,.2f}" for name, price in {**PRICES, "Gout": 10.0}.items()}
+N, MISSING = 300, 30
+
+MODELS = """
+[[models]]
+name = "Deep net"
+path = "deepnet{ending}"
+
+[[models]]
+name = "Vendor A"
+path = "vendor{ending}"
+label = "diagnosis"
+id = "patient"
+proba_prefix = "logit_"
+logits = true
+
+[[models]]
+name = "Forest"
+path = "forest{forest}"
+
+[[models]]
+name = "Rounded"
+path = "rounded{ending}"
+"""
+OPTIONS = ["--common-rows", "--normalise"]
+DONE = [
+    "30 rows that Forest lacks left out (Deep net lost 30, Vendor A lost 30, Rounded lost 30)",
+    "columns age and confidence of Deep net ignored",
+    "column __index_level_0__ of Forest ignored",
+    "300 rows of Rounded rescaled (sums 0.999)",
+    "price of Gout not used",
+]
+COUNTS = [30, 2, 1, 300, 1]
+
+
+def tables():
+    """What each model says of the same cases, and the costs of its searches by definition."""
+    rng = np.random.default_rng(5)
+    scores = rng.normal(size=(N, 4))
+    truth = np.array([rng.choice(4, p=row) for row in softmax(1.5 * scores)])
+    ids = [f"p{n:03d}" for n in range(N)]
+    about = {"id": ids, "label": np.array(CLASSES)[truth]}
+    noisy = [scores + noise * rng.normal(size=scores.shape) for noise in (0.2, 0.6, 1.0, 0.4)]
+    deep = pd.DataFrame(softmax(noisy[0]), columns=CLASSES).assign(**about, age=40, confidence=0.5)
+    vendor = pd.DataFrame(noisy[1], columns=[f"logit_{name}" for name in CLASSES])
+    vendor = vendor.assign(patient=ids, diagnosis=about["label"])
+    forest = pd.DataFrame(softmax(noisy[2]), columns=CLASSES)[CLASSES[::-1]].assign(**about)
+    left_out = rng.choice(N, MISSING, replace=False)
+    forest = forest.drop(index=left_out).sample(frac=1, random_state=1)
+    rounded = pd.DataFrame(0.999 * softmax(noisy[3]), columns=CLASSES).assign(**about)
+    kept = np.setdiff1d(np.arange(N), left_out)
+    names = ("Deep net", "Vendor A", "Forest", "Rounded")
+    costs = {name: search_costs(softmax(z)[kept], truth[kept]) for name, z in zip(names, noisy, strict=True)}
+    return {"deepnet": deep, "vendor": vendor, "forest": forest, "rounded": rounded}, costs
+
+
+def search_costs(p, truth):
+    """The mean of C_i / 2 + sum_j C_j E[u_j 1(u_i > r u_j)], r = (p_i / C_i) / (p_j / C_j), u uniform."""
+    base = 2 * np.array(list(PRICES.values()))
+    rows, q = np.arange(len(p)), p / base
+    r = q[rows, truth][:, None] / q
+    before = np.where(r <= 1, 1 / 2 - r / 3, 1 / (6 * r**2)) * base
+    before[rows, truth] = 0
+    return float((base[truth] / 2 + before.sum(axis=1)).mean())
+
+
+@pytest.fixture(params=[".csv", ".xlsx"])
+def messy(tmp_path, monkeypatch, request):
+    monkeypatch.chdir(tmp_path)
+    frames, costs = tables()
+    if request.param == ".csv":
+        for name in ("deepnet", "vendor", "rounded"):
+            frames[name].to_csv(f"{name}.csv", index=False)
+        frames["forest"].to_parquet("forest.parquet")  # with the index of pandas
+        (tmp_path / "prices.csv").write_text("class,cost\n" + "".join(f'{a},"{b}"\n' for a, b in WRITTEN.items()))
+    else:
+        for name, frame in frames.items():
+            write_xlsx(tmp_path / f"{name}.xlsx", {"Export": [list(frame), *frame.values.tolist()]})
+        write_xlsx(tmp_path / "prices.xlsx", {"Prices": [["class", "cost"], *map(list, WRITTEN.items())]})
+    forest = ".parquet" if request.param == ".csv" else ".xlsx"
+    (tmp_path / "models.toml").write_text(MODELS.format(ending=request.param, forest=forest))
+    return f"prices{request.param}", costs
+
+
+def test_four_messy_files_are_compared_in_one_command(messy):
+    prices, costs = messy
+    result = run_json("compare", "models.toml", "--costs", prices, "--no-decompose", *OPTIONS)
+    found = {model["name"]: model["scores"]["expected_cost"]["value"] for model in result["models"]}
+    assert found == pytest.approx(costs, rel=1e-9)
+    assert result["costs"]["currency"] == "USD"
+    assert result["data"]["rows"] == N - MISSING
+    done = {each["sentence"]: each["count"] for each in result["done"]}
+    expected = dict(zip(DONE, COUNTS, strict=True))
+    if prices.endswith(".xlsx"):
+        del expected["column __index_level_0__ of Forest ignored"]  # Excel has no index
+    assert done == expected
+    printed = run("compare", "models.toml", "--costs", prices, "--full", "--no-decompose", *OPTIONS).stdout
+    lines = printed[printed.index("Done to the files") :].splitlines()[1:]
+    assert [line.strip("- .") for line in lines if line.startswith("-")] == list(done)
+
+
+def test_every_mistake_is_one_sentence_that_names_the_option(messy):
+    prices, _ = messy
+    deep, rounded, vendor = (f"{name}.{prices.split('.')[1]}" for name in ("deepnet", "rounded", "vendor"))
+    cases = [
+        (["models.toml", "--costs", prices, "--common-rows"], ["sums to 0.999", "--normalise"]),
+        (["models.toml", "--costs", prices, "--normalise"], ["nor of 29 others", "--common-rows"]),
+        ([deep, vendor, "--costs", prices], ["no label column", "--label"]),
+        ([deep], ["['age', 'confidence']", "--classes", "--proba-prefix"]),
+        ([deep, "--costs", "Appendicitis=1,Hernia=2,Stone=3", "--classes", ",".join(CLASSES)], ["'Ulcer'"]),
+    ]
+    for arguments, words in cases:
+        failed = run("compare", *arguments)
+        assert (failed.exit_code, failed.stdout, failed.stderr.count("\n")) == (2, "", 1), failed.stderr
+        assert all(word in failed.stderr for word in words), failed.stderr
+    twice = run("score", rounded, deep, "--normalise", "--costs", prices)
+    assert "these are two models: use compare" in twice.stderr
+
+
+def validated(*arguments):
+    result = run("validate", *arguments, "--json")
+    assert result.exit_code == 2
+    return json.loads(result.stdout)
+
+
+def test_validate_says_what_keeps_the_files_from_going_together(messy):
+    prices, _ = messy
+    said = validated("models.toml", "--normalise", "--costs", prices)
+    assert [table["fine"] for table in said["tables"]] == [True] * 4
+    [problem] = said["together"]
+    assert (problem["kind"], problem["count"], said["fine"]) == ("ids", 30, False)
+    assert "--common-rows" in problem["message"]
+    said = validated("models.toml", "--normalise", "--costs", "Appendicitis=1,Hernia=2,Stone=3")
+    assert [problem["kind"] for problem in said["together"]] == ["prices", "ids"]
+
+
+def test_conflicting_truths_are_said_once(messy, tmp_path):
+    frame = tables()[0]["deepnet"]
+    frame.to_csv("one.csv", index=False)
+    frame["label"] = np.roll(frame["label"], 1)
+    frame.to_csv("two.csv", index=False)
+    said = validated("one.csv", "two.csv", "--costs", messy[0])
+    [problem] = said["together"]
+    assert problem["kind"] == "truth"
+    assert "different truths" in problem["message"]
+    assert "two.csv line" in problem["message"]
+
+
+def test_the_incident_set_with_components_that_never_failed_needs_no_options(tmp_path):
+    rng = np.random.default_rng(1)
+    names = [f"part {k}" for k in range(40)]
+    frame = pd.DataFrame(rng.dirichlet(np.ones(40), 200), columns=names)
+    frame.insert(0, "y_true", np.array(names)[rng.integers(0, 31, 200)])
+    frame.to_csv(tmp_path / "one.csv", index=False)
+    frame.iloc[:, 1:] = rng.dirichlet(np.ones(40), 200)
+    frame.to_csv(tmp_path / "two.csv", index=False)
+    (tmp_path / "prices.csv").write_text(
+        "class,cost\n" + "".join(f"{name},{k + 5}\n" for k, name in enumerate(names))
+    )
+    for files in (["one.csv"], ["one.csv", "two.csv"]):
+        paths = [tmp_path / file for file in files]
+        result = run_json("compare", *paths, "--costs", tmp_path / "prices.csv", "--no-decompose")
+        assert len(result["data"]["classes"]) == 40
+        assert result["done"] == []
+    shared = run_json("compare", tmp_path / "one.csv", tmp_path / "two.csv", "--no-decompose")
+    assert len(shared["data"]["classes"]) == 40
