@@ -288,6 +288,21 @@ def test_targets_may_be_texts_or_numbers_of_options(tmp_path):
     assert whole(lists(tmp_path, [sample(0, [-1.0, -2.0], "[1]")])).truth.tolist() == [1]
 
 
+def test_where_contexts_differ_instead_of_options_the_outcome_tells_the_truth(tmp_path):
+    """As in Winogrande: two contexts, one continuation, and a target that is neither number nor option."""
+    rows = [
+        sample(k, [-1.0, -2.0], "the end", options=["the end", "the end"], acc=acc)
+        for k, acc in enumerate((1.0, 0.0))
+    ]
+    assert whole(lists(tmp_path, rows)).truth.tolist() == [0, 1]
+    assert "not the number or text" in refused(lists(tmp_path, [row | {"acc": None} for row in rows]))
+
+
+def test_tasks_with_several_true_options_are_refused(tmp_path):
+    row = sample(0, [-1.0, -2.0, -3.0], 0, acc=0.37)
+    assert "several true options" in refused(lists(tmp_path, [row]))
+
+
 def test_rows_of_further_filters_are_left_out_and_counted(tmp_path):
     rows = [sample(k, [-1.0, -2.0], 0) for k in range(3)]
     path = lists(tmp_path, [*rows, *(row | {"filter": "strict"} for row in rows)])

@@ -21,6 +21,7 @@ from pandora_regret.files.text import TextFile
 from pandora_regret.inputs import Done
 
 FIELDS = frozenset({"doc_id", "target", "filtered_resps"})
+ONE_TRUTH = "tasks with one true option per row can be scored"
 CORRECT = "acc"  # the field that says whether the likeliest option was the true one
 
 
@@ -48,11 +49,21 @@ class LoggedSample:
         target = self.target.strip()
         return self.texts.index(target) if self.texts.count(target) == 1 else None
 
+    @property
+    def by_outcome(self) -> int | None:
+        """The true option as the harness saw it: the likeliest if that was correct, else the other of two."""
+        if self.correct is None or not (self.correct or len(self.scores) == 2):
+            return None
+        return self.likeliest if self.correct else 1 - self.likeliest
+
+    @property
+    def likeliest(self) -> int:
+        """The option of the highest log-likelihood; of several, the first."""
+        return self.scores.index(max(self.scores))
+
     def fits(self, truth: int | None) -> bool:
         """Whether the harness may have meant this option."""
-        if truth is None:
-            return False
-        return self.correct is None or self.correct == (self.scores.index(max(self.scores)) == truth)
+        return truth is not None and self.correct in (None, self.likeliest == truth)
 
 
 def is_sample(first: Mapping[str, Any]) -> bool:
@@ -103,7 +114,10 @@ def _sample(file: TextFile, line: int, values: Mapping[str, Any]) -> LoggedSampl
     fields = doc.items() if isinstance(doc, dict) else ()
     about = {f"doc.{key}": value for key, value in fields if isinstance(value, (str, int, float))}
     correct = values.get(CORRECT)
-    said = None if correct not in (0, 1) else bool(correct)
+    if correct not in (None, 0, 1):
+        problem, fix = f"has {CORRECT} {correct!r:.20}, as tasks with several true options do", ONE_TRUTH
+        raise FileError(problem, path=file.path, where=f" line {line}", fix=fix)
+    said = None if correct is None else bool(correct)
     texts = texts if len(texts) == len(scores) else ()
     return LoggedSample(
         line, values["doc_id"], scores, texts, str(values["target"]), said, {"id": values["doc_id"], **about}
@@ -145,6 +159,8 @@ def _truths(file: TextFile, samples: Sequence[LoggedSample]) -> list[int]:
         "text": [each.by_text if each.fits(each.by_text) else None for each in samples],
     }
     fitting = [truths for truths in readings.values() if None not in truths]
+    if not fitting:  # as where contexts differ, not options
+        fitting = [truths for truths in [[each.by_outcome for each in samples]] if None not in truths]
     if fitting and (len(fitting) == 1 or fitting[0] == fitting[1]):
         return [truth for truth in fitting[0] if truth is not None]
     if fitting:
@@ -156,5 +172,4 @@ def _truths(file: TextFile, samples: Sequence[LoggedSample]) -> list[int]:
     furthest = max(readings.values(), key=lambda truths: (*truths, None).index(None))
     wrong = samples[furthest.index(None)]
     problem = f"has the target {wrong.target!r:.80}, which is not the number or text of one option"
-    fix = "tasks with one true option per row can be scored"
-    raise FileError(problem, path=file.path, where=f" line {wrong.line}", fix=fix)
+    raise FileError(problem, path=file.path, where=f" line {wrong.line}", fix=ONE_TRUTH)
