@@ -124,6 +124,13 @@ def test_forecasts_without_a_label_column(tmp_path, state):
     assert "2 forecasts waiting" in result.stdout
 
 
+def test_a_price_list_names_the_classes_of_forecasts_without_labels(tmp_path, state):
+    file = write_week(tmp_path / "w1.csv", 1, labelled=False)
+    result = watch(state, file, "--costs", COSTS, "--period", "week")
+    assert result.exit_code == 0, result.stderr
+    assert "40 forecasts waiting" in result.stdout
+
+
 def test_a_period_that_is_kept_open(tmp_path, state):
     file = write_week(tmp_path / "w1.csv", 1)
     lines = file.read_text().splitlines()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pandora_regret.cli.option_groups import option
 from pandora_regret.cli.options import (
     INPUT_PATH,
     JSON,
@@ -23,7 +24,6 @@ from pandora_regret.cli.options import (
     CostOptions,
     LayoutOptions,
     check_output,
-    option,
     takes,
 )
 from pandora_regret.cli.printing import echo, print_json

@@ -49,6 +49,7 @@ class Watch:
         self.unit: str | None = None
         self.champion, self.challenger, self.period = options.champion, options.challenger, options.period
         self.done: tuple[Done, ...] = ()
+        self.logits = False
 
     @classmethod
     def open(cls, options: WatchOptions, costs: CostOptions, layout: LayoutOptions) -> Watch:
@@ -146,21 +147,20 @@ class Watch:
             challenger=tables[1] if len(tables) > 1 else None,
             ids=first.ids,
             period=first.groups,
-            logits=self.layout.logits,
+            logits=self.logits,
         )
 
     def _batches(self, files: Sequence[str]) -> tuple[list[Batch], list[str]]:
         """The champion's rows, and those of the challenger, where there is one."""
-        from pandora_regret.files import FileError, align, open_predictions, read_models
+        from pandora_regret.files import FileError, align, open_models, read_models, read_models_argument
 
-        layout, opened, names = self._layout(), [], []
-        for file in files:
-            name, path = _named(file)
-            models = open_predictions(path, layout)
-            opened += models
-            names += [name if name and len(models) == 1 else one.name for one in models]
+        opened = open_models(read_models_argument(files, self._layout()), self.costs.priced())
+        names = [one.name for one in opened]
         self.done += tuple(dict.fromkeys(each for one in opened for each in one.done))
         order = self._order(names)
+        self.logits = opened[order[0]].logits
+        if any(opened[index].logits != self.logits for index in order):
+            raise InputError("one model forecasts logits and the other probabilities: give both alike.")
         batches = align(list(read_models(opened)), names)
         own = next((batch for batch in batches if batch.absent is not None), None)
         if own is not None:
@@ -169,11 +169,12 @@ class Watch:
         return [batches[index] for index in order], [names[index] for index in order]
 
     def _layout(self) -> Layout:
-        """As the options say; classes that the state knows need not be told, and labels may be missing then."""
+        """As the options say; what the state knows need not be told. Where classes are, labels may be missing."""
         layout = replace(self.layout.read(), group=self.period)
         if self.monitor is not None and self.monitor.labels is not None and layout.classes is None:
             layout = replace(layout, classes=tuple(str(label) for label in self.monitor.labels))
-        return replace(layout, unlabelled=layout.classes is not None or layout.proba_prefix is not None)
+        known = (layout.classes, layout.proba_prefix, self.costs.priced())
+        return replace(layout, unlabelled=any(each is not None for each in known))
 
     def _order(self, names: Sequence[str]) -> list[int]:
         """Which model is the champion, and which the challenger."""
@@ -228,12 +229,6 @@ class Watch:
         layout = replace(self.layout.read(), group=self.period)
         ids, labels, periods = read_label_table(path, [str(label) for label in monitor.labels], layout)
         return monitor.label(ids, [monitor.labels[k] for k in labels], period=periods)
-
-
-def _named(file: str) -> tuple[str | None, str]:
-    """A model's name and its file, from NAME=FILE; a file that is called so is a file."""
-    name, equals, path = file.partition("=")
-    return (name.strip(), path) if equals and name.strip() and not os.path.exists(file) else (None, file)
 
 
 def _read_state(path: str) -> dict[str, Any]:

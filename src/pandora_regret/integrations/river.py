@@ -19,7 +19,7 @@ from pandora_regret.priors import Prior
 from pandora_regret.scores import expected_search_cost
 
 
-class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):  # type: ignore[misc]
+class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
     """The mean cost of the search that forecasts order: lower is better.
 
     Parameters
@@ -41,7 +41,7 @@ class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):  #
     _fmt = ",.2f"
 
     def __init__(self, classes: Sequence[Any], typical_costs: Any = None, prior: Prior | None = None) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.classes, self.typical_costs, self.prior = classes, typical_costs, prior
 
     @property
@@ -59,7 +59,7 @@ class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):  #
         return float(expected_search_cost([y_true], as_row(y_pred, self.classes), labels=self.classes, **prices))
 
 
-class OverpayDetector(base.DriftAndWarningDetector):  # type: ignore[misc]
+class OverpayDetector(base.DriftAndWarningDetector):
     """Whether forecasts have begun to cost more, or less, than they promise.
 
     `drift_detected` is the monitor's detector of changes: without a change it takes `run_length` updates on
@@ -107,7 +107,7 @@ class OverpayDetector(base.DriftAndWarningDetector):  # type: ignore[misc]
         """How many cases there were since the last drift."""
         return 0 if self.monitor.paid is None else self.monitor.paid.n
 
-    def update(self, y_true: Any, y_pred: Mapping[Any, float]) -> None:
+    def update(self, y_true: Any, y_pred: Mapping[Any, float]) -> None:  # type: ignore[override]
         """Take in one forecast and its truth."""
         if self.drift_detected:
             self._reset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from math import log10
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,9 @@ def _charts(monitor: Monitor, points: Sequence[Point], formats: Formats, challen
     charts = []
     if points:
         paid, promised = zip(*map(_costs, points), strict=True)
-        charts.append(_chart("Cost per case", "period by period", points, formats.tick, paid, other=promised))
+        charts.append(
+            _chart("Cost per case", "period by period", points, partial(_amount, formats), paid, other=promised)
+        )
         charts.append(
             _sequence("Paid beyond the promise, per case so far", points, (LOW, HIGH), formats, OVERPAID)
         )
@@ -97,7 +100,7 @@ def _charts(monitor: Monitor, points: Sequence[Point], formats: Formats, challen
     promises = _closed(monitor.promised)
     if promises:
         values = [point.totals[0] / point.increments for point in promises]
-        charts.append(_chart("Promised per case", "needs no labels", promises, formats.tick, values))
+        charts.append(_chart("Promised per case", "needs no labels", promises, partial(_amount, formats), values))
         charts.append(_evidence("Evidence that promises drift", promises, monitor.level))
     return charts
 
@@ -112,12 +115,16 @@ def _sequence(
         means.append(total / n)
     low, high = ([point.after[end] for point in points] for end in ends)
     note = "mean, and the interval that is valid whenever you look"
-    return _chart(title, note, points, formats.tick, means, band=(low, high), line=0.0)
+    return _chart(title, note, points, partial(_amount, formats), means, band=(low, high), line=0.0)
 
 
 def _evidence(title: str, points: Sequence[Point], level: float) -> dict[str, Any]:
     values = [point.after[EVIDENCE] for point in points]
     return _chart(title, f"alarm at {1 / level:g}", points, _power, values, line=log10(1 / level), from_zero=True)
+
+
+def _amount(formats: Formats, value: float) -> str:
+    return f"{'−' if value < 0 else ''}{formats.tick(abs(value))}"
 
 
 def _power(value: float) -> str:
