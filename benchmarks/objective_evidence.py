@@ -48,9 +48,15 @@ def main(data: str, out: str) -> None:
         for case in cases_of(zoo):
             cases.append(case)
             print(json.dumps(case), flush=True)
-    report = {"models": MODELS, "most_rows": MOST_ROWS, "summary": summary(cases), "cases": cases}
-    Path(out).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(report["summary"], indent=1))
+    write(cases, Path(out))
+
+
+def write(cases: list[dict[str, Any]], out: Path) -> None:
+    """One line per case, and the summary first."""
+    lines = ",\n".join(json.dumps(case) for case in cases)
+    about = json.dumps({"models": MODELS, "vectors": OF_VECTORS, "summary": summary(cases)}, indent=1)
+    out.write_text(f'{about[:-2]},\n "cases": [\n{lines}\n]}}\n', encoding="utf-8")
+    print(about)
 
 
 def zoos(data: str) -> Iterator[TableZoo]:
@@ -74,8 +80,8 @@ def cases_of(zoo: TableZoo) -> Iterator[dict[str, Any]]:
             raw, *mapped = costs_of(forecasts, truth, half, method, costs)
             about = {"data": Path(zoo.data).stem, "model": outcome.name, "prices": named, "method": method}
             about |= {"most_rows": zoo.max_rows}
-            cost = {"raw": raw, **dict(zip(OBJECTIVES, mapped, strict=True))}
-            yield about | {"rows": len(truth), "seconds": round(time.perf_counter() - begun, 2), **cost}
+            cost = dict(zip(("raw", *OBJECTIVES), (round(each, 4) for each in (raw, *mapped)), strict=True))
+            yield about | {"rows": len(truth), "seconds": round(time.perf_counter() - begun, 2)} | cost
 
 
 def costs_of(

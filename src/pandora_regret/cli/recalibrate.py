@@ -194,7 +194,7 @@ def _fitted(known: Labelled, how: MapOptions, layout: LayoutOptions) -> Outcome:
     if how.apply is None:
         return Outcome(judged.map, judged, "out of fold", None, ())
     opened = _open_new(how.apply, known, layout)
-    return Outcome(judged.map, judged, "out of fold", _write(opened, how, judged.map), opened.done)
+    return Outcome(judged.map, judged, "out of fold", _write(opened, how, judged.map), _recognised(opened))
 
 
 def _shifted(known: Labelled, how: MapOptions, layout: LayoutOptions) -> Outcome:
@@ -211,12 +211,17 @@ def _shifted(known: Labelled, how: MapOptions, layout: LayoutOptions) -> Outcome
     written = _write(opened, how, map_)
     costs = known.forecast.costs
     if batch.truth.min() < 0 or (costs is not None and costs.ndim == 2):
-        return Outcome(map_, None, None, written, opened.done)
+        return Outcome(map_, None, None, written, _recognised(opened))
     columns = [map_.classes.index(name) for name in batch.classes]
     priced = new.with_costs(None if costs is None else costs[columns])
     groups = read_groups(batch.groups, len(batch))
     result = judged(priced, map_.apply(new)[:, columns], known.prior, map_, how.level, known.unit, groups)
-    return Outcome(map_, result, "new cases", written, opened.done)
+    return Outcome(map_, result, "new cases", written, _recognised(opened))
+
+
+def _recognised(opened: Predictions) -> tuple[Done, ...]:
+    """How the new file was read; its other columns are kept, not ignored."""
+    return tuple(done for source in opened.sources for done in source.done)
 
 
 def _open_new(path: str, known: Labelled, layout: LayoutOptions) -> Predictions:
