@@ -72,6 +72,36 @@ def test_a_row_of_a_file(tmp_path):
     assert plan_of(run_json("order", path, "--row", 12, "--costs", COSTS)) == as_json(expected)
 
 
+def test_a_case_by_its_id(tmp_path):
+    path = write_csv(tmp_path / "p.csv", [("case", "a", "b", "age"), ("p1", 0.2, 0.8, 40), ("p2", 0.9, 0.1, 50)])
+    options = ["--id-column", "case", "--costs", "a=3,b=5"]
+    printed = run_json("order", path, "--id", "p2", *options)
+    assert [done["what"] for done in printed["done"]] == ["columns ignored"]
+    written_out = run_json("order", "a=0.9,b=0.1", "--costs", "a=3,b=5")
+    assert plan_of(printed) == plan_of(written_out)
+    for arguments, words in (
+        (["--id", "p3", *options], "has no row whose case is 'p3'"),
+        (["--id", "p2"], "--id-column"),
+        (["--id", "p2", "--row", 2, *options], "--row and --id were both given"),
+    ):
+        failed = run("order", path, *arguments)
+        assert failed.exit_code == 2
+        assert words in failed.stderr
+
+
+def test_a_case_whose_id_comes_twice_is_no_case(tmp_path):
+    path = write_csv(tmp_path / "p.csv", [("id", "a", "b"), ("x", 0.2, 0.8), ("x", 0.9, 0.1)])
+    failed = run("order", path, "--id", "x")
+    assert "has 2 rows whose id is 'x': say which with --row: 1 or 2." in failed.stderr
+
+
+def test_a_forecast_that_is_nearly_one_is_rescaled_where_that_is_asked_for():
+    assert "--normalise" in run("order", "a=0.899,b=0.1").stderr
+    printed = run_json("order", "a=0.899,b=0.1", "--normalise")
+    assert printed["steps"][0]["probability"] == pytest.approx(0.899 / 0.999)
+    assert printed["done"][0]["sentence"] == "1 row of FORECAST rescaled (sums 0.999)"
+
+
 def test_a_row_needs_no_label_and_keeps_its_precision(tmp_path):
     from pyarrow import parquet
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from prediction_files import table, whole, write
 
-from pandora_regret.files import Layout, align, open_predictions, read_all
+from pandora_regret.files import FileError, Layout, align, common_rows, open_predictions, read_all
 from pandora_regret.inputs import InputError
 
 pa = pytest.importorskip("pyarrow")
@@ -139,3 +140,34 @@ def test_weights_and_costs_of_single_precision_are_those_of_double(tmp_path):
     other["cost_dog"] = np.asarray(other["cost_dog"]) * 1.001
     with pytest.raises(InputError, match="has the cost"):
         aligned(tmp_path, one, other, cost_prefix="cost_")
+
+
+def with_ids(tmp_path, name, rows):
+    columns = {"id": [f"p{n}" for n in range(20)], **table()}
+    return whole(write(tmp_path / name, {key: [values[row] for row in rows] for key, values in columns.items()}))
+
+
+def test_common_rows_are_kept_and_counted(tmp_path):
+    first = with_ids(tmp_path, "a.csv", range(20))
+    second = with_ids(tmp_path, "b.csv", [*range(15)][::-1])
+    third = with_ids(tmp_path, "c.csv", range(2, 20))
+    kept, [done] = common_rows([first, second, third], ["A", "B", "C"])
+    assert [batch.ids.tolist() for batch in align(kept, ["A", "B", "C"])] == [[f"p{n}" for n in range(2, 15)]] * 3
+    assert (done.what, done.count) == ("rows left out", 7)
+    assert done.sentence == "7 rows that not all models have left out (A lost 7, B lost 2, C lost 5)"
+    assert common_rows([first, first], ["A", "B"])[1] == ()
+
+
+def test_rows_that_were_kept_know_where_they_stood(tmp_path):
+    first, second = with_ids(tmp_path, "a.csv", range(20)), with_ids(tmp_path, "b.csv", [9, 4, 5])
+    kept, _ = common_rows([first, second], ["A", "B"])
+    assert [kept[0].place(row).rpartition(" ")[2] for row in range(3)] == ["6", "7", "11"]
+    assert [kept[1].place(row).rpartition(" ")[2] for row in range(3)] == ["2", "3", "4"]
+
+
+def test_common_rows_need_ids_and_something_in_common(tmp_path):
+    with pytest.raises(FileError, match=r"has no ids: .*--id"):
+        common_rows([whole(write(tmp_path / "n.csv", table()))] * 2, ["A", "B"])
+    parts = [with_ids(tmp_path, "a.csv", range(10)), with_ids(tmp_path, "b.csv", range(10, 20))]
+    with pytest.raises(FileError, match="has no id in common"):
+        common_rows(parts, ["A", "B"])

@@ -99,7 +99,7 @@ def _columns_as_dict(one: Inspected) -> dict[str, Any] | None:
 
 def _print(results: Sequence[Inspected]) -> None:
     from pandora_regret.cli.console import output
-    from pandora_regret.cli.printing import bullets, heading, print_done
+    from pandora_regret.cli.printing import bullets, heading
 
     console = output()
     for number, result in enumerate(results):
@@ -112,7 +112,6 @@ def _print(results: Sequence[Inspected]) -> None:
             _print_understood(console, result, result.columns)
         if result.problems:
             bullets(console, (_sentence(problem) for problem in result.problems), mark="!")
-    print_done(console, [each for result in results for each in result.done])
 
 
 def _print_together(together: Sequence[Disagreement], done: Sequence[Done]) -> None:

@@ -112,7 +112,8 @@ def _read_entry(table: Any, number: int, path: str, layout: Layout) -> ModelFile
     try:
         return from_plain(ModelEntry, table, place).files(layout, os.path.dirname(path))
     except InputError as error:
-        raise (error if error.place else error.replace(place=place)) from None
+        where = place if error.argument is None else f"{place}.{error.argument}"
+        raise (error if error.place else error.replace(place=where)) from None
 
 
 def _paths(said: str | tuple[str, ...], folder: str) -> tuple[str, ...]:
@@ -122,8 +123,9 @@ def _paths(said: str | tuple[str, ...], folder: str) -> tuple[str, ...]:
         whole = os.path.join(folder, path)
         matches = sorted(glob(whole)) if has_magic(path) and not os.path.exists(whole) else [whole]
         if not matches:
-            raise InputError(f"no file is called like {whole!r}", value=path, fix="correct the path of the model")
+            problem = f"is {path!r}, and no file is called like {whole}"
+            raise InputError(problem, argument="path", value=path, fix="correct it")
         paths += matches
     if not paths:
-        raise InputError("the list of files is empty", fix="give the model a path")
+        raise InputError("is empty", argument="path", fix="name at least one file")
     return tuple(paths)
