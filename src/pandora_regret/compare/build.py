@@ -133,8 +133,8 @@ def compare(
     >>> result = compare([0, 1], {"vague": vague, "sharp": sharp}, typical_costs=[90, 60, 30], currency="USD")
     >>> [model.name for model in result.models], round(result.best.cost, 2)
     (['sharp', 'vague'], 76.47)
-    >>> result.headline[0]
-    'Deploy sharp: its search costs $76.50 per case (95 % interval $0 to $275), the least of 2 models.'
+    >>> result.verdict.kind, result.verdict.cases_needed
+    ('undecided', 58)
     """
     forecasts = read_models(y_true, models, labels, sample_weight, logits, normalise)
     check_same_order(models, by, y_true=y_true, sample_weight=sample_weight, groups=groups, ids=ids)
