@@ -15,11 +15,18 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from pandora_regret.files.arrow import kinds_of
-from pandora_regret.files.dialect import DECIMALS, RECOGNISED, Dialect, recognise_marks, written_otherwise
+from pandora_regret.files.dialect import (
+    DECIMALS,
+    RECOGNISED,
+    SEPARATOR_LINE,
+    Dialect,
+    recognise_marks,
+    written_otherwise,
+)
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.reading import is_number, no_number
 from pandora_regret.files.source import Records, check_names
-from pandora_regret.files.text import LONGEST_LINE, TextFile
+from pandora_regret.files.text import BYTE_ORDER_MARK, LONGEST_LINE, TextFile
 
 COMMA_NUMBER = r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$"
 UNCLOSED = {
@@ -65,6 +72,10 @@ class DelimitedFile(TextFile):
         except pa.ArrowException as error:
             file.explain(error, frozenset())
         return replace(file, kinds=kinds_of(table.schema))
+
+    def is_row(self, line: bytes) -> bool:
+        """Empty lines are no rows, nor is the one that tells Excel the separator."""
+        return super().is_row(line) and not SEPARATOR_LINE.fullmatch(line.removeprefix(BYTE_ORDER_MARK))
 
     def _with_header(self, sample: bytes, complete: bool) -> Self:
         """The same file with the names of its columns, nothing being known yet of what they hold."""

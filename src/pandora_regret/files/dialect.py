@@ -22,6 +22,7 @@ MARKS = {  # what a file begins with that says its encoding; longer ones first
 }
 TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
 LOOKED_AT = 1 << 16  # bytes from which separator and decimal sign are recognised
+SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n")  # how Excel is told, above the header
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?"
 WITH_COMMA, WITH_POINT = (re.compile(NUMBER.format(mark)) for mark in (",", r"\."))
@@ -147,8 +148,9 @@ class Marks:
 
 def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> Marks:
     """Separator and decimal sign of whole lines of UTF-8 text, as said or as recognised; `usual` for the name."""
-    text = _first_lines(sample)
-    separator = said.separator or _separator(text, usual, path)
+    hint = SEPARATOR_LINE.match(sample)
+    text = _first_lines(sample[hint.end() :] if hint else sample)
+    separator = said.separator or (hint[1].decode() if hint else _separator(text, usual, path))
     rows = _parsed(text, separator)[1:]
     commas, points = (_columns_with(pattern, rows) for pattern in (WITH_COMMA, WITH_POINT))
     decimal = said.decimal or (_decimal(separator, commas, points, path) if commas else ".")
