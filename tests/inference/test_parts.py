@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from pandora_regret.inference.intervals import interval_of_mean
-from pandora_regret.inference.parts import Whole
+from pandora_regret.inference.parts import WholeSample
 
 N = 80
 
@@ -19,7 +19,7 @@ def halves(seed=0):
 
 
 def against_rest(table, weights, units, inside):
-    whole = Whole(table, weights, units)
+    whole = WholeSample(table, weights, units)
     return whole.against_rest(whole.part(np.flatnonzero(inside)), weights[inside].sum() / weights.sum())
 
 
@@ -42,7 +42,7 @@ def test_the_rest_is_as_if_it_were_looked_at_alone(seed, straddling):
     inside = inside if straddling else inside[units]
     assume(0 < inside.sum() < N and len(set(units[inside])) > 1 and len(set(units[~inside])) > 1)
     weights = np.random.default_rng(seed).uniform(0.1, 3.0, N)
-    whole = Whole(table, weights, units)
+    whole = WholeSample(table, weights, units)
     ours, theirs = (whole.part(np.flatnonzero(rows)) for rows in (inside, ~inside))
     free = [1 - (part.shares**2).sum() for part in (ours, theirs)]
     _, here, there = np.intersect1d(ours.units, theirs.units, return_indices=True)
@@ -58,7 +58,7 @@ def test_a_parts_interval_is_that_of_its_rows_alone(clustered):
     table, inside = halves()
     weights = np.random.default_rng(1).uniform(0.1, 3.0, N)
     units = np.arange(N) // (4 if clustered else 1)
-    part = Whole(table, weights, units).part(np.flatnonzero(inside))
+    part = WholeSample(table, weights, units).part(np.flatnonzero(inside))
     _, groups = np.unique(units[inside], return_inverse=True)
     for column in range(2):
         mean, low, high = interval_of_mean(table[inside, column], weights[inside], groups, 0.95)
@@ -77,6 +77,6 @@ def test_clusters_with_rows_in_both_parts_are_paired():
 
 def test_a_part_of_one_unit_has_no_interval():
     table, _ = halves()
-    part = Whole(table, np.ones(N), np.zeros(N, dtype=np.intp)).part(np.arange(10))
+    part = WholeSample(table, np.ones(N), np.zeros(N, dtype=np.intp)).part(np.arange(10))
     assert part.means.interval(0, 0.95) == (None, None)
     assert np.isnan(part.means.p_values(np.ones(2))).all()

@@ -10,7 +10,7 @@ from prediction_files import CLASSES, opened, table, write
 from pandora_regret.files import ModelFiles, open_models
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.layout import Layout
-from pandora_regret.stream import ids, score_stream
+from pandora_regret.stream import ids, rows, score_stream
 
 TEXTS = st.lists(st.text(max_size=40).filter(lambda text: "\0" not in text), min_size=1, max_size=30)
 
@@ -43,7 +43,7 @@ def test_repeated_ids_are_noticed_across_batches_and_parts(cuts):
 
 
 def test_memory_is_bounded_and_a_file_that_comes_twice_is_still_noticed(monkeypatch):
-    monkeypatch.setattr(ids, "MOST_KEYS", 64)
+    monkeypatch.setattr(rows, "MOST_KEYS", 64)
     keys, seen = ids.hashes_of(pa.array(np.arange(5000))), ids.SeenIds()
     for part in np.array_split(np.concatenate([keys, keys]), 50):
         seen.add(part)

@@ -316,7 +316,8 @@ def test_a_single_row_has_no_interval(tmp_path):
 
 
 def test_too_many_classes_are_counted_without_a_square_table(tmp_path, monkeypatch):
-    monkeypatch.setattr("pandora_regret.stream.score.MOST_CLASSES", 3)
+    for module in ("score", "rows"):
+        monkeypatch.setattr(f"pandora_regret.stream.{module}.MOST_CLASSES", 3)
     truth, values = forecasts(60)
     weights = np.random.default_rng(1).uniform(0.5, 2, 60)
     predictions = predictions_of(tmp_path, truth, values, weight=weights)
@@ -378,7 +379,7 @@ def test_few_rows_that_carry_a_cost_are_counted_as_in_a_comparison(tmp_path, job
 
 
 def test_scores_of_many_rows_are_not_kept(tmp_path, monkeypatch):
-    from pandora_regret.stream import score as module
+    from pandora_regret.stream import rows as module
 
     monkeypatch.setattr(module, "MOST_REMEMBERED", 100)
     truth, proba = rarely_dear(4)

@@ -22,7 +22,7 @@ MOST_MODELS, MOST_GROUPS = 5, 5  # in a table
 SHORTEST_TABLE = 3  # lines
 VERDICT_LINES, DONE_LINES, NOTE_LINES, PRICE_LINES = 8, 3, 2, 2  # at most
 GROUP_LINES = 2  # of the verdict's, that it leaves to groups where there are some
-LONGEST_NAME, NARROWEST_NAMES, LONGEST_GROUP, LONGEST_TITLE = 24, 10, 22, 12  # columns
+LONGEST_NAME, NARROWEST_NAMES, LONGEST_GROUP, LONGEST_TITLE = 26, 10, 22, 12  # columns
 STANDS_OUT = "<- stands out"
 MORE = "More: --full, --html report.html, --json."
 

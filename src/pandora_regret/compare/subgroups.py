@@ -27,7 +27,7 @@ from pandora_regret.compare.result import Breakdown, Comparison, Estimate, Group
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.multiplicity import holm
-from pandora_regret.inference.parts import Means, Part, Whole
+from pandora_regret.inference.parts import PartMeans, SamplePart, WholeSample
 from pandora_regret.inputs import FloatArray
 
 MOST_CASES = 0.5  # of all weight
@@ -53,7 +53,7 @@ def breakdowns(
     groupings = [group(name, columns, sample, by.smallest) for name, columns in by.columns.items()]
     if not groupings:
         return ()
-    whole = Whole(_table(models), sample.weights, sample.cluster_of)
+    whole = WholeSample(_table(models), sample.weights, sample.cluster_of)
     groups = [_Group.all_of(one, whole, sample.weights) for one in groupings]
     judged = _Judgement([each for those in groups for each in those if each.tested], level)
     words = _Words(models, judged, currency, "clusters" if sample.clustered else "cases")
@@ -78,11 +78,11 @@ class _Group:
     number: int
     rows: int
     weight: float
-    part: Part
-    rest: Means | None  # what is different here from all other cases
+    part: SamplePart
+    rest: PartMeans | None  # what is different here from all other cases
 
     @classmethod
-    def all_of(cls, grouping: Grouping, whole: Whole, weights: FloatArray) -> list[_Group]:
+    def all_of(cls, grouping: Grouping, whole: WholeSample, weights: FloatArray) -> list[_Group]:
         """The groups of a breakdown."""
         order = np.argsort(grouping.codes, kind="stable")
         sizes = np.bincount(grouping.codes, minlength=len(grouping.labels))
@@ -107,15 +107,15 @@ class _Group:
     def name(self) -> str:
         return ", ".join(self.grouping.labels[self.number])
 
-    def means(self, kind: int) -> Means:
+    def means(self, kind: int) -> PartMeans:
         """Of one kind of columns, (M,) each."""
         means, columns = self.part.means, _columns(kind, len(self.part.value))
-        return Means(means.value[columns], means.error[columns], means.effective[columns])
+        return PartMeans(means.value[columns], means.error[columns], means.effective[columns])
 
-    def against_rest(self, kind: int) -> Means:
+    def against_rest(self, kind: int) -> PartMeans:
         assert self.rest is not None
         columns = _columns(kind, len(self.rest.value))
-        return Means(self.rest.value[columns], self.rest.error[columns], self.rest.effective[columns])
+        return PartMeans(self.rest.value[columns], self.rest.error[columns], self.rest.effective[columns])
 
     def is_carried_by_few(self, kind: int, model: int) -> bool:
         """Whether a handful of cases makes up what is found of a model here."""
@@ -238,7 +238,7 @@ class _Words:
             return cost
         return Estimate(cost.value, cost.low, cost.high, None, few_carriers(carriers, "the spread", self.units))
 
-    def _estimate(self, means: Means, group: _Group, index: int) -> Estimate:
+    def _estimate(self, means: PartMeans, group: _Group, index: int) -> Estimate:
         """A number with its interval; rounding is nothing."""
         scale = ROUNDING * float(group.means(COST).value.max())
         estimate = Estimate(float(means.value[index]), *means.interval(index, self.judged.level))

@@ -21,7 +21,7 @@ from pandora_regret.inputs import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class Means:
+class PartMeans:
     """Some numbers found on a sample, and how far each may be off, (C,) each."""
 
     value: FloatArray
@@ -47,7 +47,7 @@ class Means:
 
 
 @dataclass(frozen=True)
-class Part:
+class SamplePart:
     """Some rows of a sample: weighted means of the columns of a table, and what each independent unit adds."""
 
     value: FloatArray  # (C,)
@@ -56,17 +56,17 @@ class Part:
     units: IntArray  # (U,) the units' numbers, rising
 
     @cached_property
-    def means(self) -> Means:
+    def means(self) -> PartMeans:
         """Of this part."""
         error = np.sqrt((self.influence**2).sum(axis=0) / _free(float((self.shares**2).sum())))
-        return Means(self.value, error, np.full(len(self.value), effective_number(self.shares)))
+        return PartMeans(self.value, error, np.full(len(self.value), effective_number(self.shares)))
 
     def carriers(self, column: int, scale: float) -> Carriers:
         """How many units carry a mean."""
         return carriers_of(self.influence[:, column] / self.shares, self.shares, ROUNDING * scale)
 
 
-class Whole:
+class WholeSample:
     """A sample, to be looked at in parts: a table (N, C), weights (N,), and which rows belong together.
 
     Rows that share a number of `unit_of`, (N,), which never falls, are one unit.
@@ -78,7 +78,7 @@ class Whole:
         self._squares = (self._all.influence**2).sum(axis=0)
         self._crossed = self._all.shares @ self._all.influence
 
-    def part(self, rows: IntArray) -> Part:
+    def part(self, rows: IntArray) -> SamplePart:
         """Some rows, at least one, their numbers rising."""
         shares, values = self._weights[rows] / self._weights[rows].sum(), self._table[rows]
         mean = shares @ values
@@ -86,9 +86,9 @@ class Whole:
         starts = np.flatnonzero(np.diff(units, prepend=units[0] - 1))
         if len(starts) < len(units):
             influence, shares = np.add.reduceat(influence, starts), np.add.reduceat(shares, starts)
-        return Part(mean, influence, shares, units[starts])
+        return SamplePart(mean, influence, shares, units[starts])
 
-    def against_rest(self, part: Part, share: float) -> Means:
+    def against_rest(self, part: SamplePart, share: float) -> PartMeans:
         """A part's means less those of all other rows, where the part has this share, below 1, of all weight.
 
         A unit with rows in both moves both. The degrees of freedom are Welch's. Sums over the rest are those over
@@ -112,7 +112,7 @@ class Whole:
         both /= np.sqrt(_free(float((part.shares**2).sum())) * _free(second))
         error = np.sqrt(np.maximum(ours + rest - 2 * both, 0.0))
         freedom = part.means.effective - 1, effective_of_sums(1.0, second, fourth) - 1
-        return Means(part.value - every.value - shift, error, 1 + _welch(ours, rest, *freedom))
+        return PartMeans(part.value - every.value - shift, error, 1 + _welch(ours, rest, *freedom))
 
 
 def _free(squares: float) -> float:

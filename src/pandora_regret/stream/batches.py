@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,8 @@ from pandora_regret.metrics import Metric, comparison_metrics
 from pandora_regret.metrics.fused import LANE_OF, confusion, score_columns
 from pandora_regret.priors import Beta, Prior
 from pandora_regret.tally import Means
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -107,3 +111,13 @@ def _by_definition(forecast: Forecast, metrics: list[Metric], prior: Prior) -> S
     forecast = forecast.check()
     table = np.stack([metric.of_rows(forecast, prior) for metric in metrics])
     return Scored(Means.of(table, forecast.weights), np.asarray(forecast.values.argmax(axis=1)), table)
+
+
+def ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """The same items, the next one being made while one is at work."""
+    iterator = iter(items)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(next, iterator, None)
+        while (item := waiting.result()) is not None:
+            waiting = pool.submit(next, iterator, None)
+            yield item

@@ -13,59 +13,15 @@ from pandora_regret.files.arrow import plain_array, texts_of
 from pandora_regret.files.batch import Batch, twice
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.reading import NO_VALUE
-from pandora_regret.inference.resampling import keys_of
+from pandora_regret.inference.resampling import Keys, keys_of
+from pandora_regret.stream.rows import SeenIds
 
 if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions
     from pandora_regret.files.source import Source
 
-MOST_KEYS = 1 << 22  # that are kept: 32 MB
 LONGEST_ID = 64  # bytes of text that are hashed as a block; longer ids, and those beyond ASCII, take longer
 MOST_DIGITS = 18  # of an id that is a number
-Keys = NDArray[np.uint64]
-
-
-class SeenIds:
-    """Hashes of ids: all of them up to some millions, then those below a bound that falls as they get more.
-
-    So a single id that comes twice among very many may go unnoticed, but a file that comes twice never does.
-    """
-
-    def __init__(self) -> None:
-        self.parts: list[Keys] = []
-        self.bound = np.iinfo(np.uint64).max
-        self.repeated = np.empty(0, np.uint64)
-
-    def add(self, keys: Keys) -> None:
-        """The ids of further rows."""
-        self.parts.append(keys[keys <= self.bound])
-        while sum(map(len, self.parts)) > MOST_KEYS:
-            self.settle()
-            self.bound //= 2
-            self.parts = [part[part <= self.bound] for part in self.parts]
-
-    def merge(self, other: SeenIds) -> None:
-        """The ids of other rows of the same table."""
-        self.bound = min(self.bound, other.bound)
-        self.repeated = _distinct([self.repeated, other.repeated])
-        self.parts = [part[part <= self.bound] for part in self.parts]
-        for part in other.parts:
-            self.add(part)
-
-    def settle(self) -> Keys:
-        """The hashes that came more than once."""
-        keys = np.sort(np.concatenate([np.empty(0, np.uint64), *self.parts]))
-        self.repeated = _distinct([self.repeated, keys[1:][keys[1:] == keys[:-1]]])
-        self.parts = [_distinct([keys])]
-        return self.repeated
-
-
-def _distinct(parts: list[Keys]) -> Keys:
-    """Each once, in order; `np.unique` takes a hundred times as long."""
-    keys = np.sort(np.concatenate(parts))
-    first = np.ones(len(keys), dtype=bool)
-    first[1:] = keys[1:] != keys[:-1]
-    return keys[first]
 
 
 def hashes_of_batch(batch: Batch) -> Keys:

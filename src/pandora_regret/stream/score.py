@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch
-from pandora_regret.inference.carriers import Carriers, carriers_of
+from pandora_regret.inference.carriers import Carriers
 from pandora_regret.inference.intervals import (
     ROUNDING,
     effective_of_sums,
@@ -21,15 +20,15 @@ from pandora_regret.inference.intervals import (
     interval_by_classes,
     suitable_interval,
 )
-from pandora_regret.inference.resampling import Resampled, keys_of
+from pandora_regret.inference.resampling import Resampled
 from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.inputs.done import NOTHING_RESCALED
 from pandora_regret.kernels.engine import wasted_pairs
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metric
 from pandora_regret.priors import Prior
 from pandora_regret.priors.reading import prior_of_orders, read_prices
-from pandora_regret.stream.batches import Scored, Settings, score_batch
-from pandora_regret.stream.ids import SeenIds, check_each_id_once, hashes_of_batch
+from pandora_regret.stream.batches import Scored, Settings, ahead, score_batch
+from pandora_regret.stream.rows import MOST_CLASSES, Remembered, SeenIds, resample
 from pandora_regret.tally import Means, Sum
 from pandora_regret.work import run_all
 
@@ -37,12 +36,8 @@ if TYPE_CHECKING:
     from pandora_regret.files import Predictions
     from pandora_regret.workup import Menu, Workup
 
-MOST_CLASSES = 1000  # of which it is counted which one is taken for which
-RESAMPLED_ELEMENTS = 1 << 21
-MOST_REMEMBERED = 1 << 16  # rows whose scores are kept, to find out whether a handful of them carries a mean
 PIECES = 32  # for a cluster: enough that no worker waits long for the last
 
-Item = TypeVar("Item")
 Progress: TypeAlias = Callable[[int], object]
 
 
@@ -70,28 +65,26 @@ class StreamScore:
         self.seen = SeenIds()
         self.rescaled = NOTHING_RESCALED
         self.replicates = Resampled(summed, settings.bootstrap, settings.seed) if settings.bootstrap else None
-        self._remembered: list[FloatArray] | None = []  # (1 + means, n) each: weights, and the scores of rows
+        self.remembered = Remembered()
 
     def add(self, batch: Batch) -> None:
         """Add rows."""
-        if self.rows + len(batch) > MOST_REMEMBERED or batch.groups is not None:
-            self._remembered = None
-        with_table = self.replicates is not None or self._remembered is not None
+        with_table = self.replicates is not None or self.remembered.has_room_for(batch)
         scored = score_batch(batch, self.settings, before=self.rows, with_table=with_table)
-        if self._remembered is not None:
-            weights = np.ones(len(batch)) if batch.weights is None else batch.weights
-            self._remembered.append(np.concatenate([weights[None], scored.table]))
+        self.remembered.add(batch, scored)
         self.means.merge(scored.means)
         self.fourth_powers.add(len(batch) if batch.weights is None else (batch.weights**4).sum())
         self.rows += len(batch)
         self.rescaled += batch.rescaled
         if batch.id_column is not None:
+            from pandora_regret.stream.ids import hashes_of_batch
+
             self.seen.add(hashes_of_batch(batch))
         self._count(batch, scored)
         if self._pairs is not None:
             self._add_pairs(batch)
         if self.replicates is not None:
-            _resample(self.replicates, batch, scored, len(self.classes))
+            resample(self.replicates, batch, scored, len(self.classes))
 
     def _count(self, batch: Batch, scored: Scored) -> None:
         """Which class is true, which is predicted, and which is taken for which."""
@@ -126,25 +119,18 @@ class StreamScore:
     def merge(self, other: StreamScore) -> None:
         """Add the rows of another score of the same model."""
         self.rows += other.rows
-        known = self._remembered is not None and other._remembered is not None and self.rows <= MOST_REMEMBERED
-        self._remembered = [*(self._remembered or ()), *(other._remembered or ())] if known else None
         self.means.merge(other.means)
         self.seen.merge(other.seen)
         self.rescaled += other.rescaled
-        for name in ("fourth_powers", "classes_counted", "taken_for", "_pairs", "replicates"):
+        for name in ("fourth_powers", "classes_counted", "taken_for", "_pairs", "replicates", "remembered"):
             if (ours := getattr(self, name)) is not None:
                 ours.merge(getattr(other, name))
 
     def carriers(self, metric: str) -> Carriers | None:
         """How many rows carry a mean; None of more than 65,536 rows, of rows in groups, and of what is no mean."""
-        if not self._remembered or metric not in self.columns:
+        if metric not in self.columns:
             return None
-        table = np.concatenate(self._remembered, axis=1)
-        table = table[:, table[0] > 0]
-        values, shares = table[1 + self.columns[metric]], table[0] / table[0].sum()
-        return (
-            carriers_of(values, shares, ROUNDING * abs(self.value(metric))) if np.isfinite(values).all() else None
-        )
+        return self.remembered.carriers(self.columns[metric], ROUNDING * abs(self.value(metric)))
 
     @property
     def weight(self) -> float:
@@ -281,6 +267,8 @@ def score_stream(
     >>> score_stream(predictions, bootstrap=1000).interval("expected_cost")  # doctest: +SKIP
     (0.5805, 0.5861)
     """
+    from pandora_regret.stream.ids import check_each_id_once  # which needs pyarrow, as files do
+
     if workup is not None and predictions.order_only:
         raise InputError(f"{predictions.path} lists options in order only: a work-up needs their probabilities.")
     settings = read_settings(predictions, None if workup else prior, typical_costs, bootstrap, seed, pairs)
@@ -335,7 +323,7 @@ def tally(
 ) -> StreamScore:
     """A file, or one fragment of it wherever that is done."""
     score = StreamScore(predictions.name, predictions.classes, settings)
-    for batch in _ahead(predictions.batches(rows)):
+    for batch in ahead(predictions.batches(rows)):
         score.add(batch)
         if progress is not None:
             progress(len(batch))
@@ -347,43 +335,6 @@ def merged(whole: StreamScore, parts: Iterable[tuple[int, StreamScore]]) -> Stre
     for _, part in sorted(parts, key=itemgetter(0)):
         whole.merge(part)
     return whole
-
-
-def _ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items, the next one being made while one is at work."""
-    iterator = iter(items)
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(next, iterator, None)
-        while (item := waiting.result()) is not None:
-            waiting = pool.submit(next, iterator, None)
-            yield item
-
-
-def _resample(replicates: Resampled, batch: Batch, scored: Scored, n_classes: int) -> None:
-    """Add a batch to every replicate, some rows at a time."""
-    keys = keys_of(_tell_apart(batch))
-    step = max(1, RESAMPLED_ELEMENTS // (1 + len(scored.table) + 3 * n_classes))
-    for start in range(0, len(batch), step):
-        rows = slice(start, start + step)
-        replicates.add(keys[rows], _weighted_columns(batch, scored, rows, n_classes))
-
-
-def _tell_apart(batch: Batch) -> Any:
-    """What rows are drawn by: their group, else their id, else their number."""
-    names = batch.ids if batch.groups is None else batch.groups
-    return np.arange(batch.first_row, batch.first_row + len(batch)) if names is None else names
-
-
-def _weighted_columns(batch: Batch, scored: Scored, rows: slice, n_classes: int) -> FloatArray:
-    """What is summed in each replicate: weight, metrics, and class counts, (n, columns)."""
-    table, truth, predicted = scored.table[:, rows], batch.truth[rows], scored.predicted[rows]
-    columns = [np.ones(len(truth)), *np.where(np.isfinite(table), table, 0.0)]  # an infinite mean has no interval
-    if n_classes <= MOST_CLASSES:
-        numbers = np.arange(n_classes)[:, None]
-        shares = (numbers == truth) if batch.votes is None else batch.votes[rows].T
-        columns += [*shares, *(numbers == predicted), *(shares * (numbers == predicted))]
-    weights = 1.0 if batch.weights is None else batch.weights[rows, None]
-    return np.stack(columns, axis=1) * weights
 
 
 def check_something_was_scored(score: StreamScore, predictions: Predictions) -> None:
