@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,9 +61,10 @@ def validate(options: LayoutOptions, prices: PriceOptions, *, files: Sequence[st
     from pandora_regret.cli.console import bars
     from pandora_regret.files import inspect_models, read_models_argument
 
+    models = read_models_argument(files, options.read())
     with bars(passing=True) as progress:
-        progress.start("reading", total=None)
-        results, together = inspect_models(read_models_argument(files, options.read()), prices.read_list())
+        progress.start("reading", total=sum(len(one.paths) for one in models))
+        results, together = inspect_models(models, prices.read_list(), partial(progress.advance, "reading"))
     fine = all(result.fine for result in results) and not together
     done = tuple(dict.fromkeys(each for one in results for each in one.done))
     if as_json:

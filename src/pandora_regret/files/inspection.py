@@ -78,13 +78,20 @@ def inspect_file(path: str, layout: Layout) -> list[Inspected]:
 
 
 def inspect_models(
-    files: Sequence[ModelFiles], prices: PriceList | None = None
+    files: Sequence[ModelFiles], prices: PriceList | None = None, progress: Callable[[], object] = lambda: None
 ) -> tuple[list[Inspected], list[Disagreement]]:
-    """What is in the files of models, table by table, and what keeps those that are fine from going together."""
-    results = [of for one in files for path in one.paths for of in _opened(path, one)]
-    tables = [of for of in results if isinstance(of, ModelTable) and _has_columns(of)]
-    known = dict(zip(map(id, tables), with_known_classes(tables, prices and prices.costs.keys()), strict=True))
-    inspected = [of if isinstance(of, Inspected) else _inspect_table(known.get(id(of), of)) for of in results]
+    """What is in the files of models, table by table, and what keeps those that are fine from going together.
+
+    `progress` is called after each file.
+    """
+    by_file = [_opened(path, one) for one in files for path in one.paths]
+    tables = [of for opened in by_file for of in opened if isinstance(of, ModelTable) and _has_columns(of)]
+    priced = None if prices is None else prices.costs.keys()
+    known = dict(zip(map(id, tables), with_known_classes(tables, priced), strict=True))
+    inspected: list[Inspected] = []
+    for opened in by_file:
+        inspected += [of if isinstance(of, Inspected) else _inspect_table(known.get(id(of), of)) for of in opened]
+        progress()
     models = [model for one in inspected for model in one.opened if one.fine]
     return inspected, disagreements(models, prices)
 
