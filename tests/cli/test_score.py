@@ -196,3 +196,12 @@ def test_a_handful_of_cases_that_carries_the_cost_is_warned_of(tmp_path):
     cost = run_json(*options)["models"][0]["scores"]["expected_cost"]
     assert cost["carried_by"] == pytest.approx(4, rel=0.01)
     assert cost["warning"].startswith("4 of 400 cases")
+
+
+def test_costs_of_each_row_can_have_a_unit(tmp_path):
+    rows = [("y_true", "a", "b", "cost_a", "cost_b"), ("a", 0.5, 0.5, 9, 3), ("b", 0.25, 0.75, 9, 3)]
+    path = write_csv(tmp_path / "cases.csv", rows)
+    options = ["--cost-prefix", "cost_"]
+    assert run_json("score", path, *options)["costs"]["currency"] == ""
+    assert run_json("score", path, *options, "--unit", "minutes")["costs"]["currency"] == "min"
+    assert run_json("compare", path, *options, "--currency", "usd")["costs"]["currency"] == "USD"

@@ -216,6 +216,12 @@ def test_a_currency_column_is_used(tmp_path):
     assert "line 3: the cost of 'b' is in CHF but that of 'a' is in EUR" in refused(read_price_list, path)
 
 
+def test_a_column_that_names_the_classes_is_no_unit(tmp_path):
+    path = listed_in(tmp_path, ["unit,cost", "pump,5", "valve,6"])
+    prices = read_price_list(f"{path}:unit:cost")
+    assert (prices.costs, prices.unit) == ({"pump": 5.0, "valve": 6.0}, "")
+
+
 def test_the_unit_can_be_said(tmp_path):
     path = listed_in(tmp_path, ["class,cost", "a,$5", "b,6"])
     assert read_price_list("a=1,b=2", "minutes").unit == "min"

@@ -117,22 +117,27 @@ class PriceOptions:
         if self.currency is not None and self.unit is not None:
             raise click.UsageError("--currency and --unit were both given: costs are in one of them.")
 
+    @property
+    def said_unit(self) -> str:
+        """What --currency or --unit says, "" where neither does."""
+        from pandora_regret.files.amounts import unit_named
+
+        return unit_named(self.currency or self.unit or "")
+
     def read_prices(
         self, classes: Sequence[str], own: FloatArray | None = None, source: str = "each row's own"
     ) -> Prices | None:
         """What --costs says, or the costs that the rows of a file have of their own, but not both."""
         from pandora_regret.files import Prices, read_costs_argument
-        from pandora_regret.files.amounts import unit_named
         from pandora_regret.inputs import InputError
 
-        unit = self.currency or self.unit or ""
         if own is not None and self.costs is not None:
             raise InputError("the files have cost columns and --costs is given too: use one price list, not both.")
         if own is not None:
-            return Prices(own, unit_named(unit), source)
+            return Prices(own, self.said_unit, source)
         if self.costs is not None:
-            return read_costs_argument(self.costs, classes, unit)
-        if unit:
+            return read_costs_argument(self.costs, classes, self.said_unit)
+        if self.said_unit:
             raise click.UsageError("--currency and --unit say what --costs are in: add them.")
         return None
 
@@ -140,7 +145,7 @@ class PriceOptions:
         """What --costs says, whatever the classes are."""
         from pandora_regret.files import read_price_list
 
-        return None if self.costs is None else read_price_list(self.costs, self.currency or self.unit or "")
+        return None if self.costs is None else read_price_list(self.costs, self.said_unit)
 
     def priced(self) -> Collection[str] | None:
         """The names in the price list, where there is one."""

@@ -80,7 +80,8 @@ def score(
     check_enough(intervals.bootstrap, intervals.level)
     _check_each_file_once(files)
     opened = open_models([ModelFiles(tuple(files), layout.read())], costs.priced())
-    workup, prices = costs.read_workup(), costs.read_prices(opened[0].classes)
+    workup, own_costs = costs.read_workup(), bool(opened[0].columns.costs) and costs.costs is None
+    prices = None if own_costs else costs.read_prices(opened[0].classes)
     if workup is not None and wrong_tests:
         raise click.UsageError("--wrong-tests and --workup were both given: it is about the tests of a search.")
     how: dict[str, Any] = {"prior": costs.read_prior(), "pairs": wrong_tests, "workup": workup} | asdict(work)
@@ -89,7 +90,8 @@ def score(
     rescaled = [each for score in scores for each in score.rescaled.done(score.name)]
     done = (*dict.fromkeys(each for one in opened for each in one.done), *rescaled, *unused)
     charged = _costs(opened[0], scores[0], prices, workup)
-    charged = replace(charged, prior=costs.prior or charged.prior)  # as it was typed
+    unit = costs.said_unit if own_costs else charged.currency
+    charged = replace(charged, currency=unit, prior=costs.prior or charged.prior)  # as it was typed
     if output.as_json:
         about = _as_dict(opened, scores, charged, intervals) | {"done": to_plain(done)}
         print_json(about, "pandora-score/1")

@@ -26,11 +26,12 @@ AS_WRITTEN = Dialect(decimal=".")  # commas stay in texts, where `read_amounts` 
 
 def read_price_table(path: str, name_column: str | None = None, cost_column: str | None = None) -> PriceList:
     """The cost of each class, from columns that are named, or called as such columns are."""
-    source, *others = open_sources(path, said=AS_WRITTEN).values()
-    if others:
-        raise FileError(f"holds {len(others) + 1} tables", path=path, fix="write one, of names and costs")
+    source, *further = open_sources(path, said=AS_WRITTEN).values()
+    if further:
+        raise FileError(f"holds {len(further) + 1} tables", path=path, fix="write one, of names and costs")
     names_in, costs_in = _column(source, NAMES, name_column), _column(source, COSTS, cost_column)
-    unit_column = next((name for name in source.kinds if name.strip().casefold() in UNITS), None)
+    others = [name for name in source.kinds if name not in (names_in, costs_in)]
+    unit_column = next((name for name in others if name.strip().casefold() in UNITS), None)
     rows = _texts(source, [names_in, costs_in, *([unit_column] if unit_column else [])])
     numbers: dict[str, int] = {}  # of the rows
     for row, (name, *_) in enumerate(rows):
