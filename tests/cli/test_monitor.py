@@ -141,6 +141,20 @@ def test_a_period_that_is_kept_open(tmp_path, state):
     assert watch(state, file).stdout.startswith("Week 1: 40 cases, ")
 
 
+def test_rows_that_come_late_are_said(tmp_path, state):
+    file = write_week(tmp_path / "w1.csv", 1)
+    lines = file.read_text().splitlines()
+    half = tmp_path / "half.csv"
+    half.write_text("\n".join(lines[:21]) + "\n")
+    how = ("--period", "week", "--classes", ",".join(CLASSES))
+    watch(state, half, *how)
+    result = watch(state, file)
+    assert "20 rows seen before skipped" in result.stdout
+    assert "20 rows of closed periods counted in the next" in result.stdout
+    after = watch(state, write_week(tmp_path / "w2.csv", 2))
+    assert after.stdout.startswith("Week 2: 60 cases, ")
+
+
 def test_json_says_what_the_lines_say(tmp_path, state):
     file = write_week(tmp_path / "w1.csv", 1)
     result = watch(state, file, "--costs", COSTS, "--json")

@@ -299,6 +299,38 @@ def test_a_refused_batch_leaves_no_trace():
         assert as_text(monitor) == before
 
 
+def places(value, path=()):
+    """The paths to all parts of plain data, of lists the first two."""
+    items = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from places(item, (*path, key))
+
+
+def test_no_damage_to_a_state_is_more_than_a_sentence():
+    y, p = cases(60)
+    monitor = Monitor(typical_costs=COSTS, lag=2)
+    labels = [None if i % 7 == 0 else int(k) for i, k in enumerate(y)]
+    monitor.update(labels, p, challenger=p[::-1], ids=range(60), period=np.repeat(np.arange(6), 10))
+    text, refused, rng = as_text(monitor), 0, np.random.default_rng(0)
+    junk = [None, "x", -1, 0, 1e300, float("nan"), [], {}, True, 10**30, [[1]], -0.5, 2**63]
+    for path in places(json.loads(text)):
+        state = json.loads(text)
+        part = state
+        for key in path[:-1]:
+            part = part[key]
+        part[path[-1]] = junk[rng.integers(len(junk))]
+        try:
+            damaged = Monitor.from_state(state)
+            damaged.update([0, 1], p[:2], challenger=p[2:4], ids=["q", "r"], period="9")
+            damaged.close()
+            damaged.summary()
+            as_text(damaged)
+        except InputError:
+            refused += 1
+    assert refused > 100
+
+
 @pytest.mark.parametrize(
     "damage",
     [{"schema": "x"}, {"paid": {}}, {"seen": 3}, {"waiting": {"a": 1}}, {"base_costs": [1.0]}, {"lag": "x"}],

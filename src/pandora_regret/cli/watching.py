@@ -96,13 +96,17 @@ class Watch:
 
     def read(self, files: Sequence[str]) -> Taken:
         """Take in forecasts, then labels; the last period is complete unless more of it will come."""
+        late = self._late()
         taken = self._read_forecasts(files) if files else Taken()
         if self.options.labels is not None:
             taken = taken + self._read_labels(self.options.labels)
         if self.monitor is not None and not self.options.keep_open:
             self.monitor.close()
-        self.done = (*self.done, *_done(taken))
+        self.done = (*self.done, *_done(taken, self._late() - late))
         return taken
+
+    def _late(self) -> int:
+        return 0 if self.monitor is None or self.monitor.paid is None else self.monitor.paid.periods.late
 
     def save(self) -> None:
         """The state, whole or not at all."""
@@ -241,9 +245,12 @@ def _read_state(path: str) -> dict[str, Any]:
     return state
 
 
-def _done(taken: Taken) -> list[Done]:
-    """Rows that were not counted."""
+def _done(taken: Taken, late: int) -> list[Done]:
+    """Rows that were not counted, or not where they belong."""
     done = []
+    if late:
+        rows = f"{late:,} row{'s' * (late != 1)}"
+        done.append(Done("rows of closed periods", late, f"{rows} of closed periods counted in the next"))
     if taken.skipped:
         rows = f"{taken.skipped:,} row{'s' * (taken.skipped != 1)}"
         done.append(Done("rows seen before", taken.skipped, f"{rows} seen before skipped"))

@@ -63,6 +63,13 @@ class History:
         """All points in order."""
         return self.points if self.current is None else [*self.points, self.current]
 
+    def fits(self, n: int, n_totals: int, n_marks: int) -> bool:
+        """Whether this may be the history of n increments, with so many totals and marks at each point."""
+        done = all(point.increments == self.stride and len(point.after) == n_marks for point in self.points)
+        rest = 0 if self.current is None else self.current.increments
+        totals = all(len(point.totals) == n_totals for point in self.all)
+        return done and totals and 0 <= rest < self.stride and len(self.points) * self.stride + rest == n
+
     def name_of(self, number: int) -> str:
         """The period of an increment, or about where it was, in words."""
         point = self.all[number // self.stride]

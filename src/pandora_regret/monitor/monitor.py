@@ -23,6 +23,7 @@ from pandora_regret.priors.names import spelled_prior
 from pandora_regret.priors.reading import read_prices
 
 SCHEMA = "pandora-monitor/1"
+MOST_LANES = 1000
 RUN_LENGTH_IN_PERIODS, RUN_LENGTH_IN_CASES = 10_000.0, 1_000_000.0
 
 
@@ -82,7 +83,7 @@ class Monitor:
     ) -> None:
         self.level = _read_error_level(level)
         self.run_length = None if run_length is None else read_positive(run_length, "run_length")
-        self.lag = read_count(lag, "lag")
+        self.lag = _read_lag(lag)
         self._asked = (prior, typical_costs)
         self.labels: Sequence[Any] | None = labels if labels is None else list(labels)
         self.waiting, self.seen = Waiting(), set[int]()
@@ -319,6 +320,12 @@ def _some(values: Any, index: Any) -> Any:
 
 def _plain_label(label: Any) -> str | int:
     return int(label) if isinstance(label, (int, np.integer)) else str(label)
+
+
+def _read_lag(lag: Any) -> int:
+    if read_count(lag, "lag") > MOST_LANES:
+        raise InputError(f"is {lag}", argument="lag", value=lag, fix=f"it must be at most {MOST_LANES}")
+    return int(lag)
 
 
 def _read_error_level(level: Any) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pandora_regret.inference.sequential import read_array, read_int
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError
+from pandora_regret.records import LARGEST
 
 
 class Closed(NamedTuple):
@@ -105,7 +106,9 @@ class Periods:
         self.cases, self.late = read_int(state, "cases", place), read_int(state, "late", place)
         self.totals = read_array(state, "totals", place, np.float64)
         texts = all(each is None or isinstance(each, str) for each in (self.name, self.last))
-        if self.totals.shape != (self.width,) or not texts or self.by_period not in (None, True, False):
+        counted = (self.cases > 0 or self.name is None) and self.cases >= 0 and self.late >= 0
+        sound = counted and self.totals.shape == (self.width,) and bool((np.abs(self.totals) < LARGEST).all())
+        if not sound or not texts or self.by_period not in (None, True, False):
             raise InputError("does not fit the monitor", place=place, fix="the state is damaged")
         return self
 

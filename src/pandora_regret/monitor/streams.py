@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from pandora_regret.inference.sequential import Bets, Event, MeanSequence, Ranks
-from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.inputs import FloatArray, InputError, IntArray
 from pandora_regret.monitor.history import History, Point
 from pandora_regret.monitor.periods import Closed, Periods
 from pandora_regret.monitor.rows import Rows
@@ -90,6 +90,9 @@ class Stream:
 
         for name, part in self.parts().items():
             part.restore(from_plain(dict[str, Any], state.get(name), f"{place}.{name}"), f"{place}.{name}")
+        in_time = all(event is None or event.at < self.n for event in (self.bets.alarm, self.bets.change))
+        if not in_time or not self.history.fits(self.n, self.periods.width, len(self.marks())):
+            raise InputError("does not fit the rest", place=f"{place}.history", fix="the state is damaged")
         return self
 
 
