@@ -81,7 +81,7 @@ class MapOptions:
         return out.with_name(f"{out.name.split('.')[0]}.map.json")
 
 
-class Labelled(NamedTuple):
+class LabelledFile(NamedTuple):
     """The labelled forecasts, and what tests cost."""
 
     opened: Predictions
@@ -92,7 +92,7 @@ class Labelled(NamedTuple):
     done: tuple[Done, ...]
 
 
-class Outcome(NamedTuple):
+class MapAndSaving(NamedTuple):
     """The map, and what it saves, where that can be told."""
 
     map: RecalibrationMap
@@ -150,7 +150,7 @@ def recalibrate(
     print_done(output(), done)
 
 
-def _read(files: Sequence[str], costs: CostOptions, layout: LayoutOptions) -> Labelled:
+def _read(files: Sequence[str], costs: CostOptions, layout: LayoutOptions) -> LabelledFile:
     from pandora_regret.compare.prices import are_stated, in_tests
     from pandora_regret.files import open_predictions, read_all
     from pandora_regret.scores import priced
@@ -165,7 +165,7 @@ def _read(files: Sequence[str], costs: CostOptions, layout: LayoutOptions) -> La
     known_prior, forecast = priced(batch.forecast(opened.logits).check(), prior, None, typical)
     unit = prices.currency if prices is not None else "" if stated else None
     done = (*opened.done, *batch.rescaled.done(opened.name), *(() if prices is None else prices.done))
-    return Labelled(opened, batch, forecast, known_prior, unit, done)
+    return LabelledFile(opened, batch, forecast, known_prior, unit, done)
 
 
 def _only_model(opened: Sequence[Predictions]) -> Predictions:
@@ -180,7 +180,7 @@ def _only_model(opened: Sequence[Predictions]) -> Predictions:
     return opened[0]
 
 
-def _fitted(known: Labelled, how: MapOptions, layout: LayoutOptions) -> Outcome:
+def _fitted(known: LabelledFile, how: MapOptions, layout: LayoutOptions) -> MapAndSaving:
     """A map of log-probabilities, judged out of fold."""
     from pandora_regret.calibrate.decomposition import read_folds
     from pandora_regret.calibrate.objectives import DEFAULT_OBJECTIVE
@@ -192,12 +192,12 @@ def _fitted(known: Labelled, how: MapOptions, layout: LayoutOptions) -> Outcome:
     settings = (how.method, objective, folds, 0, how.level, known.unit, groups)
     judged = recalibrate_forecast(known.forecast, known.prior, *settings)
     if how.apply is None:
-        return Outcome(judged.map, judged, "out of fold", None, ())
+        return MapAndSaving(judged.map, judged, "out of fold", None, ())
     opened = _open_new(how.apply, known, layout)
-    return Outcome(judged.map, judged, "out of fold", _write(opened, how, judged.map), _recognised(opened))
+    return MapAndSaving(judged.map, judged, "out of fold", _write(opened, how, judged.map), _recognised(opened))
 
 
-def _shifted(known: Labelled, how: MapOptions, layout: LayoutOptions) -> Outcome:
+def _shifted(known: LabelledFile, how: MapOptions, layout: LayoutOptions) -> MapAndSaving:
     """New class frequencies, judged on the new cases where all of these have labels."""
     from pandora_regret.calibrate.recalibration import judged, shifted_frequencies
     from pandora_regret.calibrate.rows import read_groups
@@ -211,12 +211,12 @@ def _shifted(known: Labelled, how: MapOptions, layout: LayoutOptions) -> Outcome
     written = _write(opened, how, map_)
     costs = known.forecast.costs
     if batch.truth.min() < 0 or (costs is not None and costs.ndim == 2):
-        return Outcome(map_, None, None, written, _recognised(opened))
+        return MapAndSaving(map_, None, None, written, _recognised(opened))
     columns = [map_.classes.index(name) for name in batch.classes]
     priced = new.with_costs(None if costs is None else costs[columns])
     groups = read_groups(batch.groups, len(batch))
     result = judged(priced, map_.apply(new)[:, columns], known.prior, map_, how.level, known.unit, groups)
-    return Outcome(map_, result, "new cases", written, _recognised(opened))
+    return MapAndSaving(map_, result, "new cases", written, _recognised(opened))
 
 
 def _recognised(opened: Predictions) -> tuple[Done, ...]:
@@ -224,7 +224,7 @@ def _recognised(opened: Predictions) -> tuple[Done, ...]:
     return tuple(done for source in opened.sources for done in source.done)
 
 
-def _open_new(path: str, known: Labelled, layout: LayoutOptions) -> Predictions:
+def _open_new(path: str, known: LabelledFile, layout: LayoutOptions) -> Predictions:
     """The file to recalibrate: of the same classes; what it has besides forecasts is its own."""
     from pandora_regret.files import FileError, open_predictions
 
@@ -255,7 +255,7 @@ def _write(opened: Predictions, how: MapOptions, map_: RecalibrationMap) -> int:
     return write_again(opened, how.out, new_forecasts)
 
 
-def _sentences(known: Labelled, how: MapOptions, outcome: Outcome) -> list[str]:
+def _sentences(known: LabelledFile, how: MapOptions, outcome: MapAndSaving) -> list[str]:
     """Whether it is worth it, what the map does, and what was written."""
     lines = [_verdict(known, how, outcome), *_what_it_does(outcome.map, known)]
     if outcome.written is not None:
@@ -265,7 +265,7 @@ def _sentences(known: Labelled, how: MapOptions, outcome: Outcome) -> list[str]:
     return lines
 
 
-def _verdict(known: Labelled, how: MapOptions, outcome: Outcome) -> str:
+def _verdict(known: LabelledFile, how: MapOptions, outcome: MapAndSaving) -> str:
     from pandora_regret.text import money, money_between
 
     if outcome.judged is None:
@@ -290,7 +290,7 @@ def _verdict(known: Labelled, how: MapOptions, outcome: Outcome) -> str:
     )
 
 
-def _what_it_does(map_: RecalibrationMap, known: Labelled) -> list[str]:
+def _what_it_does(map_: RecalibrationMap, known: LabelledFile) -> list[str]:
     import numpy as np
 
     if map_.temperature is not None:
@@ -305,7 +305,7 @@ def _what_it_does(map_: RecalibrationMap, known: Labelled) -> list[str]:
 
 
 def _as_dict(
-    files: Sequence[str], known: Labelled, how: MapOptions, outcome: Outcome, lines: list[str]
+    files: Sequence[str], known: LabelledFile, how: MapOptions, outcome: MapAndSaving, lines: list[str]
 ) -> dict[str, Any]:
     judged = outcome.judged
     terms = {name: None if judged is None else _term(getattr(judged, name)) for name in JUDGED}
