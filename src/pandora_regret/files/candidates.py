@@ -120,14 +120,28 @@ def objects_of(file: TextFile) -> Iterator[tuple[int, dict[str, Any]]]:
         if not file.is_row(line):
             continue
         try:
-            values = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            values = json.loads(text, object_pairs_hook=_each_once)
             if b"\\ud" in line.lower():  # half a character may have been escaped
                 json.dumps(values, ensure_ascii=False).encode()
+        except _NamedTwiceError as error:
+            raise _error(file, number, f"names {error.args[0]!r:.80} twice", "name each once") from None
         except (ValueError, RecursionError):
             raise _error(file, number, "is not JSON", "write one object per line") from None
         if not isinstance(values, dict):
             raise _error(file, number, "holds no object", "write one object per line")
         yield number, values
+
+
+class _NamedTwiceError(ValueError):
+    """An object whose values overwrite each other."""
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise _NamedTwiceError(next(name for k, (name, _) in enumerate(pairs) if name in dict(pairs[:k])))
+    return values
 
 
 def _error(file: TextFile, line: int, problem: str, fix: str) -> FileError:
