@@ -7,7 +7,9 @@ Nothing heavy is imported before a command needs it, so that ``pandora --help`` 
     console.py      tables on standard output, progress on standard error
     printing.py     JSON, CSV and tables that fit the terminal
     comparison.py   a comparison, as tables for people
-    compare.py, score.py, report.py, order.py, next.py, workup.py, validate.py, figures.py, study.py   the commands
+    watching.py     one run of the monitor: the state before, the files, the state after
+    compare.py, score.py, monitor.py, report.py, order.py, next.py, workup.py, validate.py, figures.py, study.py
+                    the commands
 """
 
 from __future__ import annotations
