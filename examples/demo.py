@@ -37,7 +37,6 @@ def compare_candidates(study: Study, store: Store) -> Comparison:
         typical_costs=data.costs_of(store.classes),
         currency="USD",
         source=f"made up, see {STUDY.name}",
-        decompose=True,
     )
 
 

@@ -118,7 +118,7 @@ function placePart(item, kind, amount, x, width, formats) {
   });
   item.querySelectorAll(`text.${kind}`).forEach((text) => {
     text.setAttribute("x", `${x + width / 2}%`);
-    text.textContent = width >= 9 ? roughly(formats, amount) : "";
+    text.textContent = width >= 7 ? roughly(formats, amount) : "";
   });
 }
 
