@@ -350,6 +350,17 @@ def test_beyond_fifty_models_the_page_shows_the_ends_and_those_asked_for(sixty):
     assert [model.name for model in Comparison.from_dict(json.loads(island["text"])).models] == shown
 
 
+def test_groups_and_cases_are_of_the_models_shown():
+    sites = np.array(["North", "South"])[np.arange(80) % 2]
+    whole = compared(60, by={"site": sites}, typical_costs=[10.0, 40.0, 20.0, 5.0])
+    some, _ = select_models(whole)
+    names = [model.name for model in some.models]
+    assert all([model.name for model in group.models] == names for group in some.by[0].groups)
+    assert set(some.sample.odds) == set(names)
+    assert Comparison.from_dict(some.to_dict()) == some
+    assert Page(render_report(whole)).all("section", class_="groups")
+
+
 def test_places_in_the_chart_are_among_the_models_shown(sixty):
     chart = bump_chart(*(sixty.to_dict()[key] for key in ("models", "metrics")), sixty.to_dict()["ranks"])
     some, _ = select_models(sixty)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pandora_regret.compare import Comparison
+from pandora_regret.compare.result import Breakdown
 from pandora_regret.inputs import InputError
 from pandora_regret.text import count, listed
 
@@ -36,7 +37,23 @@ def _only(comparison: Comparison, names: set[str]) -> Comparison:
         differences=tuple(gap for gap in comparison.differences if {gap.model, gap.against} <= names),
         ranks={key: tuple(ranks[number] for number in numbers) for key, ranks in comparison.ranks.items()},
         largest_pairs=tuple(pair for pair in comparison.largest_pairs if pair.model in names),
+        by=tuple(_breakdown(each, numbers) for each in comparison.by),
+        sample=comparison.sample
+        and replace(
+            comparison.sample, odds={name: odds for name, odds in comparison.sample.odds.items() if name in names}
+        ),
     )
+
+
+def _breakdown(breakdown: Breakdown, numbers: Sequence[int]) -> Breakdown:
+    """Groups under some of the models, of which the cheapest leads where the group's leader is not shown."""
+    groups = []
+    for group in breakdown.groups:
+        models = tuple(group.models[number] for number in numbers)
+        shown = {model.name: model.cost.value or 0.0 for model in models}
+        leader = group.leader if group.leader in shown else min(shown, key=shown.__getitem__)
+        groups.append(replace(group, models=models, leader=leader))
+    return replace(breakdown, groups=tuple(groups))
 
 
 def _sentence(n_models: int, n_asked: int) -> str:
