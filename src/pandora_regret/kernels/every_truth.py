@@ -7,9 +7,19 @@ from dataclasses import replace
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.kernels.reference import BROKEN_BY_INDEX, Ties, costs_of, mean_waste, rank, search_order
+from pandora_regret.kernels.reference import (
+    BROKEN_BY_INDEX,
+    Ties,
+    by_quotient,
+    costs_of,
+    mean_waste,
+    rank,
+    search_order,
+)
 from pandora_regret.priors import Beta, Prior
 from pandora_regret.priors.beta import decay, power, rise
+
+BLOCKS = 4  # rows come in blocks, and a full one is one of many: so many times its size decide whether to compile
 
 
 def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
@@ -52,6 +62,32 @@ def losses_for_every_truth(block: Forecast, alpha: float) -> FloatArray:
     ``r^alpha`` by ``e^(alpha x)``. So one sweep down sums over the classes tested before each, and one sweep up
     over those after it; all terms are positive, so nothing cancels.
     """
+    from pandora_regret.kernels.engine import worth_compiling
+
+    if 0 < alpha < np.inf and worth_compiling(BLOCKS * block.values.size, alpha):
+        losses = _compiled_sweeps(block, alpha)
+        rows = np.flatnonzero(np.isnan(losses[:, 0]))
+        losses[rows] = _sweeps(block.rows(rows), alpha) if len(rows) else losses[rows]
+        return losses
+    return _sweeps(block, alpha)
+
+
+def _compiled_sweeps(block: Forecast, alpha: float) -> FloatArray:
+    from pandora_regret.kernels.compiled import in_threads
+    from pandora_regret.kernels.every_truth_loops import sweep
+
+    costs = np.ones(block.n_classes) if block.costs is None else block.costs
+    values, out = np.ascontiguousarray(block.values, dtype=np.float64), np.empty(block.values.shape)
+    tables = values, block.logits, np.ascontiguousarray(np.atleast_2d(costs)), by_quotient(block)
+
+    def job(rows: slice) -> None:
+        sweep(*tables, float(alpha), rows.start, rows.stop, out)
+
+    in_threads(job, len(block), BLOCKS * block.values.size)
+    return out
+
+
+def _sweeps(block: Forecast, alpha: float) -> FloatArray:
     order, costs, step, tied = rank(block)
     step = np.where(tied, 0.0, step) if alpha == np.inf else step
     waste = _tested_before(step.T, costs.T, alpha) + _tested_after(step.T, costs.T, alpha)

@@ -221,7 +221,7 @@ def rank(block: Forecast) -> Ranking:
     A class belongs to a run if it ties with the run's first class. Where neighbours tie only as equal floats, as
     nearly everywhere, comparing them is enough.
     """
-    order = _by_quotient(block)
+    order = by_quotient(block)
     values, costs = (np.take_along_axis(table, order, axis=1) for table in (block.values, costs_of(block)))
     before, after = (values[:, :-1], costs[:, :-1]), (values[:, 1:], costs[:, 1:])
     step, tied = _compare(after, before, block)
@@ -249,7 +249,8 @@ def _tied_with_first(values: FloatArray, costs: FloatArray, block: Forecast) -> 
     return tied
 
 
-def _by_quotient(block: Forecast) -> IntArray:
+def by_quotient(block: Forecast) -> IntArray:
+    """Classes by falling ``p_k / C_k``, as floats go; among the impossible ones the cheapest first: (n, K)."""
     costs = costs_of(block)
     impossible = block.values == (-np.inf if block.logits else 0.0)
     merit = _log_merit(block.values, costs) if block.logits else block.values / (costs / unit_near(costs.max()))
