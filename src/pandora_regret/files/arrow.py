@@ -72,8 +72,13 @@ def distinct(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
     """Each value once, and then None for those that are missing; and which of them every row has."""
     encoded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).unify_dictionaries()
     known = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
-    codes = [plain_array(chunk.indices.fill_null(len(known))) for chunk in encoded.chunks]
+    codes = [plain_array(_filled(chunk.indices, len(known))) for chunk in encoded.chunks]
     return [*known, None], np.concatenate([np.empty(0, np.intp), *codes]).astype(np.intp)
+
+
+def _filled(numbers: Any, value: int) -> Any:
+    """Numbers with a value where they are missing; asked for none, Arrow would import pandas all the same."""
+    return numbers.fill_null(value) if numbers.null_count else numbers
 
 
 def common_dtype(arrow_types: Iterable[Any]) -> Any:
