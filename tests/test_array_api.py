@@ -61,6 +61,44 @@ def test_every_library_gives_the_numbers_of_the_package(library, alpha, logits, 
 
 
 @every_library
+@settings(max_examples=30)
+@given(
+    alpha=st.sampled_from(ALPHAS),
+    logits=st.booleans(),
+    costs=st.sampled_from(["none", "a class", "a class and row"]),
+    seed=st.integers(0, 2**32),
+    n_classes=st.integers(2, 9),
+)
+def test_votes_give_the_numbers_of_the_package(library, alpha, logits, costs, seed, n_classes):
+    asarray, rng = load(library), np.random.default_rng(seed)
+    _, values, proba = forecasts(seed, n_classes=n_classes)
+    table, votes = values if logits else proba, rng.integers(0, 3, proba.shape).astype(np.float64)
+    votes[np.arange(len(votes)), rng.integers(0, n_classes, len(votes))] += 1
+    rows_of_costs = np.exp2(rng.integers(-3, 4, table.shape))
+    costs = {"none": None, "a class": rows_of_costs[0], "a class and row": rows_of_costs}[costs]
+    options = {"alpha": alpha, "costs": costs, "logits": logits, "per_instance": True}
+    got = array_api.beta_score(asarray(votes), asarray(table), **options)
+    np.testing.assert_allclose(np.asarray(got), pr.beta_score(votes, table, **options), rtol=1e-10)
+    if alpha > 0:
+        options = {"prior": pr.Beta(alpha), "costs": costs, "logits": logits}
+        got = array_api.expected_search_cost(asarray(votes), asarray(table), **options)
+        assert float(got) == pytest.approx(pr.expected_search_cost(votes, table, **options), rel=1e-10)
+
+
+def test_gradients_of_votes_are_finite_and_those_of_the_torch_loss():
+    torch = pytest.importorskip("torch")
+    from pandora_regret.integrations.torch.soft_targets import loss_of_soft_targets
+
+    _, values, _ = forecasts(3, n_classes=5)
+    votes = np.random.default_rng(0).dirichlet(np.ones(5), size=len(values))
+    logits = torch.tensor(values, requires_grad=True)
+    array_api.beta_score(torch.tensor(votes), logits, logits=True, per_instance=True).sum().backward()
+    _, slopes = loss_of_soft_targets(torch.tensor(values), torch.tensor(votes), 1.0, None, want_grad=True)
+    possible = np.isfinite(values)
+    np.testing.assert_allclose(logits.grad.numpy()[possible], slopes.numpy()[possible], atol=1e-9)
+
+
+@every_library
 @pytest.mark.parametrize("weighted", [False, True])
 def test_means_are_scalars_of_the_library_and_weights_matter(library, weighted):
     asarray = load(library)

@@ -1,7 +1,7 @@
 """The Beta family's scores of arrays of any library: NumPy, PyTorch, JAX, CuPy.
 
 The result stays in the caller's library, on the caller's device, in the caller's precision (half precision is
-computed in single); shapes are checked, values are not.
+computed in single); shapes are checked, values are not. `y_true` may hold votes, (N, K), too.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha
 from pandora_regret.kernels.portable import Array, Namespace, device_of, search_cost, total_loss
+from pandora_regret.kernels.portable_votes import search_cost_of_votes, total_loss_of_votes
 from pandora_regret.priors import Beta
 
 
@@ -31,7 +32,8 @@ def pandora_regret(
     array([0.08333333, 0.5       ])
     """
     xp, truth, values = _read(y_true, y_proba)
-    rows = total_loss(truth, values, xp, read_alpha(alpha), logits=logits) / (3 * (values.shape[1] - 1))
+    of_truth = total_loss if len(truth.shape) == 1 else total_loss_of_votes
+    rows = of_truth(truth, values, xp, read_alpha(alpha), logits=logits) / (3 * (values.shape[1] - 1))
     return rows if per_instance else _mean(rows, sample_weight, xp)
 
 
@@ -54,7 +56,8 @@ def beta_score(
     0.5
     """
     xp, truth, values = _read(y_true, y_proba)
-    rows = total_loss(truth, values, xp, read_alpha(alpha), costs=costs, logits=logits)
+    of_truth = total_loss if len(truth.shape) == 1 else total_loss_of_votes
+    rows = of_truth(truth, values, xp, read_alpha(alpha), costs=costs, logits=logits)
     return rows if per_instance else _mean(rows, sample_weight, xp)
 
 
@@ -79,25 +82,31 @@ def expected_search_cost(
     0.583333
     """
     xp, truth, values = _read(y_true, y_proba)
-    rows = search_cost(truth, values, xp, Beta(1.0) if prior is None else prior, costs=costs, logits=logits)
+    of_truth = search_cost if len(truth.shape) == 1 else search_cost_of_votes
+    rows = of_truth(truth, values, xp, Beta(1.0) if prior is None else prior, costs=costs, logits=logits)
     return rows if per_instance else _mean(rows, sample_weight, xp)
 
 
 def _read(y_true: Array, y_proba: Array) -> tuple[Namespace, Array, Array]:
     """The library of the forecasts, the truth, and the forecasts in single or double precision; shapes checked.
 
-    Class numbers become ordinary integers: a column number might not fit the type that they came in.
+    Class numbers become ordinary integers: a column number might not fit the type that they came in. Votes become
+    shares of their row's, in the precision of the forecasts.
     """
-    xp = _namespace_of(y_proba)
-    if len(y_proba.shape) != 2 or y_proba.shape[1] < 2 or tuple(y_true.shape) != (y_proba.shape[0],):
+    xp, shape = _namespace_of(y_proba), tuple(y_proba.shape)
+    if len(shape) != 2 or shape[1] < 2 or tuple(y_true.shape) not in (shape[:1], shape):
         raise InputError(
-            f"y_true has shape {tuple(y_true.shape)} and y_proba has shape {tuple(y_proba.shape)}: "
-            "pass one class per row, (N,), and one column per class, (N, K) with K of at least two."
+            f"y_true has shape {tuple(y_true.shape)} and y_proba has shape {shape}: pass one class per row, (N,), "
+            "or votes, (N, K), and one column per class, (N, K) with K of at least two."
         )
     if not xp.isdtype(y_proba.dtype, "real floating"):
         raise InputTypeError(f"y_proba has dtype {y_proba.dtype}: forecasts must be floating point.")
+    values = y_proba if y_proba.dtype in (xp.float32, xp.float64) else xp.astype(y_proba, xp.float32)
+    if len(y_true.shape) == 2:
+        votes = xp.astype(y_true, values.dtype)
+        return xp, votes / xp.sum(votes, axis=1, keepdims=True), values
     truth = xp.astype(y_true, xp.arange(1).dtype) if xp.isdtype(y_true.dtype, "integral") else y_true
-    return xp, truth, y_proba if y_proba.dtype in (xp.float32, xp.float64) else xp.astype(y_proba, xp.float32)
+    return xp, truth, values
 
 
 def _namespace_of(array: Array) -> Namespace:

@@ -33,7 +33,7 @@ def search_cost(
 ) -> Array:
     """``C_i E[u_i] + sum_j C_j L(r_ij)`` of every row, shape (N,); parameters as in `total_loss`."""
     wasted = total_loss(truth, values, xp, prior.alpha, costs=costs, logits=logits, tie=tie) * prior.loss_to_share
-    costs = _costs_of(values, costs, xp)
+    costs = costs_of(values, costs, xp)
     own = 1.0 if costs is None else _of_truth(costs, _is_truth(truth, values, xp), xp)[:, 0]
     return prior.mean * (wasted + own)
 
@@ -52,7 +52,7 @@ def total_loss(
 
     `tie` is how far apart quotients may be in a tie, relatively: what their precision makes of it, unless given.
     """
-    true, costs, alpha = _is_truth(truth, values, xp), _costs_of(values, costs, xp), limit_of(alpha)
+    true, costs, alpha = _is_truth(truth, values, xp), costs_of(values, costs, xp), limit_of(alpha)
     with np.errstate(all="ignore"):
         odds = _log_odds_of_logits(values, costs, true, xp) if logits else _log_odds(values, costs, true, xp)
         if alpha == float("inf"):
@@ -99,7 +99,7 @@ def _of_truth(table: Array, true: Array, xp: Namespace) -> Array:
     return xp.sum(xp.where(true, table, 0.0), axis=1, keepdims=True)
 
 
-def _costs_of(values: Array, costs: Any, xp: Namespace) -> Array | None:
+def costs_of(values: Array, costs: Any, xp: Namespace) -> Array | None:
     """C_k of every row, (N, K); None where every test costs 1."""
     if costs is None:
         return None
@@ -116,7 +116,7 @@ def _log_odds_of_logits(logits: Array, costs: Array | None, true: Array, xp: Nam
     ours = _of_truth(logits, true, xp)
     both_impossible = (ours == -float("inf")) & (logits == -float("inf"))
     gap = xp.where(both_impossible, 0.0, ours - logits)
-    return gap if costs is None else gap + _log_quotient(costs, _of_truth(costs, true, xp), xp)
+    return gap if costs is None else gap + log_quotient(costs, _of_truth(costs, true, xp), xp)
 
 
 def _log_odds(proba: Array, costs: Array | None, true: Array, xp: Namespace) -> Array:
@@ -125,11 +125,11 @@ def _log_odds(proba: Array, costs: Array | None, true: Array, xp: Namespace) -> 
     both_zero = (ours == 0) & (proba == 0)
     ours, rivals = xp.where(both_zero, 1.0, ours), xp.where(both_zero, 1.0, proba)
     if costs is None:
-        return _log_quotient(ours, rivals, xp)
-    return _log_quotient(ours / _of_truth(costs, true, xp), rivals / costs, xp)
+        return log_quotient(ours, rivals, xp)
+    return log_quotient(ours / _of_truth(costs, true, xp), rivals / costs, xp)
 
 
-def _log_quotient(a: Array, b: Array, xp: Namespace) -> Array:
+def log_quotient(a: Array, b: Array, xp: Namespace) -> Array:
     """``ln(a / b)``, precise next to a = b; its slope is right there, too.
 
     One of the two terms is zero, and so is its slope: no case hides a 0 / 0 from automatic differentiation.
