@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from pandora_regret.files.arrow import explained, kinds_of
 from pandora_regret.files.source import Records, Source, check_names, even_cuts
 
+BYTES_IN_DICTIONARY = 6  # of a row whose text is written as its number in a dictionary, at most
 BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read at once
 
 
@@ -30,8 +31,9 @@ class ParquetFile(Source):
         return cls(path, kinds_of(schema))
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
-        """Only the columns' own pages are read; text comes as a dictionary, as it lies in the file."""
-        texts = [name for name in columns if name not in numbers]
+        """Only the columns' own pages are read; text that repeats comes as a dictionary, as it lies there."""
+        with explained(self.path, "Parquet"), pq.ParquetFile(self.path) as file:
+            texts = [name for name in columns if name not in numbers and _repeats(file.metadata, name)]
         bounded = {"buffer_size": BUFFER_BYTES, "pre_buffer": False}  # a file read ahead would stay in memory
         with explained(self.path, "Parquet"), pq.ParquetFile(self.path, read_dictionary=texts, **bounded) as file:
             groups = range(*self.groups) if self.groups else None
@@ -51,6 +53,16 @@ class ParquetFile(Source):
     def _count(self) -> int:
         with explained(self.path, "Parquet"), pq.ParquetFile(self.path) as file:
             return int(file.metadata.num_rows)
+
+
+def _repeats(metadata: Any, name: str) -> bool:
+    """Whether a column takes so little room that it is written as a dictionary; ids, each another, are not."""
+    if not metadata.num_row_groups:
+        return False
+    group = metadata.row_group(0)
+    chunks = (group.column(index) for index in range(group.num_columns))
+    chunk = next((chunk for chunk in chunks if chunk.path_in_schema == name), None)
+    return chunk is not None and chunk.total_uncompressed_size < BYTES_IN_DICTIONARY * chunk.num_values
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class SeenIds:
     def merge(self, other: SeenIds) -> None:
         """The ids of other rows of the same table."""
         self.bound = min(self.bound, other.bound)
-        self.repeated = _distinct([self.repeated, other.repeated])
+        self.repeated = _distinct(np.sort(np.concatenate([self.repeated, other.repeated])))
         self.parts = [part[part <= self.bound] for part in self.parts]
         for part in other.parts:
             self.add(part)
@@ -88,17 +88,17 @@ class SeenIds:
     def settle(self) -> Keys:
         """The hashes that came more than once."""
         keys = np.sort(np.concatenate([np.empty(0, np.uint64), *self.parts]))
-        self.repeated = _distinct([self.repeated, keys[1:][keys[1:] == keys[:-1]]])
-        self.parts = [_distinct([keys])]
+        again = keys[1:] == keys[:-1]
+        if again.any():
+            self.repeated = _distinct(np.sort(np.concatenate([self.repeated, keys[1:][again]])))
+            keys = _distinct(keys)
+        self.parts = [keys]
         return self.repeated
 
 
-def _distinct(parts: list[Keys]) -> Keys:
-    """Each once, in order; `np.unique` takes a hundred times as long."""
-    keys = np.sort(np.concatenate(parts))
-    first = np.ones(len(keys), dtype=bool)
-    first[1:] = keys[1:] != keys[:-1]
-    return keys[first]
+def _distinct(keys: Keys) -> Keys:
+    """Each once, of sorted ones; `np.unique` takes a hundred times as long."""
+    return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
 
 
 def resample(replicates: Resampled, batch: Batch, scored: Scored, n_classes: int) -> None:
