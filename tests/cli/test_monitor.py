@@ -1,9 +1,10 @@
 """`pandora monitor`: three lines, an exit code for cron, and a state that nothing can break."""
 
 import json
+import subprocess
 
 import pytest
-from cli_files import run
+from cli_files import PROGRAM, run
 from monitored import CLASSES, COSTS, week, write_week
 
 from pandora_regret.monitor import Monitor
@@ -153,6 +154,17 @@ def test_rows_that_come_late_are_said(tmp_path, state):
     assert "20 rows of closed periods counted in the next" in result.stdout
     after = watch(state, write_week(tmp_path / "w2.csv", 2))
     assert after.stdout.startswith("Week 2: 60 cases, ")
+
+
+def test_two_runs_at_the_same_time_lose_nothing(tmp_path, state):
+    files = [write_week(tmp_path / f"w{number}.csv", number) for number in range(4)]
+    started = [
+        subprocess.Popen([*PROGRAM, "monitor", str(file), "--state", str(state)], stdout=subprocess.DEVNULL)
+        for file in files
+    ]
+    assert all(each.wait() in (0, 3) for each in started)
+    monitor = Monitor.from_state(json.loads(state.read_bytes()))
+    assert (monitor.paid.n, len(monitor.seen)) == (160, 160)
 
 
 def test_json_says_what_the_lines_say(tmp_path, state):

@@ -140,11 +140,12 @@ def _log_mixture(excess, bets, penalties):
 
 
 @njit(**STRICT)
-def rank(values, scale, tree, n, shares):
+def rank(values, scale, tree, n, breaks, shares):
     """The rank of each value among all so far as a number in (0, 1), ties broken at random.
 
     Values from 0 to `scale` fall into bins, and values of one bin are ties. `tree` is a Fenwick tree of how many
-    fell into each, of a power of two of bins, its entry 0 unused; `n` is how many values there were before.
+    fell into each, of a power of two of bins, its entry 0 unused; `n` is how many values there were before. Ties
+    of a value are broken by its entry in `breaks`, a number in (0, 1).
     """
     n_bins = len(tree) - 1
     for t in range(len(values)):
@@ -155,7 +156,7 @@ def rank(values, scale, tree, n, shares):
         while k <= n_bins:
             tree[k] += 1
             k += k & -k
-        shares[t] = (below + here * _uniform(n + t)) / (n + t + 1)
+        shares[t] = (below + here * breaks[t]) / (n + t + 1)
 
 
 @njit(**STRICT)
@@ -166,13 +167,3 @@ def _count_up_to(tree, k):
         total += tree[k]
         k -= k & -k
     return total
-
-
-@njit(**STRICT)
-def _uniform(number):
-    """A number in (0, 1) that looks random, the same for the same `number`: splitmix64."""
-    z = np.uint64(number + 1) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return (float(z >> np.uint64(11)) + 0.5) / 9007199254740992.0
