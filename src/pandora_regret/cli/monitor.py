@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 ALARM = 3
 NOT_HERE = {"weight": "every case counts once", "group": "--period says what belongs together"} | {
-    "cost_prefix": "prices are the same for all cases"
+    "cost_prefix": "prices are the same for all cases",
+    "votes_prefix": "a case has one label, which may come later",
 }
 
 
