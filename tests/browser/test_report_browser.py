@@ -115,14 +115,14 @@ def test_the_policy_stops_what_the_page_did_not_bring(browser, report):
 
 def test_at_the_stated_prices_all_figures_are_exact(browser, report, names):
     browser.open(report.path, scripts=False)
-    came_with = browser.texts("#bars li, #verdict, .flip")
+    came_with = browser.texts("#bars li, #verdict, .flip, #saving")
     browser.open(report.path)
     costs = {model.name: model.cost for model in report.comparison.models}
     assert shown_costs(browser) == pytest.approx(costs, rel=1e-13)
     set_prices(browser, report.prices[::-1])
     browser.find(".chips [data-reset]").click()
     assert list(shown_costs(browser)) == names
-    assert browser.texts("#bars li, #verdict, .flip") == came_with
+    assert browser.texts("#bars li, #verdict, .flip, #saving") == came_with
     assert not browser.run("return document.documentElement.classList.contains('altered')")
 
 

@@ -96,7 +96,7 @@ function fillBar(item, model, reach, formats) {
     placePart(item, kind, amount, x, (100 * amount) / reach, formats);
     x += (100 * amount) / reach;
   }
-  const decimals = decimalsFor(widthOf(model), formats.digits);
+  const decimals = decimalsFor(model, formats);
   const total = item.querySelector(".total");
   fillCell(total, model.value, money(formats, model.value, decimals));
   item.querySelectorAll(".range").forEach((range) => {
@@ -132,7 +132,7 @@ function showVerdict(page) {
   if (isStated(page)) place.replaceChildren(...page.verdict.map((node) => node.cloneNode(true)));
   else place.replaceChildren(...verdictAt(page).map((sentence, n) => paragraph(sentence, n === 0 ? "verdict" : "standfirst")));
   const { order, view, comparison, formats } = page;
-  const said = order.slice(0, 3).map((m) => `${plain(comparison.models[m].name)} ${money(formats, view[m].value, decimalsFor(widthOf(view[m]), formats.digits))}`);
+  const said = order.slice(0, 3).map((m) => `${plain(comparison.models[m].name)} ${money(formats, view[m].value, decimalsFor(view[m], formats))}`);
   document.getElementById("now").textContent = `${isStated(page) ? "At the stated prices" : "At your prices"}: ${said.join(" · ")}`;
 }
 
@@ -148,7 +148,7 @@ function verdictAt(page) {
   const { order, view, comparison, formats, base } = page;
   const names = comparison.models.map((model) => plain(model.name));
   const [leader, ...others] = order;
-  const amount = money(formats, view[leader].value, decimalsFor(widthOf(view[leader]), formats.digits));
+  const amount = money(formats, view[leader].value, decimalsFor(view[leader], formats));
   if (others.length === 0) return [`At these prices ${names[leader]} costs ${amount} per case.`];
   const gaps = others.map((m) => ({ m, ...gapOf(page, m, leader) }));
   const open = gaps.filter((gap) => !(gap.low > 0 && gap.trusted)).map((gap) => names[gap.m]);

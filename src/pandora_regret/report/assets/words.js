@@ -1,5 +1,6 @@
 // Numbers and names as the rest of the page writes them.
 
+const TENS = 10;  // from here on, money whose interval is some units wide is written without cents
 const LARGE = [[1e12, " trillion"], [1e9, " billion"], [1e6, " million"]];
 
 function formatsOf(element) {
@@ -7,11 +8,12 @@ function formatsOf(element) {
   return { prefix, suffix, digits: Number(digits) };
 }
 
-// How many decimals show two digits of an interval's width, below 0 for tens.
-function decimalsFor(width, most) {
-  if (!(width > 0)) return most;
-  const decimals = Math.min(most, 1 - Math.floor(Math.log10(Number(width.toPrecision(2)))));
-  return most === 2 && decimals === 1 ? 0 : decimals;  // cents come in pairs
+// How many decimals show two digits of half an interval's width, below 0 for tens; of money none or two.
+function decimalsFor({ low, high }, formats) {
+  if (low === null || !(high > low)) return formats.digits;
+  const decimals = 1 - Math.floor(Math.log10(Number(((high - low) / 2).toPrecision(2))));
+  const largest = Math.max(-low, high), inCents = formats.digits === 2 && largest >= 1;
+  return Math.min(inCents && decimals === 1 ? (largest >= TENS ? 0 : 2) : decimals, formats.digits);
 }
 
 function fixed(value, decimals) {
@@ -42,18 +44,14 @@ function rangeOf({ low, high }, decimals, joined = " to ", scale = 1) {
   return low === null ? "" : fixed(low / scale, decimals) + (low < 0 ? " to " : joined) + fixed(high / scale, decimals);
 }
 
-function widthOf({ low, high }) {
-  return low === null ? 0 : high - low;
-}
-
 // "$1.31 million (0.93 to 1.64)", as money_between of the library.
 function moneyBetween(formats, estimate) {
-  const largest = Math.max(...["value", "low", "high"].map((end) => Math.abs(estimate[end] ?? 0)));
+  if (estimate.low === null) return roughly(formats, estimate.value);
+  const largest = Math.max(...["value", "low", "high"].map((end) => Math.abs(estimate[end])));
   const [scale, word] = LARGE.find(([size]) => largest >= size) ?? [1, ""];
-  const most = word ? 3 : formats.digits;
-  const decimals = decimalsFor(widthOf(estimate) / scale, most);
+  const decimals = decimalsFor(estimate, formats) + Math.round(Math.log10(scale));
   const text = money({ ...formats, suffix: word + formats.suffix }, estimate.value / scale, decimals);
-  return estimate.low === null ? text : `${text} (${rangeOf(estimate, decimals, " to ", scale)})`;
+  return `${text} (${rangeOf(estimate, decimals, " to ", scale)})`;
 }
 
 // "$64 per case more (24 to 104)"
