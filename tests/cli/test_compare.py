@@ -371,3 +371,9 @@ def test_progress_bars_know_their_total(files, monkeypatch):
     assert steps == {"reading": [2, 2], "comparing": [3, 3]}
     assert run("score", files[0]).exit_code == 0
     assert steps["tree"] == [178, 178]
+
+
+def test_models_are_called_as_they_are_named(tmp_path):
+    one, other = wine_file(tmp_path, "bayes"), wine_file(tmp_path, "tree")
+    result = run_json("compare", f"Deep net={one}", other, "--no-decompose")
+    assert {model["name"] for model in result["models"]} == {"Deep net", "tree"}

@@ -20,6 +20,7 @@ from corpus import mutated
 
 from pandora_regret import InputError, InputTypeError, Workup, load_costs
 from pandora_regret.compare import compare
+from pandora_regret.files import Layout, open_models, read_models_argument
 from pandora_regret.study import read_study
 
 LONGER = int(os.environ.get("FAULTS", "1"))
@@ -113,7 +114,12 @@ def read_or_refused(read, path):
         read(path)
 
 
+def read_models(path):
+    return [open_models([files]) for files in read_models_argument([str(path)], Layout())]
+
+
 READERS = [
+    (read_models, ROOT / "tests" / "data" / "models.toml"),
     *((load_costs, path) for path in PATHWAYS),
     *((read_study, path) for path in STUDIES),
     *((Workup.load, path) for path in WORKUPS),

@@ -152,12 +152,12 @@ def recalibrate(
 
 def _read(files: Sequence[str], costs: CostOptions, layout: LayoutOptions) -> LabelledFile:
     from pandora_regret.compare.prices import are_stated, in_tests
-    from pandora_regret.files import open_predictions, read_all
+    from pandora_regret.files import ModelFiles, open_models, read_all
     from pandora_regret.scores import priced
 
     if costs.workup is not None:
         raise click.UsageError("--workup: forecasts are recalibrated for a search; say --costs.")
-    opened = _only_model(open_predictions(list(files), layout.read()))
+    opened = _only_model(open_models([ModelFiles(tuple(files), layout.read())], costs.priced()))
     batch, prior = read_all(opened), costs.read_prior()
     prices = costs.read_prices(opened.classes, batch.costs)
     stated = are_stated(prior, None, prices)
