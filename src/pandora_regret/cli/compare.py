@@ -67,11 +67,14 @@ def compare(
 
     FILES hold the predictions of one model each, or of several with a column that names them: a column of true
     classes, and a column of forecasts for every class, as CSV, JSONL, Parquet, Arrow, NPZ or Excel; or samples of
-    lm-evaluation-harness; - is standard input. Rows are matched by id where there are ids, else by their order.
+    lm-evaluation-harness; - is standard input. NAME=FILE names a model, and a TOML file describes models that are
+    written each in their own way. Rows are matched by id where there are ids, else by their order.
 
     \b
     Examples:
       pandora compare forest.csv network.csv --costs dermamnist
+      pandora compare "Deep net=deepnet.csv" forest.parquet --costs prices.csv --common-rows --normalise
+      pandora compare models.toml --costs prices.csv
       pandora compare models.parquet --model name --proba-prefix p_ --group patient_id --bootstrap 1000
       pandora compare a.csv b.csv --costs prices.csv --scenario "cheap scan=scan=50" --html report.html
       pandora compare a.csv b.csv --costs prices.csv --by site --by "age:18|65,site*sex"
