@@ -99,9 +99,11 @@ def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, 
     replace(forecast, values=values.T).check()  # of columns that lie together, which is faster
     scores = _normalised(values) if forecast.logits else _logarithms(values)
     possible = scores > -np.inf
+    if possible.all():
+        return scores, float(scores.min() - np.log(2)) if level is None else level
     lowest = np.min(scores, axis=0, where=possible, initial=np.inf)
     level = float(lowest.min() - np.log(2)) if level is None else level
-    return scores if possible.all() else np.where(possible, scores, np.minimum(level, lowest - np.log(2))), level
+    return np.where(possible, scores, np.minimum(level, lowest - np.log(2))), level
 
 
 def rows_of(forecast: Forecast) -> tuple[LabelledScores, float]:

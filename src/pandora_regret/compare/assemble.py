@@ -110,7 +110,7 @@ def comparison(
     without = (_model(known, index, chance) for index, chance in enumerate(chances))
     models = tuple(replace(model, decomposition=parts[model.name]) for model in without)
     differences, ranks = _differences(known), _ranks(known)
-    pairs = tuple(pair for model in models for pair in _largest_pairs(known, model))
+    pairs = tuple(pair for index, model in enumerate(models) for pair in _largest_pairs(known, index, model.cost))
     clusters = len(known.sample.keys) if known.sample.clustered else None
     level, rows = known.interval.level, len(known.sample.truth)
     what = "search" if workup is None else "work-up"
@@ -309,11 +309,11 @@ def _ranks(known: Measurements) -> dict[str, tuple[float, ...]]:
     return ranks
 
 
-def _largest_pairs(known: Measurements, model: ModelResult) -> list[LargestPair]:
-    costs = np.array(model.pair_costs)
-    if not costs.size:
+def _largest_pairs(known: Measurements, index: int, cost: float) -> list[LargestPair]:
+    model = known.models[index]
+    if not model.pairs.size:
         return []
-    return words.largest_pairs(model.name, known.classes, costs, model.cost, known.currency)
+    return words.largest_pairs(model.name, known.classes, model.pairs, cost, known.currency)
 
 
 def _floats(values: FloatArray) -> tuple[float, ...]:

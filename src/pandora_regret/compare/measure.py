@@ -10,7 +10,7 @@ import numpy as np
 from pandora_regret.compare.votes import sums_by_class, tables_of_search
 from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.kernels.engine import search_costs, total_losses, wasted_pairs
+from pandora_regret.kernels.engine import losses_at_alphas, search_costs, wasted_pairs
 from pandora_regret.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.priors import Prior
@@ -65,17 +65,20 @@ def measure(
         least,
         unavoidable,
         pairs,
-        () if forecast.order_only else tuple(_beta_score(forecast, alpha) for alpha in ALPHAS),
+        () if forecast.order_only else _beta_scores(forecast.with_costs(None)),
         tuple(float(mean_or_rows(search_costs(scenario, prior), False)) for scenario in scenarios),
         sums_by_class(forecast, tables_of_search(prior)),
         forecast.order_only,
     )
 
 
-def _beta_score(forecast: Forecast, alpha: float) -> float:
-    """The mean of ``S_alpha``, which knows no costs."""
-    totals = total_losses(forecast.with_costs(None), alpha)
-    return float(mean_or_rows(((rows, total / (3 * rows.n_wrong)) for rows, total in totals), per_instance=False))
+def _beta_scores(forecast: Forecast) -> tuple[float, ...]:
+    """The means of ``S_alpha``, which knows no costs, at all `ALPHAS`."""
+    means = [Mean() for _ in ALPHAS]
+    for rows, losses in losses_at_alphas(forecast, ALPHAS):
+        for mean, of_alpha in zip(means, losses, strict=True):
+            mean.add(of_alpha / (3 * rows.n_wrong), rows.weights)
+    return tuple(mean.mean for mean in means)
 
 
 def _spending(forecast: Forecast, prior: Prior) -> tuple[FloatArray, FloatArray, FloatArray]:

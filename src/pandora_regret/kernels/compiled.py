@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, Forecast
-from pandora_regret.kernels import cpu, reference
+from pandora_regret.kernels import cpu, reference, tenths
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
 
 ROWS_AT_ONCE = 1 << 18  # so that one number per row stays small beside the rows themselves
@@ -29,6 +29,29 @@ def total_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, F
     for part in _parts(forecast):
         totals = _compiled_totals(part, alpha, BROKEN_AT_RANDOM)
         yield part, _fall_back_to_reference(totals, part, partial(reference.total_losses, alpha=alpha))
+
+
+def losses_at_alphas(forecast: Forecast, alphas: Sequence[float]) -> Iterator[tuple[Forecast, list[FloatArray]]]:
+    """Rows, a part at a time, and ``sum_j L_alpha(p_i / p_j)`` of each, without costs, at each alpha, (n,)."""
+    at_once = [number for number, alpha in enumerate(alphas) if round(10 * alpha, 9) in range(1 << tenths.BITS)]
+    for part in _parts(forecast):
+        table = _compiled_tenths(part, [alphas[number] for number in at_once])
+        losses = dict(zip(at_once, table.T, strict=True))
+        losses |= {n: _compiled_totals(part, a, BROKEN_AT_RANDOM) for n, a in enumerate(alphas) if n not in losses}
+        by_reference = (partial(reference.total_losses, alpha=alpha) for alpha in alphas)
+        yield part, [_fall_back_to_reference(losses[n], part, of) for n, of in enumerate(by_reference)]
+
+
+def _compiled_tenths(part: Forecast, alphas: Sequence[float]) -> FloatArray:
+    """Total losses, (n, A); NaN where the compiled loop has a doubt."""
+    table, numbers = np.empty((len(part), len(alphas))), np.array([round(10 * alpha) for alpha in alphas])
+
+    def score(chunk: slice) -> None:
+        rows = part.rows(chunk)
+        tenths.total_losses(rows.values, rows.truth, numbers, rows.tolerance, table[chunk])
+
+    in_threads(score, len(part), part.values.size * len(alphas))
+    return table
 
 
 def realised_costs(forecast: Forecast, ties: Ties) -> Iterator[tuple[Forecast, FloatArray]]:

@@ -8,7 +8,7 @@ O(K log K) per row, else from one search for every class that has votes.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -46,6 +46,19 @@ def total_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, F
 
         return compiled.total_losses(forecast, alpha)
     return ((block, reference.total_losses(block, alpha)) for block in forecast.blocks())
+
+
+def losses_at_alphas(
+    forecast: Forecast, alphas: Sequence[float]
+) -> Iterator[tuple[Forecast, Sequence[FloatArray]]]:
+    """``sum_j C_j L_alpha(q_i / q_j)`` of each row, (n,), at each alpha."""
+    bare = forecast.votes is None and forecast.absent is None and forecast.costs is None and not forecast.logits
+    if bare and worth_compiling(forecast.values.size):
+        from pandora_regret.kernels import compiled
+
+        return compiled.losses_at_alphas(forecast, alphas)
+    every = zip(*(total_losses(forecast, alpha) for alpha in alphas), strict=True)
+    return ((parts[0][0], [losses for _, losses in parts]) for parts in every)
 
 
 def search_costs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, FloatArray]]:
