@@ -146,7 +146,7 @@ def _as_dict(
     return {
         "costs": asdict(costs),
         "interval": asdict(IntervalMethod(level, method, replicates, intervals.seed)),
-        "metrics": [metric.info for metric in scores[0].settings.metrics],
+        "metrics": [metric.info for metric in _metrics(scores[0])],
         "models": [
             _model_as_dict(one, score, costs.currency, level) for one, score in zip(opened, scores, strict=True)
         ],
@@ -190,7 +190,20 @@ def _model_as_dict(one: Predictions, score: StreamScore, currency: str | None, l
 
 
 def _estimates(score: StreamScore, level: float) -> dict[str, Estimate]:
-    return {key: _doubted(score, key, _estimate(**of)) for key, of in score.scores(level).items()}
+    scores = score.scores(level)
+    return {each.key: _doubted(score, each.key, _estimate(**scores[each.key])) for each in _metrics(score)}
+
+
+def _metrics(score: StreamScore) -> list[Metric]:
+    """What is said of a file: the excess burden only where prices and prior make it a mean of rows.
+
+    Otherwise it is a ratio of two means, as `pandora compare` has it; the first line says what is wasted.
+    """
+    from pandora_regret.priors import Uniform
+
+    settings = score.settings
+    is_mean = settings.prior == Uniform() and (settings.costs is None or len(set(settings.costs)) == 1)
+    return [metric for metric in settings.metrics if metric.key != "excess_burden" or is_mean]
 
 
 def _doubted(score: StreamScore, key: str, estimate: Estimate) -> Estimate:
@@ -241,7 +254,7 @@ def _print(scores: Sequence[StreamScore], costs: Costs, level: float, main_metri
         if costs.typical is not None:
             console.print(_bill(score, estimates["expected_cost"], costs.typical, costs.currency), style="bold")
         formats = Formats(costs.currency, score.value(main_metric))
-        _print_metrics(console, formats, score.settings.metrics, estimates)
+        _print_metrics(console, formats, _metrics(score), estimates)
         if (doubt := estimates[main_metric].warning) is not None:
             bullets(console, [f"{doubt}."], mark="!")
         if pairs := _largest_pairs(score, costs.currency):
