@@ -300,7 +300,7 @@ def test_wrong_parameters_are_named(options, message):
 
 
 def test_columns_that_nobody_named_are_asked_for():
-    with pytest.raises(pr.InputError, match=r"y has 2 classes, \['cat', 'dog'\], but X has 3 columns: say what"):
+    with pytest.raises(pr.InputError, match=r"y has names, \['cat', 'dog'\], and nothing says which column"):
         TemperatureScaling().fit([[0.2, 0.3, 0.5]] * 2, ["cat", "dog"])
 
 
