@@ -51,6 +51,16 @@ def test_an_overconfident_loser_is_recalibrated_first():
     assert vendor.cost - vendor.recalibrated.saved.value == pytest.approx(vendor.recalibrated.cost.value)
 
 
+def test_a_rival_of_the_leader_is_named_beside_a_model_to_recalibrate():
+    truth = truth_of(4000)
+    models = {"deepnet": calibrated(truth, 1.5, 1), "vendorA": sharpened(calibrated(truth, 1.52, 2), 5.0)}
+    verdict = compared(truth, models | {"twin": calibrated(truth, 1.5, 3)}).verdict
+    assert (verdict.kind, verdict.recalibrate) == ("recalibrate", ("vendorA",))
+    assert verdict.sentences[0].startswith("Recalibrate vendorA first")
+    assert set(verdict.undecided) | {verdict.leader} == {"deepnet", "twin"}
+    assert " cannot be told apart yet: about " in verdict.sentences[1]
+
+
 def test_a_loser_that_recalibrating_does_not_lift_leaves_the_verdict_as_it_is():
     truth = truth_of(3000)
     models = {"deepnet": calibrated(truth, 2.0, 1), "vendorA": sharpened(calibrated(truth, 1.0, 2), 3.0)}

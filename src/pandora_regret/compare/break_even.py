@@ -113,7 +113,7 @@ class PriceCurve:
         return log_odds(rows), costs_of(rows) * self.prior.mean, tie_widths(rows)
 
 
-class Race:
+class PriceRace:
     """All models as one test's price changes; factors are prices in units of the stated one."""
 
     def __init__(self, models: Sequence[Priced], prior: Prior, sample: Sample, level: float, test: int) -> None:
@@ -198,13 +198,13 @@ def break_even(
     looked_at = np.sort(np.argsort(-spent, kind="stable")[:MOST_TESTS]) if len(models) > 1 else np.arange(0)
     results = []
     for test in looked_at.tolist():
-        race, price = Race(models, prior, sample, level, test), float(stated[test])
+        race, price = PriceRace(models, prior, sample, level, test), float(stated[test])
         below, above = (_crossing(race, price, factors) for factors in (1 / STEPS, STEPS))
         results.append(BreakEven(tests[test], price, below, above))
     return tuple(results)
 
 
-def _crossing(race: Race, price: float, factors: FloatArray) -> Crossing | None:
+def _crossing(race: PriceRace, price: float, factors: FloatArray) -> Crossing | None:
     if (crossed := race.crossing(factors)) is None:
         return None
     factor, model = crossed

@@ -201,7 +201,7 @@ class WorkupPart:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Decision:
     """What to do, as far as the data settle it."""
 
     kind: Literal["deploy", "undecided", "recalibrate", "single"]
@@ -288,7 +288,7 @@ class Comparison(Shown):
     largest_pairs: tuple[LargestPair, ...]
     alphas: tuple[float | str, ...]  # the last is "inf"
     scenarios: tuple[Scenario, ...]
-    verdict: Verdict
+    verdict: Decision
     headline: tuple[str, ...]
     notes: tuple[str, ...] = ()
     done: tuple[Done, ...] = ()  # what was changed in the files or left out of them

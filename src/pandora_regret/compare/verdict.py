@@ -9,7 +9,7 @@ from typing import Literal
 
 from pandora_regret.compare.cases import POWER, more_cases
 from pandora_regret.compare.doubts import DO_NOT_TRUST
-from pandora_regret.compare.result import Difference, Estimate, ModelResult, Recalibrated, Verdict
+from pandora_regret.compare.result import Decision, Difference, Estimate, ModelResult, Recalibrated
 from pandora_regret.compare.words import per_case
 from pandora_regret.text import listed, money, percent
 
@@ -74,7 +74,7 @@ class Evidence:
         return max(known) if known and len(known) == len(needed) else None
 
 
-def verdict(evidence: Evidence) -> Verdict:
+def verdict(evidence: Evidence) -> Decision:
     """Deploy the cheapest model if the data tell it apart from every other and recalibrating changes nothing."""
     kind: Literal["deploy", "undecided", "recalibrate", "single"] = "deploy"
     if len(evidence.models) == 1:
@@ -86,7 +86,7 @@ def verdict(evidence: Evidence) -> Verdict:
     first = {"deploy": _deploy, "undecided": _undecided, "recalibrate": _recalibrate, "single": _single}[kind]
     sentences = (*first(evidence), *_at_stated_prices(evidence))
     lifted = tuple(model.name for model in evidence.lifted)
-    return Verdict(kind, evidence.leader.name, evidence.undecided, evidence.cases_needed(), lifted, sentences)
+    return Decision(kind, evidence.leader.name, evidence.undecided, evidence.cases_needed(), lifted, sentences)
 
 
 def _single(evidence: Evidence) -> list[str]:
@@ -138,7 +138,15 @@ def _recalibrate(evidence: Evidence) -> list[str]:
         said = f"it then costs {then} per case and cannot be told apart from {leader} ({now})"
     others = [other.name for other in evidence.lifted[1:]]
     more = [f"The same goes for {_named(others)}."] if others else []
-    return [f"Recalibrate {model.name} first: {said}.", *more, _as_it_is(evidence, model.name)]
+    first = f"Recalibrate {model.name} first: {said}."
+    return [first, *_also_undecided(evidence, model.name), *more, _as_it_is(evidence, model.name)]
+
+
+def _also_undecided(evidence: Evidence, told: str) -> list[str]:
+    """The models besides one of which this was told that the data do not tell apart from the leader."""
+    if not (names := [name for name in evidence.undecided if name != told]):
+        return []
+    return [f"{_named((evidence.leader.name, *names))} cannot be told apart yet: {_why_undecided(evidence)}."]
 
 
 def _as_it_is(evidence: Evidence, name: str) -> str:

@@ -26,7 +26,7 @@ from pandora_regret.kernels.portable import (
 from pandora_regret.priors import Beta
 
 
-class Ladder(NamedTuple):
+class VoteLadder(NamedTuple):
     """The classes of every row in falling order of merit, (N, K) each."""
 
     values: Array  # probabilities, or logits
@@ -55,7 +55,7 @@ def total_loss_of_votes(
         return xp.sum(ladder.votes * xp.where(ladder.votes == 0, 0.0, losses), axis=1)
 
 
-def _descend(votes: Array, values: Array, costs: Array | None, logits: bool, xp: Namespace) -> Ladder:
+def _descend(votes: Array, values: Array, costs: Array | None, logits: bool, xp: Namespace) -> VoteLadder:
     """Sort the classes of every row; among the impossible ones the cheapest comes first."""
     if costs is None:
         order = xp.argsort(values, axis=1, descending=True, stable=True)
@@ -66,10 +66,10 @@ def _descend(votes: Array, values: Array, costs: Array | None, logits: bool, xp:
         by_merit = xp.argsort(xp.take_along_axis(merit, cheapest, axis=1), axis=1, descending=True, stable=True)
         order = xp.take_along_axis(cheapest, by_merit, axis=1)
     values, votes, costs = (xp.take_along_axis(table, order, axis=1) for table in (values, votes, costs))
-    return Ladder(values, votes, costs, logits)
+    return VoteLadder(values, votes, costs, logits)
 
 
-def _losses(ladder: Ladder, alpha: float, xp: Namespace) -> Array:
+def _losses(ladder: VoteLadder, alpha: float, xp: Namespace) -> Array:
     """The loss of each class, were it the truth, (N, K): see `soft_targets._losses`."""
     before, risen, below = ladder.costs, xp.zeros_like(ladder.costs), ladder.costs
     distance = 1
@@ -84,7 +84,7 @@ def _losses(ladder: Ladder, alpha: float, xp: Namespace) -> Array:
     return risen + _further(before[:, :-1], 1, xp) + _nearer(after, 1, xp)
 
 
-def _drop(ladder: Ladder, distance: int, alpha: float, xp: Namespace) -> Array:
+def _drop(ladder: VoteLadder, distance: int, alpha: float, xp: Namespace) -> Array:
     """``ln(q_b / q_a) <= 0`` of each class b to the class a that stands `distance` places above it, (N, K - d)."""
     above, below = ladder.values[:, :-distance], ladder.values[:, distance:]
     dear, cheap = ladder.costs[:, distance:], ladder.costs[:, :-distance]
