@@ -51,6 +51,12 @@ def test_a_class_without_a_price_is_not_ignored(tmp_path):
     assert model.classes == CLASSES  # so that whoever reads prices says which is missing
 
 
+def test_a_class_without_a_price_is_told_from_an_age(tmp_path):
+    path = write(tmp_path / "a.csv", table() | EXTRA)
+    [model] = models([path], CLASSES[:-1])
+    assert model.classes == CLASSES
+
+
 def test_logits_need_labels_to_tell_a_class_from_an_age(tmp_path):
     columns = table()
     logits = {name: values if name == "y_true" else np.log(values) for name, values in columns.items()}

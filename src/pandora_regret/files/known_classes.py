@@ -49,14 +49,20 @@ def with_known_classes(tables: Sequence[ModelTable], priced: Collection[str] | N
     """
     found = [table.columns() for table in tables]
     shared = _shared(tables, found)
-    return [_with_classes(*pair, (priced or (), shared)) for pair in zip(tables, found, strict=True)]
+    return [_with_classes(*pair, priced or (), shared) for pair in zip(tables, found, strict=True)]
 
 
-def _with_classes(table: ModelTable, columns: Columns, known: Sequence[Collection[str]]) -> ModelTable:
-    """By the first of what may be known that the rows do not speak against."""
+def _with_classes(table: ModelTable, columns: Columns, priced: Collection[str], shared: set[str]) -> ModelTable:
+    """By the first of what may be known that the rows do not speak against.
+
+    A label without a price is a class, too: whoever reads prices says that it has none.
+    """
     if columns.certain:
         return table
-    return next((narrowed for names in known if (narrowed := _narrowed(table, columns, names))), table)
+    narrowed = _narrowed(table, columns, priced) or _narrowed(table, columns, shared)
+    if narrowed is None and priced:
+        narrowed = _narrowed(table, columns, _labels(table, columns).union(priced))
+    return narrowed or table
 
 
 def _shared(tables: Sequence[ModelTable], found: Sequence[Columns]) -> set[str]:
@@ -91,11 +97,16 @@ def _speaks_against(table: ModelTable, columns: Columns, kept: Sequence[str]) ->
     records = _sample(table, columns)
     if records is None:
         return False
-    labels = set(texts_of(records.column(columns.label))) if columns.label else set()
-    if labels & (set(columns.classes) - set(kept)):
+    if _labels(table, columns) & (set(columns.classes) - set(kept)):
         return True
     less, all_of_them = (rows_that_sum_to_one(records, names) for names in (kept, columns.classes))
     return not table.layout.logits and less < all_of_them
+
+
+def _labels(table: ModelTable, columns: Columns) -> set[str]:
+    """Those of the first rows."""
+    records = _sample(table, columns) if columns.label else None
+    return set() if records is None else set(texts_of(records.column(columns.label)))
 
 
 def _sample(table: ModelTable, columns: Columns) -> Records | None:
