@@ -3,8 +3,6 @@
 import pytest
 from docs_site import write_shown_files
 
-collect_ignore = ["hooks"]  # what builds the site is no example
-
 
 @pytest.fixture(autouse=True)
 def _folder_of_the_page(request, tmp_path, monkeypatch):
