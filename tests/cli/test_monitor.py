@@ -88,6 +88,25 @@ def test_a_champion_and_a_challenger(tmp_path, state):
     assert "compares with Forest" in alone.stderr
 
 
+def test_roles_are_those_of_the_state(tmp_path, state):
+    net, flat = (
+        write_week(tmp_path / "net.csv", 1, n=1000),
+        write_week(tmp_path / "flat.csv", 1, flat=True, n=1000),
+    )
+    assert watch(state, f"Net={net}", f"Flat={flat}", "--champion", "Flat").exit_code in (0, 3)
+    once = json.loads(state.read_bytes())["paid"]["saved"]
+    write_week(net, 2, n=1000), write_week(flat, 2, flat=True, n=1000)
+    assert watch(state, f"Third={flat}", f"Net={net}", f"Flat={flat}").exit_code in (0, 3)
+    swapped = tmp_path / "other.json"
+    run("monitor", f"Flat={flat}", f"Net={net}", "--state", swapped)
+    apart = json.loads(swapped.read_bytes())["paid"]["saved"]
+    total = once["sums"][0][1] + apart["sums"][0][1]
+    assert json.loads(state.read_bytes())["paid"]["saved"]["sums"][0][1] == pytest.approx(total)
+    renamed = watch(state, f"Net2={net}", f"Flat={flat}")
+    assert renamed.exit_code == 2
+    assert "compares Flat with Net" in renamed.stderr
+
+
 def test_a_challenger_that_is_dearer_is_settled(tmp_path, state):
     net = write_week(tmp_path / "net.csv", 1, n=3000)
     flat = write_week(tmp_path / "flat.csv", 1, flat=True, n=3000)

@@ -110,6 +110,40 @@ def test_without_a_border_cuts_change_nothing_either(period):
     assert as_text(parts) == as_text(whole)
 
 
+def test_thousands_of_cases_may_be_cut_anywhere():
+    y, p = cases(5000)
+    whole, parts = Monitor(), Monitor()
+    whole.update(y, p)
+    for part in np.split(np.arange(len(y)), [3, 1000, 1013, 2500, 4500, 4510, 4700, 4999]):
+        parts.update(y[part], p[part])
+    assert as_text(parts) == as_text(whole)
+
+
+def test_the_last_period_is_one_however_long_the_history_is():
+    y, p = cases(302)
+    monitor = Monitor(typical_costs=COSTS)
+    monitor.update(y, p, period=np.arange(302))
+    monitor.close()
+    monitor = Monitor.from_state(json.loads(as_text(monitor)))
+    summary = monitor.summary()
+    assert (summary.last.name, summary.last.cases) == ("301", 1)
+    assert summary.last.paid == pytest.approx(expected_search_cost(y[-1:], p[-1:], typical_costs=COSTS))
+    assert summary.last.promised == summary.predicted == pytest.approx(search_entropy(p[-1:], typical_costs=COSTS))
+
+
+@pytest.mark.parametrize("prior", [Beta(1.0), Gamma(2.0)], ids=["compiled", "reference"])
+def test_forecasts_that_nearly_sum_to_one_promise_what_they_pay(prior):
+    """A uniform forecast written .3333 costs the same whatever the truth is: there is nothing to find."""
+    p = np.full((20_000, 3), 0.3333)
+    monitor = Monitor(prior=prior)
+    monitor.update(np.arange(20_000) % 3, p)
+    summary = monitor.summary()
+    assert summary.overpaid.mean == pytest.approx(0.0, abs=1e-12)
+    assert not summary.alarmed
+    x, low, high = read_rows(read_probabilities(p[:5]), prior).overpaid(np.zeros(5, dtype=np.intp))
+    assert ((low <= 0) & (high >= 0) & (low <= x) & (x <= high)).all()
+
+
 def test_rows_are_taken_in_the_order_of_their_periods():
     y, p = cases(30)
     weeks = np.array([f"week {1 + i // 3}" for i in range(30)])
@@ -297,6 +331,22 @@ def test_a_refused_batch_leaves_no_trace():
         with pytest.raises(InputError):
             monitor.update(y, bad, ids=range(6), **kwargs)
         assert as_text(monitor) == before
+
+
+def test_a_refused_first_batch_leaves_no_trace():
+    y, p = cases(4)
+    monitor, bad = Monitor(), np.full((4, 3), 0.7)
+    for kwargs in (
+        {"y_proba": bad},
+        {"y_proba": p, "ids": ["a", "a", "b", "c"]},
+        {"y_proba": p, "challenger": bad},
+    ):
+        with pytest.raises(InputError):
+            monitor.update(y, **kwargs)
+    monitor.update(y, p, period="week 1")
+    fresh = Monitor()
+    fresh.update(y, p, period="week 1")
+    assert as_text(monitor) == as_text(fresh)
 
 
 def places(value, path=()):

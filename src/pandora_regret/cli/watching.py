@@ -142,7 +142,6 @@ class Watch:
         if self.monitor is None:
             self._begin(first, names)
         assert self.monitor is not None
-        self._check_names(names)
         truth = [None if k < 0 else self.monitor.labels[k] for k in first.truth] if self.monitor.labels else None
         tables = [batch.values for batch in batches]
         return self.monitor.update(
@@ -185,10 +184,28 @@ class Watch:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InputError(f"two models are called {twice}: tell them apart with NAME=FILE.")
+        if self.monitor is not None and self.challenger is not None:
+            return self._kept_order(names)
         if len(names) == 1:
             if self.options.challenger is not None:
                 raise InputError(f"--challenger is {self.challenger}, but the files hold one model, {names[0]}.")
             return [0]
+        return self._asked_order(names)
+
+    def _kept_order(self, names: Sequence[str]) -> list[int]:
+        """As in the state, which compares two models."""
+        pair = [str(self.champion), str(self.challenger)]
+        if len(names) == 1:
+            fix = "give the challenger's forecasts too, or begin a new state"
+            raise InputError(f"{self.options.state} compares with {self.challenger}: {fix}.")
+        if not set(pair) <= set(names):
+            compared, fix = " with ".join(pair), "name the models as before, with NAME=FILE"
+            problem = f"{self.options.state} compares {compared}, but the models are {', '.join(names)}"
+            raise InputError(f"{problem}: {fix}.")
+        return [names.index(name) for name in pair]
+
+    def _asked_order(self, names: Sequence[str]) -> list[int]:
+        """As the options say; of two models the first is the champion."""
         roles = [self.options.champion, self.options.challenger]
         for role, option in zip(roles, ("champion", "challenger"), strict=True):
             if role is not None and role not in names:
@@ -218,11 +235,6 @@ class Watch:
         )
         self.champion = names[0]
         self.challenger = names[1] if len(names) > 1 else None
-
-    def _check_names(self, names: Sequence[str]) -> None:
-        if len(names) == 1 and self.challenger is not None:
-            fix = "give the challenger's forecasts too, or begin a new state"
-            raise InputError(f"{self.options.state} compares with {self.challenger}: {fix}.")
 
     def _read_labels(self, path: str) -> Taken:
         """A table of ids and labels, and perhaps of periods."""

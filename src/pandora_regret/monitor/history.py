@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import numpy as np
+
+from pandora_regret.inputs import FloatArray
 from pandora_regret.records import from_plain, to_plain
 
 MOST_POINTS = 256
@@ -48,9 +51,14 @@ class History:
         """How many increments complete the current point."""
         return self.stride - (0 if self.current is None else self.current.increments)
 
-    def add(self, point: Point) -> None:
-        """Some increments, at most as many as there is room for."""
-        self.current = point if self.current is None else self.current.joined(point)
+    def add(
+        self, names: tuple[str | None, str | None], cases: float, means: FloatArray, after: tuple[float, ...]
+    ) -> None:
+        """Increments, (m, n), at most as many as there is room for, with the first and the last one's names."""
+        start = self.current or Point(names[0], names[0], 0, 0.0, (0.0,) * len(means), ())
+        totals = np.cumsum(np.column_stack([start.totals, means]), axis=1)[:, -1]  # in order, however they are cut
+        increments, cases = start.increments + means.shape[1], start.cases + cases
+        self.current = Point(start.first, names[1], increments, cases, tuple(totals.tolist()), after)
         if self.current.increments == self.stride:
             self.points.append(self.current)
             self.current = None

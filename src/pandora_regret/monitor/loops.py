@@ -40,7 +40,7 @@ def row_costs(values, base, mean, share, alpha, tie, tolerance, costs, promised)
         for i in range(k):
             costs[n, i] = mean * (base[i] + share * wasted[i])
             expected += values[n, i] * costs[n, i]
-        promised[n] = expected
+        promised[n] = expected / total  # a row may sum to 1 only nearly
 
 
 @njit(**FAST)

@@ -118,19 +118,23 @@ class Monitor:
         labels = None if isinstance(self.labels, range) else self.labels
         forecast = read_probabilities(y_proba, labels=labels, logits=logits)
         self._check_columns(forecast)
-        self._begin(forecast.labels, challenger is not None, period is not None)
+        self._check_kind(challenger is not None, period is not None)
         keys, names = self._keys(ids, len(forecast)), read_periods(period, len(forecast))
         truth = _read_known(y_true, forecast.labels, len(forecast))
         if keys is None and (truth < 0).any():
             problem = "has cases without a label, which could never find it"
             raise InputError(problem, argument="y_true", fix="pass ids")
         tables = [forecast, *([] if challenger is None else [_read_challenger(challenger, forecast, logits)])]
-        if keys is None:
-            return self._take([self._read(table) for table in tables], truth, None, names)
         new, known = self._sort_out(keys, truth)
-        rows = [self._read(table.rows(new)) for table in tables]
+        prior, costs = self._prices(forecast.labels)
+        rows = [_read_new(table if keys is None else table.rows(new), prior, costs) for table in tables]
+        if self.paid is None:
+            self._begin(forecast.labels, prior, costs, challenger is not None, period is not None)
         self._resolve(_some(keys, known), truth[known], _some(names, known))  # nothing can go wrong any more
-        taken = self._take(rows, truth[new], _some(keys, new), _some(names, new))
+        everything = len(new) == len(truth)
+        taken = self._take(
+            rows, truth[new], keys if everything else _some(keys, new), names if everything else _some(names, new)
+        )
         return taken + Taken(counted=len(known), skipped=len(forecast) - len(new) - len(known))
 
     def label(self, ids: Any, y_true: Labels, *, period: Any = None) -> Taken:
@@ -210,13 +214,20 @@ class Monitor:
         assert self.labels is not None
         return (len(self.labels) + 1) * (1 + self.compares)
 
-    def _begin(self, labels: Sequence[Any], compares: bool, by_period: bool) -> None:
-        """At the first forecasts, classes and prices are known, and the streams begin."""
-        if self.paid is None:
-            prior, costs = read_prices(self._asked[0], None, self._asked[1], labels)
-            self.run_length = self.run_length or (RUN_LENGTH_IN_PERIODS if by_period else RUN_LENGTH_IN_CASES)
-            self._prepare(labels, prior, costs, compares)
-        assert self.promised is not None
+    def _prices(self, labels: Sequence[Any]) -> tuple[Prior, Any]:
+        if self.paid is not None:
+            return self.prior, self.costs
+        return read_prices(self._asked[0], None, self._asked[1], labels)
+
+    def _begin(self, labels: Sequence[Any], prior: Prior, costs: Any, compares: bool, by_period: bool) -> None:
+        """With the first forecasts, classes and prices are known, and the streams begin."""
+        self.run_length = self.run_length or (RUN_LENGTH_IN_PERIODS if by_period else RUN_LENGTH_IN_CASES)
+        self._prepare(labels, prior, costs, compares)
+
+    def _check_kind(self, compares: bool, by_period: bool) -> None:
+        """That forecasts have a challenger and periods if earlier ones had."""
+        if self.promised is None:
+            return
         self.promised.periods.check_mode(by_period)
         if compares != self.compares:
             problem = "is given now and was not before" if compares else "was given before and is not now"
@@ -243,13 +254,10 @@ class Monitor:
             problem = f"has {forecast.n_classes} columns, and earlier forecasts had {len(self.labels)}"
             raise InputError(problem, argument=forecast.name, fix="pass the same classes always")
 
-    def _read(self, forecast: Forecast) -> Rows:
-        assert self.labels is not None
-        priced = forecast if self.costs is None else forecast.with_costs(self.costs)
-        return read_rows(priced, self.prior) if len(forecast) else Rows.empty(len(self.labels))
-
-    def _sort_out(self, keys: list[int], truth: IntArray) -> tuple[IntArray, IntArray]:
+    def _sort_out(self, keys: list[int] | None, truth: IntArray) -> tuple[IntArray, IntArray]:
         """The rows that are new, and those that bring the label of a forecast that waited; others are skipped."""
+        if keys is None:
+            return np.arange(len(truth)), np.arange(0)
         new = [row for row, key in enumerate(keys) if key not in self.waiting and key not in self.seen]
         known = [row for row, key in enumerate(keys) if key in self.waiting and truth[row] >= 0]
         return np.array(new, dtype=np.intp), np.array(known, dtype=np.intp)
@@ -285,6 +293,11 @@ class Monitor:
         if len(truth):
             self.paid.add(rows[0], rows[1] if self.compares else None, truth, names)
             self.seen.update(keys or ())
+
+
+def _read_new(forecast: Forecast, prior: Prior, costs: Any) -> Rows:
+    priced = forecast if costs is None else forecast.with_costs(costs)
+    return read_rows(priced, prior) if len(forecast) else Rows.empty(forecast.n_classes)
 
 
 def _read_challenger(challenger: Table, forecast: Forecast, logits: bool) -> Forecast:

@@ -22,6 +22,15 @@ class Closed(NamedTuple):
     means: FloatArray  # (m, T) of what was gathered
 
 
+@dataclass(frozen=True)
+class Gathered:
+    """One period: its cases, and the means of what was gathered of them."""
+
+    name: str
+    cases: int
+    means: tuple[float, ...]
+
+
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
     """Names in the order that people mean: week 9 before week 10, and ISO dates by date.
 

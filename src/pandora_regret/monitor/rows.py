@@ -35,7 +35,8 @@ class Rows:
 
     def overpaid(self, truth: IntArray) -> FloatArray:
         """What was paid beyond the promise, and the least and most that it could have been, (3, n)."""
-        return _realised(self.costs, truth, self.promised)
+        x, low, high = _realised(self.costs, truth, self.promised)
+        return np.stack([x, np.minimum(low, 0.0), np.maximum(high, 0.0)])  # rounding may miss 0
 
     def saved_by(self, other: Rows, truth: IntArray) -> FloatArray:
         """What another model saved, and the least and most that it could have been given both, (3, n)."""
@@ -67,11 +68,13 @@ def read_rows(forecast: Forecast, prior: Prior) -> Rows:
 
 
 def _by_reference(forecast: Forecast, prior: Prior) -> Rows:
-    parts = [
-        Rows(costs := costs_for_every_truth(b, prior), (probabilities(b) * costs).sum(axis=1))
-        for b in forecast.blocks()
-    ]
+    parts = [_of_block(block, prior) for block in forecast.blocks()]
     return Rows(np.concatenate([part.costs for part in parts]), np.concatenate([part.promised for part in parts]))
+
+
+def _of_block(block: Forecast, prior: Prior) -> Rows:
+    costs, p = costs_for_every_truth(block, prior), probabilities(block)
+    return Rows(costs, (p * costs).sum(axis=1) / p.sum(axis=1))  # a row may sum to 1 only nearly
 
 
 def _compiled(forecast: Forecast, prior: Beta) -> Rows:

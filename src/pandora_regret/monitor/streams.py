@@ -11,9 +11,10 @@ import numpy as np
 
 from pandora_regret.inference.sequential import Bets, Event, MeanSequence, Ranks
 from pandora_regret.inputs import FloatArray, InputError, IntArray
-from pandora_regret.monitor.history import History, Point
-from pandora_regret.monitor.periods import Closed, Periods
+from pandora_regret.monitor.history import History
+from pandora_regret.monitor.periods import Closed, Gathered, Periods
 from pandora_regret.monitor.rows import Rows
+from pandora_regret.records import from_plain, to_plain
 
 OVERPAID, PROMISED, SAVED = 0, 3, 4  # rows of what `Paid` gathers; its bounds stand after 0 and 4
 
@@ -40,6 +41,7 @@ class Stream:
 
     def __init__(self, width: int, bets: Bets) -> None:
         self.periods, self.history, self.bets = Periods(width), History(), bets
+        self.last: Gathered | None = None  # the last period that was closed
 
     def close(self) -> None:
         """Count the open period as complete."""
@@ -54,11 +56,12 @@ class Stream:
             size = means.shape[1]
             self._learn(means)
             complete = size == self.history.room
-            first, last = (None, None) if closed.names is None else (closed.names[start], closed.names[part][-1])
+            names = (None, None) if closed.names is None else (closed.names[start], closed.names[part][-1])
             cases = float(size if closed.cases is None else closed.cases[part].sum())
-            totals = tuple(means.sum(axis=1).tolist())
-            self.history.add(Point(first, last, size, cases, totals, self.marks() if complete else ()))
+            self.history.add(names, cases, means, self.marks() if complete else ())
             start = part.stop
+        if n and closed.names is not None and closed.cases is not None:
+            self.last = Gathered(closed.names[-1], int(closed.cases[-1]), tuple(closed.means[:, -1].tolist()))
 
     def _learn(self, means: FloatArray) -> None:
         raise NotImplementedError
@@ -82,16 +85,17 @@ class Stream:
 
     def state(self) -> dict[str, Any]:
         """Plain data."""
-        return {name: part.state() for name, part in self.parts().items()}
+        return {name: part.state() for name, part in self.parts().items()} | {"last": to_plain(self.last)}
 
     def restore(self, state: Mapping[str, Any], place: str) -> Self:
         """The stream as it was when `state` was written."""
-        from pandora_regret.records import from_plain
-
         for name, part in self.parts().items():
             part.restore(from_plain(dict[str, Any], state.get(name), f"{place}.{name}"), f"{place}.{name}")
+        last = state.get("last")
+        self.last = None if last is None else from_plain(Gathered, last, f"{place}.last")
         in_time = all(event is None or event.at < self.n for event in (self.bets.alarm, self.bets.change))
-        if not in_time or not self.history.fits(self.n, self.periods.width, len(self.marks())):
+        in_shape = self.last is None or len(self.last.means) == self.periods.width
+        if not in_time or not in_shape or not self.history.fits(self.n, self.periods.width, len(self.marks())):
             raise InputError("does not fit the rest", place=f"{place}.history", fix="the state is damaged")
         return self
 

@@ -68,7 +68,6 @@ class MonitorSummary:
 
 def summarise(paid: Paid, promised: Promised, *, waiting: int) -> MonitorSummary:
     """Where both streams stand."""
-    newest = promised.history.all[-1] if promised.n else None
     return MonitorSummary(
         increments=paid.n,
         by_period=bool(promised.periods.by_period),
@@ -79,8 +78,8 @@ def summarise(paid: Paid, promised: Promised, *, waiting: int) -> MonitorSummary
         alarm=_alarm(paid, paid.bets.alarm),
         change=_alarm(paid, paid.bets.change),
         saved=_interval(paid.saved) if paid.saved is not None and paid.n else None,
-        predicted=None if newest is None else newest.totals[0] / newest.increments,
-        predicted_in=None if newest is None else newest.last,
+        predicted=_predicted(promised),
+        predicted_in=None if promised.last is None else promised.last.name,
         drift=_alarm(promised, promised.bets.alarm),
         waiting=waiting,
         late=paid.periods.late,
@@ -88,11 +87,20 @@ def summarise(paid: Paid, promised: Promised, *, waiting: int) -> MonitorSummary
 
 
 def _last(paid: Paid) -> Period:
+    if paid.last is not None:
+        overpaid, promise = paid.last.means[OVERPAID], paid.last.means[PROMISED]
+        return Period(paid.last.name, paid.last.cases, promise + overpaid, promise)
     points = paid.history.all
-    chosen = points[-1:] if points[-1].last is not None else points
-    increments, cases = sum(each.increments for each in chosen), int(sum(each.cases for each in chosen))
-    overpaid, promise = (sum(each.totals[k] for each in chosen) / increments for k in (OVERPAID, PROMISED))
-    return Period(points[-1].last or "all", cases, promise + overpaid, promise)
+    overpaid, promise = (sum(each.totals[k] for each in points) / paid.n for k in (OVERPAID, PROMISED))
+    return Period("all", paid.n, promise + overpaid, promise)
+
+
+def _predicted(promised: Promised) -> float | None:
+    """What the last period promises, or the newest cases where there are no periods."""
+    if promised.last is not None:
+        return promised.last.means[0]
+    newest = promised.history.all[-1] if promised.n else None
+    return None if newest is None else newest.totals[0] / newest.increments
 
 
 def _interval(sequence: MeanSequence) -> Interval:
