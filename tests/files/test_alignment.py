@@ -102,7 +102,14 @@ def test_rows_without_ids_are_matched_by_order_and_labels(tmp_path):
     assert "m0.parquet row 3 has 'owl'" in message
     assert "id column" in message
     assert "m1.parquet has 5 rows but" in refused(tmp_path, one, taken(two, range(5)))
-    assert "m1.parquet row 3 has the label 'cat'" in refused(tmp_path, rows(6, 1), taken(two, [0, 1, 3, 2, 4, 5]))
+
+
+def test_ids_in_only_one_file_are_an_error_in_either_order(tmp_path):
+    one, two = rows(6, 1), {name: values for name, values in rows(6, 2).items() if name != "id"}
+    for tables, without in (((one, two), 1), ((two, one), 0)):
+        message = refused(tmp_path, *tables)
+        assert f"m{without}.parquet has no ids but" in message
+        assert all(fix in message for fix in ("--id", "models.toml", "or drop those of"))
 
 
 def test_rows_that_only_one_file_has_are_named(tmp_path):

@@ -16,6 +16,7 @@ from pandora_regret.inputs import InputError
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS
 from pandora_regret.priors import Beta, Fixed, Uniform
+from pandora_regret.priors.reading import prior_of_orders
 from pandora_regret.stream import score_stream
 
 ROWS = [
@@ -337,14 +338,13 @@ def test_what_needs_the_same_classes_in_all_rows_says_so(tmp_path):
     assert "lists of candidates" in run("recalibrate", path).stderr
 
 
-def test_generated_text_is_no_forecast(tmp_path):
-    row = sample(0, [-1.0, -2.0], 1) | {"filtered_resps": ["the answer is B"]}
-    assert "generated text cannot" in refused(lists(tmp_path, [row]))
+def test_generated_text_and_positive_logarithms_are_no_forecasts(tmp_path):
+    generated = sample(0, [-1.0, -2.0], 1) | {"filtered_resps": ["the answer is B"]}
+    assert "generated text cannot" in refused(lists(tmp_path, [generated]))
+    assert "line 1 has the log-likelihood 0.5: " in refused(lists(tmp_path, [sample(0, [-1.0, 0.5], 1)]))
 
 
 def test_the_prior_of_orders():
-    from pandora_regret.priors.reading import prior_of_orders
-
     assert prior_of_orders(None) == Fixed()
     with pytest.raises(InputError, match=r"pass Fixed\(\)"):
         prior_of_orders(Uniform())

@@ -105,6 +105,7 @@ def test_options_overrule_what_would_be_recognised(tmp_path):
     latin = text_file(tmp_path, csv_text().encode("latin-1"))
     assert whole(latin, dialect=Dialect(encoding="mac-roman")).classes == ("Grippe", "Erk‰ltung")
     assert "cannot be read" in refused(latin, dialect=Dialect(encoding="ascii"))
+    assert "cannot be read" in refused(latin, dialect=Dialect(encoding="utf-16"))  # which has no mark
 
 
 def opened_source(path, **dialect):

@@ -32,6 +32,19 @@ def test_a_name_is_for_one_model(tmp_path):
         open_models(read_models_argument([f"both={path}"], Layout()))
 
 
+def test_two_models_of_one_name_are_an_error():
+    with pytest.raises(InputError, match=r"two models are called 'x': give each a name of its own"):
+        read_models_argument(["x=a.csv", "y=b.csv", "x=c.csv"], Layout())
+
+
+def test_a_column_that_is_not_there_is_named_with_its_class(tmp_path):
+    write(tmp_path / "a.csv", table())
+    mapping = ", ".join(f'"{name}" = "{name}"' for name in CLASSES[1:])
+    text = f'[[models]]\nname = "a"\npath = "a.csv"\ncolumns = {{ "{CLASSES[0]}" = "p_x", {mapping} }}'
+    with pytest.raises(InputError, match=f"has no column 'p_x' for the class '{CLASSES[0]}'; it has"):
+        open_models(described(tmp_path, text))
+
+
 def test_a_file_describes_models_each_in_its_own_way(tmp_path):
     (tmp_path / "runs").mkdir()
     columns = table()
@@ -79,8 +92,8 @@ def test_options_are_defaults_that_a_model_may_change(tmp_path):
             '[[models]]\nname = "a"\npath = "a.csv"\nlable = "x"',
             r"has the key 'lable': did you mean 'label'",
         ),
-        ('[[models]]\npath = "a.csv"', r"models\[1\] lacks 'name'"),
-        ('[[models]]\nname = "a"', r"models\[1\] lacks 'path'"),
+        ('[[models]]\npath = "a.csv"', r"models\[1\] lacks 'name': add name = "),
+        ('[[models]]\nname = "a"', r"models\[1\] lacks 'path': add path = "),
         ('[[models]]\nname = "a"\npath = 3', r"models\[1\]\.path is 3"),
         (
             '[[models]]\nname = "a"\npath = "none*.csv"',
@@ -92,6 +105,8 @@ def test_options_are_defaults_that_a_model_may_change(tmp_path):
         ('models = "a.csv"', r"lists no models"),
         ('[[models]]\nname = "a"\npath = "a.csv"\n[other]\nx = 1', r"has 'other' beside its models"),
         ("[[models]\n", r"not valid TOML"),
+        ('[[models]]\nname = "a"\npath = "a.csv"\n' * 2, r"two models are called 'a'"),
+        ("models = [1]", r"models\[1\]"),
     ],
 )
 def test_what_is_wrong_with_the_file_is_one_sentence(tmp_path, text, said):

@@ -84,7 +84,7 @@ def listed_in(tmp_path, rows, name="prices.csv"):
     return str(path)
 
 
-HEADERS = ["class,cost", "Name,Price", "TEST,Fee", "label, minutes", "name,class,cost", "class,cost,price"]
+HEADERS = ["class,cost", "Name,Price", "TEST,Fee", "label, minutes", "name,class,cost"]
 
 
 @pytest.mark.parametrize("header", HEADERS)
@@ -94,9 +94,7 @@ def test_columns_are_found_by_their_usual_names(tmp_path, header):
     if "class" in names:
         cells["name"] = "called {}"
     rows = [
-        ",".join(
-            cells.get(name, "7" if name == "price" and "cost" in names else price).format(label) for name in names
-        )
+        ",".join(cells.get(name, price).format(label) for name in names)
         for label, price in (("cat", "20"), ("dog", "30"))
     ]
     prices = read_price_list(listed_in(tmp_path, [header, *rows]))
@@ -117,6 +115,16 @@ def test_two_candidates_for_a_column_are_asked_about(tmp_path):
     message = refused(read_price_list, path)
     assert "has the columns test, label" in message
     assert "CLASS_COLUMN:COST_COLUMN" in message
+    message = refused(read_price_list, listed_in(tmp_path, ["class,cost,price", "a,1,2"]))
+    assert "has the columns cost, price" in message
+    assert "CLASS_COLUMN:COST_COLUMN" in message
+
+
+def test_a_comma_within_a_price_that_is_written_out_is_explained():
+    message = refused(read_price_list, "CT=$1,250.00,scope=$300")
+    assert "'250.00' is not NAME=VALUE: commas separate entries" in message
+    assert "$1250.00" in message
+    assert "a file" in message
 
 
 WRITTEN = [

@@ -68,7 +68,7 @@ def compare(
     FILES hold the predictions of one model each, or of several with a column that names them: a column of true
     classes, and a column of forecasts for every class, as CSV, JSONL, Parquet, Arrow, NPZ or Excel; or samples of
     lm-evaluation-harness; - is standard input. NAME=FILE names a model, and a TOML file describes models that are
-    written each in their own way. Rows are matched by id where there are ids, else by their order.
+    written each in their own way. Rows are matched by id, or by their order if no file has ids.
 
     \b
     Examples:

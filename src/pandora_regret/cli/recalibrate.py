@@ -137,7 +137,7 @@ def recalibrate(
     outcome = _shifted(known, how, layout) if how.method == "prior" else _fitted(known, how, layout)
     if how.map_path is not None:
         outcome.map.save(how.map_path)
-    lines, done = _sentences(known, how, outcome), (*known.done, *outcome.done)
+    lines, done = _sentences(known, how, outcome), tuple(dict.fromkeys((*known.done, *outcome.done)))
     if as_json:
         print_json(
             _as_dict(files, known, how, outcome, lines) | {"done": to_plain(done)}, "pandora-recalibration/1"

@@ -1,4 +1,4 @@
-"""Several models on the same rows: matched by id where there is one, else by row order with equal labels."""
+"""Several models on the same rows: matched by id, or by row order with equal labels if none has ids."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ BY_COMMAND = f"{SAME_ROWS}; --common-rows keeps those that all have"
 def align(batches: Sequence[Batch], names: Sequence[str]) -> list[Batch]:
     """The same rows and classes in the same order: those of the first.
 
-    Classes are matched by name. Rows are matched by id where every file has ids, else by row order. Labels, and
-    weights, groups and costs where both have them, must then be equal.
+    Classes are matched by name. Rows are matched by id where every file has ids, by row order where none has.
+    Labels, and weights, groups and costs where both have them, must then be equal.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def align(batches: Sequence[Batch], names: Sequence[str]) -> list[Batch]:
         What to call each of them in an error, besides its file.
     """
     first, *others = batches = _over_all_classes(batches)
-    by_id = all(batch.ids is not None for batch in batches)
+    by_id = _have_ids(batches)
     aligned = [first]
     for name, other in zip(names[1:], others, strict=True):
         other = _in_order_of_classes(other, first, name, names[0])
@@ -44,6 +44,17 @@ def align(batches: Sequence[Batch], names: Sequence[str]) -> list[Batch]:
         _check_same_values(first, other, order)
         aligned.append(other.take(order))
     return aligned
+
+
+def _have_ids(batches: Sequence[Batch]) -> bool:
+    """Whether all have; that only some have is an error, as rows in another order would go unnoticed."""
+    without = next((batch for batch in batches if batch.ids is None), None)
+    having = next((batch for batch in batches if batch.ids is not None), None)
+    if without is not None and having is not None:
+        problem = f"has no ids but {having.path} has, so that rows cannot be matched"
+        fix = f"say which column holds them (--id, or id in models.toml), or drop those of {having.path}"
+        raise FileError(problem, path=without.path, argument="id", fix=fix)
+    return without is None
 
 
 def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Batch], tuple[Done, ...]]:
@@ -178,7 +189,7 @@ def _fail(first: Batch, other: Batch, order: IntArray, role: Role, index: int) -
     source, row = other.origin(int(order[index]))
     ours, theirs = _value(first, role, index), _value(other, role, int(order[index]))
     problem = f"has the {role.title.removesuffix('s')} {theirs!r} but {first.place(index)} has {ours!r}"
-    by_order = other.ids is None or first.ids is None
+    by_order = other.ids is None
     fix = f"correct one of them{' or match rows by an id column' if by_order else ''}"
     raise source.error(row, f"{problem} for the same row", argument=role.option, value=theirs, fix=fix)
 

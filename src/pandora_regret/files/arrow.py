@@ -45,7 +45,7 @@ def explained(path: str, format_name: str) -> Iterator[None]:
         if error.strerror:
             raise FileError(f"cannot be read: {error.strerror}", path=path) from None
         raise unreadable(path, format_name, error) from None
-    except (pa.ArrowException, EOFError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, EOFError, UnicodeError) as error:
         raise unreadable(path, format_name, error) from None
 
 

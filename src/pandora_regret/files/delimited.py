@@ -87,7 +87,7 @@ class DelimitedFile(TextFile):
             raise FileError(path=self.path, where=f" line {lines[-1][0]}", **UNCLOSED)
         try:
             names = next(csv.reader([header.decode("utf-8").rstrip("\r\n")], delimiter=self.delimiter), [])
-        except (UnicodeDecodeError, csv.Error) as error:
+        except (UnicodeError, csv.Error) as error:
             self.explain(error, frozenset())
         self._check_delimiter(names)
         check_names(names, self.path)
@@ -147,7 +147,7 @@ class DelimitedFile(TextFile):
                 for records in arrow_csv.open_csv(counting, options, self._parse_options(), conversion):
                     yield self._with_points(records, numbers)
                     good_rows += len(records)
-        except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        except (pa.ArrowException, UnicodeError, OSError) as error:
             self.explain(error, numbers, good_rows)
         if good_rows - self.first != counting.lines - skipped:
             self._check_last_quote()

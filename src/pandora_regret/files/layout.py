@@ -12,7 +12,9 @@ from pandora_regret.files.dialect import RECOGNISED, Dialect
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.roles import COSTS, LABEL, ROLES, SINGLE, VOTES, Role
 from pandora_regret.inputs import InputError
+from pandora_regret.text import listed
 
+COMPARE = "if these are two models, use pandora compare"
 Kind: TypeAlias = Literal["number", "text", "nested", "other"]
 
 
@@ -188,10 +190,13 @@ def _listed(
     classes: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind], path: str
 ) -> dict[str, str]:
     """The columns of the classes that were listed."""
-    missing = [name for name in columns if name not in kinds]
+    missing = {name: column for name, column in zip(classes, columns, strict=True) if column not in kinds}
     if missing:
-        problem = f"has no column for the classes {some(missing)}; it has {some(kinds)}"
-        raise FileError(problem, path=path, argument="classes", value=missing)
+        listed_names = f"for the classes {some(missing)}"
+        if list(missing) != list(missing.values()):
+            listed_names = listed([f"{column!r} for the class {name!r}" for name, column in missing.items()], 8)
+        problem = f"has no column {listed_names}; it has {some(kinds)}"
+        raise FileError(problem, path=path, argument="classes", value=list(missing.values()))
     for names in (classes, columns):
         twice = next((name for name, times in Counter(names).items() if times > 1), None)
         if twice is not None:
@@ -283,7 +288,7 @@ def check_same_columns(first: Columns, other: Columns, path: str, other_path: st
     if differ or missing:
         lacks = f"lacks the columns {some(missing)} that {path} has"
         problem = f"and {path} differ in the columns {some(differ)}" if differ else lacks
-        raise FileError(problem, path=other_path, value=differ or missing, fix="parts need the same")
+        raise FileError(problem, path=other_path, value=differ or missing, fix=f"parts need the same; {COMPARE}")
 
 
 def some(names: Collection[str]) -> str:

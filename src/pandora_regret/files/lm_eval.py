@@ -108,6 +108,9 @@ def _sample(file: TextFile, line: int, values: Mapping[str, Any]) -> LoggedSampl
         problem = "holds no log-likelihoods of options" if scores is None else "has no target"
         fix = "samples of multiple-choice tasks can be scored, generated text cannot"
         raise FileError(problem, path=file.path, where=f" line {line}", fix=fix)
+    if max(scores) > 0:
+        problem, fix = f"has the log-likelihood {max(scores):g}", "logarithms of probabilities are at most 0"
+        raise FileError(problem, path=file.path, where=f" line {line}", value=max(scores), fix=fix)
     if _is_doubled(values.get("arguments"), texts):  # the same options once more, without context
         scores, texts = scores[: len(scores) // 2], texts[: len(texts) // 2]
     doc = values.get("doc")
@@ -130,7 +133,7 @@ def _scores(responses: Any) -> tuple[float, ...] | None:
         scores = tuple(float(score) for score, is_greedy in responses)
     except (TypeError, ValueError, OverflowError):
         return None
-    return scores if len(scores) > 1 and not any(math.isnan(score) or score > 0 for score in scores) else None
+    return scores if len(scores) > 1 and not any(map(math.isnan, scores)) else None
 
 
 def _texts(arguments: Any) -> tuple[str, ...]:

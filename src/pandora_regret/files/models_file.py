@@ -19,6 +19,7 @@ The TOML file has one table per model, and what it leaves out is as for all mode
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from glob import glob, has_magic
@@ -31,6 +32,8 @@ from pandora_regret.files.layout import Layout
 from pandora_regret.files.source import check_readable
 from pandora_regret.inputs import InputError
 from pandora_regret.records import check_keys, from_plain
+
+REQUIRED = ("name", "path")
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class ModelEntry:
 
     def files(self, defaults: Layout, folder: str) -> ModelFiles:
         """The same with what it leaves out."""
-        said = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("name", "path")}
+        said = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in REQUIRED}
         said = {name: value for name, value in said.items() if value is not None}
         of_text = {each.name: said.pop(each.name) for each in fields(Dialect) if each.name in said}
         layout = replace(defaults, dialect=replace(defaults.dialect, **of_text), **said)
@@ -79,7 +82,12 @@ def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFile
     >>> [(one.name, one.paths) for one in read_models_argument(["Deep net=deep.csv", "forest.csv"], Layout())]
     [('Deep net', ('deep.csv',)), (None, ('forest.csv',))]
     """
-    return [files for text in texts for files in _read_argument(text, layout)]
+    models = [files for text in texts for files in _read_argument(text, layout)]
+    names = Counter(files.name for files in models if files.name is not None)
+    twice = next((name for name, times in names.items() if times > 1), None)
+    if twice is not None:
+        raise InputError(f"two models are called {twice!r}: give each a name of its own.", value=twice)
+    return models
 
 
 def _read_argument(text: str, layout: Layout) -> list[ModelFiles]:
@@ -109,6 +117,9 @@ def read_models_file(path: str, layout: Layout) -> list[ModelFiles]:
 def _read_entry(table: Any, number: int, path: str, layout: Layout) -> ModelFiles:
     place = f"{path}: models[{number}]"
     check_keys(ModelEntry, table, place)
+    missing = next((key for key in REQUIRED if isinstance(table, dict) and key not in table), None)
+    if missing is not None:
+        raise InputError(f"lacks {missing!r}", place=place, fix=f"add {missing} = ...")
     try:
         return from_plain(ModelEntry, table, place).files(layout, os.path.dirname(path))
     except InputError as error:

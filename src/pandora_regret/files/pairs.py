@@ -33,11 +33,11 @@ def read_pairs(text: str, what: str) -> dict[str, float]:
     }
 
 
-def read_texts(text: str, what: str) -> dict[str, str]:
-    """The same, the values as they are written."""
+def read_texts(text: str, what: str, fix: str = "write such as flu=0.7,cold=0.3") -> dict[str, str]:
+    """The same, the values as they are written; `fix` is said of what is no pair."""
     pairs: dict[str, str] = {}
     for field in listed(text):
-        name, value = _pair(field, what)
+        name, value = _pair(field, what, fix)
         if name in pairs:
             raise named_twice(name, what)
         pairs[name] = value
@@ -49,10 +49,9 @@ def named_twice(name: str, what: str) -> InputError:
     return InputError(f"there is {name!r} twice", place=f"{what}:", value=name, fix="name each class once")
 
 
-def _pair(field: str, what: str) -> tuple[str, str]:
+def _pair(field: str, what: str, fix: str) -> tuple[str, str]:
     name, _, value = (part.strip() for part in field.rpartition("="))
     if not name:
-        fix = "write such as flu=0.7,cold=0.3"
         raise InputError(f"{field!r} is not NAME=VALUE", place=f"{what}:", value=field, fix=fix)
     return name, value
 

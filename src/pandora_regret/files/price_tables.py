@@ -53,13 +53,13 @@ def read_price_table(path: str, name_column: str | None = None, cost_column: str
 
 
 def _column(source: Source, usual: Sequence[str], name: str | None) -> str:
-    """The column that is named, else the first of the usual names, in any case, if no other is there."""
+    """The column that is named, else the only one of a usual name, in any case; "class" goes first."""
     if name is not None:
         if name not in source.kinds:
             raise FileError(f"has no column {name!r} among {some(source.kinds)}", path=source.path, column=name)
         return name
     candidates = [column for column in source.kinds if column.strip().casefold() in usual]
-    best = [column for column in candidates if column.strip().casefold() == usual[0]]
+    best = [column for column in candidates if column.strip().casefold() == "class"]
     if len(best or candidates) != 1:
         fix = f"name the two columns, {source.path}:CLASS_COLUMN:COST_COLUMN"
         problem = f"has {'the columns' if candidates else 'none of the columns'} {', '.join(candidates or usual)}"

@@ -21,6 +21,7 @@ from pandora_regret.priors.names import FILE, PRIORS, spelled_priors
 from pandora_regret.text import SYMBOLS, listed
 
 MOST_NAMED = 5  # of prices that are not used
+SEPARATED = "commas separate entries, so write such as flu=$1250.00,cold=$95, or use a file"
 TABLES = (  # other files are pathways
     ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xlsx", ".xlsm", ".gz",
     ".bz2", ".zst",
@@ -161,7 +162,7 @@ def _path_and_columns(text: str) -> list[str]:
 
 
 def _written_out(text: str) -> PriceList:
-    texts = read_texts(text, "costs")
+    texts = read_texts(text, "costs", SEPARATED)
 
     def complain(name: str, problem: str, fix: str) -> InputError:
         return InputError(problem, place=f"costs: the value of {name!r}", value=texts[name], fix=fix)

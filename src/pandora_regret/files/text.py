@@ -144,7 +144,7 @@ class TextFile(Source):
             attributes: dict[str, Any] = {"path": self.path, "where": f" line {number}", "row": row}
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
+            except UnicodeError:
                 fix = "save the file with encoding UTF-8, or name its encoding (--encoding)"
                 raise FileError("is not UTF-8 text", fix=fix, **attributes) from None
             if problem := self.problem(text, row, numbers):
