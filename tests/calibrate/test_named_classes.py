@@ -34,7 +34,8 @@ def skin():
 def test_names_beside_an_array_are_an_error_that_asks_for_labels(make, skin):
     forecasts, truth = skin
     message = (
-        r"y has names, .*'keratosis', .* nothing says which column of X .*: pass labels=\[\.\.\.\] in column order"
+        r"y has names, .*'keratosis', .* nothing says which column of X .*: "
+        r"pass labels=\[\.\.\.\] in column order, .* VectorScaling\(labels="
     )
     with pytest.raises(pr.InputError, match=message):
         make().fit(forecasts, truth)

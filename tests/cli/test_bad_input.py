@@ -127,6 +127,7 @@ def unprivileged():
         (["--prior", "normal"], "lognormal:SIGMA"),
         (["--prior", "beta:-1"], "-1"),
         (["--scenario", "cheap"], "NAME=COSTS"),
+        (["--scenario", "barolo=3"], "has no name: write NAME=CLASS=PRICE, such as cheap=barolo=3"),
         (["--scenario", "cheap=port=3"], "'port'"),
         (["--scenario", "cheap=barolo=$3"], "without a unit"),
         (["--costs", COSTS, "--currency", "USD", "--unit", "min"], "both given"),

@@ -336,6 +336,12 @@ def test_a_column_that_no_file_has_is_named(files):
     )
 
 
+def test_bins_that_cannot_be_read_are_explained(files):
+    result = run("compare", *files, "--by", "age:x")
+    assert result.exit_code == 2
+    assert "write bins such as age:10 (ten bins), age:18|65 (edges) or age:each" in result.stderr
+
+
 def test_help_tells_by_from_group():
     help_text = " ".join(run("compare", "--help").stdout.split())
     assert "Break results down by columns" in help_text

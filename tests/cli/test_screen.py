@@ -129,3 +129,15 @@ def test_full_prints_every_table_of_groups(tmp_path):
     for group in set(sites):
         assert f"\n{group} " in full
     assert "p (Holm)" in full[full.index("By site") :]
+
+
+def test_a_scenario_has_its_line_and_many_are_counted():
+    truth, models = simulated(ROWS, k=3)
+    found, many = (
+        lines_of(compare(truth, models, typical_costs=[1.0, 2.0, 3.0], scenarios=scenarios))
+        for scenarios in ({"dear scan": {0: 9.0}}, {f"scan at {n}": {0: n} for n in range(1, 7)})
+    )
+    line = next(line for line in found if line.startswith("Under dear scan: "))
+    assert all(name in line for name in models)
+    assert "More scenarios: --full" in many
+    assert len(many) <= MOST_LINES

@@ -9,7 +9,8 @@ from simulated_models import calibrated, sharpened
 from pandora_regret import Beta, Empirical, Fixed, Gamma, LogNormal, expected_search_cost
 from pandora_regret.compare import compare
 from pandora_regret.compare.break_even import MOST_TESTS, PriceCurve, Priced
-from pandora_regret.compare.words import price_sentences
+from pandora_regret.compare.result import BreakEven, Crossing
+from pandora_regret.compare.words import price_between, price_sentences
 from pandora_regret.inputs import read_forecast
 from pandora_regret.scores import priced
 
@@ -149,3 +150,20 @@ def test_prices_are_told_in_sentences_the_nearest_first():
     )
     (sentence,) = price_sentences(sure.break_even, "good", "USD")
     assert sentence.startswith("No single price, from a tenth to ten times the stated one, ")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (900.0, 1100.0, "$1,000 (900 to 1,100)"),
+        (200.0, 1100.0, "$1,000 (200 to 1,100, which includes the stated price: not settled)"),
+        (900.0, None, "$1,000 ($900 to more than $6,400)"),
+        (None, 1100.0, "$1,000 (less than $64 to $1,100, which includes the stated price: not settled)"),
+        (None, None, "$1,000 (not settled at any price tried)"),
+    ],
+)
+def test_a_break_even_price_is_told_with_its_interval(low, high, said):
+    crossing = Crossing(1000.0, low, high, "other")
+    assert price_between(crossing, 640.0, "USD") == said
+    (sentence,) = price_sentences([BreakEven("scan", 640.0, None, crossing)], "best", "USD")
+    assert sentence == f"best stays cheapest unless scan costs more than {said}; now $640; then it is other."

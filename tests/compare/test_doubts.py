@@ -45,7 +45,8 @@ def test_models_that_cost_the_same_in_every_case_are_not_shown_to_be_equal():
     truth = np.arange(CASES) % 3
     gap = compare(truth, {"a": certain(truth), "b": certain(truth)}).differences[0]
     assert (
-        gap.warning == "there is none in all 60 cases, which says little about others: do not trust this interval"
+        gap.warning
+        == "the difference is zero in all 60 cases, which says little about others: do not trust this interval"
     )
     assert gap.carried_by == 0
 

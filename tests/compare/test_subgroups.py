@@ -183,7 +183,8 @@ def test_groups_of_few_clusters_are_pooled_however_many_rows_they_have(planted):
     assert [(each.name, each.rows) for each in result.by[0].groups] == [("other", ROWS)]
     assert result.by[0].pooled == 3
     assert flags(result) == [
-        "No group by site has 30 clusters (3 smaller ones are pooled): cut numbers into fewer bins, such as age:4."
+        "No group by site has 30 clusters (3 smaller ones are pooled): lower --smallest-group (smallest_group), "
+        "or cut numbers into fewer bins, such as age:4."
     ]
 
 
@@ -209,6 +210,11 @@ def test_a_group_that_is_called_other_stays_apart_from_the_pooled_ones():
 def test_missing_values_are_a_group_of_their_own(nothing):
     values = np.array(["a"] * 50 + [nothing] * 40, dtype=object)
     assert sample_of(values) == ([("a", 50), ("missing", 40)], 0)
+
+
+def test_missing_values_that_are_too_few_for_a_group_are_said():
+    assert sample_of(["a"] * 50 + [None] * 9) == ([("a", 50), ("missing", 9)], 1)
+    assert sample_of(["a"] * 50 + ["b"] * 4 + [None] * 9) == ([("a", 50), ("other, 9 missing", 13)], 2)
 
 
 def test_nothing_but_missing_values_is_one_group():

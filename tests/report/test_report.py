@@ -459,7 +459,10 @@ def test_prices_that_change_the_leader_come_first_with_their_marks(comparison):
     page = Page(render_report(replace(comparison, break_even=(flip,))))
     first = next(e for e in page.all("li") if "data-class" in e["attributes"])
     assert first["attributes"]["data-class"] == "3"
-    assert f"{other} is cheapest below $2.50 (2.00 to 3.10) and above $15" in first["text"]
+    assert (
+        f"{other} is cheapest below $2.50 (2.00 to 3.10) and above $15 (not settled at any price tried)"
+        in first["text"]
+    )
     marks = [e["attributes"] for e in page.all("rect") if "mark" in e["attributes"]["class"].split()][:2]
     assert [float(mark["data-value"]) for mark in marks] == [2.5, 15.0]
     assert [round(float(mark["x"].rstrip("%")), 1) for mark in marks] == [34.9, 73.9]

@@ -113,7 +113,10 @@ def columns(y: NDArray[Any], n_columns: int, labels: Any) -> tuple[Sequence[Any]
         return known, None, np.asarray(known)
     if seen.dtype.kind not in "biuf":
         problem = f"has names, {seen.tolist()[:8]}, and nothing says which column of X stands for which"
-        fix = "pass labels=[...] in column order, such as a classifier's classes_, or X as a frame with named ones"
+        fix = (
+            "pass labels=[...] in column order, such as a classifier's classes_, when making the calibrator, "
+            "VectorScaling(labels=[...]), or pass X as a frame with named columns"
+        )
         raise InputError(problem, argument="y", value=seen.tolist()[:8], fix=fix)
     if len(seen) == n_columns:
         return seen.tolist(), None, np.asarray(seen)

@@ -28,6 +28,9 @@ def values_of(breakdowns: Sequence[str], batches: Sequence[Batch]) -> dict[str, 
         missing = next((name for name in names if name not in columns), None)
         if missing is not None:
             fix = "name a column that one of the files has"
+            if ":" in missing:
+                name = missing.rpartition(":")[0]
+                fix = f"write bins such as {name}:10 (ten bins), {name}:18|65 (edges) or {name}:each"
             raise InputError(f"names {missing!r}, which no file has", argument="by", value=missing, fix=fix)
         by[text] = columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
     return by

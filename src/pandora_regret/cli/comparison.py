@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from pandora_regret.cli.comparison_tables import Tables, chance, costs_more
 from pandora_regret.cli.console import output
 from pandora_regret.cli.printing import aligned, cut, fitted, wrapped
+from pandora_regret.compare.prices import ALIKE, STATED
 from pandora_regret.compare.result import Breakdown, Comparison, Estimate, ModelResult, Subgroup
 from pandora_regret.compare.words import price_sentences
 from pandora_regret.text import UNDEFINED, Formats, count
@@ -20,10 +21,12 @@ from pandora_regret.text import UNDEFINED, Formats, count
 WIDTH, MOST_LINES = 80, 25
 MOST_MODELS, MOST_GROUPS = 5, 5  # in a table
 SHORTEST_TABLE = 3  # lines
-VERDICT_LINES, DONE_LINES, NOTE_LINES, PRICE_LINES = 8, 3, 2, 2  # at most
+VERDICT_LINES, DONE_LINES, NOTE_LINES, PRICE_LINES, SCENARIO_LINES = 8, 3, 2, 3, 2  # at most
 GROUP_LINES = 2  # of the verdict's, that it leaves to groups where there are some
 LONGEST_NAME, NARROWEST_NAMES, LONGEST_GROUP, LONGEST_TITLE = 26, 10, 22, 12  # columns
 STANDS_OUT = "<- stands out"
+BUILT_IN = (STATED, ALIKE)  # scenarios that every comparison has
+MORE_SCENARIOS = "More scenarios: --full"
 MORE = "More: --full, --html report.html, --json."
 
 
@@ -60,7 +63,8 @@ class _Screen:
 
     def lines(self) -> list[Line]:
         """What must be there first, then groups in the lines that are left."""
-        above, table, below = self._verdict(), self._table(), self._footer()
+        table, below = self._table(), self._footer()
+        above = self._verdict(min(VERDICT_LINES, MOST_LINES - len(table) - len(below) - 2))
         left = MOST_LINES - len(above) - len(table) - len(below) - 3
         groups = self._groups(left) if self.result.by and left > 0 else []
         parts = [above, table, *([groups] if groups else []), below]
@@ -72,12 +76,12 @@ class _Screen:
             text = text.replace(name, self.short[name]) if self.short[name] != name else text
         return wrapped(text, self.width, most_lines)
 
-    def _verdict(self) -> list[Line]:
+    def _verdict(self, most_lines: int) -> list[Line]:
         """The verdict itself, then a finding about groups, then as many other sentences as there is room for."""
         first, *others = self.result.verdict.sentences
         flags = [flag for part in self.result.by for flag in part.all_flags]
         by_worth = dict.fromkeys([*flags[:1], *(each for each in others if each not in flags), *others])
-        most_lines = VERDICT_LINES - GROUP_LINES * bool(self.result.by)
+        most_lines -= GROUP_LINES * bool(self.result.by)
         said = {first: self._wrap(first, most_lines)}
         room = most_lines - len(said[first])
         for sentence in by_worth:
@@ -197,9 +201,29 @@ class _Screen:
     def _footer(self) -> list[Line]:
         data, level = self.result.data, 100 * self.result.interval.level
         clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
-        basis = f"{count(data.rows)} cases{clusters}, {len(data.classes)} classes; {level:g} % intervals."
-        parts = [self._prices(), self._notes(), self._done(), self._wrap(basis), self._wrap(MORE)]
+        cases = "1 case" if data.rows == 1 else f"{count(data.rows)} cases"
+        basis = f"{cases}{clusters}, {len(data.classes)} classes; {level:g} % intervals."
+        parts = [
+            self._scenarios(),
+            self._prices(),
+            self._notes(),
+            self._done(),
+            self._wrap(basis),
+            self._wrap(MORE),
+        ]
         return [Line(text, "dim") for part in parts for text in part]
+
+    def _scenarios(self) -> list[str]:
+        """What models cost under other prices that were asked about, the cheapest first."""
+        asked = [
+            (index, each.name) for index, each in enumerate(self.result.scenarios) if each.name not in BUILT_IN
+        ]
+        lines = list[str]()
+        for index, name in asked:
+            models = sorted(self.result.models, key=lambda model: model.scenarios[index])
+            costs = ", ".join(f"{model.name} {self._part(model, model.scenarios[index])}" for model in models)
+            lines += self._wrap(f"Under {name}: {costs}.", SCENARIO_LINES)
+        return lines if len(lines) <= SCENARIO_LINES else [*lines[: SCENARIO_LINES - 1], MORE_SCENARIOS]
 
     def _prices(self) -> list[str]:
         """The price nearest to the stated one that changes the leader; that there is none gives way to groups."""

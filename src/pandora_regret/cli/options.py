@@ -165,6 +165,11 @@ class PriceOptions:
             name, equals, costs = scenario.partition("=")
             if not (name.strip() and equals and costs.strip()):
                 raise InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as cheap=flu=5,cold=1.")
+            if _is_number(costs):
+                example = f"cheap={name}={costs}"
+                raise InputError(
+                    f"--scenario {scenario!r} has no name: write NAME=CLASS=PRICE, such as {example}."
+                )
             if name in changes:
                 raise InputError(f"--scenario gives {name!r} twice: name each once.")
             changes[name], unused = read_price_list(costs).changes(classes, unit)
@@ -205,6 +210,14 @@ class CostOptions(PriceOptions):
         return None if self.prior is None else read_prior_argument(self.prior)
 
 
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _read_level(context: click.Context, parameter: click.Parameter, level: float) -> float:
     """Between 0 and 1; click's own range lets NaN pass."""
     if not 0 < level < 1:
@@ -235,7 +248,7 @@ class ComparisonOptions:
     scenario: tuple[str, ...] = option(
         "--scenario",
         multiple=True,
-        metavar="NAME=COSTS",
+        metavar="NAME=CLASS=PRICE,...",
         help="Other costs to compare under, only those that change: cheap CT=CT=300,scope=90; may be repeated.",
     )
     by: tuple[str, ...] = option(

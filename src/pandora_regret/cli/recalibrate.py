@@ -39,7 +39,7 @@ class MapOptions:
     apply: str | None = option("--apply", metavar="FILE", help="Forecasts to recalibrate; they need no labels.")
     out: str | None = option("--out", metavar="FILE", help="Where these are written, recalibrated.")
     map: str | None = option(
-        "--map", metavar="FILE", help="Where the map is written (JSON).  [default: OUT.map.json]"
+        "--map", metavar="FILE", help="Where the map is written (JSON).  [default: new.map.json for --out new.csv]"
     )
     method: str = option(
         "--method",

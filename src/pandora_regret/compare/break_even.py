@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pandora_regret.compare.result import BreakEven, Crossing
+from pandora_regret.compare.result import FURTHEST_PRICE, BreakEven, Crossing
 from pandora_regret.compare.sample import Sample
 from pandora_regret.compare.votes import Votes, one_row_per_vote
 from pandora_regret.inference.intervals import (
@@ -31,10 +31,7 @@ from pandora_regret.kernels.reference import costs_of, log_odds, tie_widths
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows
 
-FURTHEST = 10.0  # times the stated price, or a part of it
-STEPS = np.geomspace(
-    1.0, FURTHEST, 10
-)  # at which prices are tried before a crossing is sought between two of them
+STEPS = np.geomspace(1.0, FURTHEST_PRICE, 10)  # tried first; a crossing is sought between two of them
 MOST_TESTS = 20  # that are looked at; where there are more, those on which the most is spent
 CLOSE_ENOUGH = 1e-9  # of a price, relatively
 
@@ -138,7 +135,7 @@ class PriceRace:
 
     def interval(self, factor: float, model: int) -> tuple[float | None, float | None]:
         """The factors around a crossing at which the data do not settle which of the two is cheaper."""
-        return self._edge(factor, model, 1 / FURTHEST), self._edge(factor, model, FURTHEST)
+        return self._edge(factor, model, 1 / FURTHEST_PRICE), self._edge(factor, model, FURTHEST_PRICE)
 
     def _edge(self, factor: float, model: int, furthest: float) -> float | None:
         """Where, on the way from a crossing to the furthest price, zero leaves the interval of the difference."""

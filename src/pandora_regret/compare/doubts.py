@@ -19,7 +19,7 @@ def few_carriers(carriers: Carriers, what: str, units: str) -> str | None:
     if not carriers.few:
         return None
     if carriers.number == 0:
-        return f"there is none in all {carriers.units} {units}, which says little about others: {DO_NOT_TRUST}"
+        return f"{what} is zero in all {carriers.units} {units}, which says little about others: {DO_NOT_TRUST}"
     make = "makes" if carriers.largest == 1 else "make"
     share = f"{100 * carriers.share:.0f} % of {what}"
     return f"{carriers.largest} of {carriers.units} {units} {make} up {share}: {DO_NOT_TRUST}"

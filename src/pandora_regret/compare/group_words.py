@@ -52,7 +52,7 @@ def all_small(column: str, pooled: int, smallest: int, units: str) -> str:
     """There is nothing to tell apart."""
     return (
         f"No group by {column} has {count(smallest)} {units} ({count(pooled)} smaller ones are pooled): "
-        "cut numbers into fewer bins, such as age:4."
+        "lower --smallest-group (smallest_group), or cut numbers into fewer bins, such as age:4."
     )
 
 

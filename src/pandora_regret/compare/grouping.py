@@ -167,8 +167,17 @@ def _pooled(
     pooled = int(((sizes > 0) & ~kept).sum())
     number = np.where(kept, np.cumsum(kept) - 1, kept.sum())
     names = [label for label, keep in zip(labels, kept, strict=True) if keep]
-    other = (OTHER,) if (OTHER,) not in names else (f"{OTHER} (pooled)",)
+    without_value = np.array([MISSING in label for label in labels])
+    other = _name_of_pooled(names, sizes[~kept & without_value].sum(), sizes[~kept].sum())
     return Grouping(name, columns, (*names, other) if pooled else tuple(names), number[codes], pooled)
+
+
+def _name_of_pooled(names: Sequence[tuple[str, ...]], n_missing: int, n_cases: int) -> tuple[str]:
+    """What small groups together are called, which says how many of their cases lack a value."""
+    if 0 < n_missing == n_cases and (MISSING,) not in names:
+        return (MISSING,)
+    other = OTHER if (OTHER,) not in names else f"{OTHER} (pooled)"
+    return (f"{other}, {n_missing} missing" if n_missing else other,)
 
 
 def _divide(cut: Cut, values: NDArray[Any]) -> tuple[IntArray, list[str]]:

@@ -212,6 +212,9 @@ class Decision:
     sentences: tuple[str, ...]  # the first is the verdict itself
 
 
+FURTHEST_PRICE = 10.0  # times the stated one, or that part of it: prices that are tried
+
+
 @dataclass(frozen=True)
 class Crossing:
     """A price at which another model becomes the cheapest; None ends lie outside the prices that were tried."""

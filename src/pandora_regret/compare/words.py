@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pandora_regret.compare.result import BreakEven, Crossing, Difference, LargestPair, ModelResult, WorkupPart
+from pandora_regret.compare.result import (
+    FURTHEST_PRICE,
+    BreakEven,
+    Crossing,
+    Difference,
+    LargestPair,
+    ModelResult,
+    WorkupPart,
+)
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import BASELINE, METRICS
 from pandora_regret.text import (
@@ -86,8 +94,33 @@ def price_sentences(break_even: Sequence[BreakEven], leader: str, unit: str | No
     return tuple(sentence for _, sentence in sorted(said))
 
 
+def price_between(crossing: Crossing, stated: float, unit: str | None) -> str:
+    """A break-even price and its interval, and whether that leaves the order at the stated price open.
+
+    Examples
+    --------
+    >>> price_between(Crossing(5.4, 4.9, 6.1, "Forest"), 3.0, "USD")
+    '$5.40 (4.90 to 6.10)'
+    >>> price_between(Crossing(5380.0, 547.0, None, "Forest"), 640.0, "USD")
+    '$5,380 ($547 to more than $6,400, which includes the stated price: not settled)'
+    >>> price_between(Crossing(954.0, None, None, "Forest"), 1250.0, "USD")
+    '$954 (not settled at any price tried)'
+    """
+    low, high = crossing.low, crossing.high
+    if low is None and high is None:
+        return f"{money(crossing.price, unit)} (not settled at any price tried)"
+    said = money_between(crossing.price, low, high, unit)
+    if low is None or high is None:
+        lower = f"less than {money(stated / FURTHEST_PRICE, unit)}" if low is None else money(low, unit)
+        upper = f"more than {money(stated * FURTHEST_PRICE, unit)}" if high is None else money(high, unit)
+        said += f" ({lower} to {upper})"
+    if (low or 0.0) <= stated <= (high or np.inf):
+        return f"{said.removesuffix(')')}, which includes the stated price: not settled)"
+    return said
+
+
 def _crossing(each: BreakEven, crossing: Crossing, side: str, leader: str, unit: str | None) -> str:
-    price = money_between(crossing.price, crossing.low, crossing.high, unit)
+    price = price_between(crossing, each.stated, unit)
     stated, then = money(each.stated, unit), f"then it is {crossing.leader}"
     return (
         f"{leader} stays cheapest unless {class_name(each.test)} costs {side} than {price}; now {stated}; {then}."

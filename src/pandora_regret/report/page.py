@@ -17,7 +17,7 @@ from typing import Any
 from pandora_regret.atomic import write_atomically
 from pandora_regret.compare import Comparison
 from pandora_regret.compare.result import BreakEven
-from pandora_regret.compare.words import recalibrating
+from pandora_regret.compare.words import price_between, recalibrating
 from pandora_regret.inputs import InputTypeError
 from pandora_regret.optional import import_optional
 from pandora_regret.report.charts import Facts, bump_chart, calibration_plot, cost_bars, group_strips
@@ -220,7 +220,7 @@ def _flip(each: BreakEven, comparison: Comparison) -> dict[str, Any]:
         if crossing is not None:
             place = min(max(50 * (1 + log10(crossing.price / each.stated)), 0.0), 100.0)
             sides[side] = {"price": crossing.price, "place": round(place, 3)}
-            at = money_between(crossing.price, crossing.low, crossing.high, unit)
+            at = price_between(crossing, each.stated, unit)
             ranges.setdefault(without_direction_marks(crossing.leader), []).append(f"{side} {at}")
     said = "; ".join(f"{leader} is cheapest {' and '.join(at)}" for leader, at in ranges.items())
     return {"sentence": said or "no change", **sides}
