@@ -147,6 +147,7 @@ def _compared(
     progress: Callable[[], None],
 ) -> Comparison:
     from pandora_regret.compare import compare_forecasts
+    from pandora_regret.files.alignment import orders_too, truths_outside
 
     workup = question.costs.read_workup()
     classes = batches[0].classes
@@ -156,6 +157,7 @@ def _compared(
     weights = _first(batches, "weights")
     read = (batch.forecast(are_logits) for batch, are_logits in zip(batches, logits, strict=True))
     forecasts = (replace(forecast, weights=weights) for forecast in read)
+    done = (*orders_too(batches, names), *done)
     done += tuple(each for name, batch in zip(names, batches, strict=True) for each in batch.rescaled.done(name))
     result = compare_forecasts(
         dict(zip(names, forecasts, strict=True)),
@@ -176,7 +178,8 @@ def _compared(
         progress=progress,
     )
     costs = replace(result.costs, prior=question.costs.prior or result.costs.prior)  # as it was typed
-    return replace(result, costs=costs, done=(*done, *(() if prices is None else prices.done), *unused))
+    done += (*(() if prices is None else prices.done), *unused)
+    return replace(result, costs=costs, done=done, notes=(*truths_outside(batches, names), *result.notes))
 
 
 def _first(batches: Sequence[Batch], what: str) -> Any:

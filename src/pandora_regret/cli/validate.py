@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pandora_regret.files import Inspected, Problem
     from pandora_regret.files.agreement import Disagreement
     from pandora_regret.files.layout import Columns
+    from pandora_regret.files.prices import PriceList
     from pandora_regret.inputs import Done
 
 
@@ -64,9 +65,11 @@ def validate(options: LayoutOptions, prices: PriceOptions, *, files: Sequence[st
     models = read_models_argument(files, options.read())
     with bars(passing=True) as progress:
         progress.start("reading", total=sum(len(one.paths) for one in models))
-        results, together = inspect_models(models, prices.read_list(), partial(progress.advance, "reading"))
+        price_list = prices.read_list()
+        results, together = inspect_models(models, price_list, partial(progress.advance, "reading"))
     fine = all(result.fine for result in results) and not together
     done = tuple(dict.fromkeys(each for one in results for each in one.done))
+    done += _done_to_prices(price_list, results)
     if as_json:
         tables = [_table_as_dict(result) for result in results]
         about = {"fine": fine, "done": to_plain(done), "together": to_plain(together), "tables": tables}
@@ -75,6 +78,15 @@ def validate(options: LayoutOptions, prices: PriceOptions, *, files: Sequence[st
         _print(results)
         _print_together(together, done)
     click.get_current_context().exit(0 if fine else 2)
+
+
+def _done_to_prices(prices: PriceList | None, results: Sequence[Inspected]) -> tuple[Done, ...]:
+    """As comparing says it; prices that no file needs are known where all files are understood."""
+    columns = [one.columns for one in results if one.columns is not None]
+    if prices is None:
+        return ()
+    classes = {name for each in columns for name in each.classes}
+    return (*prices.done, *(prices.unused(classes) if len(columns) == len(results) else ()))
 
 
 def _table_as_dict(one: Inspected) -> dict[str, Any]:

@@ -72,6 +72,10 @@ def _of_classes(first: Predictions, other: Predictions) -> Iterator[Disagreement
 
 def _of_ids(first: _Truths, other: _Truths) -> Iterator[Disagreement]:
     """Files with no id in common are parts of one table, which is fine."""
+    if (first.model.columns.id is None) != (other.model.columns.id is None):
+        having, without = (first, other) if other.model.columns.id is None else (other, first)
+        message = f"{without.path} has no ids but {having.path} has: say which column holds them (--id)."
+        yield Disagreement("ids", message, 1, (having.path, without.path))
     if not first.labels.keys() & other.labels.keys():
         return
     for one, another in ((first, other), (other, first)):

@@ -13,7 +13,7 @@ from pandora_regret.files.batch import Batch
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.roles import BY, KEPT, LABEL, Role
 from pandora_regret.inputs import Done, IntArray
-from pandora_regret.text import count
+from pandora_regret.text import count, listed
 
 SINGLE_PRECISION = 1e-6
 SAME_ROWS = "files that are compared need the same rows"
@@ -73,6 +73,28 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
     lost = {name: len(of) - len(in_all) for name, of in zip(names, ids, strict=True)}
     lacking = [name for name, of in zip(names, ids, strict=True) if len(of) < len(in_any)]
     return kept, _left_out(len(in_any) - len(in_all), lost, lacking)
+
+
+def truths_outside(batches: Sequence[Batch], names: Sequence[str]) -> tuple[str, ...]:
+    """A warning where truths that lists do not name differ between models of the same rows."""
+    outside = [_is_other(batch, batch.truth) for batch in batches]
+    if all((rows == outside[0]).all() for rows in outside):
+        return ()
+    bucket = next(source.other for batch in batches for source, _ in batch.origins if source.other is not None)
+    of_each = [f"{count(int(rows.sum()))} of {name}" for rows, name in zip(outside, names, strict=True)]
+    first = of_each[0].replace(" of ", " truths of ", 1)
+    said = f"{listed([first, *of_each[1:]])} lie outside their lists and count as {bucket!r}, one test"
+    return (f"{said}: a model that lists less can look cheaper.",)
+
+
+def orders_too(batches: Sequence[Batch], names: Sequence[str]) -> tuple[Done, ...]:
+    """The models with probabilities that are scored by order alone because another has no probabilities."""
+    orders = [name for name, batch in zip(names, batches, strict=True) if batch.order_only]
+    others = [name for name in names if name not in orders]
+    if not orders or not others:
+        return ()
+    why = f"{listed(orders)} {'has' if len(orders) == 1 else 'have'} no probabilities"
+    return (Done("order only", len(others), f"{listed(others)} scored by order alone, too, because {why}"),)
 
 
 def _left_out(n: int, lost: Mapping[str, int], lacking: Sequence[str]) -> tuple[Done, ...]:

@@ -124,6 +124,8 @@ def _inspect_table(table: ModelTable) -> Inspected:
         columns = find_columns(source.in_layout(layout), source.kinds, source.path)
         result.columns = columns if columns.certain else _likeliest(source, columns)
         wanted = set(result.columns.wanted)
+        if columns.certain:
+            result.done = Predictions(table.name, table.sources, columns).done
         result.unused = [column for column in source.kinds if column not in wanted]
         _TableWalk(source, result.columns, source.in_layout(layout), result, columns.forecasts).walk()
         if result.fine:

@@ -33,6 +33,8 @@ from pandora_regret.text import listed
 ROWS, ELEMENTS = 1 << 20, 11 << 20  # the usual row group of a Parquet file: cut smaller, it takes longer to read
 
 MOST_NAMED = 5  # of columns that are ignored
+OWN = frozenset({"label", "id", "proba_prefix", "classes"})  # what a file of its own kind may call otherwise
+DESCRIBE = "where files call these differently, describe each in a models.toml"
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Predictions:
     @property
     def done(self) -> tuple[Done, ...]:
         """What was recognised in the files, or left out of them, as far as their heads tell."""
-        recognised = tuple(done for source in self.sources for done in source.done)
+        recognised = tuple(done for source in self.sources for done in source.done) + self._votes
         used, first = set(self.columns.wanted), self.sources[0]
         left = {name: kind for name, kind in first.kinds.items() if name not in used}
         ignored = [name or "without a name" for name, kind in left.items() if kind == "number" or _is_index(name)]
@@ -75,6 +77,13 @@ class Predictions:
         name = self.name if self.only is None else self.path
         columns = f"column{'s' * (len(ignored) > 1)} {listed(ignored, MOST_NAMED)}"
         return (*recognised, Done("columns ignored", len(ignored), f"{columns} of {name} ignored", name))
+
+    @property
+    def _votes(self) -> tuple[Done, ...]:
+        votes = self.columns.votes
+        if not votes:
+            return ()
+        return (Done("votes", len(votes), f"truths read as votes (columns {listed(votes, MOST_NAMED)})"),)
 
     @property
     def order_only(self) -> bool:
@@ -184,6 +193,17 @@ def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = No
     Their classes are known from the first of: the layouts, the names in a price list (`priced`), the columns that
     all files share. Other columns of numbers are ignored then, which `Predictions.done` counts.
     """
+    try:
+        return _open_models(files, priced)
+    except FileError as error:
+        alike = len(files) > 1 and all(one.layout == files[0].layout for one in files)
+        if not alike or error.argument not in OWN:
+            raise
+        fix = "; ".join(filter(None, (error.fix, DESCRIBE)))
+        raise error.replace(fix=fix) from None
+
+
+def _open_models(files: Sequence[ModelFiles], priced: Collection[str] | None) -> list[Predictions]:
     tables: list[ModelTable] = []
     files_of: list[ModelFiles] = []
     for one in files:

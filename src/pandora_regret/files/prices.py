@@ -54,7 +54,7 @@ class PriceList:
         if missing := [name for name in names if name not in self.costs]:
             raise self._missing(missing, names)
         costs = check_costs(np.array([self.costs[name] for name in names]), f"{self._place}: the cost", names)
-        return Prices(costs, self.unit, self.source, (*self.done, *self._unused(names)))
+        return Prices(costs, self.unit, self.source, (*self.done, *self.unused(names)))
 
     def changes(self, classes: Sequence[str], unit: str) -> tuple[dict[str, float], tuple[Done, ...]]:
         """What a scenario changes of prices in this unit; in a file, other names are counted and left out."""
@@ -65,7 +65,7 @@ class PriceList:
             return dict(self.costs), self.done
         known = {str(name) for name in classes}
         changed = {name: cost for name, cost in self.costs.items() if name in known}
-        return changed, (*self.done, *self._unused(known))
+        return changed, (*self.done, *self.unused(known))
 
     def in_unit(self, unit: str) -> PriceList:
         """The same prices, said to be in this unit; a file that says otherwise is an error."""
@@ -81,7 +81,8 @@ class PriceList:
     def _place(self) -> str:
         return "costs" if self.written_out else self.source
 
-    def _unused(self, classes: Collection[str]) -> tuple[Done, ...]:
+    def unused(self, classes: Collection[str]) -> tuple[Done, ...]:
+        """The prices of other names than these, counted."""
         unused = [name for name in self.costs if name not in classes]
         if not unused:
             return ()

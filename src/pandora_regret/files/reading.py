@@ -169,7 +169,7 @@ class ColumnReader:
             f"the classes are {some(self.classes.names)}; correct the label, add the column, or say what the "
             "forecasts' names begin with (--proba-prefix)"
         )
-        self._fail(index, problem, column=name, value=label, fix=fix)
+        self._fail(index, problem, argument="proba_prefix", column=name, value=label, fix=fix)
 
     def _fail(self, index: int, problem: str, **attributes: Any) -> NoReturn:
         raise self.source.error(int(self.numbers[index]), problem, **attributes)
