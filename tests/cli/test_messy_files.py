@@ -118,7 +118,7 @@ def test_every_mistake_is_one_sentence_that_names_the_option(messy):
     cases = [
         (["models.toml", "--costs", prices, "--common-rows"], ["sums to 0.999", "--normalise"]),
         (["models.toml", "--costs", prices, "--normalise"], ["nor of 29 others", "--common-rows"]),
-        ([deep, vendor, "--costs", prices], ["no label column", "--label"]),
+        ([deep, vendor, "--costs", prices], ["no label column", "--label", "describe each in a models.toml"]),
         ([deep], ["['age', 'confidence']", "--classes", "--proba-prefix"]),
         ([deep, "--costs", "Appendicitis=1,Hernia=2,Stone=3", "--classes", ",".join(CLASSES)], ["'Ulcer'"]),
     ]
@@ -128,6 +128,9 @@ def test_every_mistake_is_one_sentence_that_names_the_option(messy):
         assert all(word in failed.stderr for word in words), failed.stderr
     twice = run("score", rounded, deep, "--normalise", "--costs", prices)
     assert "these are two models: use compare" in twice.stderr
+    unlike = run("score", rounded, deep, "--normalise")
+    assert "differ in the columns" in unlike.stderr
+    assert "if these are two models: use compare" in unlike.stderr
 
 
 def validated(*arguments):
@@ -143,8 +146,28 @@ def test_validate_says_what_keeps_the_files_from_going_together(messy):
     [problem] = said["together"]
     assert (problem["kind"], problem["count"], said["fine"]) == ("ids", 30, False)
     assert "--common-rows" in problem["message"]
+    assert {each["sentence"] for each in said["done"]} >= {DONE[1], DONE[4]}
+    unscaled = validated("models.toml", "--costs", prices)["done"]  # Rounded is not fine, and yet understood
+    assert unscaled == said["done"]
     said = validated("models.toml", "--normalise", "--costs", "Appendicitis=1,Hernia=2,Stone=3")
     assert [problem["kind"] for problem in said["together"]] == ["prices", "ids"]
+
+
+def test_what_is_ignored_in_a_file_with_problems_is_said(messy):
+    frame = tables()[0]["rounded"].assign(confidence=0.5)
+    frame.to_csv("unscaled.csv", index=False)
+    said = validated("unscaled.csv", "--costs", messy[0])
+    assert [problem["kind"] for problem in said["tables"][0]["problems"]] == ["sum"]
+    assert [each["sentence"] for each in said["done"]] == ["column confidence of unscaled ignored", DONE[4]]
+
+
+def test_ids_in_only_one_file_keep_files_from_going_together(messy):
+    frame = tables()[0]["deepnet"]
+    frame.to_csv("one.csv", index=False)
+    frame.drop(columns="id").to_csv("two.csv", index=False)
+    [problem] = validated("one.csv", "two.csv", "--costs", messy[0])["together"]
+    assert problem["kind"] == "ids"
+    assert problem["message"].startswith("two.csv has no ids but one.csv has")
 
 
 def test_conflicting_truths_are_said_once(messy, tmp_path):

@@ -235,3 +235,10 @@ def test_a_map_knows_its_classes(tmp_path):
     with pytest.raises(InputError, match=r"other classes than the map was fitted for: \['b', 'c'\]"):
         map_.predict_proba([[0.5, 0.5]], labels=["a", "c"])
     assert json.loads((tmp_path / "map.json").read_text())["schema"] == "pandora-map/1"
+
+
+def test_what_is_recognised_in_one_file_is_said_once(tmp_path):
+    path = tmp_path / "old.csv"
+    frame_of(*simulated(60, 0)).drop(columns=["age", "note"]).to_csv(path, index=False, sep=";")
+    done = run_json("recalibrate", path, "--apply", path, "--out", tmp_path / "new.csv")["done"]
+    assert [each["sentence"] for each in done] == [f"{path} read with semicolons between values"]

@@ -141,3 +141,11 @@ def test_votes_of_every_class_are_needed_and_a_label_beside_them_is_not(case, tm
     pd.read_csv(path).drop(columns="votes_nevus").to_csv(path, index=False)
     with pytest.raises(FileError, match=r"has no columns of votes \['votes_nevus'\]: write one for each class"):
         open_predictions(path, Layout(votes_prefix="votes_"))
+
+
+def test_that_truths_are_votes_is_said_once(case, tmp_path):
+    votes, tables, weights = case
+    paths = [write(tmp_path, name, votes, table, weights) for name, table in tables.items()]
+    done = run_json("compare", *paths, "--votes-prefix", "votes_", "--no-decompose")["done"]
+    said = [each["sentence"] for each in done if each["what"] == "votes"]
+    assert said == ["truths read as votes (columns votes_melanoma, votes_nevus and votes_keratosis)"]

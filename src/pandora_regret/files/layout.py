@@ -14,7 +14,7 @@ from pandora_regret.files.roles import COSTS, LABEL, ROLES, SINGLE, VOTES, Role
 from pandora_regret.inputs import InputError
 from pandora_regret.text import listed
 
-COMPARE = "if these are two models, use pandora compare"
+COMPARE = "if these are two models: use compare"
 Kind: TypeAlias = Literal["number", "text", "nested", "other"]
 
 
