@@ -104,6 +104,22 @@ def weekly(seed: int) -> bool:
     return monitor.summary().alarm is not None
 
 
+def trickling(seed: int) -> bool:
+    """The same, with labels that come in over four runs, five cases of a week in each."""
+    rng, weeks = np.random.default_rng([7, seed]), CASES // 20
+    table = rng.dirichlet(np.ones(3), weeks)
+    truth = drawn(rng, table)
+    monitor = Monitor(typical_costs=COSTS, level=LEVEL)
+    for week in range(weeks):
+        ids = [20 * week + case for case in range(20)]
+        monitor.update(None, np.repeat(table[week : week + 1], 20, axis=0), ids=ids, period=week)
+        with monitor.together():
+            for before in range(min(4, week + 1)):
+                known = [20 * (week - before) + 5 * before + case for case in range(5)]
+                monitor.label(known, np.repeat(truth[week - before], 5))
+    return monitor.summary().alarm is not None
+
+
 # Delays
 
 
@@ -182,6 +198,8 @@ def main() -> int:
         record(f"{what}: confidence sequence", f"{shares[1]:.1%}", beside, shares[1] <= LEVEL)
         share = float(np.mean(list(pool.map(weekly, range(streams), chunksize=20))))
         record("false alarms, weeks of 20 cases that turn out alike", f"{share:.1%}", "", share <= LEVEL)
+        share = float(np.mean(list(pool.map(trickling, range(streams), chunksize=20))))
+        record("false alarms, the same, labels over four runs", f"{share:.1%}", "", share <= LEVEL)
         for name, broken in (("doubled logits", overconfident), ("10 % dearer", dearer)):
             delays = list(pool.map(partial(delay, broken), range(streams // 4), chunksize=10))
             beside = f"{fixed_sample(broken):,.0f} by a test planned for that number"

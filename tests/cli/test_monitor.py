@@ -21,7 +21,7 @@ def watch(state, *arguments):
 
 def test_three_lines_and_a_quiet_exit(tmp_path, state):
     file = write_week(tmp_path / "w1.csv", 1)
-    result = watch(state, file, "--costs", COSTS, "--period", "week")
+    result = watch(state, file, "--costs", COSTS, "--period", "week", "--close")
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert len(lines) == 3
@@ -50,7 +50,7 @@ def test_settings_are_kept_in_the_state(tmp_path, state):
     watch(state, first, "--costs", COSTS, "--period", "week", "--level", "0.01", "--lag", 2, "--prior", "gamma:2")
     assert watch(state, second).exit_code == 0
     monitor = Monitor.from_state(json.loads(state.read_bytes()))
-    assert (monitor.level, monitor.lag, monitor.paid.n, len(monitor.seen)) == (0.01, 2, 2, 80)
+    assert (monitor.level, monitor.lag, monitor.paid.n, len(monitor.seen)) == (0.01, 2, 1, 80)
     for option, value in (("--level", "0.05"), ("--lag", "1"), ("--costs", "flu=1,covid=1,cold=1")):
         result = watch(state, second, option, value)
         assert result.exit_code == 2
@@ -126,12 +126,12 @@ def test_labels_that_come_later(tmp_path, state):
     labels = tmp_path / "labels.csv"
     rows = [f"{ids[i]},{CLASSES[truth[i]]}" for i in reversed(range(40))]
     labels.write_text("\n".join(["id,label", *rows, "nobody,flu"]) + "\n")
-    second = watch(state, "--labels", labels)
+    second = watch(state, "--labels", labels, "--close")
     assert second.exit_code == 0, second.stderr
     assert second.stdout.startswith("Week 1: 40 cases, ")
     assert "1 label of unknown ids left out" in second.stdout
     complete = tmp_path / "complete.json"
-    run("monitor", write_week(tmp_path / "w.csv", 1), "--period", "week", "--state", complete)
+    run("monitor", write_week(tmp_path / "w.csv", 1), "--period", "week", "--state", complete, "--close")
     paid = [json.loads(path.read_bytes())["paid"]["history"]["points"][0]["totals"] for path in (state, complete)]
     assert paid[0] == pytest.approx(paid[1])
 
@@ -151,28 +151,49 @@ def test_a_price_list_names_the_classes_of_forecasts_without_labels(tmp_path, st
     assert "40 forecasts waiting" in result.stdout
 
 
-def test_a_period_that_is_kept_open(tmp_path, state):
-    file = write_week(tmp_path / "w1.csv", 1)
-    lines = file.read_text().splitlines()
-    half = tmp_path / "half.csv"
-    half.write_text("\n".join(lines[:21]) + "\n")
-    result = watch(state, half, "--period", "week", "--classes", ",".join(CLASSES), "--keep-open")
-    assert "No period is complete yet." in result.stdout
-    assert watch(state, file).stdout.startswith("Week 1: 40 cases, ")
+def halved(file):
+    """The first half of a file of 40 rows, as a file."""
+    half = file.with_name("half.csv")
+    half.write_text("\n".join(file.read_text().splitlines()[:21]) + "\n")
+    return half
 
 
-def test_rows_that_come_late_are_said(tmp_path, state):
+HOW = ("--period", "week", "--classes", ",".join(CLASSES))
+
+
+def test_a_period_stays_open_until_a_later_one_begins(tmp_path, state):
     file = write_week(tmp_path / "w1.csv", 1)
-    lines = file.read_text().splitlines()
-    half = tmp_path / "half.csv"
-    half.write_text("\n".join(lines[:21]) + "\n")
-    how = ("--period", "week", "--classes", ",".join(CLASSES))
-    watch(state, half, *how)
-    result = watch(state, file)
-    assert "20 rows seen before skipped" in result.stdout
-    assert "20 rows of closed periods counted in the next" in result.stdout
+    first = watch(state, halved(file), *HOW)
+    assert first.stdout.startswith("Week 1 so far: 20 cases, ")
+    assert "No period is complete yet." in first.stdout
+    assert watch(state, file).stdout.startswith("Week 1 so far: 40 cases, ")
     after = watch(state, write_week(tmp_path / "w2.csv", 2))
-    assert after.stdout.startswith("Week 2: 60 cases, ")
+    assert after.stdout.startswith("Week 2 so far: 40 cases, ")
+    assert "Since week 1: paid " in after.stdout
+    assert json.loads(state.read_bytes())["paid"]["periods"]["late"] == 0
+
+
+def test_rows_that_come_late_are_left_out_and_said(tmp_path, state):
+    file = write_week(tmp_path / "w1.csv", 1)
+    watch(state, halved(file), *HOW, "--close")
+    result = watch(state, file)
+    assert result.stdout.startswith("Week 1: 20 cases, ")
+    assert "20 rows seen before skipped" in result.stdout
+    assert "20 rows of closed periods left out" in result.stdout
+    after = watch(state, write_week(tmp_path / "w2.csv", 2))
+    assert after.stdout.startswith("Week 2 so far: 40 cases, ")
+
+
+def test_forecasts_and_labels_of_one_run_count_together(tmp_path, state):
+    """Forecasts of week 2 with labels do not close week 1, whose labels come in the same run."""
+    watch(state, write_week(tmp_path / "w1.csv", 1, labelled=False), *HOW)
+    ids, truth, _ = week(1)
+    labels = tmp_path / "labels.csv"
+    rows = [f"{each},{CLASSES[k]}" for each, k in zip(ids, truth, strict=True)]
+    labels.write_text("\n".join(["id,label", *rows]) + "\n")
+    result = watch(state, write_week(tmp_path / "w2.csv", 2), "--labels", labels, "--close", "--json")
+    summary = json.loads(result.stdout)["summary"]
+    assert (summary["increments"], summary["late"], summary["first"]) == (2, 0, "week 1")
 
 
 def test_two_runs_at_the_same_time_lose_nothing(tmp_path, state):
@@ -204,7 +225,7 @@ def test_the_page_is_whole_and_escaped(tmp_path, state):
     page = tmp_path / "page.html"
     for _ in range(2):  # it is replaced
         name = '<script>alert("1")</script>'
-        result = watch(state, f"Net={net}", f"{name}={flat}", "--period", "week", "--html", page)
+        result = watch(state, f"Net={net}", f"{name}={flat}", "--period", "week", "--html", page, "--close")
         assert result.exit_code == 0, result.stderr
     text = page.read_text(encoding="utf-8")
     assert text.rstrip().endswith("</html>")

@@ -83,7 +83,7 @@ def flusight(folder):
     weeks, state = sorted(folder.glob("week-*.csv")), folder / "state.json"
 
     def run(file, state):
-        arguments = ["monitor", f"Copycat={file}", "--state", str(state), "--period", "week"]
+        arguments = ["monitor", f"Copycat={file}", "--state", str(state), "--period", "week", "--close"]
         result = CliRunner().invoke(pandora, [*arguments, "--classes", (folder / "classes.txt").read_text()])
         assert result.exit_code in (0, 3), result.output
 

@@ -46,7 +46,7 @@ def test_kills_between_weeks_change_nothing(forecasts, tmp_path):
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) == 20
     once = tmp_path / "once.json"
-    result = run("monitor", f"Copycat={tmp_path / 'all.csv'}", "--state", once, "--period", "week")
+    result = run("monitor", f"Copycat={tmp_path / 'all.csv'}", "--state", once, "--period", "week", "--close")
     assert result.exit_code == 3, result.stderr
     states = [json.loads(path.read_bytes()) for path in (killed / "state.json", whole / "state.json", once)]
     assert states[0] == states[1]

@@ -67,8 +67,11 @@ class WatchOptions:
     lag: int | None = option(
         "--lag", type=click.IntRange(1), metavar="N", help="After how many periods labels are known.  [default: 1]"
     )
-    keep_open: bool = option(
-        "--keep-open", is_flag=True, help="More rows of the last period will come: do not count it yet."
+    close: bool = option(
+        "--close",
+        is_flag=True,
+        help="The newest period is complete: count it now, not when a later one begins. Rows that come later for "
+        "it are left out.",
     )
 
 

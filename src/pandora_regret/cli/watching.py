@@ -95,13 +95,17 @@ class Watch:
             raise InputError(f"--costs gives other prices than {self.options.state} was begun with: {fix}.")
 
     def read(self, files: Sequence[str]) -> Taken:
-        """Take in forecasts, then labels; the last period is complete unless more of it will come."""
+        """Take in forecasts and labels; the newest period stays open until a later one begins, or `--close`."""
         late = self._late()
-        taken = self._read_forecasts(files) if files else Taken()
-        if self.options.labels is not None:
-            taken = taken + self._read_labels(self.options.labels)
-        if self.monitor is not None and not self.options.keep_open:
-            self.monitor.close()
+        new = self._read_forecasts(files) if files else None
+        monitor, taken = self._monitor(), Taken()
+        with monitor.together():
+            if new is not None:
+                taken += monitor.update(**new)
+            if self.options.labels is not None:
+                taken += self._read_labels(self.options.labels)
+        if self.options.close:
+            monitor.close()
         self.done = (*self.done, *_done(taken, self._late() - late))
         return taken
 
@@ -133,7 +137,8 @@ class Watch:
             raise InputError(f"{self.options.state} does not exist yet: give files of forecasts first.")
         return self.monitor
 
-    def _read_forecasts(self, files: Sequence[str]) -> Taken:
+    def _read_forecasts(self, files: Sequence[str]) -> dict[str, Any]:
+        """What `Monitor.update` takes; the monitor begins here if there is none."""
         batches, names = self._batches(files)
         first = batches[0]
         if first.ids is None:
@@ -144,14 +149,11 @@ class Watch:
         assert self.monitor is not None
         truth = [None if k < 0 else self.monitor.labels[k] for k in first.truth] if self.monitor.labels else None
         tables = [batch.values for batch in batches]
-        return self.monitor.update(
-            truth,
-            tables[0],
-            challenger=tables[1] if len(tables) > 1 else None,
-            ids=first.ids,
-            period=first.groups,
-            logits=self.logits,
-        )
+        return {"y_true": truth, "y_proba": tables[0], "challenger": tables[1] if len(tables) > 1 else None} | {
+            "ids": first.ids,
+            "period": first.groups,
+            "logits": self.logits,
+        }
 
     def _batches(self, files: Sequence[str]) -> tuple[list[Batch], list[str]]:
         """The champion's rows, and those of the challenger, where there is one."""
@@ -258,11 +260,11 @@ def _read_state(path: str) -> dict[str, Any]:
 
 
 def _done(taken: Taken, late: int) -> list[Done]:
-    """Rows that were not counted, or not where they belong."""
+    """Rows that were left out."""
     done = []
     if late:
         rows = f"{late:,} row{'s' * (late != 1)}"
-        done.append(Done("rows of closed periods", late, f"{rows} of closed periods counted in the next"))
+        done.append(Done("rows of closed periods", late, f"{rows} of closed periods left out"))
     if taken.skipped:
         rows = f"{taken.skipped:,} row{'s' * (taken.skipped != 1)}"
         done.append(Done("rows seen before", taken.skipped, f"{rows} seen before skipped"))

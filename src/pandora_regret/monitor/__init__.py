@@ -1,6 +1,7 @@
 """Forecasters over time, with guarantees at every moment; docs/monitoring.md states them.
 
 monitor.py    `Monitor`: forecasts and labels come in, in batches of any size, and alarms come out
+reading.py    what comes in: forecasts, labels of which some are not known yet, settings
 rows.py       what each forecast may cost, what it promises, what it did cost; loops.py is its compiled pass
 periods.py    rows gathered into periods, whose means are the increments
 streams.py    the two streams: paid beyond the promise, and the promises themselves

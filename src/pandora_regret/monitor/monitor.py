@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,10 +12,11 @@ import numpy as np
 from pandora_regret._version import __version__
 from pandora_regret.inputs import Forecast, InputError, IntArray, Labels, Table, read_probabilities
 from pandora_regret.inputs.labels import read_truth
-from pandora_regret.inputs.numbers import read_array, read_count, read_number, read_positive
+from pandora_regret.inputs.numbers import read_positive
 from pandora_regret.monitor.ids import Waiting, check_each_once, from_text, hashed, to_text
 from pandora_regret.monitor.periods import read_periods
-from pandora_regret.monitor.rows import Rows, bounds, read_rows
+from pandora_regret.monitor.reading import read_challenger, read_error_level, read_known, read_lag, read_new
+from pandora_regret.monitor.rows import Rows, bounds, joined
 from pandora_regret.monitor.stored import Stored, read_prior_name
 from pandora_regret.monitor.streams import Paid, Promised, StreamSettings
 from pandora_regret.monitor.summary import MonitorSummary, summarise
@@ -23,7 +25,6 @@ from pandora_regret.priors.names import spelled_prior
 from pandora_regret.priors.reading import read_prices
 
 SCHEMA = "pandora-monitor/1"
-MOST_LANES = 1000
 RUN_LENGTH_IN_PERIODS, RUN_LENGTH_IN_CASES = 10_000.0, 1_000_000.0
 
 
@@ -31,7 +32,7 @@ RUN_LENGTH_IN_PERIODS, RUN_LENGTH_IN_CASES = 10_000.0, 1_000_000.0
 class Taken:
     """What became of the rows of one update."""
 
-    counted: int = 0  # cases whose labels are known, and were not before
+    counted: int = 0  # cases whose labels are known, and were not before; late ones too, though left out
     waiting: int = 0  # new forecasts without labels
     skipped: int = 0  # cases that were seen before
     unknown: int = 0  # labels of ids without a forecast
@@ -81,14 +82,15 @@ class Monitor:
         lag: int = 1,
         labels: Any = None,
     ) -> None:
-        self.level = _read_error_level(level)
+        self.level = read_error_level(level)
         self.run_length = None if run_length is None else read_positive(run_length, "run_length")
-        self.lag = _read_lag(lag)
+        self.lag = read_lag(lag)
         self._asked = (prior, typical_costs)
         self.labels: Sequence[Any] | None = labels if labels is None else list(labels)
         self.waiting, self.seen = Waiting(), set[int]()
         self.paid: Paid | None = None
         self.promised: Promised | None = None
+        self._held: list[tuple[list[Rows], IntArray, list[str] | None]] | None = None
 
     def update(
         self,
@@ -120,21 +122,21 @@ class Monitor:
         self._check_columns(forecast)
         self._check_kind(challenger is not None, period is not None)
         keys, names = self._keys(ids, len(forecast)), read_periods(period, len(forecast))
-        truth = _read_known(y_true, forecast.labels, len(forecast))
+        truth = read_known(y_true, forecast.labels, len(forecast))
         if keys is None and (truth < 0).any():
             problem = "has cases without a label, which could never find it"
             raise InputError(problem, argument="y_true", fix="pass ids")
-        tables = [forecast, *([] if challenger is None else [_read_challenger(challenger, forecast, logits)])]
+        tables = [forecast, *([] if challenger is None else [read_challenger(challenger, forecast, logits)])]
         new, known = self._sort_out(keys, truth)
         prior, costs = self._prices(forecast.labels)
-        rows = [_read_new(table if keys is None else table.rows(new), prior, costs) for table in tables]
+        rows = [read_new(table if keys is None else table.rows(new), prior, costs) for table in tables]
         if self.paid is None:
             self._begin(forecast.labels, prior, costs, challenger is not None, period is not None)
-        self._resolve(_some(keys, known), truth[known], _some(names, known))  # nothing can go wrong any more
         everything = len(new) == len(truth)
-        taken = self._take(
-            rows, truth[new], keys if everything else _some(keys, new), names if everything else _some(names, new)
-        )
+        own = (keys, names) if everything else (_some(keys, new), _some(names, new))
+        with self.together():  # nothing can go wrong any more
+            self._resolve(_some(keys, known), truth[known], _some(names, known))
+            taken = self._take(rows, truth[new], *own)
         return taken + Taken(counted=len(known), skipped=len(forecast) - len(new) - len(known))
 
     def label(self, ids: Any, y_true: Labels, *, period: Any = None) -> Taken:
@@ -149,11 +151,28 @@ class Monitor:
         names = read_periods(period, len(keys))
         if names is not None and self.promised is not None:
             self.promised.periods.check_mode(True)
-        self._resolve([keys[row] for row in known], truth[known], _some(names, known))
+        with self.together():
+            self._resolve([keys[row] for row in known], truth[known], _some(names, known))
         return Taken(counted=len(known), skipped=skipped, unknown=len(keys) - len(known) - skipped)
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Labels that come in within, with forecasts or after them, count at its end, in the order of periods."""
+        if self._held is not None:
+            yield
+            return
+        self._held = []
+        try:
+            yield
+        finally:
+            held, self._held = self._held, None
+            self._count(held)
+
     def close(self) -> None:
-        """Count the period that is open as complete; otherwise it is when a later one begins."""
+        """Count the period that is open as complete; otherwise it is when a later one begins.
+
+        Labels of a closed period that come afterwards are late: they are left out.
+        """
         for stream in (self.promised, self.paid):
             if stream is not None:
                 stream.close()
@@ -289,42 +308,20 @@ class Monitor:
         self._pay(rows, truth, keys, names or fallback)
 
     def _pay(self, rows: list[Rows], truth: IntArray, keys: list[int] | None, names: list[str] | None) -> None:
-        assert self.paid is not None
+        assert self._held is not None
         if len(truth):
-            self.paid.add(rows[0], rows[1] if self.compares else None, truth, names)
+            self._held.append((rows, truth, names))
             self.seen.update(keys or ())
 
-
-def _read_new(forecast: Forecast, prior: Prior, costs: Any) -> Rows:
-    priced = forecast if costs is None else forecast.with_costs(costs)
-    return read_rows(priced, prior) if len(forecast) else Rows.empty(forecast.n_classes)
-
-
-def _read_challenger(challenger: Table, forecast: Forecast, logits: bool) -> Forecast:
-    other = read_probabilities(challenger, labels=forecast.labels, logits=logits, name="challenger")
-    if len(other) != len(forecast):
-        problem = f"has {len(other)} rows for {len(forecast)} cases"
-        raise InputError(problem, argument="challenger", value=len(other), fix="pass one row per case")
-    return other
-
-
-def _read_known(y_true: Labels, labels: Sequence[Any], n: int) -> IntArray:
-    """The column of each true class, -1 where it is not known."""
-    truth = np.full(n, -1, dtype=np.intp)
-    if y_true is None:
-        return truth
-    given = read_array(y_true, "y_true")
-    if given.dtype.kind in "biu" or given.shape != (n,):
-        return read_truth(y_true, labels, n)
-    listed = np.asarray(y_true, dtype=object)
-    known = np.array([row for row, label in enumerate(listed) if not _is_missing(label)], dtype=np.intp)
-    if len(known):
-        truth[known] = read_truth(listed[known], labels, len(known))
-    return truth
-
-
-def _is_missing(label: Any) -> bool:
-    return label is None or label != label or type(label).__name__ in ("NAType", "NaTType")
+    def _count(self, held: list[tuple[list[Rows], IntArray, list[str] | None]]) -> None:
+        """Cases whose labels are known, all at once, so that no period closes before all of its rows are in."""
+        if not held:
+            return
+        assert self.paid is not None
+        rows, truths, names = zip(*held, strict=True)
+        models = [joined(parts) for parts in zip(*rows, strict=True)]
+        periods = None if names[0] is None else [name for part in names for name in part or ()]
+        self.paid.add(models[0], models[1] if self.compares else None, np.concatenate(truths), periods)
 
 
 def _some(values: Any, index: Any) -> Any:
@@ -333,17 +330,3 @@ def _some(values: Any, index: Any) -> Any:
 
 def _plain_label(label: Any) -> str | int:
     return int(label) if isinstance(label, (int, np.integer)) else str(label)
-
-
-def _read_lag(lag: Any) -> int:
-    if read_count(lag, "lag") > MOST_LANES:
-        raise InputError(f"is {lag}", argument="lag", value=lag, fix=f"it must be at most {MOST_LANES}")
-    return int(lag)
-
-
-def _read_error_level(level: Any) -> float:
-    number = read_number(level, "level")
-    if not 0 < number <= 0.5:
-        fix = "it is the probability of a false alarm, such as 0.05, at most 0.5"
-        raise InputError(argument="level", value=number, fix=fix)
-    return number

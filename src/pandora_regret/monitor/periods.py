@@ -45,10 +45,10 @@ def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
 
 @dataclass
 class Periods:
-    """Sums of the period that is open; an earlier period's rows that come late count in it, too.
+    """Sums of the period that is open.
 
-    A period closes when a later one begins, or when `close` says so. Rows of a period that is closed already wait
-    for the next one.
+    A period closes when a later one begins, or when `close` says so. Rows that come after that are late: they are
+    only counted, since what they share with their period would make the next increment depend on the last.
     """
 
     width: int  # numbers of each row
@@ -56,7 +56,7 @@ class Periods:
     name: str | None = None  # of the period that is open
     last: str | None = None  # the last that was closed
     cases: int = 0
-    late: int = 0  # rows that came after their period was closed
+    late: int = 0  # rows that came after their period was closed, and were left out
 
     def __post_init__(self) -> None:
         self.totals = np.zeros(self.width)
@@ -72,8 +72,14 @@ class Periods:
         return self._joined([each for each in closed if each is not None])
 
     def close(self) -> Closed:
-        """The open period, if there is one; late rows alone are not."""
+        """The open period, if there is one."""
         return self._joined([] if self.name is None else [self._close()])
+
+    @property
+    def open(self) -> Gathered | None:
+        """The period that is open, with its means so far."""
+        means = tuple((self.totals / max(self.cases, 1)).tolist())
+        return None if self.name is None else Gathered(self.name, self.cases, means)
 
     def check_mode(self, by_period: bool) -> None:
         """Rows have periods always, or never."""
@@ -89,6 +95,7 @@ class Periods:
             self.name = name
         elif name != self.name:
             self.late += columns.shape[1]
+            return None
         gathered = np.column_stack([self.totals, columns])
         self.totals = np.cumsum(gathered, axis=1)[:, -1]  # in order, however rows are cut
         self.cases += columns.shape[1]
@@ -115,7 +122,7 @@ class Periods:
         self.cases, self.late = read_int(state, "cases", place), read_int(state, "late", place)
         self.totals = read_array(state, "totals", place, np.float64)
         texts = all(each is None or isinstance(each, str) for each in (self.name, self.last))
-        counted = (self.cases > 0 or self.name is None) and self.cases >= 0 and self.late >= 0
+        counted = self.cases >= 0 and (self.cases > 0) == (self.name is not None) and self.late >= 0
         sound = counted and self.totals.shape == (self.width,) and bool((np.abs(self.totals) < LARGEST).all())
         if not sound or not texts or self.by_period not in (None, True, False):
             raise InputError("does not fit the monitor", place=place, fix="the state is damaged")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -43,6 +44,13 @@ class Rows:
         return _realised(self.costs - other.costs, truth, np.zeros(len(self)))
 
 
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Rows one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Rows(np.concatenate([part.costs for part in parts]), np.concatenate([part.promised for part in parts]))
+
+
 def _realised(table: FloatArray, truth: IntArray, offset: FloatArray) -> FloatArray:
     """The entry of each row at its truth, and the smallest and largest, all less an offset."""
     if not has_numba():
@@ -68,8 +76,7 @@ def read_rows(forecast: Forecast, prior: Prior) -> Rows:
 
 
 def _by_reference(forecast: Forecast, prior: Prior) -> Rows:
-    parts = [_of_block(block, prior) for block in forecast.blocks()]
-    return Rows(np.concatenate([part.costs for part in parts]), np.concatenate([part.promised for part in parts]))
+    return joined([_of_block(block, prior) for block in forecast.blocks()])
 
 
 def _of_block(block: Forecast, prior: Prior) -> Rows:

@@ -43,6 +43,11 @@ class Stream:
         self.periods, self.history, self.bets = Periods(width), History(), bets
         self.last: Gathered | None = None  # the last period that was closed
 
+    @property
+    def newest(self) -> Gathered | None:
+        """The period that is open, or else the last one; None without periods."""
+        return self.periods.open or self.last
+
     def close(self) -> None:
         """Count the open period as complete."""
         self._count(self.periods.close())

@@ -24,12 +24,13 @@ class Interval:
 
 @dataclass(frozen=True)
 class Period:
-    """The last period, or all cases where there are no periods."""
+    """The newest period, or all cases where there are no periods."""
 
     name: str
     cases: int
     paid: float  # per case
     promised: float
+    complete: bool  # False while it is open: it counts for intervals and alarms only when it is closed
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class MonitorSummary:
     predicted_in: str | None
     drift: Alarm | None  # promises are higher or lower than they used to be
     waiting: int  # forecasts without labels
-    late: int  # rows that came after their period was closed
+    late: int  # labels that came after their period was closed, and were left out
 
     @property
     def alarmed(self) -> bool:
@@ -72,35 +73,38 @@ def summarise(paid: Paid, promised: Promised, *, waiting: int) -> MonitorSummary
         increments=paid.n,
         by_period=bool(promised.periods.by_period),
         first=paid.history.all[0].first if paid.n else None,
-        last=_last(paid) if paid.n else None,
+        last=_last(paid),
         overpaid=_interval(paid.overpaid) if paid.n else None,
         evidence=paid.bets.value,
         alarm=_alarm(paid, paid.bets.alarm),
         change=_alarm(paid, paid.bets.change),
         saved=_interval(paid.saved) if paid.saved is not None and paid.n else None,
         predicted=_predicted(promised),
-        predicted_in=None if promised.last is None else promised.last.name,
+        predicted_in=None if (newest := promised.newest) is None else newest.name,
         drift=_alarm(promised, promised.bets.alarm),
         waiting=waiting,
         late=paid.periods.late,
     )
 
 
-def _last(paid: Paid) -> Period:
-    if paid.last is not None:
-        overpaid, promise = paid.last.means[OVERPAID], paid.last.means[PROMISED]
-        return Period(paid.last.name, paid.last.cases, promise + overpaid, promise)
+def _last(paid: Paid) -> Period | None:
+    if (newest := paid.newest) is not None:
+        overpaid, promise = newest.means[OVERPAID], newest.means[PROMISED]
+        complete = paid.periods.name is None
+        return Period(newest.name, newest.cases, promise + overpaid, promise, complete)
+    if not paid.n:
+        return None
     points = paid.history.all
     overpaid, promise = (sum(each.totals[k] for each in points) / paid.n for k in (OVERPAID, PROMISED))
-    return Period("all", paid.n, promise + overpaid, promise)
+    return Period("all", paid.n, promise + overpaid, promise, True)
 
 
 def _predicted(promised: Promised) -> float | None:
-    """What the last period promises, or the newest cases where there are no periods."""
-    if promised.last is not None:
-        return promised.last.means[0]
-    newest = promised.history.all[-1] if promised.n else None
-    return None if newest is None else newest.totals[0] / newest.increments
+    """What the newest period promises, or the newest cases where there are no periods."""
+    if promised.newest is not None:
+        return promised.newest.means[0]
+    point = promised.history.all[-1] if promised.n else None
+    return None if point is None else point.totals[0] / point.increments
 
 
 def _interval(sequence: MeanSequence) -> Interval:

@@ -32,11 +32,9 @@ def _last_period(summary: MonitorSummary, unit: str | None) -> str:
 
 
 def _cost_of(last: Period, by_period: bool, unit: str | None) -> str:
-    head = (
-        f"{capitalised(period_name(last.name))}: {_cases(last.cases)}, "
-        if by_period
-        else f"{_cases(last.cases)}: "
-    )
+    so_far = "" if last.complete else " so far"
+    name = f"{capitalised(period_name(last.name))}{so_far}: "
+    head = f"{name}{_cases(last.cases)}, " if by_period else f"{_cases(last.cases)}: "
     return f"{head}{money(last.paid, unit)} per case (promised {money(last.promised, unit)})."
 
 
@@ -46,7 +44,8 @@ def _cases(n: float, what: str = "case") -> str:
 
 def _so_far(summary: MonitorSummary, unit: str | None) -> str:
     if summary.overpaid is None:
-        return "Nothing is known yet about what was paid."
+        known = summary.last is not None
+        return "No period is complete yet." if known else "Nothing is known yet about what was paid."
     since = "So far" if summary.first is None else f"Since {period_name(summary.first)}"
     said = f"{since}: paid {_overpaid(summary.overpaid, unit)}. "
     alarms = [f"{_alarm(summary.alarm)}"] if summary.alarm is not None else []
@@ -84,7 +83,7 @@ def _more(alarm: Alarm) -> str:
 
 def _promises(summary: MonitorSummary, unit: str | None) -> str:
     if summary.predicted is None:
-        return "No period is complete yet."
+        return "Nothing is known yet about what was promised."
     newest = "The newest forecasts" if summary.predicted_in is None else f"Forecasts of {summary.predicted_in}"
     drift = "No drift." if summary.drift is None else _drift(summary.drift)
     return f"{newest} promise {money(summary.predicted, unit)} per case. {drift}"
