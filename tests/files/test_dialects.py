@@ -105,7 +105,9 @@ def test_options_overrule_what_would_be_recognised(tmp_path):
     latin = text_file(tmp_path, csv_text().encode("latin-1"))
     assert whole(latin, dialect=Dialect(encoding="mac-roman")).classes == ("Grippe", "Erk‰ltung")
     assert "cannot be read" in refused(latin, dialect=Dialect(encoding="ascii"))
-    assert "cannot be read" in refused(latin, dialect=Dialect(encoding="utf-16"))  # which has no mark
+    message = refused(latin, dialect=Dialect(encoding="utf-16"))  # which needs a mark
+    assert "cannot be read" in message
+    assert "--encoding" in message
 
 
 def opened_source(path, **dialect):

@@ -128,5 +128,8 @@ def check_readable(path: str) -> None:
 def unreadable(path: str, format_name: str, error: BaseException, where: str = "") -> FileError:
     """The error for bytes that are not what they should be."""
     reason = str(error).strip().split("\n")[0].rstrip(".")[:200]
-    problem = f"cannot be read as {format_name}: {reason}. It may be incomplete or damaged; write it again"
+    advice = "It may be incomplete or damaged; write it again"
+    if isinstance(error, UnicodeError):
+        advice = "It may have another encoding, which --encoding names, or be damaged"
+    problem = f"cannot be read as {format_name}: {reason}. {advice}"
     return FileError(problem, path=path, where=where)
