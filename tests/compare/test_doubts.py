@@ -51,6 +51,24 @@ def test_models_that_cost_the_same_in_every_case_are_not_shown_to_be_equal():
     assert gap.carried_by == 0
 
 
+def same(cases, bootstrap=0):
+    """Two models that say the same of every case, all of which are of one class."""
+    models = {"near": np.tile([0.8, 0.1, 0.1], (cases, 1)), "far": np.tile([0.2, 0.4, 0.4], (cases, 1))}
+    return compare(np.zeros(cases, int), models, typical_costs=[90.0, 60.0, 30.0], bootstrap=bootstrap)
+
+
+@pytest.mark.parametrize("bootstrap", [0, 100])
+def test_a_difference_without_spread_is_settled_only_if_other_cases_could_not_make_up_for_it(bootstrap):
+    few, many = same(8, bootstrap), same(200, bootstrap)
+    assert few.differences[0].warning == (
+        "all 8 cases differ by the same amount, which says little about others: do not trust this interval"
+    )
+    assert few.verdict.kind == "undecided"
+    assert many.differences[0].warning is None
+    assert many.verdict.kind == "deploy"
+    assert few.differences[0].p_value is many.differences[0].p_value is None
+
+
 def test_ordinary_differences_have_no_warning():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, CASES)

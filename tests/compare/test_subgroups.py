@@ -164,6 +164,40 @@ def test_where_nothing_differs_hardly_anything_is_flagged(units, rows_each):
     assert with_flags <= 0.05 * families + 3 * np.sqrt(0.05 * 0.95 * families)
 
 
+def test_a_group_whose_cases_are_all_alike_says_little_of_others():
+    """30 cases of one class, of which both models say the same every time, a little dearer than elsewhere."""
+    truth, models = simulated(600, noise=(0.4, 0.5))
+    site, east = np.r_[np.full(30, "East"), np.full(570, "West")], slice(0, 30)
+    truth[east] = 1
+    for forecasts, words in zip(models.values(), ([0.25, 0.4, 0.35], [0.25, 0.42, 0.33]), strict=True):
+        forecasts[east] = words
+    result = compared(truth, models, {"site": site})
+    found = group(result, "East")
+    assert found.flags == ()
+    assert all(model.cost.value > result.best.cost and model.p_rest > 0.01 for model in found.models)
+    assert found.models[1].p_holm is None
+    assert found.models[1].against_leader.warning.startswith("all 30 cases differ by the same amount")
+    assert group(result, "West").models[1].p_holm is not None
+
+
+def blamed(errors):
+    """Whether a model is blamed in the dearest of ten groups, if it costs so much more there than the other."""
+    rng, site = np.random.default_rng(0), np.repeat(list("abcdefghij"), 40)
+    hard, n = site == "a", len(site)
+    shared, gap = np.where(hard, 1.5, 1.0) * rng.gamma(9.0, 1 / 9, n), 0.1 * np.tile([-1.0, 1.0], n // 2)
+    gap[hard] += errors * 0.1 / np.sqrt(40)
+    models = [measured("net", shared), measured("forest", shared + gap)]
+    sample = Sample(slice(None), np.zeros(n, int), np.ones(n), np.arange(n), np.arange(n, dtype=np.uint64), False)
+    (part,) = breakdowns(By({"site": (site,)}, 30), models, sample, 0.95, None)
+    return any("other models:" in flag for each in part.groups for flag in each.flags)
+
+
+def test_blame_is_adjusted_for_all_groups_whichever_of_them_are_dearer():
+    """2.7 standard errors in one group may be luck if ten are asked about; 6 are not."""
+    assert not blamed(2.7)
+    assert blamed(6.0)
+
+
 def test_clusters_are_what_a_finding_is_made_of(planted):
     """Each case ten times over says no more than once, if the copies belong together."""
     truth, models, site = planted

@@ -1,6 +1,7 @@
 """The verdict: what the data settle, what recalibrating changes, and how many more cases it takes."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from simulated_models import calibrated, sharpened
 from pandora_regret import Fixed, InputError, expected_search_cost
 from pandora_regret.calibrate import decompose
 from pandora_regret.compare import Comparison, cases_needed, compare
+from pandora_regret.compare.result import Estimate
+from pandora_regret.compare.verdict import Evidence, verdict
 
 PRICES = [380.0, 120.0, 90.0]
 
@@ -51,9 +54,75 @@ def test_an_overconfident_loser_is_recalibrated_first():
     assert vendor.cost - vendor.recalibrated.saved.value == pytest.approx(vendor.recalibrated.cost.value)
 
 
+def test_a_model_that_is_only_too_bold_is_recalibrated_to_what_it_was():
+    truth = truth_of(1000)
+    deepnet = calibrated(truth, 1.5, 1)
+    verdict = compared(truth, {"deepnet": deepnet, "vendorA": sharpened(deepnet, 6.0)}).verdict
+    assert (verdict.kind, verdict.recalibrate) == ("recalibrate", ("vendorA",))
+
+
+@pytest.mark.parametrize("twin", [False, True])
+def test_too_few_cases_to_tell_a_recalibrated_loser_apart_are_no_reason_to_prefer_it(twin):
+    truth = truth_of(400, seed=3)
+    models = {"deepnet": calibrated(truth, 1.5, 13), "vendorA": sharpened(calibrated(truth, 1.4, 23), 6.0)}
+    found = compared(truth, models | ({"twin": calibrated(truth, 1.5, 14)} if twin else {}))
+    later = next(model for model in found.models if model.name == "vendorA").recalibrated
+    assert later.saved.low > 0
+    assert later.against_leader.low < 0 < later.against_leader.value
+    assert (found.verdict.kind, found.verdict.recalibrate) == ("undecided" if twin else "deploy", ())
+    said = f"Recalibrated, vendorA costs ${later.cost.value:.0f} per case and could not be told apart from "
+    assert found.verdict.sentences[-1] == f"{said}{found.verdict.leader}."
+
+
+class TestDoubtfulGaps:
+    """What recalibrating makes of a model counts only as far as its intervals can be trusted."""
+
+    def verdict(self, gap, skills, boldness):
+        """Of two models, where both recalibrated gaps of the dearer one are replaced."""
+        truth = truth_of(2000)
+        models = {
+            "deepnet": calibrated(truth, skills[0], 1),
+            "vendorA": sharpened(calibrated(truth, skills[1], 2), boldness),
+        }
+        found = compared(truth, models)
+        leader, other = found.models
+        later = replace(other.recalibrated, against_leader=gap, saved=Estimate(20.0, 15.0, 25.0))
+        models = (leader, replace(other, recalibrated=later))
+        return verdict(Evidence(models, found.differences, {other.name: gap}, 2000, 0.95, "USD"))
+
+    @pytest.mark.parametrize(
+        ("gap", "lifted"),
+        [
+            (Estimate(-9.0, -15.0, -3.0), True),
+            (Estimate(-9.0, -15.0, 3.0), True),
+            (Estimate(-9.0, -15.0, 3.0, warning="2 of 2000 cases make it up"), False),
+            (Estimate(-9.0, None, None), False),
+            (Estimate(9.0, -3.0, 15.0), False),
+        ],
+    )
+    def test_of_a_dearer_model(self, gap, lifted):
+        found = self.verdict(gap, (1.8, 1.4), 3.0)
+        assert found.undecided == ()
+        assert found.kind == ("recalibrate" if lifted else "deploy")
+        assert found.recalibrate == (("vendorA",) if lifted else ())
+
+    @pytest.mark.parametrize(
+        ("gap", "lifted"),
+        [
+            (Estimate(-9.0, -15.0, -3.0), True),
+            (Estimate(-9.0, -15.0, -3.0, warning="2 of 2000 cases make it up"), False),
+            (Estimate(-9.0, -15.0, 3.0), False),
+        ],
+    )
+    def test_of_a_model_that_was_not_told_apart(self, gap, lifted):
+        found = self.verdict(gap, (1.5, 1.5), 1.0)
+        assert len(found.undecided) == 1
+        assert found.kind == ("recalibrate" if lifted else "undecided")
+
+
 def test_a_rival_of_the_leader_is_named_beside_a_model_to_recalibrate():
     truth = truth_of(4000)
-    models = {"deepnet": calibrated(truth, 1.5, 1), "vendorA": sharpened(calibrated(truth, 1.52, 2), 5.0)}
+    models = {"deepnet": calibrated(truth, 1.5, 1), "vendorA": sharpened(calibrated(truth, 1.55, 2), 5.0)}
     verdict = compared(truth, models | {"twin": calibrated(truth, 1.5, 3)}).verdict
     assert (verdict.kind, verdict.recalibrate) == ("recalibrate", ("vendorA",))
     assert verdict.sentences[0].startswith("Recalibrate vendorA first")
@@ -171,6 +240,14 @@ class TestCasesNeeded:
         assert cases_needed(found, difference=0.1) > cases_needed(found, difference=1.0) > 0
         assert cases_needed(found, difference=1e6) == 0
         assert cases_needed(found, against=found.models[1].name) == cases_needed(found)
+
+    def test_a_settled_difference_takes_no_more(self):
+        truth = truth_of(60)
+        models = {"sharp": calibrated(truth, 2.0, 1), "vague": calibrated(truth, 1.2, 2)}
+        found = compared(truth, models)
+        assert found.differences[0].is_settled
+        assert cases_needed(found, 0.9999) == 0
+        assert cases_needed(found, 0.9999, difference=found.differences[0].difference) > 0
 
     def test_bad_questions_are_refused(self):
         found = compared(*self.population(200, 3))

@@ -12,7 +12,8 @@ def test_holm_steps_down_and_never_falls():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
     assert holm([]) == []
-    assert holm([0.1, None]) == [None, None]
+    assert holm([0.04, None, 0.1]) == pytest.approx([0.12, None, 0.2])
+    assert holm([None, None]) == [None, None]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))

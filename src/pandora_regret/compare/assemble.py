@@ -12,7 +12,7 @@ import numpy as np
 from pandora_regret._version import __version__
 from pandora_regret.compare import words
 from pandora_regret.compare.calibration import calibration_bins
-from pandora_regret.compare.doubts import few_carriers, rare_classes, unseen_class
+from pandora_regret.compare.doubts import few_carriers, rare_classes, same_in_all, unseen_class
 from pandora_regret.compare.estimates import bootstrapped, class_counts, columns, linearised, values
 from pandora_regret.compare.measure import ALPHAS, Measured
 from pandora_regret.compare.result import (
@@ -292,8 +292,12 @@ def _gap(known: Measurements, first: tuple[int, str], second: tuple[int, str]) -
     limits = certainty.interval(ours - theirs, difference)
     gap = Estimate(ours - theirs, *limits).mapped(lambda part: part if abs(part) > ROUNDING * scale else 0.0)
     carriers = certainty.carriers(difference, scale)
-    if not carriers.few or gap.low is None or (carriers.number == 0 and gap.value):
+    if not carriers.few or gap.low is None:
         return gap
+    if carriers.number == 0 and gap.value:
+        all_tests = float(known.typical.sum())
+        warning = same_in_all(gap.value, carriers, known.units, certainty.effective, all_tests)
+        return replace(gap, warning=warning)
     warning = few_carriers(carriers, "the difference", known.units)
     return replace(gap, warning=warning, carried_by=carriers.number)
 

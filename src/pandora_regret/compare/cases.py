@@ -20,7 +20,9 @@ def cases_needed(
     """How many more cases would settle which of two models is cheaper.
 
     A difference of the size that was found, between cases as varied as these, would then lie outside zero's
-    interval, at the comparison's level, with the probability `power`.
+    interval, at the comparison's level, with the probability `power`. That holds for this difference, not jointly
+    for several; and as models that lead by luck seem further ahead than they are, the number of a difference that
+    was found is an optimistic one: pass the `difference` that matters to you where you plan a study.
 
     Parameters
     ----------
@@ -66,6 +68,8 @@ def _gap(result: Comparison, against: str | None) -> Difference:
 
 def more_cases(gap: Difference, rows: int, level: float, power: float, size: float | None = None) -> int | None:
     """Beside so many rows; the interval's half-width shrinks with the root of their number."""
+    if size is None and gap.is_settled:
+        return 0
     size = abs(gap.difference if size is None else size)
     if gap.low is None or gap.high is None or size == 0:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from pandora_regret.inference.carriers import Carriers
@@ -23,6 +24,20 @@ def few_carriers(carriers: Carriers, what: str, units: str) -> str | None:
     make = "makes" if carriers.largest == 1 else "make"
     share = f"{100 * carriers.share:.0f} % of {what}"
     return f"{carriers.largest} of {carriers.units} {units} {make} up {share}: {DO_NOT_TRUST}"
+
+
+def same_in_all(
+    difference: float, carriers: Carriers, units: str, effective: float, dearest: float = math.inf
+) -> str | None:
+    """A warning if all units differ equally, and the few that may be otherwise could make up for it.
+
+    `dearest` is the largest difference that a case can make, where that is known.
+    """
+    if abs(difference) > UNSEEN / effective * (dearest + abs(difference)):
+        return None
+    return (
+        f"all {carriers.units} {units} differ by the same amount, which says little about others: {DO_NOT_TRUST}"
+    )
 
 
 def unseen_class(

@@ -6,9 +6,10 @@ that anything is flagged where nothing differs is at most one less the level of 
 
 A group may cost more because its cases are harder. So a model that costs more there than elsewhere is blamed only
 if it does so compared with the other models on the same cases, too; of a single model, compared with what its own
-forecasts predict. And as all models are scored on the same cases, a model that is dearer in every group is dearer
-on all cases (Simpson's paradox cannot happen); but one group may settle the order against most cases: that is
-flagged.
+forecasts predict. These questions, about all groups and models, are a second family.
+
+As all models are scored on the same cases, a model that is dearer in every group is dearer on all cases (Simpson's
+paradox cannot happen); but one group may settle the order against most cases: that is flagged.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pandora_regret.compare.assemble import NO_PREDICTION, Measurements
-from pandora_regret.compare.doubts import few_carriers
+from pandora_regret.compare.doubts import few_carriers, same_in_all
 from pandora_regret.compare.group_words import all_small, dearer_cases, dearer_model, settled_by, winner
 from pandora_regret.compare.grouping import By, Grouping, group
 from pandora_regret.compare.measure import Measured
 from pandora_regret.compare.result import Breakdown, Comparison, Estimate, GroupModel, Subgroup
 from pandora_regret.compare.sample import Sample
+from pandora_regret.inference.carriers import Carriers
 from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.multiplicity import holm
 from pandora_regret.inference.parts import PartMeans, SamplePart, WholeSample
@@ -117,11 +119,15 @@ class _Group:
         columns = _columns(kind, len(self.rest.value))
         return PartMeans(self.rest.value[columns], self.rest.error[columns], self.rest.effective[columns])
 
+    def carriers(self, kind: int, model: int) -> Carriers:
+        """How many cases make up what is found of a model here: none where nothing varies."""
+        n_models = len(self.part.value) // 4
+        return self.part.carriers(kind * n_models + model, float(self.part.value[model]))
+
     def is_carried_by_few(self, kind: int, model: int) -> bool:
         """Whether a handful of cases makes up what is found of a model here."""
-        n_models = len(self.part.value) // 4
-        carriers = self.part.carriers(kind * n_models + model, float(self.part.value[model]))
-        return carriers.few and carriers.number > 0  # 0: nothing varies, where a model says the same of all
+        carriers = self.carriers(kind, model)
+        return carriers.few and carriers.number > 0
 
 
 def _columns(kind: int, n_columns: int) -> slice:
@@ -136,8 +142,7 @@ class _Judgement:
         self._leader = {id(each): each.means(OVER_LEADER).p_values(each.means(COST).value)[1:] for each in groups}
         self._rest = {id(each): _p_rest(each, COST) for each in groups if each.rest is not None}
         _adjust([*self._leader.values(), *self._rest.values()])
-        own = {id(each): _p_rest(each, OVER_OTHERS) for each in groups if each.rest is not None}
-        self._own = {key: np.where(self._rest[key] < 1 - level, p, np.nan) for key, p in own.items()}
+        self._own = {id(each): _p_rest(each, OVER_OTHERS) for each in groups if each.rest is not None}
         _adjust(list(self._own.values()))
 
     def p_leader(self, group: _Group, model: int) -> float | None:
@@ -219,7 +224,7 @@ class _Words:
         return GroupModel(
             name=name,
             cost=self._cost(group, index),
-            against_leader=self._estimate(group.means(OVER_LEADER), group, index),
+            against_leader=self._over_leader(group, index),
             p_holm=self.judged.p_leader(group, index),
             predicted=self._predicted(group, index),
             against_rest=rest,
@@ -231,9 +236,17 @@ class _Words:
             return NO_PREDICTION
         return self._estimate(group.means(PREDICTED), group, index).mapped(lambda part: max(part, 0.0))
 
+    def _over_leader(self, group: _Group, index: int) -> Estimate:
+        gap = self._estimate(group.means(OVER_LEADER), group, index)
+        carriers = group.carriers(OVER_LEADER, index)
+        if not gap.value or gap.low is None or carriers.number > 0:
+            return gap
+        effective = float(group.part.means.effective[index])
+        return replace(gap, warning=same_in_all(gap.value, carriers, self.units, effective))
+
     def _cost(self, group: _Group, index: int) -> Estimate:
         cost = self._estimate(group.means(COST), group, index).mapped(lambda part: max(part, 0.0))
-        carriers = group.part.carriers(index, float(group.part.value[index]))
+        carriers = group.carriers(COST, index)
         if cost.low is None or not carriers.few or carriers.number == 0:
             return cost
         return Estimate(cost.value, cost.low, cost.high, None, few_carriers(carriers, "the spread", self.units))

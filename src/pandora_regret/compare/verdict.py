@@ -53,19 +53,43 @@ class Evidence:
     def lifted(self) -> tuple[ModelResult, ...]:
         """The models that recalibrating lifts to the leader, or past it, the cheapest then first.
 
-        Recalibrating must save them something beyond doubt; and where they were told apart from the leader, as it
-        is and recalibrated too, they no longer are, or they come out ahead.
+        Recalibrating must save them something beyond doubt. Where they were told apart from the leader, they then
+        cost no more than it does, as it is and recalibrated too; where they were not, they come out ahead.
         """
-        lifted = [model for model in self.models[1:] if self._is_lifted(model)]
-        return tuple(sorted(lifted, key=lambda model: _self(model).cost.value or 0.0))
+        return tuple(model for model in self._recalibrated_rivals if self._is_lifted(model))
+
+    @property
+    def caught_up(self) -> tuple[ModelResult, ...]:
+        """The models that are dearer than the leader, and recalibrated still dearer, but no longer beyond doubt.
+
+        That may be for want of cases, so it is no reason to recalibrate them first.
+        """
+        rivals = [model for model in self._recalibrated_rivals if model.name not in self.undecided]
+        return tuple(model for model in rivals if not self._is_lifted(model) and not self._stays_dearer(model))
+
+    @property
+    def _recalibrated_rivals(self) -> list[ModelResult]:
+        """The models besides the leader that recalibrating makes cheaper beyond doubt, the cheapest then first."""
+        able = [model for model in self.models[1:] if model.recalibrated is not None]
+        able = [model for model in able if _is_above_zero(_self(model).saved)]
+        return sorted(able, key=lambda model: _self(model).cost.value or 0.0)
+
+    def _gaps_recalibrated(self, model: ModelResult) -> tuple[Estimate, Estimate]:
+        return _self(model).against_leader, self.both_recalibrated[model.name]
 
     def _is_lifted(self, model: ModelResult) -> bool:
-        if model.recalibrated is None or not _is_above_zero(model.recalibrated.saved):
-            return False
-        gaps = (model.recalibrated.against_leader, self.both_recalibrated[model.name])
+        gaps = self._gaps_recalibrated(model)
         if model.name in self.undecided:
-            return all(gap.high is not None and gap.high < 0 for gap in gaps)
-        return not any(_is_above_zero(gap) for gap in gaps)
+            return all(_is_below_zero(gap) for gap in gaps)
+        return all(self._is_nothing(gap) or (_is_trusted(gap) and _value(gap) <= 0) for gap in gaps)
+
+    def _is_nothing(self, gap: Estimate) -> bool:
+        """Whether no reader would notice it, wherever in its interval it lies."""
+        ends = [abs(end) for end in (gap.low, gap.high) if end is not None]
+        return len(ends) == 2 and max(ends) <= NOTHING * self.leader.cost
+
+    def _stays_dearer(self, model: ModelResult) -> bool:
+        return any(_is_above_zero(gap) for gap in self._gaps_recalibrated(model))
 
     def cases_needed(self) -> int | None:
         """So many more would settle every difference that is not; None where that cannot be said."""
@@ -97,7 +121,7 @@ def _single(evidence: Evidence) -> list[str]:
 def _deploy(evidence: Evidence) -> list[str]:
     leader, models = evidence.leader, len(evidence.models)
     best = f"its {evidence.what} costs {_cost(leader, evidence)}, the least of {models} models"
-    return [f"Deploy {leader.name}: {best}.", _runner_up(evidence), *_own_saving(evidence)]
+    return [f"Deploy {leader.name}: {best}.", _runner_up(evidence), *_own_saving(evidence), *_caught_up(evidence)]
 
 
 def _undecided(evidence: Evidence) -> list[str]:
@@ -107,7 +131,7 @@ def _undecided(evidence: Evidence) -> list[str]:
     dearer = [model.name for model in evidence.models[1:] if model.name not in names]
     if dearer:
         said.append(f"{_named(dearer)} {'are' if len(dearer) > 1 else 'is'} dearer than {evidence.leader.name}.")
-    return [*said, _runner_up(evidence), *_might_be_lifted(evidence)]
+    return [*said, _runner_up(evidence), *_might_be_lifted(evidence), *_caught_up(evidence)]
 
 
 def _why_undecided(evidence: Evidence) -> str:
@@ -130,12 +154,11 @@ def _recalibrate(evidence: Evidence) -> list[str]:
     later = _self(model)
     gap = later.against_leader
     then, now = (money(amount, evidence.unit) for amount in (later.cost.value or 0.0, evidence.leader.cost))
-    if gap.high is not None and gap.high < 0:
+    if _is_below_zero(gap):
         said = f"it then costs {_amount(_turned(gap), evidence, f' less than {leader}')}"
-    elif gap.value is not None and gap.value <= 0:
-        said = f"it then costs no more than {leader} ({then} against {now} per case)"
     else:
-        said = f"it then costs {then} per case and cannot be told apart from {leader} ({now})"
+        level = "no more than" if _value(gap) <= 0 else "about as much as"
+        said = f"it then costs {level} {leader} ({then} against {now} per case)"
     others = [other.name for other in evidence.lifted[1:]]
     more = [f"The same goes for {_named(others)}."] if others else []
     first = f"Recalibrate {model.name} first: {said}."
@@ -169,6 +192,16 @@ def _might_be_lifted(evidence: Evidence) -> list[str]:
     saved = _amount(_self(best).saved, evidence)
     then = money(_self(best).cost.value or 0.0, evidence.unit)
     return [f"Recalibrate {best.name} in any case: that saves {saved}, and it then costs {then}."]
+
+
+def _caught_up(evidence: Evidence) -> list[str]:
+    """What recalibrating makes of dearer models that these data then no longer tell apart from the leader."""
+    if not (models := evidence.caught_up):
+        return []
+    then, others = money(_self(models[0]).cost.value or 0.0, evidence.unit), [model.name for model in models[1:]]
+    also = f"; nor could {_named(others)}" if others else ""
+    apart = f"could not be told apart from {evidence.leader.name}{also}"
+    return [f"Recalibrated, {models[0].name} costs {then} per case and {apart}."]
 
 
 def _own_saving(evidence: Evidence) -> list[str]:
@@ -229,7 +262,16 @@ def _value(estimate: Estimate | None) -> float:
 
 def _is_above_zero(estimate: Estimate) -> bool:
     """Whether the data settle that."""
-    return estimate.low is not None and estimate.low > 0 and estimate.warning is None
+    return estimate.low is not None and estimate.low > 0 and _is_trusted(estimate)
+
+
+def _is_below_zero(estimate: Estimate) -> bool:
+    return estimate.high is not None and estimate.high < 0 and _is_trusted(estimate)
+
+
+def _is_trusted(estimate: Estimate) -> bool:
+    """Whether it has an interval that no warning speaks against."""
+    return estimate.low is not None and estimate.warning is None
 
 
 def _self(model: ModelResult) -> Recalibrated:

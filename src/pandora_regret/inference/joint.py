@@ -61,12 +61,15 @@ class Linearised:
         return suitable_interval(value, error, self.effective, self.level, is_proportion=is_proportion)
 
     def p_value(self, value: float, pick: Pick, scale: float) -> float | None:
-        """Two-sided, of the hypothesis that the value is 0; what is below `scale` times 1e-12 is rounding."""
+        """Two-sided, of the hypothesis that the value is 0; what is below `scale` times 1e-12 is rounding.
+
+        None where it is not known: units that are all alike say nothing of how much others vary.
+        """
         error = self.error(pick)
         if not self.known:
             return None
-        if error <= ROUNDING * scale:  # a difference without any spread is certain
-            return 1.0 if abs(value) <= ROUNDING * scale else 0.0
+        if error <= ROUNDING * scale:
+            return 1.0 if abs(value) <= ROUNDING * scale else None
         return student_p_value(value, error, self.effective)
 
     def draws(self, values: FloatArray, pick: Pick) -> FloatArray | None:

@@ -25,16 +25,17 @@ def probability_best(draws: FloatArray | None, n_models: int) -> list[float | No
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjusted for asking m questions at once: the smallest times m, the next times m - 1, and never falling.
 
+    What is not known, None, stays so; it counts as one of the m.
+
     Examples
     --------
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
     known = [p for p in p_values if p is not None]
-    if len(known) < len(p_values) or not known:
-        return [None] * len(p_values)
     order = np.argsort(known, kind="stable")
-    stepped = np.array(known)[order] * np.arange(len(known), 0, -1)
+    stepped = np.array(known)[order] * (len(p_values) - np.arange(len(known)))
     adjusted = np.empty(len(known))
     adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
-    return [float(p) for p in adjusted]
+    remaining = iter(adjusted)
+    return [None if p is None else float(next(remaining)) for p in p_values]

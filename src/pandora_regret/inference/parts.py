@@ -36,13 +36,14 @@ class PartMeans:
     def p_values(self, scale: FloatArray) -> FloatArray:
         """Two-sided, of the hypotheses that each is 0, (C,); NaN where that is not known.
 
-        What is below `scale` times 1e-12 is rounding; a difference without any spread is certain.
+        What is below `scale` times 1e-12 is rounding. Units that are all alike say nothing of how others vary: the
+        p-value of a difference without any spread is not known.
         """
-        certain = self.error <= ROUNDING * scale
+        alike = self.error <= ROUNDING * scale
         with np.errstate(invalid="ignore"):
-            t = np.abs(self.value) / np.where(certain, 1.0, self.error)
+            t = np.abs(self.value) / np.where(alike, 1.0, self.error)
             p = 2 * stdtr(self.effective - 1, -t)
-        p = np.where(certain, np.where(np.abs(self.value) <= ROUNDING * scale, 1.0, 0.0), p)
+        p = np.where(alike, np.where(np.abs(self.value) <= ROUNDING * scale, 1.0, np.nan), p)
         return np.where(self.effective < FEWEST, np.nan, p)
 
 
@@ -91,8 +92,9 @@ class WholeSample:
     def against_rest(self, part: SamplePart, share: float) -> PartMeans:
         """A part's means less those of all other rows, where the part has this share, below 1, of all weight.
 
-        A unit with rows in both moves both. The degrees of freedom are Welch's. Sums over the rest are those over
-        all units less those over the part's, so that all parts together take one pass.
+        A unit with rows in both moves both. The degrees of freedom are Welch's. Units of a part that are all alike
+        say nothing of how others vary: they are taken to vary as those of the rest do. Sums over the rest are
+        those over all units less those over the part's, so that all parts together take one pass.
         """
         every, place = self._all, np.searchsorted(self._all.units, part.units)
         shift = -share * (part.value - every.value) / (1 - share)  # of the rest's mean against that of all
@@ -107,7 +109,8 @@ class WholeSample:
             for power in (2, 4)
         )
         rest = np.maximum(squares, 0.0) / (1 - share) ** 2 / _free(second)
-        ours = part.means.error**2
+        alike = part.means.error <= ROUNDING * np.abs(part.value)
+        ours = np.where(alike, rest * float((part.shares**2).sum()) / second, part.means.error**2)
         both = (part.influence * left).sum(axis=0) / (1 - share)
         both /= np.sqrt(_free(float((part.shares**2).sum())) * _free(second))
         error = np.sqrt(np.maximum(ours + rest - 2 * both, 0.0))
