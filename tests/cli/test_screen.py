@@ -141,3 +141,25 @@ def test_a_scenario_has_its_line_and_many_are_counted():
     assert all(name in line for name in models)
     assert "More scenarios: --full" in many
     assert len(many) <= MOST_LINES
+
+
+def test_costs_have_the_digits_that_their_differences_need():
+    truth, models = simulated(ROWS, k=3)
+    good = next(iter(models.values()))
+    close = 0.995 * good + 0.005 / 3
+    lines = lines_of(
+        compare(truth, {"good": good, "close": close}, typical_costs=[100.0, 500.0, 900.0], currency="USD")
+    )
+    start = next(number for number, line in enumerate(lines) if line.startswith("Model "))
+    first, second = (line.split()[1] for line in lines[start + 1 : start + 3])
+    assert first.startswith("$")
+    assert first != second
+
+
+def test_without_prices_the_title_says_that_tests_are_counted():
+    lines = lines_of(compared(3, 4, currency=None))
+    start = next(number for number, line in enumerate(lines) if line.startswith("Model "))
+    title, *rows = lines[start : start + 4]
+    assert "Tests per case" in title
+    assert title.endswith("Cheapest")
+    assert all(" tests" not in row for row in rows)

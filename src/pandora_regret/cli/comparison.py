@@ -59,6 +59,7 @@ class _Screen:
     def __init__(self, comparison: Comparison, width: int) -> None:
         self.result, self.width = comparison, width
         self.formats = Formats.for_costs((model.cost for model in comparison.models), comparison.costs.currency)
+        self.table_digits = self._digits_of_gaps()
         self.short = {model.name: fitted(model.name, LONGEST_NAME) for model in comparison.models}
 
     def lines(self) -> list[Line]:
@@ -107,15 +108,18 @@ class _Screen:
         cost = model.scores["expected_cost"]
         avoidable = self._part(model, model.cost - model.unavoidable)
         cheapest = chance(model.probability_best)
-        yield _Row(model.name, self._estimate(cost), self._gap(model), avoidable, cheapest)
+        yield _Row(model.name, self._cost(cost), self._gap(model), avoidable, cheapest)
         if model.recalibrated is not None and model.name in self.result.verdict.recalibrate[:1]:
             later = model.recalibrated
-            yield _Row("  recalibrated", self._estimate(later.cost), self._more(later.against_leader))
+            yield _Row("  recalibrated", self._cost(later.cost), self._more(later.against_leader))
 
     def _fitting(self, rows: Sequence[_Row]) -> list[str]:
         """A table no wider than the screen: letters of names go first, then the last columns."""
+        title = "Cost per case"
+        if self.formats.unit is None:
+            title, rows = "Tests per case", [row.without(self.formats.suffix) for row in rows]
         columns = [
-            ("Cost per case", *_side_by_side([row.cost for row in rows])),
+            (title, *_side_by_side([row.cost for row in rows])),
             ("Against the best", *_side_by_side([row.gap for row in rows])),
             ("Avoidable", *(row.avoidable for row in rows)),
             ("Cheapest", *(row.cheapest for row in rows)),
@@ -144,9 +148,18 @@ class _Screen:
         """A value, and its interval."""
         return self.formats.estimate("money", estimate.value, estimate.low, estimate.high)
 
+    def _digits_of_gaps(self) -> int | None:
+        """What tells models apart: with fewer digits, costs would not differ by what stands beside them."""
+        gaps = [costs_more(gap) for gap in self.result.differences if gap.model == self.result.best.name]
+        shown = (self.formats.digits("money", gap.low, gap.high) for gap in gaps[:MOST_MODELS])
+        return max((digits for digits in shown if digits is not None), default=None)
+
+    def _cost(self, cost: Estimate) -> tuple[str, str]:
+        return self.formats.estimate("money", cost.value, cost.low, cost.high, self.table_digits)
+
     def _part(self, model: ModelResult, amount: float) -> str:
         """A part of a model's cost, with as many digits as the cost."""
-        return self._estimate(replace(model.scores["expected_cost"], value=amount))[0]
+        return self._cost(replace(model.scores["expected_cost"], value=amount))[0]
 
     def _groups(self, most_lines: int) -> list[Line]:
         """A table for each column for which there is room, and one line about each other."""
@@ -260,6 +273,11 @@ class _Row:
     gap: tuple[str, str]
     avoidable: str = ""
     cheapest: str = ""
+
+    def without(self, unit: str) -> _Row:
+        """The same numbers without their unit, where the title says it."""
+        cost, gap = ((value.removesuffix(unit), interval) for value, interval in (self.cost, self.gap))
+        return replace(self, cost=cost, gap=gap, avoidable=self.avoidable.removesuffix(unit))
 
 
 def _side_by_side(pairs: Sequence[tuple[str, str]]) -> list[str]:

@@ -272,7 +272,7 @@ def _bill(score: StreamScore, cost: Estimate, typical: Sequence[float], unit: st
     needed = float(score.class_weights @ typical) / score.weight
     total = score.value("expected_cost")
     bill = money_between(total, cost.low, cost.high, unit, per="per case")
-    return f"{bill}, {wasted(total - needed, unit)}."
+    return f"{bill}, {wasted(total - needed, unit, cost.low, cost.high)}."
 
 
 def _print_metrics(

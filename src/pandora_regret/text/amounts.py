@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from math import floor, log10
 from unicodedata import category
 
-from pandora_regret.text.numbers import UNDEFINED, decimals_for, fixed, rounded_by
+from pandora_regret.text.numbers import UNDEFINED, decimals_for, fixed, rounded_by, told_from_zero
 
 SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "CN¥", "INR": "₹", "KRW": "₩", "ILS": "₪"} | {
     "AUD": "A$", "CAD": "C$", "NZD": "NZ$", "BRL": "R$"
@@ -26,12 +26,12 @@ def money(amount: float, unit: str | None = None) -> str:
     Examples
     --------
     >>> money(180.2, "USD"), money(4.1, "EUR"), money(-41234.0, "$"), money(2.5e6, "CHF"), money(95.0, "min")
-    ('$180', '€4.10', '-$41,200', '2.5 million CHF', '95 min')
+    ('$180', '€4.10', '−$41,200', '2.5 million CHF', '95 min')
     >>> money(0.5833), money(1.0), money(31.2, "")
     ('0.583 tests', '1 test', '31.2')
     """
     number = _to_three_digits(float(f"{abs(amount):.3g}"), in_cents=is_currency(unit))
-    return _joined("-" if amount < 0 and number != "0" else "", number, unit)
+    return _joined("−" if amount < 0 and number != "0" else "", number, unit)
 
 
 def money_between(
@@ -46,7 +46,7 @@ def money_between(
     >>> money_between(596.21, 570.4, 621.9, "USD"), money_between(22554.66, 4213.0, 40812.0, "CHF")
     ('$596 (570 to 622)', '23,000 CHF (4,000 to 41,000)')
     >>> money_between(2.345, 2.1, 2.52), money_between(-3.2, -14.1, 9.3, "EUR")
-    ('2.35 tests (2.10 to 2.52)', '-€3 (-14 to 9)')
+    ('2.35 tests (2.10 to 2.52)', '−€3 (−14 to 9)')
     >>> money_between(1.31e6, 0.93e6, 1.64e6, "USD"), money_between(41.26, None, None, "USD")
     ('$1.31 million (0.93 to 1.64)', '$41.30')
     >>> money_between(2.345, 2.1, 2.52, per="per case")
@@ -100,15 +100,18 @@ def _joined(sign: str, number: str, unit: str | None) -> str:
 def _signed(value: float, places: int) -> tuple[str, str]:
     """The sign, where anything but zero is left, and the digits."""
     digits = f"{abs(value):,.{places}f}"
-    return "-" if value < 0 and digits.strip("0.") else "", digits
+    return "−" if value < 0 and digits.strip("0.") else "", digits
 
 
 def _rounded_by(low: float | None, high: float | None, unit: str | None) -> int | None:
     """Decimals by the width; of money none or two, unless it is a few cents."""
     decimals = rounded_by(low, high)
-    if decimals is None or low is None or high is None or not is_currency(unit) or max(-low, high) < 1:
-        return decimals
-    return min(decimals, 2) if decimals != 1 else 0 if max(-low, high) >= TENS else 2
+    if decimals is None or low is None or high is None:
+        return None
+    if is_currency(unit) and max(-low, high) >= 1:
+        decimals = min(decimals, 2) if decimals != 1 else 0 if max(-low, high) >= TENS else 2
+        return 2 if (told := told_from_zero(decimals, low, high)) == 1 else told
+    return told_from_zero(decimals, low, high)
 
 
 def _places(decimals: int, largest: float) -> int:
@@ -191,15 +194,33 @@ class Formats:
         """A number of the given unit."""
         return self._writer(unit)(value)
 
-    def estimate(self, unit: str, value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
-        """A number of the given unit and its limits, rounded by their distance; no limits are empty text."""
-        decimals, writer = _rounded_by(low, high, self.unit if unit == "money" else ""), self._writer(unit)
-        if decimals is None:
-            return writer(value), ""
+    def digits(self, unit: str, low: float | None, high: float | None) -> int | None:
+        """How many decimals an estimate of the given unit is written with; None where it has no limits."""
+        decimals = _rounded_by(low, high, self.unit if unit == "money" else "")
+        if decimals is None or low is None or high is None:
+            return None
         usual = {"money": self.money_digits, "share": 1, "tests": 2}.get(unit, SCORE_DIGITS)
-        digits = min(usual, decimals - 2 if unit == "share" else decimals)
+        scale = 100 if unit == "share" else 1
+        return told_from_zero(min(usual, decimals - 2 if unit == "share" else decimals), scale * low, scale * high)
+
+    def estimate(
+        self,
+        unit: str,
+        value: float | None,
+        low: float | None,
+        high: float | None,
+        least_digits: int | None = None,
+    ) -> tuple[str, str]:
+        """A number of the given unit and its limits, rounded by their distance; no limits are empty text.
+
+        `least_digits` are those of numbers that a reader will hold this one, not its limits, against.
+        """
+        digits, writer = self.digits(unit, low, high), self._writer(unit)
+        if digits is None:
+            return writer(value), ""
         ends = [self._without_unit(writer(limit, digits)) for limit in (low, high)]
-        return writer(value, digits), (" to " if low is not None and low < 0 else UNDEFINED).join(ends)
+        finer = digits if least_digits is None else max(digits, least_digits)
+        return writer(value, finer), (" to " if low is not None and low < 0 else UNDEFINED).join(ends)
 
     def _writer(self, unit: str) -> Callable[..., str]:
         writers: dict[str, Callable[..., str]] = {"money": self.money, "share": self.share, "tests": self.tests}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pandora_regret.text.amounts import money
+from pandora_regret.text.amounts import money, money_between
 
 DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
@@ -39,17 +39,20 @@ def pair_sentence(truth: str, tested: str, cost: float, total: float, unit: str 
     return f"{ruling_out(truth, tested)}: {money(cost, unit or '')} of every {money(total, unit)}"
 
 
-def wasted(amount: float, unit: str | None) -> str:
-    """What goes to wrong tests, after a bill in the same unit.
+def wasted(amount: float, unit: str | None, low: float | None = None, high: float | None = None) -> str:
+    """What goes to wrong tests, after a bill in the same unit, with as many digits as its interval leaves it.
 
     Examples
     --------
     >>> wasted(85.2, "USD"), wasted(0.4, None), wasted(-1e-17, None)
     ('$85.20 of it wasted', '0.4 wasted', 'nothing wasted')
+    >>> wasted(85.2, "USD", 570.4, 621.9)
+    '$85 of it wasted'
     """
     if amount < 1e-12:
         return "nothing wasted"
-    return f"{money(amount, unit)} of it wasted" if unit else f"{money(amount, '')} wasted"
+    text, *_ = money_between(amount, low, high, unit or "").split(" (")
+    return f"{text} of it wasted" if unit else f"{text} wasted"
 
 
 def shortened(name: str, length: int) -> str:

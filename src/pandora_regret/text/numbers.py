@@ -53,6 +53,20 @@ def fixed(value: float, decimals: int) -> str:
     return f"{value:,.{decimals}f}".replace("-", "−")
 
 
+def told_from_zero(decimals: int, low: float, high: float) -> int:
+    """So many decimals, or more where a limit of an interval that excludes zero would be written as 0.
+
+    Examples
+    --------
+    >>> told_from_zero(3, 0.00026, 0.00194), told_from_zero(3, -0.00026, 0.00194), told_from_zero(0, 4.2, 49.0)
+    (4, 3, 0)
+    """
+    nearest = min(abs(low), abs(high)) if low * high > 0 else 0.0
+    while nearest and nearest * 10.0**decimals <= 0.5:
+        decimals += 1
+    return decimals
+
+
 def significant(value: float, digits: int = 6) -> str:
     """A number to so many digits, without a unit."""
     return f"{value:,.{digits}g}"

@@ -13,7 +13,16 @@ function decimalsFor({ low, high }, formats) {
   if (low === null || !(high > low)) return formats.digits;
   const decimals = 1 - Math.floor(Math.log10(Number(((high - low) / 2).toPrecision(2))));
   const largest = Math.max(-low, high), inCents = formats.digits === 2 && largest >= 1;
-  return Math.min(inCents && decimals === 1 ? (largest >= TENS ? 0 : 2) : decimals, formats.digits);
+  const digits = Math.min(inCents && decimals === 1 ? (largest >= TENS ? 0 : 2) : decimals, formats.digits);
+  const told = toldFromZero(digits, low, high);
+  return inCents && told === 1 ? 2 : told;
+}
+
+// More decimals where a limit of an interval that excludes zero would be written as 0.
+function toldFromZero(decimals, low, high) {
+  const nearest = low * high > 0 ? Math.min(Math.abs(low), Math.abs(high)) : 0;
+  while (nearest > 0 && nearest * 10 ** decimals <= 0.5) decimals += 1;
+  return decimals;
 }
 
 function fixed(value, decimals) {
