@@ -319,7 +319,7 @@ def test_what_cannot_be_said_of_one_case_is_left_out():
     [
         (Estimate(1e-15, -1e-15, 1e-15), "Recalibrating would save nothing that could be measured."),
         (Estimate(-0.3, -0.5, 0.1), "Recalibrating would save nothing that could be measured."),
-        (Estimate(1.25, -0.5, 3.0), "Recalibrating might save $1.25 per case (-0.50 to 3.00), but"),
+        (Estimate(1.25, -0.5, 3.0), "Recalibrating might save $1.25 per case (−0.50 to 3.00), but"),
         (Estimate(1.25, 0.5, 2.0), "Recalibrating saves $1.25 per case (0.50 to 2.00)."),
     ],
 )
