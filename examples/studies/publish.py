@@ -105,9 +105,9 @@ def workup_table(what: str) -> str:
 
 
 def flusight_table() -> str:
-    """Models watched for at least ten weeks, the strongest evidence first."""
+    """Models watched for at least ten weeks, or known to be wrong, the strongest evidence first."""
     stored = json.loads(FLUSIGHT.read_text(encoding="utf-8"))
-    shown_models = [model for model in stored["models"] if model["horizons"][0]["weeks"] >= 10]
+    shown_models = [model for model in stored["models"] if model["horizons"][0]["weeks"] >= 10 or model["known"]]
     rows = [
         [
             model["model"],

@@ -9,6 +9,8 @@ from monitored import CLASSES, COSTS, week, write_week
 
 from pandora_regret.monitor import Monitor
 
+HOW = ("--period", "week", "--classes", ",".join(CLASSES))
+
 
 @pytest.fixture
 def state(tmp_path):
@@ -37,7 +39,7 @@ def test_an_alarm_exits_with_3_and_says_when(tmp_path, state):
         result = watch(state, file, "--costs", COSTS, "--period", "week")
     assert result.exit_code == 3
     assert "ALARM since week " in result.stdout
-    assert "costs more than it promises." in result.stdout
+    assert "cost more than it promised." in result.stdout
     again = watch(state, file)
     assert again.exit_code == 3
     assert again.stdout.splitlines()[:3] == result.stdout.splitlines()
@@ -81,7 +83,7 @@ def test_a_champion_and_a_challenger(tmp_path, state):
         files = (f"Deep net={net}", f"Forest={flat}")
         result = watch(state, *files, "--champion", "Deep net", "--period", "week", "--costs", COSTS)
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.splitlines()[2].startswith("Challenger Forest: saves ")
+    assert result.stdout.splitlines()[2].startswith("Challenger Forest: ")
     assert result.stdout.splitlines()[2].endswith("valid whenever you look). Not settled.")
     alone = watch(state, write_week(tmp_path / "next.csv", 9))
     assert alone.exit_code == 2
@@ -114,6 +116,15 @@ def test_a_challenger_that_is_dearer_is_settled(tmp_path, state):
     assert "Settled: Flat is dearer." in result.stdout
     swapped = run("monitor", net, flat, "--champion", "flat", "--state", tmp_path / "swapped.json")
     assert "Settled: net is cheaper." in swapped.stdout
+
+
+def test_drift_alone_is_said_and_exits_with_3_only_if_asked(tmp_path, state):
+    for number in range(1, 61):
+        file = write_week(tmp_path / "week.csv", number, labelled=False, flat=number > 25)
+        result = watch(state, file, *HOW)
+    assert "DRIFT found in week " in result.stdout
+    assert result.exit_code == 0
+    assert watch(state, file, "--drift-alarm").exit_code == 3
 
 
 def test_labels_that_come_later(tmp_path, state):
@@ -156,9 +167,6 @@ def halved(file):
     half = file.with_name("half.csv")
     half.write_text("\n".join(file.read_text().splitlines()[:21]) + "\n")
     return half
-
-
-HOW = ("--period", "week", "--classes", ",".join(CLASSES))
 
 
 def test_a_period_stays_open_until_a_later_one_begins(tmp_path, state):

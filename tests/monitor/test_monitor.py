@@ -22,6 +22,7 @@ from pandora_regret.inputs import read_probabilities
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.history import MOST_POINTS
 from pandora_regret.monitor.rows import bounds, read_rows
+from pandora_regret.monitor.words import sentences
 
 COSTS = [100.0, 200.0, 40.0]
 
@@ -188,6 +189,25 @@ def test_labels_come_later_and_out_of_order():
     assert late.summary().increments == 2
     assert late.summary().overpaid.mean == pytest.approx(at_once.summary().overpaid.mean)
     assert late.promised.state() == at_once.promised.state()
+
+
+def test_missing_labels_may_make_floats_of_the_others():
+    y, p = cases(6)
+    monitor = Monitor()
+    taken = monitor.update(np.where(np.arange(6) == 2, np.nan, y), p, ids=range(6))
+    assert (taken.counted, taken.waiting) == (5, 1)
+    with pytest.raises(InputError, match="y_true"):
+        Monitor().update([0.5, np.nan, 1, 1, 2, 0], p, ids=range(6))
+
+
+def test_a_dearer_challenger_costs_more_in_words():
+    y, p = cases(4000)
+    monitor = Monitor(typical_costs=COSTS)
+    monitor.update(y, p, challenger=np.full_like(p, 1 / 3))
+    line = sentences(monitor.summary(), "USD", "Flat")[2]
+    assert line.startswith("Challenger Flat: costs $")
+    assert " more per case (" in line
+    assert "-" not in line
 
 
 def test_a_row_with_its_label_finds_the_forecast_that_waited():

@@ -56,16 +56,20 @@ class WatchOptions:
         "--labels", type=INPUT_PATH, metavar="FILE", help="Labels of earlier forecasts: columns id and label."
     )
     level: float | None = option(
-        "--level", type=float, help="Probability that a false alarm ever comes.  [default: 0.05]"
+        "--level", type=float, help="Probability that a false ALARM ever comes.  [default: 0.05]"
     )
     run_length: float | None = option(
         "--run-length",
         type=float,
         metavar="N",
-        help="Periods until a false sign of change comes, on average, at least.  [default: 10,000]",
+        help="Periods, or cases without --period, until a false CHANGE comes, on average, at least.  "
+        "[default: 10,000 periods or 1,000,000 cases]",
     )
     lag: int | None = option(
         "--lag", type=click.IntRange(1), metavar="N", help="After how many periods labels are known.  [default: 1]"
+    )
+    drift_alarm: bool = option(
+        "--drift-alarm", is_flag=True, help="Exit with 3 on DRIFT too: forecasts promise other costs than before."
     )
     close: bool = option(
         "--close",
@@ -101,8 +105,8 @@ def monitor(
       pandora monitor "Deep net=net.csv" Forest=forest.csv --champion "Deep net" --state triage.json
       pandora monitor --labels outcomes.csv --state triage.json --html triage.html
 
-    Exit code 3 says that there is an alarm: it costs more or less than it promises, has begun to, or its promises
-    have drifted.
+    Exit code 3 says ALARM or CHANGE: it costs more or less than it promises, or has begun to. DRIFT of promises
+    alone is only said, unless --drift-alarm is given. --level bounds false ALARMs, --run-length false CHANGEs.
     """
     from pandora_regret.cli.watching import Watch, locked
 
@@ -116,13 +120,14 @@ def monitor(
         taken = watched.read(files)
         watched.save()
     summary, lines = watched.summary(), watched.sentences()
+    alarmed = summary.alarmed or (watch.drift_alarm and summary.drift is not None)
     if html is not None:
         watched.write_page(html)
     if as_json:
         print_json(_as_dict(summary, taken, lines, watched.done), "pandora-monitored/1")
     else:
         _print(lines, watched.done)
-    click.get_current_context().exit(ALARM if summary.alarmed else 0)
+    click.get_current_context().exit(ALARM if alarmed else 0)
 
 
 def _refuse(layout: LayoutOptions, costs: CostOptions) -> None:

@@ -50,7 +50,8 @@ class Monitor:
     prior, typical_costs
         What tests cost, as in `expected_search_cost`; the same for all cases.
     level
-        The probability with which a false alarm may ever come, and with which a confidence sequence may ever miss.
+        The probability with which a false alarm may ever come, and with which a confidence sequence may ever miss:
+        for each of them by itself. Signs of change are bounded by `run_length` instead.
     run_length
         How many periods (or cases, where there are no periods) pass on average, at least, before the detector of
         changes sounds without a change; 10,000 periods or a million cases unless given.

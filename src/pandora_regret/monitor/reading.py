@@ -41,6 +41,8 @@ def read_known(y_true: Labels, labels: Sequence[Any], n: int) -> IntArray:
         return read_truth(y_true, labels, n)
     listed = np.asarray(y_true, dtype=object)
     known = np.array([row for row, label in enumerate(listed) if not _is_missing(label)], dtype=np.intp)
+    if given.dtype.kind == "f" and not (given[known] % 1).any():  # NaN made floats of whole numbers
+        listed = np.array([None if _is_missing(label) else int(label) for label in given], dtype=object)
     if len(known):
         truth[known] = read_truth(listed[known], labels, len(known))
     return truth

@@ -63,8 +63,8 @@ class MonitorSummary:
 
     @property
     def alarmed(self) -> bool:
-        """Whether there is any alarm."""
-        return any(each is not None for each in (self.alarm, self.change, self.drift))
+        """Whether costs are not what was promised: an alarm or a change. Drift is about promises alone."""
+        return self.alarm is not None or self.change is not None
 
 
 def summarise(paid: Paid, promised: Promised, *, waiting: int) -> MonitorSummary:

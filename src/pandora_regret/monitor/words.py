@@ -64,7 +64,7 @@ def _overpaid(overpaid: Interval, unit: str | None) -> str:
 
 
 def _alarm(alarm: Alarm) -> str:
-    return f"ALARM since {period_name(alarm.period)}: costs {_more(alarm)} than it promises."
+    return f"ALARM since {period_name(alarm.period)}: cost {_more(alarm)} than it promised."
 
 
 def _change(change: Alarm) -> str:
@@ -90,9 +90,12 @@ def _promises(summary: MonitorSummary, unit: str | None) -> str:
 
 
 def _challenger(saved: Interval, unit: str | None, name: str) -> str:
-    amount = money_between(saved.mean, saved.low, saved.high, unit)
-    amount, _, limits = amount.partition(" (")
+    mean, low, high, word, more = saved.mean, saved.low, saved.high, "saves", ""
+    if mean < 0:
+        mean, low, high, word, more = -mean, -high, -low, "costs", " more"
+    amount, _, limits = money_between(mean, low, high, unit).partition(" (")
+    limits = f"{limits.removesuffix(')')}, " if limits else ""
     verdict = "Not settled."
     if saved.settled:
         verdict = f"Settled: {name} is {'cheaper' if saved.low > 0 else 'dearer'}."
-    return f"Challenger {name}: saves {amount} per case ({limits.removesuffix(')')}, {ALWAYS}). {verdict}"
+    return f"Challenger {name}: {word} {amount}{more} per case ({limits}{ALWAYS}). {verdict}"
