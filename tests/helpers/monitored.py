@@ -1,6 +1,7 @@
 """Weekly files of forecasts, for whoever tests the monitor."""
 
 import csv
+import json
 
 import numpy as np
 
@@ -28,3 +29,17 @@ def write_week(path, number, power=1.0, labelled=True, flat=False, n=40):
         writer.writerow(["id", "label", *CLASSES, "week"])
         writer.writerows((*row, f"week {number}") for row in rows)
     return path
+
+
+def cases(n, seed=0, power=1.0, classes=3):
+    """Labels drawn from forecasts, and the forecasts, sharper than they should be where power > 1."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(classes), n)
+    y = (rng.random((n, 1)) > p.cumsum(axis=1)).sum(axis=1).clip(max=classes - 1)
+    sharp = p**power
+    return y, sharp / sharp.sum(axis=1, keepdims=True)
+
+
+def as_text(monitor):
+    """A monitor's state as JSON."""
+    return json.dumps(monitor.state(), allow_nan=False)

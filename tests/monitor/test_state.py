@@ -1,0 +1,78 @@
+"""A monitor's state: it survives, and damage to it is a sentence."""
+
+import json
+
+import numpy as np
+import pytest
+from monitored import as_text, cases
+
+from pandora_regret import Beta, Empirical, Fixed, Gamma, InputError, LogNormal, expected_search_cost
+from pandora_regret.monitor import Monitor
+
+COSTS = [100.0, 200.0, 40.0]
+
+
+@pytest.mark.parametrize("prior", [None, Beta(2.0), Fixed(), Gamma(1.5), LogNormal(0.5)])
+def test_priors_survive_in_the_state(prior):
+    y, p = cases(20)
+    monitor = Monitor(prior=prior, typical_costs=COSTS)
+    monitor.update(y, p)
+    assert as_text(Monitor.from_state(json.loads(as_text(monitor)))) == as_text(monitor)
+
+
+def test_a_prior_without_a_name_is_given_again():
+    y, p = cases(20)
+    prior = Empirical([[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]])
+    monitor = Monitor(prior=prior)
+    monitor.update(y, p)
+    state = json.loads(as_text(monitor))
+    with pytest.raises(InputError, match="pass the prior"):
+        Monitor.from_state(state)
+    assert as_text(Monitor.from_state(state, prior=prior)) == as_text(monitor)
+    with pytest.raises(InputError, match="begin a new state"):
+        Monitor.from_state(state, prior=Gamma(2.0))
+
+
+def places(value, path=()):
+    """The paths to all parts of plain data, of lists the first two."""
+    items = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from places(item, (*path, key))
+
+
+def test_no_damage_to_a_state_is_more_than_a_sentence():
+    y, p = cases(60)
+    monitor = Monitor(typical_costs=COSTS, lag=2)
+    labels = [None if i % 7 == 0 else int(k) for i, k in enumerate(y)]
+    monitor.update(labels, p, challenger=p[::-1], ids=range(60), period=np.repeat(np.arange(6), 10))
+    text, refused, rng = as_text(monitor), 0, np.random.default_rng(0)
+    junk = [None, "x", -1, 0, 1e300, float("nan"), [], {}, True, 10**30, [[1]], -0.5, 2**63]
+    for path in places(json.loads(text)):
+        state = json.loads(text)
+        part = state
+        for key in path[:-1]:
+            part = part[key]
+        part[path[-1]] = junk[rng.integers(len(junk))]
+        try:
+            damaged = Monitor.from_state(state)
+            damaged.update([0, 1], p[:2], challenger=p[2:4], ids=["q", "r"], period="9")
+            damaged.close()
+            damaged.summary()
+            as_text(damaged)
+        except InputError:
+            refused += 1
+    assert refused > 100
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"schema": "x"}, {"paid": {}}, {"seen": 3}, {"waiting": {"a": 1}}, {"base_costs": [1.0]}, {"lag": "x"}],
+    ids=lambda damage: next(iter(damage)),
+)
+def test_a_damaged_state_is_refused(damage):
+    y, p = cases(4)
+    monitor = Monitor(typical_costs=COSTS)
+    monitor.update(y, p, ids=range(4))
+    with pytest.raises(InputError):
+        Monitor.from_state(json.loads(as_text(monitor)) | damage)
