@@ -220,7 +220,7 @@ def test_json_says_what_the_lines_say(tmp_path, state):
     result = watch(state, file, "--costs", COSTS, "--json")
     told = json.loads(result.stdout)
     assert told["schema"] == "pandora-monitored/1"
-    assert told["taken"] == {"counted": 40, "waiting": 0, "skipped": 0, "unknown": 0}
+    assert told["taken"] == {"counted": 40, "waiting": 0, "skipped": 0, "unknown": 0, "differing": 0}
     assert told["summary"]["increments"] == 40
     assert told["summary"]["overpaid"]["low"] <= told["summary"]["overpaid"]["mean"]
     assert told["done"] == []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from monitored import as_text, cases
 
-from pandora_regret import Beta, Empirical, Fixed, Gamma, InputError, LogNormal, expected_search_cost
+from pandora_regret import InputError, expected_search_cost
 from pandora_regret.monitor import Monitor
 
 COSTS = [100.0, 200.0, 40.0]
@@ -20,6 +20,18 @@ def test_ids_seen_before_are_skipped():
     taken = twice.update(y, p, ids=range(20))
     assert (taken.counted, taken.skipped) == (8, 12)
     assert as_text(once) == as_text(twice)
+
+
+def test_another_label_of_a_counted_case_is_said():
+    y, p = cases(20)
+    monitor = Monitor()
+    monitor.update(y, p, ids=range(20))
+    monitor = Monitor.from_state(json.loads(as_text(monitor)))
+    before, other = as_text(monitor), np.where(np.arange(20) < 3, (y + 1) % 3, y)
+    taken = monitor.update(other, p, ids=range(20))
+    assert (taken.skipped, taken.differing) == (20, 3)
+    assert monitor.label([0, 10], other[[0, 10]]).differing == 1
+    assert as_text(monitor) == before
 
 
 def test_labels_come_later_and_out_of_order():

@@ -11,7 +11,6 @@ from monitored import as_text, cases
 
 from pandora_regret import (
     Beta,
-    Empirical,
     Fixed,
     Gamma,
     InputError,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from monitored import as_text, cases
 
-from pandora_regret import Beta, Empirical, Fixed, Gamma, InputError, LogNormal, expected_search_cost
+from pandora_regret import Beta, Empirical, Fixed, Gamma, InputError, LogNormal
 from pandora_regret.monitor import Monitor
 
 COSTS = [100.0, 200.0, 40.0]

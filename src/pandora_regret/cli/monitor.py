@@ -4,7 +4,8 @@ The JSON (schema "pandora-monitored/1")::
 
     schema, library, sentences [...], summary {increments, by_period, first, last {name, cases, paid, promised},
     overpaid {mean, low, high}, evidence, alarm {period, above, began}, change, saved, predicted, predicted_in,
-    drift, waiting, late}, taken {counted, waiting, skipped, unknown}, done [{what, count, sentence}]
+    drift, waiting, late}, taken {counted, waiting, skipped, unknown, differing},
+    done [{what, count, sentence}]
 """
 
 from __future__ import annotations

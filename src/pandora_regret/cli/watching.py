@@ -268,6 +268,11 @@ def _done(taken: Taken, late: int) -> list[Done]:
     if taken.skipped:
         rows = f"{taken.skipped:,} row{'s' * (taken.skipped != 1)}"
         done.append(Done("rows seen before", taken.skipped, f"{rows} seen before skipped"))
+    if taken.differing:
+        labels = f"{taken.differing:,} label{'s' * (taken.differing != 1)}"
+        done.append(
+            Done("labels that changed", taken.differing, f"{labels} not as counted before: left as counted")
+        )
     if taken.unknown:
         labels = f"{taken.unknown:,} label{'s' * (taken.unknown != 1)}"
         done.append(Done("labels without forecasts", taken.unknown, f"{labels} of unknown ids left out"))

@@ -1,4 +1,4 @@
-"""Cases by id: which were counted, and which wait for their labels."""
+"""Cases by id: which were counted, and with which label, and which wait for their labels."""
 
 from __future__ import annotations
 
@@ -28,16 +28,20 @@ def check_each_once(keys: Sequence[int], ids: Sequence[Any]) -> None:
             raise InputError(problem, argument="ids", row=row, value=ids[row], fix=fix)
 
 
-def to_text(keys: Iterable[int]) -> str:
-    """Keys as text for JSON: sorted, 8 bytes each, in base64."""
-    return b64encode(np.sort(np.fromiter(keys, np.uint64)).astype("<u8").tobytes()).decode()
+SEEN = np.dtype([("key", "<u8"), ("label", "u1")])
+LABELS = 256  # labels of counted cases are told apart up to so many classes
 
 
-def from_text(text: Any, place: str) -> set[int]:
-    """The keys again."""
+def to_text(seen: Mapping[int, int]) -> str:
+    """Counted cases, keys with labels, as text for JSON: sorted, 9 bytes each, in base64."""
+    return b64encode(np.array(sorted(seen.items()), dtype=SEEN).tobytes()).decode()
+
+
+def from_text(text: Any, place: str) -> dict[int, int]:
+    """The counted cases again."""
     try:
-        raw = b64decode(text, validate=True)
-        return set(np.frombuffer(raw, "<u8").tolist())
+        rows = np.frombuffer(b64decode(text, validate=True), SEEN)
+        return dict(zip(rows["key"].tolist(), rows["label"].tolist(), strict=True))
     except (TypeError, ValueError, Error):
         raise InputError("is no list of ids", place=place, fix="the state is damaged") from None
 

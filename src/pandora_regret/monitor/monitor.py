@@ -13,7 +13,7 @@ from pandora_regret._version import __version__
 from pandora_regret.inputs import Forecast, InputError, IntArray, Labels, Table, read_probabilities
 from pandora_regret.inputs.labels import read_truth
 from pandora_regret.inputs.numbers import read_positive
-from pandora_regret.monitor.ids import Waiting, check_each_once, from_text, hashed, to_text
+from pandora_regret.monitor.ids import LABELS, Waiting, check_each_once, from_text, hashed, to_text
 from pandora_regret.monitor.periods import read_periods
 from pandora_regret.monitor.reading import read_challenger, read_error_level, read_known, read_lag, read_new
 from pandora_regret.monitor.rows import Rows, bounds, joined
@@ -36,6 +36,7 @@ class Taken:
     waiting: int = 0  # new forecasts without labels
     skipped: int = 0  # cases that were seen before
     unknown: int = 0  # labels of ids without a forecast
+    differing: int = 0  # skipped cases whose label is not the one that was counted
 
     def __add__(self, other: Taken) -> Taken:
         sums = (a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True))
@@ -66,7 +67,7 @@ class Monitor:
     --------
     >>> monitor = Monitor(typical_costs=[20.0, 35.0, 5.0])
     >>> monitor.update([0, 2], [[0.5, 0.2, 0.3], [0.1, 0.2, 0.7]], period="week 1")
-    Taken(counted=2, waiting=0, skipped=0, unknown=0)
+    Taken(counted=2, waiting=0, skipped=0, unknown=0, differing=0)
     >>> monitor.close()
     >>> summary = monitor.summary()
     >>> summary.last.name, summary.last.cases, summary.alarm
@@ -88,7 +89,7 @@ class Monitor:
         self.lag = read_lag(lag)
         self._asked = (prior, typical_costs)
         self.labels: Sequence[Any] | None = labels if labels is None else list(labels)
-        self.waiting, self.seen = Waiting(), set[int]()
+        self.waiting, self.seen = Waiting(), dict[int, int]()
         self.paid: Paid | None = None
         self.promised: Promised | None = None
         self._held: list[tuple[list[Rows], IntArray, list[str] | None]] | None = None
@@ -129,6 +130,7 @@ class Monitor:
             raise InputError(problem, argument="y_true", fix="pass ids")
         tables = [forecast, *([] if challenger is None else [read_challenger(challenger, forecast, logits)])]
         new, known = self._sort_out(keys, truth)
+        differing = self._differing(keys or [], truth)
         prior, costs = self._prices(forecast.labels)
         rows = [read_new(table if keys is None else table.rows(new), prior, costs) for table in tables]
         if self.paid is None:
@@ -138,7 +140,8 @@ class Monitor:
         with self.together():  # nothing can go wrong any more
             self._resolve(_some(keys, known), truth[known], _some(names, known))
             taken = self._take(rows, truth[new], *own)
-        return taken + Taken(counted=len(known), skipped=len(forecast) - len(new) - len(known))
+        skipped = len(forecast) - len(new) - len(known)
+        return taken + Taken(counted=len(known), skipped=skipped, differing=differing)
 
     def label(self, ids: Any, y_true: Labels, *, period: Any = None) -> Taken:
         """Labels of forecasts that waited for them; counted in `period`, or else in that of their forecasts."""
@@ -148,13 +151,14 @@ class Monitor:
         check_each_once(keys, listed)
         truth = read_truth(y_true, self.labels, len(keys))
         known = [row for row, key in enumerate(keys) if key in self.waiting]
-        skipped = sum(key in self.seen for key in keys)
+        skipped, differing = sum(key in self.seen for key in keys), self._differing(keys, truth)
         names = read_periods(period, len(keys))
         if names is not None and self.promised is not None:
             self.promised.periods.check_mode(True)
         with self.together():
             self._resolve([keys[row] for row in known], truth[known], _some(names, known))
-        return Taken(counted=len(known), skipped=skipped, unknown=len(keys) - len(known) - skipped)
+        unknown = len(keys) - len(known) - skipped
+        return Taken(counted=len(known), skipped=skipped, unknown=unknown, differing=differing)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -282,6 +286,11 @@ class Monitor:
         known = [row for row, key in enumerate(keys) if key in self.waiting and truth[row] >= 0]
         return np.array(new, dtype=np.intp), np.array(known, dtype=np.intp)
 
+    def _differing(self, keys: list[int], truth: IntArray) -> int:
+        """How many counted cases come with another label now."""
+        pairs = zip(keys, truth.tolist(), strict=True) if keys else ()
+        return sum(label >= 0 and self.seen.get(key, label % LABELS) != label % LABELS for key, label in pairs)
+
     def _take(self, rows: list[Rows], truth: IntArray, keys: list[int] | None, names: list[str] | None) -> Taken:
         """New forecasts: all are promises, and those with labels are paid for."""
         assert self.promised is not None
@@ -312,7 +321,7 @@ class Monitor:
         assert self._held is not None
         if len(truth):
             self._held.append((rows, truth, names))
-            self.seen.update(keys or ())
+            self.seen.update(zip(keys, (truth % LABELS).tolist(), strict=True) if keys else ())
 
     def _count(self, held: list[tuple[list[Rows], IntArray, list[str] | None]]) -> None:
         """Cases whose labels are known, all at once, so that no period closes before all of its rows are in."""
