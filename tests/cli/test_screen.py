@@ -163,3 +163,11 @@ def test_without_prices_the_title_says_that_tests_are_counted():
     assert "Tests per case" in title
     assert title.endswith("Cheapest")
     assert all(" tests" not in row for row in rows)
+
+
+def test_missing_values_are_counted_where_there_is_no_room_for_a_table():
+    comparison = compared(2, 3)
+    site, age, both = comparison.by
+    unknown = replace(age, groups=(*age.groups[:-1], replace(age.groups[-1], name="missing", rows=29)))
+    lines = lines_of(replace(comparison, by=(site, unknown, both)))
+    assert "By age (10 groups): nothing stands out; 29 cases have no age." in lines

@@ -13,6 +13,7 @@ from rich.cells import cell_len
 from pandora_regret.cli.comparison_tables import Tables, chance, costs_more
 from pandora_regret.cli.console import output
 from pandora_regret.cli.printing import aligned, cut, fitted, wrapped
+from pandora_regret.compare.grouping import MISSING
 from pandora_regret.compare.prices import ALIKE, STATED
 from pandora_regret.compare.result import Breakdown, Comparison, Estimate, ModelResult, Subgroup
 from pandora_regret.compare.words import price_sentences
@@ -209,7 +210,9 @@ class _Screen:
     def _in_short(self, part: Breakdown) -> str:
         findings = len(part.all_flags)
         said = f"{findings} finding{'s' * (findings > 1)}: --full" if findings else "nothing stands out"
-        return fitted(f"By {part.column} ({len(part.groups)} groups): {said}.", self.width)
+        missing = sum(group.rows for group in part.groups if group.name == MISSING)
+        missing_cases = f"; {count(missing)} cases have no {part.column}" if missing else ""
+        return fitted(f"By {part.column} ({len(part.groups)} groups): {said}{missing_cases}.", self.width)
 
     def _footer(self) -> list[Line]:
         data, level = self.result.data, 100 * self.result.interval.level
