@@ -56,9 +56,12 @@ class History:
     ) -> None:
         """Increments, (m, n), at most as many as there is room for, with the first and the last one's names."""
         start = self.current or Point(names[0], names[0], 0, 0.0, (0.0,) * len(means), ())
-        totals = np.cumsum(np.column_stack([start.totals, means]), axis=1)[:, -1]  # in order, however they are cut
+        if means.shape[1] == 1:  # one case at a time must be fast
+            totals = [a + b for a, b in zip(start.totals, means[:, 0].tolist(), strict=True)]
+        else:  # in order, however they are cut
+            totals = np.cumsum(np.column_stack([start.totals, means]), axis=1)[:, -1].tolist()
         increments, cases = start.increments + means.shape[1], start.cases + cases
-        self.current = Point(start.first, names[1], increments, cases, tuple(totals.tolist()), after)
+        self.current = Point(start.first, names[1], increments, cases, tuple(totals), after)
         if self.current.increments == self.stride:
             self.points.append(self.current)
             self.current = None

@@ -36,8 +36,10 @@ class Rows:
 
     def overpaid(self, truth: IntArray) -> FloatArray:
         """What was paid beyond the promise, and the least and most that it could have been, (3, n)."""
-        x, low, high = _realised(self.costs, truth, self.promised)
-        return np.stack([x, np.minimum(low, 0.0), np.maximum(high, 0.0)])  # rounding may miss 0
+        overpaid = _realised(self.costs, truth, self.promised)
+        np.minimum(overpaid[1], 0.0, out=overpaid[1])  # rounding may miss 0
+        np.maximum(overpaid[2], 0.0, out=overpaid[2])
+        return overpaid
 
     def saved_by(self, other: Rows, truth: IntArray) -> FloatArray:
         """What another model saved, and the least and most that it could have been given both, (3, n)."""
