@@ -135,6 +135,9 @@ class Monitor:
         rows = [read_new(table if keys is None else table.rows(new), prior, costs) for table in tables]
         if self.paid is None:
             self._begin(forecast.labels, prior, costs, challenger is not None, period is not None)
+        if keys is None:
+            with self.together():
+                return self._take(rows, truth, None, names)
         everything = len(new) == len(truth)
         own = (keys, names) if everything else (_some(keys, new), _some(names, new))
         with self.together():  # nothing can go wrong any more
@@ -281,7 +284,7 @@ class Monitor:
     def _sort_out(self, keys: list[int] | None, truth: IntArray) -> tuple[IntArray, IntArray]:
         """The rows that are new, and those that bring the label of a forecast that waited; others are skipped."""
         if keys is None:
-            return np.arange(len(truth)), np.arange(0)
+            return np.arange(0), np.arange(0)  # without ids, all are taken as they are
         new = [row for row, key in enumerate(keys) if key not in self.waiting and key not in self.seen]
         known = [row for row, key in enumerate(keys) if key in self.waiting and truth[row] >= 0]
         return np.array(new, dtype=np.intp), np.array(known, dtype=np.intp)
@@ -328,6 +331,10 @@ class Monitor:
         if not held:
             return
         assert self.paid is not None
+        if len(held) == 1:
+            parts, truth, own = held[0]
+            self.paid.add(parts[0], parts[1] if self.compares else None, truth, own)
+            return
         rows, truths, names = zip(*held, strict=True)
         models = [joined(parts) for parts in zip(*rows, strict=True)]
         periods = None if names[0] is None else [name for part in names for name in part or ()]
