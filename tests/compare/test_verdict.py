@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm, t
 from simulated_models import calibrated, sharpened
 
 from pandora_regret import Fixed, InputError, expected_search_cost
@@ -88,7 +89,7 @@ class TestDoubtfulGaps:
         leader, other = found.models
         later = replace(other.recalibrated, against_leader=gap, saved=Estimate(20.0, 15.0, 25.0))
         models = (leader, replace(other, recalibrated=later))
-        return verdict(Evidence(models, found.differences, {other.name: gap}, 2000, 0.95, "USD"))
+        return verdict(Evidence(models, found.differences, {other.name: gap}, 2000, None, 0.95, "USD"))
 
     @pytest.mark.parametrize(
         ("gap", "lifted"),
@@ -255,3 +256,16 @@ class TestCasesNeeded:
             cases_needed(found, 1.0)
         with pytest.raises(InputError, match="'nobody'"):
             cases_needed(found, against="nobody")
+
+
+def test_few_cases_do_not_ask_for_too_many_more():
+    truth = truth_of(4)
+    found = compared(truth, {"sharp": calibrated(truth, 1.0, 1), "vague": calibrated(truth, 1.0, 2)})
+    rows = [
+        expected_search_cost(truth, table, typical_costs=PRICES, per_instance=True)
+        for table in (calibrated(truth, 1.0, 1), calibrated(truth, 1.0, 2))
+    ]
+    gaps, cases = rows[0] - rows[1], cases_needed(found) + 4
+    reach = [(t.ppf(0.975, n - 1) + norm.ppf(0.8)) * gaps.std(ddof=1) / np.sqrt(n) for n in (cases - 1, cases)]
+    assert not found.differences[0].is_settled
+    assert reach[1] <= abs(gaps.mean()) < reach[0]

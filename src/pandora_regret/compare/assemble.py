@@ -114,7 +114,9 @@ def comparison(
     clusters = len(known.sample.keys) if known.sample.clustered else None
     level, rows = known.interval.level, len(known.sample.truth)
     what = "search" if workup is None else "work-up"
-    evidence = Evidence(models, differences, _both_recalibrated(known), rows, level, costs.currency, what)
+    evidence = Evidence(
+        models, differences, _both_recalibrated(known), rows, clusters, level, costs.currency, what
+    )
     judged = verdict(evidence)
     more = words.beyond_the_verdict(models, differences, ranks, pairs, costs.currency, workup)
     return Comparison(

@@ -134,7 +134,7 @@ def compare(
     >>> [model.name for model in result.models], round(result.best.cost, 2)
     (['sharp', 'vague'], 76.47)
     >>> result.verdict.kind, result.verdict.cases_needed
-    ('undecided', 58)
+    ('undecided', 2)
     """
     forecasts = read_models(y_true, models, labels, sample_weight, logits, normalise)
     check_same_order(models, by, y_true=y_true, sample_weight=sample_weight, groups=groups, ids=ids)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from pandora_regret.compare.result import Comparison, Difference
 from pandora_regret.inputs import InputError
@@ -52,7 +53,7 @@ def cases_needed(
     if not 0 < (power := read_number(power, "power")) < 1:
         raise InputError(f"is {power:g}", argument="power", fix="it must lie between 0 and 1, such as 0.8")
     gap = _gap(result, against)
-    return more_cases(gap, result.data.rows, result.interval.level, power, difference)
+    return more_cases(gap, result.data.rows, result.data.clusters, result.interval.level, power, difference)
 
 
 def _gap(result: Comparison, against: str | None) -> Difference:
@@ -66,13 +67,26 @@ def _gap(result: Comparison, against: str | None) -> Difference:
     return gaps[name]
 
 
-def more_cases(gap: Difference, rows: int, level: float, power: float, size: float | None = None) -> int | None:
-    """Beside so many rows; the interval's half-width shrinks with the root of their number."""
+def more_cases(
+    gap: Difference, rows: int, clusters: int | None, level: float, power: float, size: float | None = None
+) -> int | None:
+    """Beside so many rows; the standard error behind the interval shrinks with the root of their number."""
     if size is None and gap.is_settled:
         return 0
-    size = abs(gap.difference if size is None else size)
+    fewest, size = (0, abs(size)) if size is not None else (1, abs(gap.difference))
     if gap.low is None or gap.high is None or size == 0:
         return None
-    margin, normal = (gap.high - gap.low) / 2, float(ndtri((1 + level) / 2))
-    needed = rows * ((normal + float(ndtri(power))) / normal * margin / size) ** 2
-    return max(0, math.ceil(needed) - rows) if needed < MOST_CASES else None
+    units, tail = clusters or rows, (1 + level) / 2
+    error = (gap.high - gap.low) / 2 / stdtrit(units - 1, tail)
+
+    def is_enough(more: int) -> bool:
+        """Student's quantile falls, as the standard error does, while cases come in."""
+        share = 1 + more / rows
+        return bool((stdtrit(units * share - 1, tail) + ndtri(power)) * error / math.sqrt(share) <= size)
+
+    enough = 1
+    while not is_enough(enough):
+        enough *= 2
+        if enough > MOST_CASES:
+            return None
+    return bisect_left(range(enough), True, lo=fewest, key=is_enough)

@@ -25,6 +25,7 @@ class Evidence:
     differences: Sequence[Difference]
     both_recalibrated: Mapping[str, Estimate]  # each model's recalibrated cost less the leader's recalibrated cost
     rows: int
+    clusters: int | None  # None where every row is one of its own
     level: float
     unit: str | None  # of the costs; None where nobody said what tests cost
     what: str = "search"
@@ -93,7 +94,9 @@ class Evidence:
 
     def cases_needed(self) -> int | None:
         """So many more would settle every difference that is not; None where that cannot be said."""
-        needed = [more_cases(self.gaps[name], self.rows, self.level, POWER) for name in self.undecided]
+        needed = [
+            more_cases(self.gaps[name], self.rows, self.clusters, self.level, POWER) for name in self.undecided
+        ]
         known = [cases for cases in needed if cases is not None]
         return max(known) if known and len(known) == len(needed) else None
 
