@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pandora_regret.atomic import write_atomically
+
 pytest.importorskip("safetensors")
 pytest.importorskip("jinja2")
 
@@ -27,5 +29,14 @@ def test_twenty_kills_leave_nothing_half(what, tmp_path):
     assert int(done.stdout) == 20
     for results in RESULTS[what]:
         assert (killed / results).read_bytes() == (whole / results).read_bytes()
-    parts = [name for name in os.listdir((killed / results).parent) if name.endswith(".part")]
-    assert not parts or what != "study"
+    _check_leftovers_go([killed / results for results in RESULTS[what]])
+
+
+def _check_leftovers_go(written):
+    """What the last kill left behind may still have a writer for some seconds; later, the next one removes it."""
+    for part in {part for path in written for part in path.parent.glob(".*.part")}:
+        os.utime(part, (0, 0))
+    for path in written:
+        contents = path.read_bytes()
+        write_atomically(path, lambda file, contents=contents: file.write(contents))
+    assert not [part for path in written for part in path.parent.glob(".*.part")]
