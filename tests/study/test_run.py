@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -191,9 +192,12 @@ def test_twenty_kills_at_random_moments_then_resume(finished, study_file, tmp_pa
 
 
 def _written(folder):
-    return (
-        sorted((str(p), p.stat().st_mtime_ns) for p in folder.rglob("*") if p.is_file()) if folder.exists() else []
-    )
+    """The files and when they were written; one that vanishes meanwhile was temporary."""
+    files = []
+    for path in folder.rglob("*") if folder.exists() else ():
+        with suppress(FileNotFoundError):
+            files.append((str(path), path.stat().st_mtime_ns))
+    return sorted(files)
 
 
 def test_standing_tells_how_far_it_is(finished, study_file, tmp_path):
