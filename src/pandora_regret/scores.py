@@ -313,6 +313,11 @@ def priced(forecast: Forecast, prior: Any, costs: Any, typical_costs: Any) -> tu
     return prior, forecast.with_costs(base_costs)
 
 
+def row_costs(forecast: Forecast, prior: Prior) -> FloatArray:
+    """What the search of each row of a priced forecast is expected to cost, (N,)."""
+    return np.asarray(mean_or_rows(search_costs(forecast, prior), per_instance=True))
+
+
 def mean_or_rows(scored: Iterable[tuple[Forecast, FloatArray]], per_instance: bool) -> float | FloatArray:
     """One value per row, or their weighted mean, from rows and their values, some at a time."""
     if per_instance:

@@ -26,9 +26,8 @@ from pandora_regret.inputs import (
     read_forecast,
 )
 from pandora_regret.inputs.numbers import read_level
-from pandora_regret.kernels.engine import search_costs
 from pandora_regret.priors import Prior
-from pandora_regret.scores import mean_or_rows, priced
+from pandora_regret.scores import priced, row_costs
 
 ENOUGH_ROWS = 100_000  # to fit a map on
 CHOICES = {"auto": "the one of least AIC, or none", **METHODS}
@@ -42,6 +41,12 @@ class Term:
     value: float
     low: float
     high: float
+
+    @classmethod
+    def of(cls, values: FloatArray, weights: FloatArray, groups: IntArray | None, level: float) -> Term:
+        """The weighted mean of one value per row, (N,), whose rows are independent, or groups of them are."""
+        mean, low, high = interval_of_mean(values, weights, groups, level)
+        return cls(mean, np.nan if low is None else low, np.nan if high is None else high)
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,7 @@ def decompose_forecast(
     groups: IntArray | None = None,
 ) -> Decomposition:
     """The same, past the door: of a forecast that has its costs, and groups numbered from 0."""
-    own = _row_costs(forecast, prior)
+    own = row_costs(forecast, prior)
     rows = _counted_by_group(rows_of(forecast)[0], groups)
     all_alike = (np.ptp(rows.scores, axis=1) <= SAME).all()
     method = "frequencies" if all_alike else method
@@ -151,11 +156,7 @@ def decompose_forecast(
     baseline, recalibrated = _recalibrated_costs(forecast, prior, own, rows, out_of_fold)
     hindsight = [(np.ones(len(rows), dtype=bool), _fitted(rows, "vector" if method == "auto" else method))]
     easier, best = _recalibrated_costs(forecast, prior, own, rows, hindsight)
-
-    def term(values: FloatArray) -> Term:
-        mean, low, high = interval_of_mean(values, rows.weights, groups, level)
-        return Term(mean, np.nan if low is None else low, np.nan if high is None else high)
-
+    term = partial(Term.of, weights=rows.weights, groups=groups, level=level)
     miscalibration = _up_to(term(own - recalibrated), term(own - best))
     discrimination = _up_to(term(baseline - recalibrated), term(easier - best))
     return Decomposition(term(own), miscalibration, discrimination, term(baseline), currency, level)
@@ -199,13 +200,8 @@ def _recalibrated_costs(
         shares[inside], table[inside] = frequencies, probabilities_of(map_(rows.scores[:, inside]))
         unchanged[inside], constant[inside] = map_.changes_nothing, map_.forgets_everything
     settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
-    baseline, recalibrated = (_row_costs(replace(settled, values=values), prior) for values in (shares, table))
+    baseline, recalibrated = (row_costs(replace(settled, values=values), prior) for values in (shares, table))
     return baseline, np.select([constant, unchanged], [baseline, own], recalibrated)
-
-
-def _row_costs(forecast: Forecast, prior: Prior) -> FloatArray:
-    """What each row's search costs, (N,)."""
-    return np.asarray(mean_or_rows(search_costs(forecast, prior), per_instance=True))
 
 
 def _up_to(term: Term, hindsight: Term) -> Term:

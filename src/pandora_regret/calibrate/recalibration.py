@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,11 @@ from pandora_regret.calibrate.objectives import DEFAULT_OBJECTIVE, OBJECTIVES, L
 from pandora_regret.calibrate.rows import LabelledScores, cross_fit, deal, probabilities_of, read_groups, rows_of
 from pandora_regret.calibrate.saved_map import RecalibrationMap
 from pandora_regret.calibrate.scaling import METHODS, Map, default_map
-from pandora_regret.inference.intervals import interval_of_mean
 from pandora_regret.inputs import FloatArray, Forecast, IntArray, Labels, Table, read_choice, read_forecast
 from pandora_regret.inputs.numbers import read_level
-from pandora_regret.kernels.engine import search_costs
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
-from pandora_regret.scores import mean_or_rows, priced
+from pandora_regret.scores import priced, row_costs
 
 SMALLEST_FREQUENCY = 1e-12  # a class that has gone keeps this much, so that its logarithm is a number
 
@@ -142,15 +141,9 @@ def judged(
 ) -> Recalibration:
     """What recalibrated forecasts, (N, K) in the order of the forecast's columns, save."""
     settled = replace(forecast, values=table, logits=False, tolerance=1e-6, checked=True)
-    before, after = (
-        np.asarray(mean_or_rows(search_costs(each, prior), per_instance=True)) for each in (forecast, settled)
-    )
+    before, after = (row_costs(each, prior) for each in (forecast, settled))
     weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
-
-    def term(values: FloatArray) -> Term:
-        mean, low, high = interval_of_mean(values, weights, groups, level)
-        return Term(mean, np.nan if low is None else low, np.nan if high is None else high)
-
+    term = partial(Term.of, weights=weights, groups=groups, level=level)
     return Recalibration(map_, term(before), term(after), term(before - after), currency, level)
 
 

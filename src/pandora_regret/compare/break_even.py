@@ -26,10 +26,9 @@ from pandora_regret.inference.intervals import (
     student_interval,
 )
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.kernels.engine import search_costs
 from pandora_regret.kernels.reference import costs_of, log_odds, tie_widths
 from pandora_regret.priors import Prior
-from pandora_regret.scores import mean_or_rows
+from pandora_regret.scores import row_costs
 
 STEPS = np.geomspace(1.0, FURTHEST_PRICE, 10)  # tried first; a crossing is sought between two of them
 MOST_TESTS = 20  # that are looked at; where there are more, those on which the most is spent
@@ -48,7 +47,7 @@ class Priced(NamedTuple):
         """From a forecast and the costs of its cases, (N,)."""
         votes = one_row_per_vote(forecast)
         if forecast.votes is not None:
-            costs = np.asarray(mean_or_rows(search_costs(votes.forecast, prior), per_instance=True))
+            costs = row_costs(votes.forecast, prior)
         return cls(name, votes, costs)
 
 

@@ -14,7 +14,7 @@ from pandora_regret.kernels.engine import losses_at_alphas, search_costs, wasted
 from pandora_regret.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.priors import Prior
-from pandora_regret.scores import mean_or_rows
+from pandora_regret.scores import mean_or_rows, row_costs
 from pandora_regret.tally import Mean, Tally
 
 ALPHAS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, float("inf"))
@@ -56,7 +56,7 @@ def measure(
     by_truth = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
     rows["predicted_cost"], variance, least = predicted_costs(by_truth)
     if recalibrated is not None:
-        rows["recalibrated_cost"] = np.asarray(mean_or_rows(search_costs(recalibrated, prior), per_instance=True))
+        rows["recalibrated_cost"] = row_costs(recalibrated, prior)
     return Measured(
         name,
         rows,

@@ -34,7 +34,25 @@ class Event:
     began: int | None = None  # the number of the increment with which it began, by the best guess
 
 
-class Bets:
+class Stateful:
+    """What is gathered over a stream: how many increments came, and arrays of a fixed shape."""
+
+    STATE: tuple[str, ...]  # the names of the arrays
+    n = 0
+
+    def state(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"n": self.n} | {name: getattr(self, name).tolist() for name in self.STATE}
+
+    def restore(self, state: Mapping[str, Any], place: str) -> Self:
+        """The same as it was when `state` was written."""
+        self.n = read_int(state, "n", place)
+        for name in self.STATE:
+            setattr(self, name, read_like(getattr(self, name), state, name, place))
+        return self
+
+
+class Bets(Stateful):
     """Evidence against "every increment has mean 0, given the past", by betting on both sides.
 
     Wealth is a mixture of the capital of constant bets from small to large on a mean above and on one below 0
@@ -55,7 +73,6 @@ class Bets:
         shape = (lag, 2, len(BETS))
         self.bets, self.lag = BETS / scale, lag
         self.alarm_at, self.change_at = lag / level, (1 if lag == 1 else 2) * run_length
-        self.n = 0
         self.wealth, self.sums, self.runs = np.ones(shape), np.zeros(shape), np.zeros(shape)
         self.began, self.evidence = np.zeros(shape, np.int64), np.ones(lag)
         self.events = np.full(5, loops.NEVER)
@@ -85,19 +102,8 @@ class Bets:
         at, side, began = (int(each) for each in self.events[loops.CHANGE :])
         return None if at == loops.NEVER else Event(at, side == 0, began)
 
-    def state(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"n": self.n} | {name: getattr(self, name).tolist() for name in self.STATE}
 
-    def restore(self, state: Mapping[str, Any], place: str) -> Self:
-        """The bets as they were when `state` was written."""
-        self.n = read_int(state, "n", place)
-        for name in self.STATE:
-            setattr(self, name, read_like(getattr(self, name), state, name, place))
-        return self
-
-
-class MeanSequence:
+class MeanSequence(Stateful):
     """A confidence sequence for the mean of the increments' expectations, each given what was known before it.
 
     With probability ``1 - level`` the interval holds that mean at every moment at once. Means may change from one
@@ -110,7 +116,7 @@ class MeanSequence:
     STATE = ("squares", "widest", "sums")
 
     def __init__(self, scale: float, *, level: float, lag: int = 1) -> None:
-        self.scale, self.lag, self.target, self.n = scale, lag, float(np.log(2 * lag / level)), 0
+        self.scale, self.lag, self.target = scale, lag, float(np.log(2 * lag / level))
         self.squares = np.zeros((lag, 2, BINS))
         self.widest = np.full((lag, 2), BINS - 1)
         self.sums = np.zeros((lag, 4))
@@ -163,17 +169,6 @@ class MeanSequence:
     @property
     def _alive(self) -> Any:
         return self._tables[1]
-
-    def state(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"n": self.n} | {name: getattr(self, name).tolist() for name in self.STATE}
-
-    def restore(self, state: Mapping[str, Any], place: str) -> Self:
-        """The sequence as it was when `state` was written."""
-        self.n = read_int(state, "n", place)
-        for name in self.STATE:
-            setattr(self, name, read_like(getattr(self, name), state, name, place))
-        return self
 
 
 class Ranks:

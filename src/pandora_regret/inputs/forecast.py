@@ -119,14 +119,11 @@ def read_forecast(
 
     Votes that are all for one class in every row are labels.
     """
+    options: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
     if not are_votes(y_true):
-        return read_labelled(
-            y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-        )
+        return read_labelled(y_true, y_proba, logits=logits, normalise=normalise, **options)
     check_row_order(y_proba=y_proba, y_true=y_true, sample_weight=sample_weight)
-    forecast = read_probabilities(
-        y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_probabilities(y_proba, logits=logits, normalise=normalise, **options)
     votes = read_votes(y_true, forecast.labels, len(forecast))
     truth = as_labels(votes)
     return replace(forecast, votes=votes) if truth is None else replace(forecast, truth=truth)

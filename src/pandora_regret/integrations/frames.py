@@ -157,10 +157,8 @@ def duckdb_sql(
     classes: Sequence[str],
     *,
     label: str,
-    alpha: float = 1.0,
-    typical_costs: Any = None,
-    metrics: Iterable[str] = METRICS,
     by: Sequence[str] = (),
+    **options: Any,
 ) -> str:
     """The SQL that DuckDB makes of `score_frame`, to be pasted into a warehouse; `table` is the table's name.
 
@@ -171,15 +169,7 @@ def duckdb_sql(
     columns += [f"{_quoted(name)} VARCHAR" for name in (label, *by)]
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE {_quoted(table)} ({', '.join(columns)})")
-        scored = score_frame(
-            connection.table(_quoted(table)),
-            classes,
-            label=label,
-            alpha=alpha,
-            typical_costs=typical_costs,
-            metrics=metrics,
-            by=by,
-        )
+        scored = score_frame(connection.table(_quoted(table)), classes, label=label, by=by, **options)
         return str(scored.sql_query())
 
 
