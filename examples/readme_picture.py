@@ -1,6 +1,10 @@
-"""The picture of the README: two forecasts with the same log loss and different bills."""
+"""The picture of the README: the two forecasts of its example, with the same log loss and different bills.
+
+Run with ``python examples/readme_picture.py docs/assets/same-log-loss.svg``.
+"""
 
 import sys
+from math import log
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -8,21 +12,29 @@ from matplotlib.figure import Figure
 from pandora_regret.plots.bills import plot_bills
 from pandora_regret.plots.saving import save_figure
 
-SPREAD = {"appendicitis": 0.4, "gastritis": 0.2, "gallstones": 0.2, "kidney stone": 0.2}
-RIVAL = {"appendicitis": 0.4, "gastritis": 0.5, "gallstones": 0.05, "kidney stone": 0.05}
+TRUTH = "appendicitis"
+PRICES = {TRUTH: 200, "gastritis": 220, "gallstones": 150, "kidney stone": 120}
+SPREAD = {TRUTH: 0.4, "gastritis": 0.2, "gallstones": 0.2, "kidney stone": 0.2}
+RIVAL = {TRUTH: 0.4, "gastritis": 0.5, "gallstones": 0.05, "kidney stone": 0.05}
+
+
+def with_price(test: str) -> str:
+    return f"{test} ${PRICES[test]}"
 
 
 def draw(path: Path) -> Path:
     figure = Figure(figsize=(6.4, 2.3), layout="constrained")
     axes = figure.subplots()
-    named = {
-        "40 % appendicitis,\nthe rest spread out\n(log loss 0.92)": SPREAD,
-        "40 % appendicitis,\n50 % gastritis\n(log loss 0.92)": RIVAL,
+    forecasts = {
+        f"40 % {TRUTH},\n{rest}\n(log loss {-log(forecast[TRUTH]):.2f})": {
+            with_price(test): probability for test, probability in forecast.items()
+        }
+        for rest, forecast in {"20 % each for the rest": SPREAD, "50 % gastritis": RIVAL}.items()
     }
-    plot_bills(named, "appendicitis", dict.fromkeys(SPREAD, 200.0), currency="USD", ax=axes)
-    figure.suptitle(
-        "Same log loss, different bill: the patient has appendicitis, every test costs $200", fontsize=10
-    )
+    costs = {with_price(test): price for test, price in PRICES.items()}
+    plot_bills(forecasts, with_price(TRUTH), costs, currency="USD", ax=axes)
+    axes.set_xlabel("paid for tests, in dollars, until appendicitis is found")
+    figure.suptitle("Same log loss, different bill: the patient has appendicitis", fontsize=11)
     return save_figure(figure, path)
 
 

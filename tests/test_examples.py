@@ -11,6 +11,8 @@ import pytest
 pytest.importorskip("sklearn")
 pytest.importorskip("pyarrow")
 
+from pandora_regret import search_cost
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 VERDICTS = ("Train on", "Not settled:")  # where another loss than log loss is cheapest
 
@@ -47,6 +49,30 @@ def test_choose_a_model_ranks_by_cost_and_names_the_cheapest(printed):
     verdicts = (f"Deploy {table[0]}:", f"{table[0]} and {table[1]} cannot be told apart")
     assert any(line.startswith(verdicts) for line in lines)
     assert re.fullmatch(r"If it has to be a tree: depth [1235], at EUR \d+\.\d\d a sample\.", lines[-1])
+
+
+def test_the_picture_of_the_readme_shows_its_example(tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = runpy.run_path(str(EXAMPLES / "readme_picture.py"))
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    assert f">>> prices = {picture['PRICES']}".replace("'", '"') in readme
+    bills = []
+    for name in ("spread", "rival"):
+        forecast = list(picture[name.upper()].values())
+        assert f">>> {name} = [{forecast}]" in readme
+        bills.append(
+            round(search_cost([picture["TRUTH"]], [forecast], picture["PRICES"], labels=list(picture["PRICES"])))
+        )
+    assert f"\n{bills}\n" in readme
+    drawn = picture["draw"](tmp_path / "picture.svg").read_text(encoding="utf-8")
+    stored = (EXAMPLES.parent / "docs/assets/same-log-loss.svg").read_text(encoding="utf-8")
+    assert [f"${bill}" for bill in bills] == [text for text in texts_of(drawn) if text.startswith("$")]
+    assert texts_of(stored) == texts_of(drawn)
+
+
+def texts_of(svg):
+    """What matplotlib says in comments that it has drawn."""
+    return re.findall(r"<!-- (.*?) -->", svg)
 
 
 def test_recalibrate_saves_about_what_the_decomposition_promised(printed):
