@@ -129,7 +129,7 @@ def wait_for(browser, css):
 
 
 def test_copying_an_example_takes_the_code_and_not_the_prompts(browser, site):
-    visit(browser, site, "index.md", DESK)
+    visit(browser, site, "start.md", DESK)
     browser.run("document.addEventListener('copy', () => { window.copied = document.activeElement.value })")
     wait_for(browser, "[data-clipboard-target]")
     browser.find("[data-clipboard-target]").click()
