@@ -178,6 +178,13 @@ def test_adaptive_repeats_beat_every_fixed_order(seed):
     assert adaptive < predicted_expenditure([p], tests, search="restarts")
 
 
+def test_adaptive_repeats_may_cost_less_than_a_single_pass_that_gives_up():
+    tests, forecast = Tests(cost=[1.0, 100.0], sensitivity=[0.5, 0.9]), [[0.9, 0.1]]
+    one_pass = predicted_expenditure(forecast, tests, search="single_pass")
+    assert one_pass == pytest.approx(0.9 * (1 + 0.5 * 100) + 0.1 * (1 + 100))  # a miss pays for the expensive test
+    assert predicted_expenditure(forecast, tests, search="adaptive") < one_pass / 3
+
+
 def test_adaptive_repeats_no_swap_of_neighbours_helps():
     p, tests = some_case(3, 4)
     best = long_sequence(p, tests, "adaptive")

@@ -156,7 +156,9 @@ def predicted_expenditure(
 ) -> float | FloatArray:
     """The bill that forecasts predict of themselves: `expected_expenditure` if their probabilities are right.
 
-    No other order of tests makes it smaller. Parameters as in `expected_expenditure`.
+    No other order of the same search makes it smaller. Adaptive repeats never cost more than restarts; a single
+    pass, which may leave the case open, can cost more or less than either. Parameters as in
+    `expected_expenditure`.
 
     Examples
     --------
