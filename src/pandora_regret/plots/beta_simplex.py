@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
 
 ALPHAS = (0.0, 0.3, 1.0, 3.0, np.inf)
-LEVELS = np.linspace(0, 1, 11)  # the same for all alphas, so that shades can be compared
+# The same for all alphas, so that shades compare; finer where forecasts are good, which would look alike
+LEVELS = np.array([0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
 STEPS = 100
 
 
@@ -97,7 +98,7 @@ def _fill_ranks(axes: Axes, shades: ScalarMappable) -> None:
 
 def _explain(axes: Axes | Sequence[Axes], shades: ScalarMappable, **where: Any) -> None:
     figure = axes.figure if hasattr(axes, "figure") else axes[0].figure
-    figure.colorbar(shades, ax=axes, label="score $S_α$", ticks=LEVELS[::2], **where)
+    figure.colorbar(shades, ax=axes, label="score $S_α$", ticks=LEVELS, format="%g", **where)
 
 
 def draw_beta_simplex(path: str | os.PathLike[str], width: float = COLUMN) -> Path:

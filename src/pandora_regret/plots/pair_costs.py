@@ -24,6 +24,7 @@ DARK = 0.55  # of the largest, from where numbers are white
 def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axes | None = None) -> Axes:
     """What a model spends per case, in the mean, on testing a wrong class, by true class.
 
+    Classes are ordered by cost: first the one on which most is spent, as a truth and as a wrong test together.
     The sum of all cells, plus the cost of testing the truth itself, is the expected search cost.
 
     Parameters
@@ -46,7 +47,9 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     ['10.0', '2.5']
     """
     shown, axes = model_of(comparison, model), axes_of(ax)
-    costs, measured = np.array(shown.pair_costs), with_unit("cost per case", comparison.costs.currency)
+    spent, measured = np.array(shown.pair_costs), with_unit("cost per case", comparison.costs.currency)
+    order = np.argsort(-(spent.sum(axis=0) + spent.sum(axis=1)), kind="stable")
+    costs = spent[np.ix_(order, order)]
     cells = axes.pcolormesh(costs, cmap=SHADES, vmin=0, edgecolors="white", linewidth=0.5)
     title = shortened(shown.name, LONGEST_TITLE)
     if len(costs) <= MOST_WRITTEN:
@@ -55,7 +58,7 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     else:
         axes.figure.colorbar(cells, ax=axes).set_label(measured, parse_math=False)
     axes.set_title(title, parse_math=False)
-    _name_classes(axes, [shortened(name, LONGEST_NAME) for name in comparison.data.classes])
+    _name_classes(axes, [shortened(comparison.data.classes[k], LONGEST_NAME) for k in order])
     axes.spines[:].set_visible(False)
     return axes
 

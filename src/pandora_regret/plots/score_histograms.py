@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import FloatArray, Labels, Table, read_labelled
-from pandora_regret.plots.style import COLOURS, QUIET, axes_of, open_frame, score_name, tint
+from pandora_regret.plots.style import COLOURS, LEAST_SHOWN, QUIET, axes_of, open_frame, score_name, tint
 from pandora_regret.scores import pandora_regret
 from pandora_regret.text import shortened
 
@@ -33,6 +33,7 @@ def plot_score_histograms(
 ) -> Axes:
     """How the scores of instances are spread, by true class: each class's own histogram, and its mean as a line.
 
+    Scores are on a logarithmic scale, since most of them are small; those below 0.001 are in the first bin.
     Infinite scores, of a truth given probability 0 as alpha tends to 0, are said at the right. Parameters as in
     `pandora_regret`; `ax` is where to draw, the current axes unless given.
 
@@ -52,25 +53,34 @@ def plot_score_histograms(
         forecast.truth, forecast.values, alpha=alpha, logits=forecast.logits, per_instance=True
     )
     weights = np.ones(len(scores)) if forecast.weights is None else forecast.weights
-    edges = np.linspace(0, max(scores[np.isfinite(scores)], default=0.0) or 1.0, BINS + 1)
+    edges = _edges(scores)
     for k in range(forecast.n_classes):
         _draw_ridge(axes, k, scores[forecast.truth == k], weights[forecast.truth == k], edges)
     names = [shortened(str(label), LONGEST_NAME) for label in forecast.labels]
     axes.set_yticks(np.arange(len(names)) - HIGHEST / 2, names, parse_math=False)
     axes.tick_params(axis="y", length=0)
-    axes.set(xlim=(0, edges[-1]), ylim=(len(names) - 0.9, -1))
+    axes.set(xscale="log", xlim=(edges[0], edges[-1]), ylim=(len(names) - 0.9, -1))
+    powers = [power for power in 10.0 ** np.arange(-3, 4) if power <= edges[-1]]
+    axes.set_xticks(powers, [f"≤ {powers[0]:g}", *(f"{power:g}" for power in powers[1:])])
     axes.set_xlabel(f"{score_name(alpha)} (line: mean)")
     axes.spines["left"].set_visible(False)
     return open_frame(axes)
 
 
+def _edges(scores: FloatArray) -> FloatArray:
+    """Of the bins, each wider than the one before by the same factor."""
+    highest = max(scores[np.isfinite(scores)], default=0.0)
+    return np.geomspace(LEAST_SHOWN, max(highest, 10 * LEAST_SHOWN), BINS + 1)
+
+
 def _draw_ridge(axes: Axes, k: int, scores: FloatArray, weights: FloatArray, edges: FloatArray) -> None:
     finite, colour = np.isfinite(scores), COLOURS[k % len(COLOURS)]
-    heights = np.histogram(scores[finite], edges, weights=weights[finite])[0]
+    shown = np.clip(scores[finite], edges[0], edges[-1])  # rounding may have moved the last edge
+    heights = np.histogram(shown, edges, weights=weights[finite])[0]
     if heights.sum() > 0:
         heights *= HIGHEST / heights.max()
         axes.stairs(k - heights, edges, baseline=k, fill=True, facecolor=tint(colour), edgecolor=colour)
-        mean = np.average(scores[finite], weights=weights[finite])
+        mean = max(np.average(scores[finite], weights=weights[finite]), edges[0])
         axes.plot([mean, mean], [k, k - HIGHEST], color="black", linewidth=1.0)
     axes.axhline(k, color=QUIET, linewidth=0.6, zorder=1)
     said = _remark(finite, weights)

@@ -23,6 +23,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # 
 MARKERS = "osD^vP"
 DASHES: tuple[Any, ...] = ("--", "-.", (0, (2, 1)), (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 QUIET = "0.6"  # what is there but not looked at
+LEAST_SHOWN = 1e-3  # of a score on a logarithmic scale, which has no place for 0: lower ones are shown here
 SHADES = "Blues"  # of areas, where nothing is white
 SHADES_OF_POINTS = "cividis_r"  # all of them seen on white
 
@@ -80,6 +81,27 @@ def model_line(number: int, **emphasis: Any) -> dict[str, Any]:
     if number >= len(COLOURS):
         return {"color": QUIET, "linewidth": 0.8, "zorder": 1}
     return {"color": COLOURS[number], "marker": MARKERS[number], **emphasis}
+
+
+def distinct_line(number: int) -> dict[str, Any]:
+    """How one of many lines is drawn so that no two look alike: every six, markers change and so do dashes."""
+    cycle, colour = divmod(number, len(COLOURS))
+    style = {"color": COLOURS[colour], "marker": MARKERS[(colour + cycle) % len(MARKERS)]}
+    hollow = {"markerfacecolor": "white"} if cycle else {}
+    return {**style, **hollow, "linestyle": ("-", *DASHES)[cycle % (1 + len(DASHES))]}
+
+
+def spread(wanted: Sequence[float], apart: float, highest: float = 1.0) -> list[float]:
+    """Heights near the wanted ones, at least so far apart, and none above the highest."""
+    order = sorted(range(len(wanted)), key=lambda number: wanted[number])
+    heights = [wanted[number] for number in order]
+    for i in range(1, len(heights)):
+        heights[i] = max(heights[i], heights[i - 1] + apart)
+    ceiling = highest
+    for i in reversed(range(len(heights))):
+        heights[i] = min(heights[i], ceiling)
+        ceiling = heights[i] - apart
+    return [heights[order.index(number)] for number in range(len(wanted))]
 
 
 def score_name(alpha: float) -> str:

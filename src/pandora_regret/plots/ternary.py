@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import FloatArray, IntArray, Labels, Table, read_labelled
 from pandora_regret.kernels.reference import probabilities
+from pandora_regret.optional import import_optional
 from pandora_regret.plots.simplex import LONGEST_NAME, frame, three_classes, to_plane
-from pandora_regret.plots.style import MARKERS, SHADES_OF_POINTS, axes_of, score_name
+from pandora_regret.plots.style import LEAST_SHOWN, MARKERS, QUIET, SHADES_OF_POINTS, axes_of, score_name
 from pandora_regret.scores import pandora_regret
 from pandora_regret.text import shortened
 
@@ -34,8 +35,10 @@ def plot_ternary(
 ) -> Axes:
     """A set of forecasts of three classes on the simplex, shaded by their score.
 
-    The marker at a corner's name is that of the forecasts for which this class is the truth. Infinite scores have
-    the darkest shade. Parameters as in `pandora_regret`; `ax` is where to draw, the current axes unless given.
+    The marker at a corner's name is that of the forecasts for which this class is the truth. Shades are
+    logarithmic, so that good forecasts differ among themselves too: scores below 0.001 have the lightest shade,
+    infinite ones the darkest. Thin lines bound the forecasts whose likeliest class is the same. Parameters as in
+    `pandora_regret`; `ax` is where to draw, the current axes unless given.
 
     Examples
     --------
@@ -54,21 +57,31 @@ def plot_ternary(
     )
     places = to_plane(np.concatenate([probabilities(block) for block in forecast.blocks()]))
     points = _scatter(axes, places, scores, forecast.truth)
+    _draw_borders(axes)
     signs = zip(SIGNS, forecast.labels, strict=True)
     frame(axes, [f"{sign} {shortened(str(label), LONGEST_NAME)}" for sign, label in signs])
     axes.text(0, 0.75, "marker: truth", fontsize="x-small", color="0.4", transform=axes.transAxes)
-    axes.figure.colorbar(points, ax=axes, label=score_name(alpha), shrink=0.8)
+    bar = axes.figure.colorbar(points, ax=axes, label=score_name(alpha), shrink=0.8, extend="min")
+    bar.ax.yaxis.set_major_formatter("{x:g}")
     return axes
+
+
+def _draw_borders(axes: Axes) -> None:
+    """From the middle of the triangle to the middle of each side."""
+    middle = to_plane(np.full(3, 1 / 3))
+    for side in to_plane((1 - np.eye(3)) / 2):
+        axes.plot(*np.stack([middle, side]).T, color=QUIET, linewidth=0.6, zorder=0)
 
 
 def _scatter(axes: Axes, places: FloatArray, scores: FloatArray, truth: IntArray) -> PathCollection:
     """Every class with its marker and all with the same shades; among its points, the dearest on top."""
-    highest = max(scores[np.isfinite(scores)], default=0.0) or 1.0
+    highest = max(max(scores[np.isfinite(scores)], default=0.0), 10 * LEAST_SHOWN)
+    scale = import_optional("matplotlib.colors", extra="report").LogNorm(LEAST_SHOWN, highest)
     for k in np.unique(truth):
         rows = np.flatnonzero(truth == k)
         rows = rows[np.argsort(scores[rows], kind="stable")]
-        shades: dict[str, Any] = {"c": np.minimum(scores[rows], highest), "cmap": SHADES_OF_POINTS, "vmin": 0}
+        shown = np.clip(scores[rows], LEAST_SHOWN, highest)
         outline: dict[str, Any] = {"edgecolors": "0.3", "linewidths": 0.3, "rasterized": len(truth) > MOST_DRAWN}
         x, y = places[rows].T
-        points = axes.scatter(x, y, s=14, marker=MARKERS[k], vmax=highest, **shades, **outline)
+        points = axes.scatter(x, y, s=14, c=shown, cmap=SHADES_OF_POINTS, norm=scale, marker=MARKERS[k], **outline)
     return points
