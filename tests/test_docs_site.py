@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import tomllib
 import zlib
 
 import pytest
@@ -141,3 +142,57 @@ def test_the_readme_shows_what_a_page_shows():
     on_pages = {block.text for page in PAGES.values() for block in blocks_of(page)}
     assert shown
     assert set(shown) <= on_pages
+
+
+def test_the_install_page_says_what_every_extra_brings():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needs = {"none": project["dependencies"], **project["optional-dependencies"]}
+    page = PAGES["install.md"].read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| `?(\w+)`? \| .* \| (.*) \|$", page, re.MULTILINE))
+    listed = {extra: set(re.split("[,;] ", table[extra])) for extra in needs if extra != "all"}
+    assert listed == {extra: set(as_on_the_page(needs[extra])) for extra in listed}
+    assert table.keys() - needs.keys() == {"Extra"}
+    together = re.search(r"^\| `all` \| (.*) together", page, re.MULTILINE)[1]
+    assert set(re.findall(r"`\w+`", together)) == set(as_on_the_page(needs["all"]))
+
+
+def as_on_the_page(requirements):
+    """`cli` for pandora-regret[cli], click 8.2 for click>=8.2."""
+    for requirement in requirements:
+        if others := re.match(r"pandora-regret\[(.+)\]", requirement):
+            yield from (f"`{extra}`" for extra in others[1].split(","))
+        else:
+            package, _, least = requirement.partition(";")[0].partition(">=")
+            yield f"{package.partition('[')[0]} {least}".strip()
+
+
+def test_the_stability_page_lists_every_schema():
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    schema = re.compile(r"pandora-[a-z]+/\d+")
+    assert set(schema.findall(PAGES["stability.md"].read_text(encoding="utf-8"))) == set(schema.findall(sources))
+
+
+def test_every_public_plot_is_in_the_gallery(site):
+    from pandora_regret import plots
+
+    page = PAGES["gallery.md"].read_text(encoding="utf-8")
+    for name in plots.__all__:
+        assert name in page
+        if name.startswith("plot_"):
+            assert f"### {name}\n" in page
+            assert f"plots.{name}(" in page
+            assert f"(figures/{name}.svg)" in page
+            assert (site / f"figures/{name}.svg").stat().st_size > 5000
+
+
+def test_the_projects_own_pages_are_on_the_site_and_linked(site):
+    for name, heading in {
+        "contributing": "Contributing",
+        "architecture": "Architecture",
+        "changelog": "Changelog",
+    }.items():
+        assert f"{heading}</h1>" in re.sub(
+            "<a .*?</a>", "", (site / f"project/{name}/index.html").read_text(encoding="utf-8")
+        )
+    assert 'href="../architecture/"' in (site / "project/contributing/index.html").read_text(encoding="utf-8")
+    assert 'href="../project/changelog/"' in (site / "stability/index.html").read_text(encoding="utf-8")
