@@ -152,7 +152,7 @@ def test_numbered_classes_and_labels(engine):
 def test_sql_runs_and_agrees():
     duckdb = pytest.importorskip("duckdb", reason="DuckDB: make engines")
     frame, classes = predictions()
-    query = duckdb_sql("forecasts", classes, label="truth", by=["site"], typical_costs=[1, 2, 3, 4, 5])
+    query = duckdb_sql("forecasts", classes, label="truth", by="site", typical_costs=[1, 2, 3, 4, 5])
     with duckdb.connect() as connection:
         connection.register("forecasts", frame)
         table = connection.sql(query).df().sort_values("site").reset_index(drop=True)

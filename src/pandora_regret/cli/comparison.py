@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
-from pandora_regret.cli.comparison_tables import Tables, chance, costs_more
+from pandora_regret.cli.comparison_tables import Tables, chance
 from pandora_regret.cli.console import output
 from pandora_regret.cli.printing import aligned, cut, fitted, wrapped
 from pandora_regret.compare.grouping import MISSING
 from pandora_regret.compare.prices import ALIKE, STATED
 from pandora_regret.compare.result import Breakdown, Comparison, Estimate, ModelResult, Subgroup
 from pandora_regret.compare.words import price_sentences
-from pandora_regret.text import UNDEFINED, Formats, count
+from pandora_regret.text import UNDEFINED, Formats, count, counted
 
 WIDTH, MOST_LINES = 80, 25
 MOST_MODELS, MOST_GROUPS = 5, 5  # in a table
@@ -139,7 +139,7 @@ class _Screen:
     def _gap(self, model: ModelResult) -> tuple[str, str]:
         pair = self.result.best.name, model.name
         gap = next((each for each in self.result.differences if (each.model, each.against) == pair), None)
-        return (UNDEFINED, "") if gap is None else self._more(costs_more(gap))
+        return (UNDEFINED, "") if gap is None else self._more(gap.more)
 
     def _more(self, difference: Estimate) -> tuple[str, str]:
         value, interval = self._estimate(difference)
@@ -151,7 +151,7 @@ class _Screen:
 
     def _digits_of_gaps(self) -> int | None:
         """What tells models apart: with fewer digits, costs would not differ by what stands beside them."""
-        gaps = [costs_more(gap) for gap in self.result.differences if gap.model == self.result.best.name]
+        gaps = [gap.more for gap in self.result.differences if gap.model == self.result.best.name]
         shown = (self.formats.digits("money", gap.low, gap.high) for gap in gaps[:MOST_MODELS])
         return max((digits for digits in shown if digits is not None), default=None)
 
@@ -209,7 +209,7 @@ class _Screen:
 
     def _in_short(self, part: Breakdown) -> str:
         findings = len(part.all_flags)
-        said = f"{findings} finding{'s' * (findings > 1)}: --full" if findings else "nothing stands out"
+        said = f"{counted(findings, 'finding')}: --full" if findings else "nothing stands out"
         missing = sum(group.rows for group in part.groups if group.name == MISSING)
         missing_cases = f"; {count(missing)} cases have no {part.column}" if missing else ""
         return fitted(f"By {part.column} ({len(part.groups)} groups): {said}{missing_cases}.", self.width)

@@ -98,7 +98,7 @@ class Tables:
 
     def _more(self, gap: Difference, cases: int) -> tuple[str, str]:
         """What so many cases cost more with the dearer model, and its limits."""
-        more = costs_more(gap).mapped(lambda amount: cases * amount)
+        more = gap.more.mapped(lambda amount: cases * amount)
         return self.formats.estimate("money", more.value, more.low, more.high)
 
     def _ranks(self) -> None:
@@ -263,12 +263,6 @@ def _interval(comparison: Comparison) -> str:
     how = comparison.interval
     by = f"{count(how.replicates)} bootstrap replicates" if how.method == "bootstrap" else "linearisation"
     return f"{100 * how.level:g} % intervals by {by}"
-
-
-def costs_more(gap: Difference) -> Estimate:
-    """What the second model costs more than the first."""
-    low, high = (None if limit is None else -limit for limit in (gap.high, gap.low))
-    return Estimate(-gap.difference, low, high)
 
 
 def chance(probability: float | None) -> str:

@@ -28,7 +28,7 @@ from pandora_regret.cli.options import FILES, JSON, LayoutOptions, PriceOptions,
 from pandora_regret.cli.printing import print_json
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
 from pandora_regret.records import to_plain
-from pandora_regret.text import count
+from pandora_regret.text import count, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -120,7 +120,7 @@ def _print(results: Sequence[Inspected]) -> None:
         if number:
             console.print()
         n = len(result.problems)
-        verdict = ("fine", "green") if result.fine else (f"{n} problem{'s' * (n > 1)}", "red")
+        verdict = ("fine", "green") if result.fine else (counted(n, "problem"), "red")
         heading(console, result.path, *verdict)
         if result.columns is not None:
             _print_understood(console, result, result.columns)
@@ -135,7 +135,7 @@ def _print_together(together: Sequence[Disagreement], done: Sequence[Done]) -> N
     console = output()
     if together:
         console.print()
-        heading(console, "Together", f"{len(together)} problem{'s' * (len(together) > 1)}", "red")
+        heading(console, "Together", counted(len(together), "problem"), "red")
         bullets(console, (each.message for each in together), mark="!")
     if done:
         console.print()

@@ -16,6 +16,7 @@ from pandora_regret.compare.prices import are_stated, in_tests
 from pandora_regret.inputs import Done, InputError
 from pandora_regret.monitor import Monitor, MonitorSummary, Taken
 from pandora_regret.monitor.words import sentences
+from pandora_regret.text import counted
 
 if TYPE_CHECKING:
     from pandora_regret.cli.monitor import WatchOptions
@@ -263,17 +264,17 @@ def _done(taken: Taken, late: int) -> list[Done]:
     """Rows that were left out."""
     done = []
     if late:
-        rows = f"{late:,} row{'s' * (late != 1)}"
+        rows = counted(late, "row")
         done.append(Done("rows of closed periods", late, f"{rows} of closed periods left out"))
     if taken.skipped:
-        rows = f"{taken.skipped:,} row{'s' * (taken.skipped != 1)}"
+        rows = counted(taken.skipped, "row")
         done.append(Done("rows seen before", taken.skipped, f"{rows} seen before skipped"))
     if taken.differing:
-        labels = f"{taken.differing:,} label{'s' * (taken.differing != 1)}"
+        labels = counted(taken.differing, "label")
         done.append(
             Done("labels that changed", taken.differing, f"{labels} not as counted before: left as counted")
         )
     if taken.unknown:
-        labels = f"{taken.unknown:,} label{'s' * (taken.unknown != 1)}"
+        labels = counted(taken.unknown, "label")
         done.append(Done("labels without forecasts", taken.unknown, f"{labels} of unknown ids left out"))
     return done

@@ -39,5 +39,4 @@ def _against_best(comparison: Comparison, model: ModelResult) -> str:
     gap = next(gaps, None)
     if gap is None:
         return ""
-    low, high = (None if limit is None else -limit for limit in (gap.high, gap.low))
-    return "+" + money_between(-gap.difference, low, high, unit)
+    return "+" + money_between(-gap.difference, gap.more.low, gap.more.high, unit)

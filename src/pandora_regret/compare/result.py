@@ -33,6 +33,12 @@ class Estimate:
         value, low, high = (None if x is None else change(x) for x in (self.value, self.low, self.high))
         return replace(self, value=value, low=low, high=high)
 
+    @property
+    def turned(self) -> Estimate:
+        """The same difference seen from the other side."""
+        less = self.mapped(lambda amount: -amount)
+        return replace(less, low=less.high, high=less.low)
+
 
 @dataclass(frozen=True)
 class MetricInfo:
@@ -160,6 +166,11 @@ class Difference:
     def is_settled(self) -> bool:
         """Whether the data show that `model` is cheaper: zero lies outside an interval that can be trusted."""
         return self.high is not None and self.high < 0 and self.warning is None
+
+    @property
+    def more(self) -> Estimate:
+        """What `against` costs more than `model`."""
+        return Estimate(self.difference, self.low, self.high, None, self.warning, self.carried_by).turned
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.multiplicity import holm
 from pandora_regret.inference.parts import PartMeans, SamplePart, WholeSample
 from pandora_regret.inputs import FloatArray
+from pandora_regret.text import counted
 
 MOST_CASES = 0.5  # of all weight
 MOST_FLAGS = 3  # in the headline
@@ -42,7 +43,7 @@ def broken_down(result: Comparison, known: Measurements, by: By) -> Comparison:
     parts = breakdowns(by, known.models, known.sample, known.interval.level, known.currency)
     flags = [flag for part in parts for flag in part.all_flags]
     further = len(flags) - MOST_FLAGS
-    more = [] if further <= 0 else [f"{further} more finding{'s' * (further > 1)} by group: see there."]
+    more = [] if further <= 0 else [f"{counted(further, 'more finding')} by group: see there."]
     said = (*flags[:MOST_FLAGS], *more)
     verdict = replace(result.verdict, sentences=(*result.verdict.sentences, *said))
     return replace(result, by=parts, verdict=verdict, headline=(*result.headline, *said))

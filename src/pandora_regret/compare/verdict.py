@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from pandora_regret.compare.cases import POWER, more_cases
@@ -69,11 +69,15 @@ class Evidence:
         return tuple(model for model in rivals if not self._is_lifted(model) and not self._stays_dearer(model))
 
     @property
-    def _recalibrated_rivals(self) -> list[ModelResult]:
-        """The models besides the leader that recalibrating makes cheaper beyond doubt, the cheapest then first."""
-        able = [model for model in self.models[1:] if model.recalibrated is not None]
+    def worth_recalibrating(self) -> list[ModelResult]:
+        """The models that recalibrating makes cheaper beyond doubt, the cheapest then first."""
+        able = [model for model in self.models if model.recalibrated is not None]
         able = [model for model in able if _is_above_zero(_self(model).saved)]
         return sorted(able, key=lambda model: _self(model).cost.value or 0.0)
+
+    @property
+    def _recalibrated_rivals(self) -> list[ModelResult]:
+        return [model for model in self.worth_recalibrating if model is not self.leader]
 
     def _gaps_recalibrated(self, model: ModelResult) -> tuple[Estimate, Estimate]:
         return _self(model).against_leader, self.both_recalibrated[model.name]
@@ -129,12 +133,17 @@ def _deploy(evidence: Evidence) -> list[str]:
 
 def _undecided(evidence: Evidence) -> list[str]:
     """Who is not told apart, how many cases would do so, and who is dearer all the same."""
-    names = evidence.undecided
-    said = [f"{_named((evidence.leader.name, *names))} cannot be told apart yet: {_why_undecided(evidence)}."]
-    dearer = [model.name for model in evidence.models[1:] if model.name not in names]
+    said = _not_told_apart(evidence, evidence.undecided)
+    dearer = [model.name for model in evidence.models[1:] if model.name not in evidence.undecided]
     if dearer:
         said.append(f"{_named(dearer)} {'are' if len(dearer) > 1 else 'is'} dearer than {evidence.leader.name}.")
     return [*said, _runner_up(evidence), *_might_be_lifted(evidence), *_caught_up(evidence)]
+
+
+def _not_told_apart(evidence: Evidence, names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    return [f"{_named((evidence.leader.name, *names))} cannot be told apart yet: {_why_undecided(evidence)}."]
 
 
 def _why_undecided(evidence: Evidence) -> str:
@@ -158,41 +167,32 @@ def _recalibrate(evidence: Evidence) -> list[str]:
     gap = later.against_leader
     then, now = (money(amount, evidence.unit) for amount in (later.cost.value or 0.0, evidence.leader.cost))
     if _is_below_zero(gap):
-        said = f"it then costs {_amount(_turned(gap), evidence, f' less than {leader}')}"
+        said = f"it then costs {per_case(gap.turned, evidence.unit, f' less than {leader}')}"
     else:
         level = "no more than" if _value(gap) <= 0 else "about as much as"
         said = f"it then costs {level} {leader} ({then} against {now} per case)"
     others = [other.name for other in evidence.lifted[1:]]
     more = [f"The same goes for {_named(others)}."] if others else []
     first = f"Recalibrate {model.name} first: {said}."
-    return [first, *_also_undecided(evidence, model.name), *more, _as_it_is(evidence, model.name)]
-
-
-def _also_undecided(evidence: Evidence, told: str) -> list[str]:
-    """The models besides one of which this was told that the data do not tell apart from the leader."""
-    if not (names := [name for name in evidence.undecided if name != told]):
-        return []
-    return [f"{_named((evidence.leader.name, *names))} cannot be told apart yet: {_why_undecided(evidence)}."]
+    undecided = [name for name in evidence.undecided if name != model.name]
+    return [first, *_not_told_apart(evidence, undecided), *more, _as_it_is(evidence, model.name)]
 
 
 def _as_it_is(evidence: Evidence, name: str) -> str:
-    gap = evidence.gaps[name]
+    leader = evidence.leader.name
     if name in evidence.undecided:
-        return f"As they are, {evidence.leader.name} and {name} cannot be told apart."
-    low, high = (None if limit is None else -limit for limit in (gap.high, gap.low))
-    more = f" more than {evidence.leader.name}"
-    return f"As it is, {name} costs {per_case(-gap.difference, low, high, evidence.unit, more)}."
+        return f"As they are, {leader} and {name} cannot be told apart."
+    more = per_case(evidence.gaps[name].more, evidence.unit, f" more than {leader}")
+    return f"As it is, {name} costs {more}."
 
 
 def _might_be_lifted(evidence: Evidence) -> list[str]:
     """The cheapest recalibrated self among models that the data do not tell apart anyway, if it saves for sure."""
     names = (evidence.leader.name, *evidence.undecided)
-    able = [model for model in evidence.models if model.name in names and model.recalibrated is not None]
-    able = [model for model in able if _is_above_zero(_self(model).saved)]
-    if not able:
+    best = next((model for model in evidence.worth_recalibrating if model.name in names), None)
+    if best is None:
         return []
-    best = min(able, key=lambda model: _self(model).cost.value or 0.0)
-    saved = _amount(_self(best).saved, evidence)
+    saved = per_case(_self(best).saved, evidence.unit)
     then = money(_self(best).cost.value or 0.0, evidence.unit)
     return [f"Recalibrate {best.name} in any case: that saves {saved}, and it then costs {then}."]
 
@@ -216,7 +216,7 @@ def _own_saving(evidence: Evidence) -> list[str]:
         or (later.saved.value or 0.0) < NOTHING * evidence.leader.cost
     ):
         return []
-    return [f"Recalibrate it, too: that saves {_amount(later.saved, evidence)}."]
+    return [f"Recalibrate it, too: that saves {per_case(later.saved, evidence.unit)}."]
 
 
 def _runner_up(evidence: Evidence) -> str:
@@ -227,8 +227,7 @@ def _runner_up(evidence: Evidence) -> str:
     sure = f"{leader.name} is the cheapest with probability {percent(leader.probability_best)}"
     if gap.difference == 0:
         return f"The runner-up, {second.name}, costs the same; {sure}."
-    more = per_case(-gap.difference, -gap.high, -gap.low, evidence.unit, " more")
-    return f"The runner-up, {second.name}, costs {more}; {sure}."
+    return f"The runner-up, {second.name}, costs {per_case(gap.more, evidence.unit, ' more')}; {sure}."
 
 
 def _at_stated_prices(evidence: Evidence) -> list[str]:
@@ -240,23 +239,12 @@ def _at_stated_prices(evidence: Evidence) -> list[str]:
     if first is evidence.leader or (gap := evidence.gaps[first.name].realised).value in (None, 0.0):
         return []
     doubt = "" if _is_above_zero(gap) else ", which these data do not settle"
-    less = _amount(gap, evidence, f" less than {evidence.leader.name}")
+    less = per_case(gap, evidence.unit, f" less than {evidence.leader.name}")
     return [f"If prices are exactly as stated, {first.name} is the cheapest: {less}{doubt}."]
 
 
 def _cost(model: ModelResult, evidence: Evidence) -> str:
-    score = model.scores["expected_cost"]
-    return per_case(model.cost, score.low, score.high, evidence.unit)
-
-
-def _amount(estimate: Estimate, evidence: Evidence, more: str = "") -> str:
-    return per_case(_value(estimate), estimate.low, estimate.high, evidence.unit, more)
-
-
-def _turned(estimate: Estimate) -> Estimate:
-    """The same difference seen from the other side."""
-    low, high = (None if limit is None else -limit for limit in (estimate.high, estimate.low))
-    return replace(estimate, value=-_value(estimate), low=low, high=high)
+    return per_case(model.scores["expected_cost"], evidence.unit)
 
 
 def _value(estimate: Estimate | None) -> float:

@@ -11,6 +11,7 @@ from pandora_regret.compare.result import (
     BreakEven,
     Crossing,
     Difference,
+    Estimate,
     LargestPair,
     ModelResult,
     WorkupPart,
@@ -20,6 +21,7 @@ from pandora_regret.metrics import BASELINE, METRICS
 from pandora_regret.text import (
     capitalised,
     class_name,
+    counted,
     listed,
     money,
     money_between,
@@ -66,15 +68,16 @@ def beyond_the_verdict(
     return (*savings, spending)
 
 
-def per_case(value: float, low: float | None, high: float | None, unit: str | None, more: str = "") -> str:
+def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
     """An amount per case and its interval.
 
     Examples
     --------
-    >>> per_case(21.6, 4.2, 49.1, "USD", " more")
+    >>> per_case(Estimate(21.6, 4.2, 49.1), "USD", " more")
     '$22 per case more (4 to 49)'
     """
-    amount, space, interval = money_between(value, low, high, unit).rpartition(" (")
+    assert estimate.value is not None
+    amount, space, interval = money_between(estimate.value, estimate.low, estimate.high, unit).rpartition(" (")
     return f"{amount} per case{more}{space}{interval}" if space else f"{interval} per case{more}"
 
 
@@ -147,8 +150,8 @@ def _savings(
 
 
 def _per_1000(gap: Difference, unit: str | None) -> str:
-    low, high = (None if limit is None else -1000 * limit for limit in (gap.high, gap.low))
-    return f"{money_between(gap.savings_per_1000, low, high, unit)} per 1,000 cases"
+    more = gap.more.mapped(lambda amount: 1000 * amount)
+    return f"{money_between(gap.savings_per_1000, more.low, more.high, unit)} per 1,000 cases"
 
 
 def _spending(best: ModelResult, pairs: Sequence[LargestPair], currency: str | None) -> str:
@@ -166,7 +169,7 @@ def recalibrating(model: ModelResult, unit: str | None) -> str | None:
         return None
     if saved.value < NOTHING * model.cost:
         return "Recalibrating would save nothing that could be measured."
-    amount = per_case(saved.value, saved.low, saved.high, unit)
+    amount = per_case(saved, unit)
     if saved.low is not None and saved.low <= 0:
         return f"Recalibrating might save {amount}, but these data do not settle whether it would."
     return f"Recalibrating saves {amount}."
@@ -232,7 +235,7 @@ def notes(
     ]
     if clusters is not None and clusters < FEW_CLUSTERS:
         said.append(
-            f"There {'is' if clusters == 1 else 'are'} only {clusters} cluster{'s' * (clusters != 1)}: "
+            f"There {'is' if clusters == 1 else 'are'} only {counted(clusters, 'cluster')}: "
             f"with fewer than {FEW_CLUSTERS}, intervals tend to be too narrow."
         )
     return tuple(said)

@@ -14,7 +14,7 @@ from pandora_regret.files.prices import PriceList
 from pandora_regret.files.reading import ColumnReader
 from pandora_regret.files.source import Source
 from pandora_regret.inputs import InputError
-from pandora_regret.text import count
+from pandora_regret.text import counted
 
 NAMED = 3  # examples of each problem
 
@@ -81,7 +81,7 @@ def _of_ids(first: _Truths, other: _Truths) -> Iterator[Disagreement]:
     for one, another in ((first, other), (other, first)):
         lacking = [name for name in one.labels if name not in another.labels]
         if lacking:
-            ids = f"{count(len(lacking))} id{'s' * (len(lacking) > 1)} that {one.path} has ({_examples(lacking)})"
+            ids = f"{counted(len(lacking), 'id')} that {one.path} has ({_examples(lacking)})"
             message = f"{another.path} lacks {ids}: --common-rows compares on those that all have."
             yield Disagreement("ids", message, len(lacking), (one.path, another.path))
 
@@ -92,7 +92,7 @@ def _of_truths(first: _Truths, other: _Truths) -> Iterator[Disagreement]:
     if differ:
         (ours, source, row), (theirs, their_source, their_row) = (of.labels[differ[0]] for of in (first, other))
         message = (
-            f"{count(len(differ))} case{'s' * (len(differ) > 1)} with different truths: "
+            f"{counted(len(differ), 'case')} with different truths: "
             f"{differ[0]!r} is {theirs!r} ({their_source.path}{their_source.place(their_row)}) but {ours!r} "
             f"({source.path}{source.place(row)}); correct one of them."
         )

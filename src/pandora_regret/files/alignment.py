@@ -13,7 +13,7 @@ from pandora_regret.files.batch import Batch
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.roles import BY, KEPT, LABEL, Role
 from pandora_regret.inputs import Done, IntArray
-from pandora_regret.text import count, listed
+from pandora_regret.text import count, counted, listed
 
 SINGLE_PRECISION = 1e-6
 SAME_ROWS = "files that are compared need the same rows"
@@ -101,7 +101,7 @@ def _left_out(n: int, lost: Mapping[str, int], lacking: Sequence[str]) -> tuple[
     """How many rows were left out, and what each model lost by that."""
     if not n:
         return ()
-    rows, who = f"{count(n)} row{'s' * (n > 1)}", lacking[0] if len(lacking) == 1 else "not all models"
+    rows, who = counted(n, "row"), lacking[0] if len(lacking) == 1 else "not all models"
     verb = "lacks" if len(lacking) == 1 else "have"
     of_each = ", ".join(f"{name} lost {count(times)}" for name, times in lost.items() if times)
     return (Done("rows left out", n, f"{rows} that {who} {verb} left out ({of_each})"),)

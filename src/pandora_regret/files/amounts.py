@@ -12,7 +12,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from pandora_regret.inputs import Done, InputError
-from pandora_regret.text import SYMBOLS, typed
+from pandora_regret.text import SYMBOLS, counted, typed
 
 PRICE = re.compile(r"([^\d.,+-]*)([+-]?[.,]?\d(?:[\d.,'’\s]*\d)?)([eE][+-]?\d+)?([^\d]*)")
 WHOLE = re.compile(r"[+-]?(?:\d*|[1-9]\d{0,2}([.,' ])(?:\d{2,3}\1)*\d{3})")  # two: lakhs are written 1,25,000
@@ -39,7 +39,7 @@ class Amounts(NamedTuple):
     def done(self, source: str) -> tuple[Done, ...]:
         """What was decided without being certain."""
         n, example = len(self.thousands), next(iter(self.thousands), "")
-        sentence = f"{n} price{'s' * (n > 1)} such as {example} read as thousands"
+        sentence = f"{counted(n, 'price')} such as {example} read as thousands"
         return (Done("prices in thousands", n, sentence, source),) if n else ()
 
 

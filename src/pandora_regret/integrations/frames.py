@@ -114,7 +114,7 @@ def score_frame(
     alpha: float = 1.0,
     typical_costs: Any = None,
     metrics: Iterable[str] = METRICS,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
 ) -> Any:
     """Mean and standard error of every metric, per group, computed inside the engine; lazy where the frame is.
 
@@ -141,7 +141,7 @@ def score_frame(
     """
     names = _read_metrics(metrics)
     scored = with_scores(frame, classes, label=label, alpha=alpha, typical_costs=typical_costs, metrics=names)
-    rows, columns = nw.from_native(scored), [by] if isinstance(by, str) else list(by)
+    rows, columns = nw.from_native(scored), _column_names(by)
     summaries = [nw.col(name).mean() for name in names]
     summaries += [nw.col(name).std().alias(f"{name}_se") for name in names]
     summaries += [nw.col(names[0]).count().alias("count"), nw.len().alias("not_scored")]
@@ -157,7 +157,7 @@ def duckdb_sql(
     classes: Sequence[str],
     *,
     label: str,
-    by: Sequence[str] = (),
+    by: str | Sequence[str] = (),
     **options: Any,
 ) -> str:
     """The SQL that DuckDB makes of `score_frame`, to be pasted into a warehouse; `table` is the table's name.
@@ -166,11 +166,15 @@ def duckdb_sql(
     """
     duckdb = import_optional("duckdb", extra="engines")
     columns = [f"{_quoted(name)} DOUBLE" for name in classes]
-    columns += [f"{_quoted(name)} VARCHAR" for name in (label, *by)]
+    columns += [f"{_quoted(name)} VARCHAR" for name in (label, *_column_names(by))]
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE {_quoted(table)} ({', '.join(columns)})")
         scored = score_frame(connection.table(_quoted(table)), classes, label=label, by=by, **options)
         return str(scored.sql_query())
+
+
+def _column_names(by: str | Sequence[str]) -> list[str]:
+    return [by] if isinstance(by, str) else list(by)
 
 
 class _Scores:

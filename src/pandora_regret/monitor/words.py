@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pandora_regret.monitor.summary import Alarm, Interval, MonitorSummary, Period
-from pandora_regret.text import capitalised, count, money, money_between
+from pandora_regret.text import capitalised, counted, money, money_between
 
 ALWAYS = "valid whenever you look"
 
@@ -24,7 +24,7 @@ def period_name(name: str) -> str:
 
 
 def _last_period(summary: MonitorSummary, unit: str | None) -> str:
-    waiting = f" {_cases(summary.waiting, 'forecast')} waiting for labels." if summary.waiting else ""
+    waiting = f" {counted(summary.waiting, 'forecast')} waiting for labels." if summary.waiting else ""
     if summary.last is None:
         return f"No labels yet.{waiting}"
     drift = f" {_drift(summary.drift)}" if summary.drift is not None and summary.saved is not None else ""
@@ -34,12 +34,8 @@ def _last_period(summary: MonitorSummary, unit: str | None) -> str:
 def _cost_of(last: Period, by_period: bool, unit: str | None) -> str:
     so_far = "" if last.complete else " so far"
     name = f"{capitalised(period_name(last.name))}{so_far}: "
-    head = f"{name}{_cases(last.cases)}, " if by_period else f"{_cases(last.cases)}: "
+    head = f"{name}{counted(last.cases, 'case')}, " if by_period else f"{counted(last.cases, 'case')}: "
     return f"{head}{money(last.paid, unit)} per case (promised {money(last.promised, unit)})."
-
-
-def _cases(n: float, what: str = "case") -> str:
-    return f"{count(n)} {what}{'s' * (n != 1)}"
 
 
 def _so_far(summary: MonitorSummary, unit: str | None) -> str:

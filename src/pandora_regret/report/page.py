@@ -202,8 +202,8 @@ def _saving(comparison: Comparison) -> dict[str, Any] | None:
     if not gaps:
         return None
     gap = next((gap for gap in gaps if gap.is_settled), gaps[0])
-    value, low, high = (None if x is None else -CASES_PER_YEAR * x for x in (gap.difference, gap.high, gap.low))
-    yearly = money_between(value or 0.0, low, high, comparison.costs.currency)
+    more = gap.more.mapped(lambda amount: CASES_PER_YEAR * amount)
+    yearly = money_between(more.value or 0.0, more.low, more.high, comparison.costs.currency)
     return {"against": gap.against, "sentence": f"{best} instead of {gap.against} saves {yearly} per year."}
 
 

@@ -38,6 +38,17 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
+def counted(n: float, what: str) -> str:
+    """So many of something, in the singular or the plural.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count(n)} {what}{'s' * (n != 1)}"
+
+
 def typed(value: float) -> str:
     """A number as a person would type it, exactly."""
     return repr(value).removesuffix(".0")
