@@ -7,6 +7,7 @@ import torchvision_operators  # noqa: F401  (before anything imports timm or tor
 NEEDS = {
     "docs/how-to/integrations.md": ["mlflow", "optuna"],
     "docs/how-to/warehouse.md": ["duckdb", "polars"],
+    "docs/how-to/train.md": ["torch", "sklearn"],
     "docs/training.md": ["torch", "torchmetrics", "sklearn"],
     "src/pandora_regret/calibrate/estimators.py": ["sklearn"],
     "src/pandora_regret/calibrate/loops.py": ["numba"],

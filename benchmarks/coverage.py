@@ -2,7 +2,8 @@
 
 Each row of the table must cover at least 92 %, or warn in at least 95 % of its samples that its interval is not to
 be trusted; rows marked clean may warn in at most 2 %. Run with ``python benchmarks/coverage.py``: a few minutes on
-two cores; ``--quick`` takes a third of the samples.
+two cores; ``--quick`` takes a third of the samples. ``--out docs/evidence/coverage.json`` stores the shares that
+docs/concepts/trusting-intervals.md shows.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ if __name__ == "coverage":  # numba looks for the package of that name, and find
     raise ImportError("this is a benchmark, not the package `coverage`")
 
 import argparse
+import json
 import math
 import os
 import sys
@@ -18,6 +20,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +32,7 @@ from pandora_regret.compare import Comparison, compare
 ROWS, REPLICATES, SAMPLES = 60, 400, 300
 POPULATION = 400_000
 COVERS, WARNS, CLEAN, REJECTS = 0.92, 0.95, 0.02, 0.06
+IN_TESTS = (1.0, 1.0, 1.0)  # what `compare` counts in where there are no prices
 P_VALUES = "p < .05 of equal models, n = 20"
 TAU = "study: population tau, 20 models, N = 400"
 
@@ -155,8 +159,8 @@ class Row:
 
 
 def mean_cost(sample: dict[str, Any], name: str = "one") -> float:
-    prices = {"typical_costs": sample["typical_costs"]} if "typical_costs" in sample else {}
-    return float(expected_search_cost(sample["y_true"], sample["models"][name], **prices))
+    prices = sample.get("typical_costs", IN_TESTS)
+    return float(expected_search_cost(sample["y_true"], sample["models"][name], typical_costs=prices))
 
 
 def mean_difference(sample: dict[str, Any]) -> float:
@@ -214,7 +218,8 @@ def bins(rng: np.random.Generator, bootstrap: int, sharpness: float, cheapest: b
 
 def implied_costs(signal: np.ndarray, table: np.ndarray, n_bins: int) -> list[float]:
     """What each bin of forecasts costs in the mean over truths drawn with the probabilities `signal`."""
-    every = np.stack([expected_search_cost(np.full(ROWS, k), table, per_instance=True) for k in range(3)], axis=1)
+    cost = partial(expected_search_cost, y_proba=table, typical_costs=IN_TESTS, per_instance=True)
+    every = np.stack([cost(np.full(ROWS, k)) for k in range(3)], axis=1)
     order = np.argsort((table * every).sum(axis=1), kind="stable")
     return [float((signal * every)[rows].sum(axis=1).mean()) for rows in np.array_split(order, n_bins)]
 
@@ -257,6 +262,22 @@ class Share:
     def __str__(self) -> str:
         return f"{self.value:.3f} ± {self.error:.3f}"
 
+    def stored(self) -> dict[str, float]:
+        return {"value": self.value, "error": self.error, "samples": self.n}
+
+
+class Line(NamedTuple):
+    """A row of the table: shares by what they are of, and whether they are what was promised."""
+
+    title: str
+    shares: dict[str, Share]  # of "analytic", "bootstrap", "warns"
+    holds: bool
+
+    def printed(self) -> Line:
+        cells = (str(self.shares.get(name, "")) for name in ("analytic", "bootstrap", "warns"))
+        print(f"| {self.title} | {' | '.join(cells)} | {'ok' if self.holds else 'MISSED'} |", flush=True)
+        return self
+
 
 def sampled(work: Callable[..., list[Interval]], bootstrap: int, seeds: range) -> list[list[Interval]]:
     """Some samples; each has a generator of its own."""
@@ -283,19 +304,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a third of the samples")
     parser.add_argument("--only", default="", help="rows whose title contains this")
+    parser.add_argument("--out", type=Path, help="a JSON file for the shares")
     options = parser.parse_args()
-    samples, missed = SAMPLES // 3 if options.quick else SAMPLES, 0
+    samples, lines = SAMPLES // 3 if options.quick else SAMPLES, []
     print("| case, n = 60 | analytic | bootstrap | warns | |\n|---|---|---|---|---|")
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for title, work, clean, n in rows(samples):
             if options.only not in title:
                 continue
-            missed += not report(pool, title, work, clean, n)
+            lines.append(report(pool, title, work, clean, n))
         if options.only in P_VALUES:
-            missed += not p_values(pool, samples)
+            lines.append(p_values(pool, samples))
         if options.only in TAU:
-            missed += sum(not tau(pool, resample, samples // 4) for resample in ("instances", "models", "both"))
-    return missed > 0
+            lines += [tau(pool, resample, samples // 4) for resample in ("instances", "models", "both")]
+    if options.out:
+        stored = [{"case": line.title} | {n: s.stored() for n, s in line.shares.items()} for line in lines]
+        options.out.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    return not all(line.holds for line in lines)
 
 
 def rows(samples: int) -> list[tuple[str, Callable[..., list[Interval]], bool, int]]:
@@ -309,25 +334,23 @@ def rows(samples: int) -> list[tuple[str, Callable[..., list[Interval]], bool, i
 
 def report(
     pool: ProcessPoolExecutor, title: str, work: Callable[..., list[Interval]], clean: bool, samples: int
-) -> bool:
+) -> Line:
     """Measure and print one row."""
     by_method = [measured(pool, work, bootstrap, samples) for bootstrap in (0, REPLICATES)]
     holds = all(verdict(covers, warns, clean) for covers, warns in by_method)
     (analytic, warns), (bootstrapped, _) = by_method
-    print(f"| {title} | {analytic} | {bootstrapped} | {warns} | {'ok' if holds else 'MISSED'} |", flush=True)
-    return holds
+    return Line(title, {"analytic": analytic, "bootstrap": bootstrapped, "warns": warns}, holds).printed()
 
 
-def p_values(pool: ProcessPoolExecutor, samples: int) -> bool:
+def p_values(pool: ProcessPoolExecutor, samples: int) -> Line:
     """Equal models at n = 20 are told apart in at most 6 % of samples."""
-    shares = [measured(pool, rejected, bootstrap, 2 * samples)[0] for bootstrap in (0, REPLICATES)]
-    analytic, bootstrapped = (Share(1 - share.value, share.n) for share in shares)
-    holds = bootstrapped.value <= REJECTS
-    print(f"| {P_VALUES} | {analytic} | {bootstrapped} | | {'ok' if holds else 'MISSED'} |", flush=True)
-    return holds
+    covers = [measured(pool, rejected, bootstrap, 2 * samples)[0] for bootstrap in (0, REPLICATES)]
+    analytic, bootstrapped = (Share(1 - share.value, share.n) for share in covers)
+    shares = {"analytic": analytic, "bootstrap": bootstrapped}
+    return Line(P_VALUES, shares, bootstrapped.value <= REJECTS).printed()
 
 
-def tau(pool: ProcessPoolExecutor, resample: str, samples: int) -> bool:
+def tau(pool: ProcessPoolExecutor, resample: str, samples: int) -> Line:
     """A study's intervals of tau; each process draws samples of its own."""
     from study_coverage import tau_coverage
 
@@ -335,11 +358,7 @@ def tau(pool: ProcessPoolExecutor, resample: str, samples: int) -> bool:
     parts = [pool.submit(tau_coverage, resample, samples // cores, seed=seed) for seed in range(cores)]
     covered = np.concatenate([part.result()[0] for part in parts])
     share = Share(float(covered.mean()), len(covered))
-    print(
-        f"| {TAU}, resampling {resample} | | {share} | | {'ok' if share.value >= COVERS else 'MISSED'} |",
-        flush=True,
-    )
-    return share.value >= COVERS
+    return Line(f"{TAU}, resampling {resample}", {"bootstrap": share}, share.value >= COVERS).printed()
 
 
 if __name__ == "__main__":

@@ -7,17 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from evidence_data import FOLDS, IMAGES, load, test_parts
+from evidence_results import BASE, Estimate
 from scipy.stats import t as student
 
 from pandora_regret import expected_search_cost, pandora_regret, search_cost
 
 LEVEL = 0.95
 LEAST = 1e-12  # a probability of zero would make every mean of log loss infinite
-BASE = "log loss"
 
 Scorer = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # truth, forecasts, costs -> a value per row
 
@@ -44,25 +43,10 @@ METRICS: dict[str, Scorer] = {
     "log_loss": lambda truth, proba, costs: -np.log(np.maximum(_of_truth(truth, proba), LEAST)),
     "accuracy": lambda truth, proba, costs: (proba.argmax(axis=1) == truth).astype(float),
 }
-TARGETS = {"equal": "pandora_regret", "priced": "wasted_cost"}  # what each is judged by
-
-
-class Estimate(NamedTuple):
-    value: float
-    low: float
-    high: float
-
-    def over(self, unit: float) -> Estimate:
-        return Estimate(self.value / unit, *sorted((self.low / unit, self.high / unit)))
-
-    @property
-    def verdict(self) -> str:
-        """Of a difference, where lower is better."""
-        return "better" if self.high < 0 else "worse" if self.low > 0 else "unclear"
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class Measured:
     """The forecasts of one learner on one kind of test rows, split by split."""
 
     learner: str
@@ -72,10 +56,6 @@ class Trial:
     truth: list[np.ndarray]
     proba: list[dict[str, np.ndarray]]
     same_rows: bool  # whether every split predicts the same ones
-
-    @property
-    def title(self) -> str:
-        return f"{self.data}, {self.learner}, {self.rows:,} rows"
 
     @cached_property
     def arms(self) -> list[str]:
@@ -121,7 +101,7 @@ def _crossed(gaps: np.ndarray) -> float:
     return float(np.sqrt(samples.var(ddof=1) / len(samples) + rows.var(ddof=1) / len(rows)))
 
 
-def read_trials(files: list[Path], learner: str, name: str) -> list[Trial]:
+def read_trials(files: list[Path], learner: str, name: str) -> list[Measured]:
     """One trial for each kind of test rows."""
     splits = [_read(path) for path in files]
     rows = int(np.mean([about["rows"] for _, _, about in splits]))
@@ -129,7 +109,7 @@ def read_trials(files: list[Path], learner: str, name: str) -> list[Trial]:
     for part, which in test_parts(name).items():
         truth = [labels[which] for labels, _, _ in splits]
         proba = [{arm: table[which] for arm, table in found.items()} for _, found, _ in splits]
-        trials.append(Trial(learner, part, rows, costs, truth, proba, same_rows=name in IMAGES))
+        trials.append(Measured(learner, part, rows, costs, truth, proba, same_rows=name in IMAGES))
     return trials
 
 

@@ -1,174 +1,197 @@
-"""The tables and the figure of training_evidence.py."""
+"""The tables and the phrases with numbers in docs/evidence/training.md, from the results stored beside it."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 
 import numpy as np
-from evidence_measure import BASE, METRICS, TARGETS, Estimate, Trial, read_choices, read_trials
+from evidence_results import (
+    ARMS,
+    LAST,
+    STORED,
+    TARGETS,
+    TOLD,
+    Estimate,
+    Trial,
+    arm_of,
+    choices,
+    head_to_head,
+    trials,
+)
 
-from pandora_regret.atomic import write_atomically
-from pandora_regret.plots.style import COLOURS, MARKERS, PAGE, open_frame, sheet
-
-Cell = tuple[str, str, int]
-
-ARMS = {  # heading: the arm's name, with the target it was made for
-    "chosen by cost": "{}: log loss, chosen by cost",
-    "+ temperature, log loss": "log loss + temperature for log loss",
-    "+ temperature, cost": "{}: log loss + temperature for cost",
-    "+ vector, log loss": "log loss + vector for log loss",
-    "+ vector, cost": "{}: log loss + vector for cost",
-    "Pandora α = 0": "{}: Pandora, alpha 0",
-    "Pandora α = 1": "{}: Pandora, alpha 1",
-}
-DRAWN = ("+ vector, log loss", "+ vector, cost", "Pandora α = 0", "Pandora α = 1")
-HEADS = {  # question: this arm against that one
-    "recalibrating for cost or for log loss? (temperature)": ("+ temperature, cost", "+ temperature, log loss"),
-    "recalibrating for cost or for log loss? (vector)": ("+ vector, cost", "+ vector, log loss"),
-    "training on α = 1, or recalibrating log loss for cost? (vector)": ("Pandora α = 1", "+ vector, cost"),
-    "training on α = 0, or recalibrating log loss for cost? (vector)": ("Pandora α = 0", "+ vector, cost"),
-    "training on α = 1 or on α = 0?": ("Pandora α = 1", "Pandora α = 0"),
-}
+RECALIBRATED = [heading for heading in ARMS if heading.startswith("+")]
+LARGE_BOOSTED = ("digits", "steel", "cardio")  # tables of 1,400 rows or more
 OTHERS = {  # heading: metric, the target the arms were made for, which way is better
     "Wasted cost, costs known": ("wasted_cost_if_known", "priced", 1),
     "Wasted tests, costs all 1": ("wasted_tests", "equal", 1),
     "Log loss": ("log_loss", "equal", 1),
     "Accuracy": ("accuracy", "equal", -1),
 }
-WORDS = {"equal": "Equal costs", "priced": "Unequal costs"}
-TICKS = (-100, -20, -10, 0, 10, 20, 100)  # percent; beyond, intervals say little
-BEGIN, END = "<!-- evidence: written by benchmarks/training_evidence.py -->", "<!-- /evidence -->"
+COSTS = {"equal": "equal costs", "priced": "unequal costs"}
 
 
-def write_all(cache: Path, cells: list[Cell], docs: Path) -> None:
-    trials = [trial for cell in cells for trial in read_trials(_files(cache, cell), *cell[:2])]
-    folder = docs / "evidence"
-    folder.mkdir(exist_ok=True)
-    _write_csv(folder / "training.csv", _rows(trials))
-    _write_csv(folder / "head-to-head.csv", _head_rows(trials))
-    _write_csv(folder / "choices.csv", _choice_rows(cache, cells))
-    draw(trials, folder / "training.svg")
-    _replace(docs / "training.md", "\n\n".join(_sections(trials)))
+# Tables
 
 
-def _files(cache: Path, cell: Cell) -> list[Path]:
-    return sorted(cache.glob(f"{'-'.join(map(str, cell))}-*.npz"))
-
-
-def arm_of(heading: str, target: str) -> str:
-    return ARMS[heading].format(target)
-
-
-def _rows(trials: Iterable[Trial]) -> Iterator[dict[str, Any]]:
-    """Every arm by every metric, as it is and minus log loss alone."""
-    for trial in trials:
-        for arm in trial.arms:
-            for metric in METRICS:
-                yield (
-                    _described(trial)
-                    | {"arm": arm, "metric": metric, "mean": trial.mean(metric, arm)}
-                    | (trial.difference(metric, arm)._asdict())
-                )
-
-
-def _head_rows(trials: Iterable[Trial]) -> Iterator[dict[str, Any]]:
-    for trial in trials:
-        for question, target, change in _heads(trial):
-            yield _described(trial) | {"question": question, "costs": target} | change._asdict()
-
-
-def _heads(trial: Trial) -> Iterator[tuple[str, str, Estimate]]:
-    """Changes of what the target counts, as shares of what log loss alone wastes."""
-    for question, pair in HEADS.items():
-        for target, metric in TARGETS.items():
-            yield question, target, trial.change(metric, *(arm_of(heading, target) for heading in pair))
-    told, untold = "priced: Pandora, alpha 1", "equal: Pandora, alpha 1"
-    yield "training on α = 1 with the costs or without?", "priced", trial.change("wasted_cost", told, untold)
-
-
-def _choice_rows(cache: Path, cells: Iterable[Cell]) -> Iterator[dict[str, Any]]:
-    """How often each setting was chosen."""
-    for learner, data, size in cells:
-        counts = Counter(
-            (arm, *setting)
-            for path in _files(cache, (learner, data, size))
-            for arm, setting in read_choices(path).items()
-        )
-        names = ("learning rate", "rounds") if learner == "boosting" else ("penalty",)
-        for (arm, *setting), count in sorted(counts.items()):
-            chosen = ", ".join(f"{name} {value:.3g}" for name, value in zip(names, setting, strict=True))
-            cell = {"learner": learner, "data": data, "sample": size or "all", "arm": arm}
-            yield cell | {"setting": chosen, "splits": count}
-
-
-def _described(trial: Trial) -> dict[str, Any]:
-    return {"learner": trial.learner, "data": trial.data, "rows": trial.rows}
-
-
-def _write_csv(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    listed, text = list(rows), io.StringIO()
-    writer = csv.DictWriter(text, list(listed[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: f"{x:.5g}" if isinstance(x, float) else x for key, x in row.items()} for row in listed)
-    write_atomically(path, lambda file: file.write(text.getvalue().encode()))
-
-
-def _sections(trials: list[Trial]) -> Iterator[str]:
-    """Each table below a line that says what it holds."""
-    yield "**Log loss alone**, out of sample:"
-    yield _base_table(trials)
-    for target, metric in TARGETS.items():
-        what = "Pandora's Regret" if target == "equal" else "what wrong tests cost"
-        yield f"**{WORDS[target]}**: change of {what} against log loss alone, in percent, with 95 % intervals:"
-        yield _change_table(trials, target, metric)
-    yield "**Head to head**: changes as above, of the first against the second, over all rows of the tables:"
-    yield _head_table(trials)
-    yield "**By other measures**: median difference from log loss alone (rows clearly better / clearly worse):"
-    yield _other_table(trials)
-
-
-def _base_table(trials: list[Trial]) -> str:
+def base_table() -> str:
+    """Log loss alone."""
     heading = ["Data, learner, rows to learn from", "Regret", "Wasted cost", "Log loss", "Accuracy"]
     metrics = ("pandora_regret", "wasted_cost", "log_loss", "accuracy")
-    rows = [[trial.title, *(f"{trial.mean(metric, BASE):.3g}" for metric in metrics)] for trial in trials]
-    return _markdown(heading, rows)
+    return markdown(heading, [[trial.title, *(f"{trial.mean(m):.3g}" for m in metrics)] for trial in trials()])
 
 
-def _change_table(trials: list[Trial], target: str, metric: str) -> str:
-    changes = [[trial.change(metric, arm_of(heading, target)) for heading in ARMS] for trial in trials]
-    rows = [[trial.title, *map(_percent, found)] for trial, found in zip(trials, changes, strict=True)]
+def change_table(target: str) -> str:
+    """Every arm in every trial, and below how often each is better or worse."""
+    changes = [[trial.change(target, heading) for heading in ARMS] for trial in trials()]
+    rows = [[trial.title, *map(_percent, row)] for trial, row in zip(trials(), changes, strict=True)]
     by_arm = list(zip(*changes, strict=True))
-    rows.append(["median", *(_median(found) for found in by_arm)])
+    rows.append(["median", *(_signed(_median(column), 1) for column in by_arm)])
     rows.append(["better / worse / unclear", *map(_verdicts, by_arm)])
-    return _markdown(["", *ARMS], rows)
+    return markdown(["", *ARMS], rows)
 
 
-def _head_table(trials: list[Trial]) -> str:
-    found: dict[tuple[str, str], list[Estimate]] = {}
-    for trial in trials:
-        for question, target, change in _heads(trial):
-            found.setdefault((question, target), []).append(change)
+def head_table() -> str:
     rows = [
-        [q, WORDS[target].lower(), _median(changes), _verdicts(changes)] for (q, target), changes in found.items()
+        [question, COSTS[target], _signed(_median(changes), 1), _verdicts(changes)]
+        for question, target, changes in head_to_head()
     ]
-    return _markdown(["First or second?", "Costs", "Median change, %", "Better / worse / unclear"], rows)
+    return markdown(["First or second?", "Costs", "Median change, %", "Better / worse / unclear"], rows)
 
 
-def _other_table(trials: list[Trial]) -> str:
-    rows = [[heading, *(_other(trials, heading, *other) for other in OTHERS.values())] for heading in ARMS]
-    return _markdown(["", *OTHERS], rows)
+def other_table() -> str:
+    """Arms by other measures."""
+    return markdown(
+        ["", *OTHERS], [[heading, *(_other(heading, *o) for o in OTHERS.values())] for heading in ARMS]
+    )
 
 
-def _other(trials: list[Trial], heading: str, metric: str, target: str, sign: int) -> str:
-    gaps = [trial.difference(metric, arm_of(heading, target)) for trial in trials]
+def _other(heading: str, metric: str, target: str, sign: int) -> str:
+    gaps = [trial.difference(metric, arm_of(heading, target)) for trial in trials()]
     verdicts = Counter(gap.over(sign).verdict for gap in gaps)
     median = _signed(float(np.median([gap.value for gap in gaps])), 4)
     return f"{median} ({verdicts['better']} / {verdicts['worse']})"
+
+
+# Figures in sentences
+
+
+def _changes(headings: Collection[str], some: Callable[[Trial], bool] = lambda trial: True) -> list[Estimate]:
+    """Of both kinds of costs."""
+    return [t.change(target, h) for target in TARGETS for h in headings for t in trials() if some(t)]
+
+
+def others() -> str:
+    changes = _changes([heading for heading in ARMS if heading != LAST])
+    found = Counter(change.verdict for change in changes)
+    expected = round(0.05 * len(changes))
+    return (
+        f"Of {len(changes)} intervals of the arms other than α = 1, {found['better']} lie below zero and "
+        f"{found['worse']} above: no more than chance alone would give ({expected})"
+    )
+
+
+def recalibration() -> str:
+    medians = [_median([t.change(target, h) for t in trials()]) for target in TARGETS for h in RECALIBRATED]
+    return f"by at most {max(map(abs, medians)):.1f} %"
+
+
+def objectives() -> str:
+    changes = [c for question, _, listed in head_to_head() if question.startswith("recal") for c in listed]
+    found = Counter(change.verdict for change in changes)
+    return f"clearly better in {found['better']} of {len(changes)} pairs, clearly worse in {found['worse']}"
+
+
+def linear() -> str:
+    """Linear models on α = 1, where new cases resemble those learned from."""
+    some = [trial for trial in trials() if trial.learner != "boosting" and not trial.is_shifted]
+    found = {target: [trial.change(target, LAST) for trial in some] for target in TARGETS}
+    counts = {target: Counter(change.verdict for change in changes) for target, changes in found.items()}
+    worse = [100 * c.value for changes in found.values() for c in changes if c.verdict == "worse"]
+    better = sum(count["better"] for count in counts.values())
+    equal, priced = (counts[target]["worse"] for target in TARGETS)
+    return (
+        f"clearly worse in {equal} (equal costs) and {priced} (unequal costs) of {len(some)} rows, by "
+        f"{min(worse):.0f} to {max(worse):.0f} %, and clearly better in {better or 'none'}"
+    )
+
+
+def boosting() -> str:
+    some = [t for t in trials() if t.learner == "boosting" and t.data in LARGE_BOOSTED]
+    less = {target: sorted(-100 * t.change(target, LAST).value for t in some) for target in TARGETS}
+    settled = sum(t.change(target, LAST).verdict != "unclear" for t in some for target in TARGETS)
+    ranges = [f"{low:.0f} to {high:.0f} % less at {COSTS[target]}" for target, (low, _, high) in less.items()]
+    return f"{' and '.join(ranges)}, but {settled or 'none'} of the {2 * len(some)} intervals excludes zero"
+
+
+def shifted() -> str:
+    some = [trial for trial in trials() if trial.is_shifted]
+    phrases = []
+    for target in TARGETS:
+        changes = [(trial, trial.change(target, LAST)) for trial in some]
+        amounts = [
+            f"{-100 * change.value:.0f} % less after {trial.rows:,} images{_doubt(change)}"
+            for trial, change in changes
+        ]
+        phrases.append(f"{' and '.join(amounts)} at {COSTS[target]}")
+    return "; ".join(phrases)
+
+
+def _doubt(change: Estimate) -> str:
+    return " (unclear)" if change.verdict == "unclear" else ""
+
+
+def told() -> str:
+    [changes] = [listed for question, _, listed in head_to_head() if question == TOLD]
+    found = Counter(change.verdict for change in changes)
+    better = found["better"] or "none"
+    return f"clearly better in {better} of {len(changes)} rows, and clearly worse in {found['worse']}"
+
+
+def counted() -> str:
+    every = _changes(ARMS)
+    settled = [change for change in every if change.verdict != "unclear"]
+    last = [change for change in _changes([LAST]) if change.verdict != "unclear"]
+    return (
+        f"{len(trials())} rows x {len(ARMS)} arms x {len(TARGETS)} kinds of costs = {len(every)} intervals, "
+        f"unadjusted: about {0.05 * len(every):.0f} would exclude zero if nothing mattered; {len(settled)} do, "
+        f"{len(last)} of them about α = 1"
+    )
+
+
+def grid_ends() -> str:
+    """How often the smallest or largest penalty was chosen."""
+    phrases = []
+    for learner, name, ends in (
+        ("linear", "tables", ("penalty 1e-06", "penalty 0.1")),
+        ("probe", "images", ("penalty 0.000316", "penalty 1")),
+    ):
+        by_arm = choices(learner).values()
+        counts = [sum(chosen.get(end, 0) for end in ends) for chosen in by_arm]
+        phrases.append(f"{min(counts)} to {max(counts)} of {sum(next(iter(by_arm)).values())} ({name})")
+    return ", ".join(phrases)
+
+
+def rounds() -> str:
+    chosen = choices("boosting")
+    fewest, most = chosen["log loss"], chosen["equal: Pandora, alpha 0"]
+    return (
+        f"log loss chose the fewest rounds at the lower rate in {fewest['learning rate 0.1, rounds 25']} of "
+        f"{sum(fewest.values())}, and α = 0 the most rounds at the higher in "
+        f"{most['learning rate 0.4, rounds 300']} of {sum(most.values())}"
+    )
+
+
+def soybean() -> str:
+    """The recalibrated forecasts that one split ruins."""
+    values = [
+        100 * c.value for c in _changes(RECALIBRATED, lambda t: (t.data, t.learner) == ("soybean", "boosting"))
+    ]
+    return f"+{min(values):,.0f} to +{max(values):,.0f} %"
+
+
+# Numbers in words
 
 
 def _signed(value: float, digits: int) -> str:
@@ -183,8 +206,9 @@ def _percent(change: Estimate) -> str:
     return text if change.verdict == "unclear" else f"**{text}**"
 
 
-def _median(changes: Iterable[Estimate]) -> str:
-    return _signed(100 * float(np.median([change.value for change in changes])), 1)
+def _median(changes: Iterable[Estimate]) -> float:
+    """In percent."""
+    return 100 * float(np.median([change.value for change in changes]))
 
 
 def _verdicts(changes: Iterable[Estimate]) -> str:
@@ -192,45 +216,25 @@ def _verdicts(changes: Iterable[Estimate]) -> str:
     return " / ".join(str(counts[verdict]) for verdict in ("better", "worse", "unclear"))
 
 
-def _markdown(heading: list[str], rows: list[list[str]]) -> str:
+def markdown(heading: list[str], rows: list[list[str]]) -> str:
     lines = [heading, ["---"] * len(heading), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def _replace(page: Path, text: str) -> None:
-    """Put the tables between their markers."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    content = f"{before}{BEGIN}\n\n{text}\n\n{END}{after}"
-    write_atomically(page, lambda file: file.write(content.encode()))
+TABLES: dict[str, Callable[[], str]] = {
+    "training_base": base_table,
+    **{f"training_{target}": partial(change_table, target) for target in TARGETS},
+    "training_heads": head_table,
+    "training_others": other_table,
+}
+FIGURES = {
+    f"training_{work.__name__}": work
+    for work in (
+        others, recalibration, objectives, linear, boosting, shifted, told, counted, grid_ends, rounds, soybean
+    )
+}  # fmt: skip
 
+if __name__ == "__main__":
+    from evidence_picture import draw
 
-def draw(trials: list[Trial], path: Path) -> None:
-    """Changes against log loss alone, a panel for each kind of costs."""
-    with sheet(path, PAGE, 1.0 + 0.36 * len(trials)) as figure:
-        panels = figure.subplots(1, len(TARGETS), sharey=True)
-        for (target, metric), axes in zip(TARGETS.items(), panels, strict=True):
-            for number, heading in enumerate(DRAWN):
-                changes = [trial.change(metric, arm_of(heading, target)) for trial in trials]
-                _draw_arm(axes, number, heading, 100 * np.array(changes))
-            _finish_panel(axes, WORDS[target], [trial.title for trial in trials])
-        handles, names = panels[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=len(DRAWN), frameon=False)
-        figure.supxlabel("change of wasted cost against log loss alone, %, 95 % interval", fontsize=8)
-
-
-def _draw_arm(axes: Any, number: int, heading: str, changes: np.ndarray) -> None:
-    at = np.arange(len(changes)) + (number - (len(DRAWN) - 1) / 2) * 0.19
-    axes.hlines(at, changes[:, 1], changes[:, 2], color=COLOURS[number], linewidth=1.2)
-    style = {"color": COLOURS[number], "marker": MARKERS[number], "markersize": 3, "linestyle": ""}
-    axes.plot(changes[:, 0], at, label=heading, **style)
-
-
-def _finish_panel(axes: Any, title: str, names: list[str]) -> None:
-    axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
-    axes.set_yticks(range(len(names)), names)
-    axes.set(ylim=(len(names) - 0.5, -0.5), title=title)
-    axes.set_xscale("symlog", linthresh=20)  # small data sets have wide intervals
-    axes.set_xlim(TICKS[0], TICKS[-1])
-    axes.set_xticks(TICKS, [f"{tick:+d}" if tick else "0" for tick in TICKS], fontsize=6)
-    open_frame(axes)
+    draw(trials(), STORED / "training.svg")

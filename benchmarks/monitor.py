@@ -1,6 +1,7 @@
 """What the monitor promises: false alarms when looking after every case, delays, and updates per second.
 
-Run with ``python benchmarks/monitor.py``; ``--quick`` simulates a tenth of the streams. There are three classes of
+Run with ``python benchmarks/monitor.py``; ``--quick`` simulates a tenth of the streams, ``--out
+docs/evidence/monitor.json`` stores what docs/monitoring.md shows. There are three classes of
 prices 100, 300 and 40; forecasts are drawn from a Dirichlet distribution and truths from the forecasts, until
 something breaks.
 """
@@ -8,13 +9,16 @@ something breaks.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from yardstick import best, finish, record
@@ -156,7 +160,7 @@ def fixed_sample(broken: Callable[..., tuple[Rows, np.ndarray]], level: float = 
 # Speed
 
 
-def speed() -> None:
+def speed() -> dict[str, float]:
     rng, n = np.random.default_rng(6), 1_000_000
     table = rng.dirichlet(np.ones(5), n)
     truth = (rng.random((n, 1)) > table.cumsum(axis=1)).sum(axis=1).clip(max=4)
@@ -178,36 +182,54 @@ def speed() -> None:
         times.append(time.perf_counter() - before)
     rate = 2000 / min(times)
     record("one case at a time", f"{rate:,.0f} per second", "at least 10,000", rate >= 1e4)
+    return {"batch_against_search_entropy": seconds / yardstick, "one_by_one_per_second": rate}
+
+
+def false_alarms(pool: ProcessPoolExecutor, streams: int) -> dict[str, float]:
+    """The share of calibrated streams that ever alarm, by kind of stream."""
+    shares = np.mean(list(pool.map(looked_at_after_every_case, range(streams), chunksize=20)), axis=0)
+    ever = dict(zip(("evidence", "sequence", "peeking"), map(float, shares), strict=True))
+    for name, stream in (("weekly", weekly), ("trickling", trickling)):
+        ever[name] = float(np.mean(list(pool.map(stream, range(streams), chunksize=20))))
+    beside = f"{ever['peeking']:.1%} by a 95 % interval under the same peeking"
+    for name in ("evidence", "sequence", "weekly", "trickling"):
+        what = f"false alarms, {streams:,} streams of {CASES:,} cases: {name}"
+        record(what, f"{ever[name]:.1%}", beside, ever[name] <= LEVEL)
+    return ever
+
+
+def delays(pool: ProcessPoolExecutor, streams: int, name: str, broken: Callable[..., Any]) -> dict[str, float]:
+    """Median cases until a broken model is noticed, from the start and after a change."""
+    alarms = list(pool.map(partial(delay, broken), range(streams), chunksize=10))
+    changes = list(pool.map(partial(delay_after_change, broken), range(streams), chunksize=10))
+    waits, errors = zip(*changes, strict=True)
+    planned = fixed_sample(broken)
+    beside = f"{planned:,.0f} by a test planned for that number"
+    record(f"{name}: median cases until the alarm", f"{median(alarms):,.0f}", beside, None)
+    beside = f"date off by {median(errors):,.0f} in the median; run length at least {RUN_LENGTH:,.0f}"
+    record(f"{name} after {QUIET:,} good cases: median wait", f"{median(waits):,.0f}", beside, None)
+    found = {"alarm": median(alarms), "planned_test": planned}
+    return found | {"after_change": median(waits), "date_off": median(errors)}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the streams")
     parser.add_argument("--speed", action="store_true", help="only updates per second")
+    parser.add_argument("--out", type=Path, help="a JSON file for what was measured")
     options = parser.parse_args()
     streams = STREAMS // 10 if options.quick else STREAMS
     print("| what | measured | beside | |\n|---|---|---|---|")
-    speed()
+    measured: dict[str, Any] = {"speed": speed()}
     if options.speed:
         return finish()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        shares = np.mean(list(pool.map(looked_at_after_every_case, range(streams), chunksize=20)), axis=0)
-        what = f"false alarms, {streams:,} streams of {CASES:,} cases, looking after each"
-        beside = f"{shares[2]:.1%} by a 95 % interval under the same peeking"
-        record(f"{what}: evidence", f"{shares[0]:.1%}", beside, shares[0] <= LEVEL)
-        record(f"{what}: confidence sequence", f"{shares[1]:.1%}", beside, shares[1] <= LEVEL)
-        share = float(np.mean(list(pool.map(weekly, range(streams), chunksize=20))))
-        record("false alarms, weeks of 20 cases that turn out alike", f"{share:.1%}", "", share <= LEVEL)
-        share = float(np.mean(list(pool.map(trickling, range(streams), chunksize=20))))
-        record("false alarms, the same, labels over four runs", f"{share:.1%}", "", share <= LEVEL)
+        measured |= {"streams": streams, "cases": CASES, "false_alarms": false_alarms(pool, streams)}
+        measured |= {"broken_streams": streams // 4}
         for name, broken in (("doubled logits", overconfident), ("10 % dearer", dearer)):
-            delays = list(pool.map(partial(delay, broken), range(streams // 4), chunksize=10))
-            beside = f"{fixed_sample(broken):,.0f} by a test planned for that number"
-            record(f"{name}: median cases until the alarm", f"{median(delays):,.0f}", beside, None)
-            found = list(pool.map(partial(delay_after_change, broken), range(streams // 4), chunksize=10))
-            waits, errors = zip(*found, strict=True)
-            beside = f"date off by {median(errors):,.0f} in the median; run length at least {RUN_LENGTH:,.0f}"
-            record(f"{name} after {QUIET:,} good cases: median wait", f"{median(waits):,.0f}", beside, None)
+            measured[name] = delays(pool, streams // 4, name, broken)
+    if options.out:
+        options.out.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
     return finish()
 
 

@@ -2,8 +2,8 @@
 
 Run with ``PANDORA_DATA=folder OMP_NUM_THREADS=1 python benchmarks/training_evidence.py --cache scratch``. The
 folder holds tabular/ and features/ (see evidence_data.py and evidence_features.py). Forecasts are kept in the
-cache, so that a run that was interrupted goes on. Written are the tables and the figure in docs/evidence/, and,
-between their markers, the tables in docs/training.md. A quarter of an hour on one core.
+cache, so that a run that was interrupted goes on. Results are stored in docs/evidence/; evidence_tables.py makes
+the tables, figures and the picture of docs/evidence/training.md from them. A quarter of an hour on one core.
 """
 
 from __future__ import annotations
@@ -59,14 +59,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Does optimising for search pay?")
     parser.add_argument("--cache", type=Path, required=True, help="a folder for forecasts")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--docs", type=Path, default=Path(__file__).parents[1] / "docs")
-    given = parser.parse_args()
-    given.cache.mkdir(parents=True, exist_ok=True)
-    for done, _ in run_all(partial(compute, given.cache), list(cells()), jobs=given.jobs):
+    options = parser.parse_args()
+    options.cache.mkdir(parents=True, exist_ok=True)
+    for done, _ in run_all(partial(compute, options.cache), list(cells()), jobs=options.jobs):
         print("done:", *done, flush=True)
-    from evidence_tables import write_all
+    from evidence_store import store
 
-    write_all(given.cache, list(cells()), given.docs)
+    store(options.cache, list(cells()))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ A forest of shallow trees reads handwritten digits, and is far too timid. Run wi
 ``python examples/recalibrate.py``.
 """
 
+from itertools import product
+
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
@@ -12,7 +14,7 @@ from sklearn.model_selection import cross_val_predict, train_test_split
 from pandora_regret import expected_search_cost
 from pandora_regret.calibrate import CalibratedSearch, decompose
 
-PRICES = np.array([5.0, 5.0, 5.0, 20.0, 5.0, 5.0, 5.0, 5.0, 20.0, 5.0])  # dollars a check
+PRICES = np.array([5.0, 5.0, 5.0, 20.0, 5.0, 5.0, 5.0, 5.0, 20.0, 5.0])  # dollars per check
 
 
 def main() -> None:
@@ -23,12 +25,12 @@ def main() -> None:
     unseen = cross_val_predict(forest, X_train, y_train, cv=5, method="predict_proba")
     parts = decompose(y_train, unseen, typical_costs=PRICES, currency="USD")
     saved = parts.miscalibration
-    print(f"A search costs ${parts.score.value:.2f} in the mean.")
+    print(f"A search costs ${parts.score.value:.2f} on average.")
     print(f"Recalibrating would save ${saved.value:.2f} of that (between ${saved.low:.2f} and ${saved.high:.2f}).")
 
     print("\nOn new digits:")
     bill("as it is", y_new, forest.fit(X_train, y_train).predict_proba(X_new))
-    for objective, method in (("log_loss", "temperature"), ("search", "temperature"), ("search", "vector")):
+    for method, objective in product(("temperature", "vector"), ("log_loss", "search")):
         model = CalibratedSearch(forest, method=method, objective=objective, typical_costs=PRICES)
         bill(f"{method} for {objective}", y_new, model.fit(X_train, y_train).predict_proba(X_new))
     bill("an oracle", y_new, np.eye(10)[y_new])
@@ -36,7 +38,7 @@ def main() -> None:
 
 def bill(name: str, truth: np.ndarray, proba: np.ndarray) -> None:
     cost = expected_search_cost(truth, proba, typical_costs=PRICES)
-    print(f"  {name:24} ${cost:.2f} a search")
+    print(f"  {name:24} ${cost:.2f} per search")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
-"""The tables and figures of docs/study.md, docs/monitoring.md and the README, from stored results.
+"""The tables and figures on all pages and in the README, from stored results.
 
 python examples/studies/publish.py               from docs/study/medmnist/results.json
 python examples/studies/publish.py STUDY_FOLDER  from a study that was run again, whose results are stored first
 
-A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``; a test holds pages against results.
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``, a figure within a sentence between
+``<!-- figure: NAME -->`` and ``<!-- end of figure -->`` (not at the beginning of a line, where Markdown would end
+the paragraph). A test compares pages with results. What is not of studies comes from benchmarks/.
 """
 
 import json
 import re
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,16 +21,21 @@ from pandora_regret.study import Cell, read_results, study_grid
 from pandora_regret.study.table import PAPER_METRICS, as_csv
 
 ROOT = Path(__file__).parents[2]
+sys.path += [str(ROOT / "benchmarks"), str(Path(__file__).parent)]
+
+import evidence_tables  # noqa: E402
+import measured_tables  # noqa: E402
+import readme_figures  # noqa: E402
+
 STORED = ROOT / "docs" / "study" / "medmnist"
-PAGES = (
-    ROOT / "docs" / "study.md",
-    ROOT / "docs" / "workups.md",
-    ROOT / "docs" / "monitoring.md",
-    ROOT / "README.md",
-)
 FLUSIGHT = ROOT / "docs" / "study" / "flusight-monitor.json"  # written by flusight_monitor.py
 WORKUPS = ROOT / "docs" / "study" / "workups.json"  # written by workups.py
-TABLE = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
+MARKED = re.compile(r"<!-- (table|figure): (\w+) -->.*?<!-- end of \1 -->", re.DOTALL)
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if MARKED.search(page.read_text(encoding="utf-8"))
+]
 IN_THE_PAPER = {  # its Table 1: Pandora's Regret, log loss, accuracy, macro-F1
     ("Clinical", "Derm"): (0.86, 0.84, 0.77, 0.74),
     ("Clinical", "OCT"): (0.90, 0.88, 0.87, 0.88),
@@ -130,14 +138,31 @@ def _first_alarm(horizons: list[dict[str, Any]], horizon: int) -> str:
     return "" if alarm is None else f"{alarm['week']}{'' if alarm['above'] else ' (less)'}"
 
 
-TABLES = {"flusight": flusight_table, "tau": tau_table, "readme": readme_table, "regret": regret_table} | {
-    f"workup_{what}": partial(workup_table, what) for what in ("tau", "regret")
+TABLES: dict[str, Callable[[], str]] = {
+    "flusight": flusight_table,
+    "tau": tau_table,
+    "readme": readme_table,
+    "regret": regret_table,
+    **{f"workup_{what}": partial(workup_table, what) for what in ("tau", "regret")},
+    **evidence_tables.TABLES,
+    **measured_tables.TABLES,
+}
+FIGURES: dict[str, Callable[[], str]] = {
+    **evidence_tables.FIGURES,
+    **measured_tables.FIGURES,
+    **readme_figures.FIGURES,
 }
 
 
-def with_tables(text: str) -> str:
-    """A page with its tables made anew."""
-    return TABLE.sub(lambda match: f"{match[1]}{TABLES[match[2]]()}\n{match[4]}", text)
+def with_results(text: str) -> str:
+    """A page with its tables and figures made anew."""
+    return MARKED.sub(_made_anew, text)
+
+
+def _made_anew(match: re.Match[str]) -> str:
+    kind, name = match.groups()
+    content = f"\n{TABLES[name]()}\n" if kind == "table" else FIGURES[name]()
+    return f"<!-- {kind}: {name} -->{content}<!-- end of {kind} -->"
 
 
 def store(folder: Path) -> None:
@@ -156,4 +181,4 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         store(Path(sys.argv[1]))
     for page in PAGES:
-        page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(with_results(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,232 @@
+"""Tables and figures on other pages than that of training, from results stored in docs.
+
+recalibrate.md: objectives.json; trusting-intervals.md: coverage.json; monitoring.md: monitor.json and
+flusight-monitor.json; workups.md: workup-*.csv and workups.json.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from evidence_results import STORED
+from evidence_tables import markdown
+
+from pandora_regret.study import Cell, study_grid
+
+STUDIES = STORED.parent / "study"
+BROKEN = ("doubled logits", "10 % dearer")
+WORKUPS = {
+    "panels": "7 classes: definitive tests and 4 panels",
+    "noisy tests": "5 classes: 5 noisy tests, a definitive panel, naming",
+}
+
+
+@cache
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _stored(name: str) -> Any:
+    return _json(STORED / f"{name}.json")
+
+
+def _csv(name: str) -> list[dict[str, str]]:
+    with open(STORED / f"{name}.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+# Objectives of calibrators
+
+
+def objectives() -> str:
+    """Log loss against search cost, by map, prices and number of rows."""
+    rows = [
+        [
+            row["method"],
+            row["prices"],
+            f"{row['most_rows']:,}",
+            f"{row['log_loss_costs_more_percent']:.2f} % ± {row['standard_error']:.2f}",
+            f"{row['median_percent']:.2f} %".replace("-", "−").replace("−0.00", "0.00"),
+            f"{100 * row['log_loss_at_least_as_good']:.0f} % of {row['cases']}",
+        ]
+        for row in _stored("objectives")["summary"]
+    ]
+    more = "Log loss costs more, ± standard error"
+    return markdown(["Map", "Prices", "Rows", more, "Median", "At least as good in"], rows)
+
+
+def objectives_scope() -> str:
+    stored = _stored("objectives")
+    sets = {case["data"] for case in stored["cases"]}
+    uci = sum(name.startswith("uci_") or name == "soybean" for name in sets)
+    return (
+        f"{len(stored['models'])} models on {len(sets)} data sets ({len(sets) - uci} of scikit-learn's, made "
+        f"harder by noise, and {uci} of the UCI repository)"
+    )
+
+
+def objectives_worst() -> str:
+    cases = [case for case in _stored("objectives")["cases"] if case["model"] == "naive Bayes"]
+    return f"{max(100 * (case['log_loss'] / case['search'] - 1) for case in cases):.0f} %"
+
+
+# Coverage of intervals
+
+
+def coverage() -> str:
+    shares = ("analytic", "bootstrap", "warns")
+    rows = [[row["case"], *(_share(row.get(name)) for name in shares)] for row in _stored("coverage")]
+    return markdown(["case, n = 60 unless said", *shares], rows)
+
+
+def _share(share: dict[str, float] | None) -> str:
+    return "" if share is None else f"{share['value']:.3f} ± {share['error']:.3f}"
+
+
+# Monitoring
+
+
+def monitor() -> str:
+    """False alarms, delays and speed."""
+    ever = {name: f"{100 * share:.1f} %" for name, share in _stored("monitor")["false_alarms"].items()}
+    rows = [
+        [
+            "ever a false alarm, by evidence",
+            ever["evidence"],
+            f"{ever['peeking']} by a 95 % interval, looked at as often",
+        ],
+        ["confidence sequence ever off", ever["sequence"], ever["peeking"]],
+        ["ever a false alarm, weeks of 20 cases that all turn out alike", ever["weekly"], ""],
+        ["the same, labels over four weekly runs, late ones left out", ever["trickling"], ""],
+    ]
+    found = {name: _stored("monitor")[name] for name in BROKEN}
+    for name, of in found.items():
+        planned = f"{of['planned_test']:.0f} by a test of the same mean, planned for that number of cases"
+        rows.append([f"{name}: median cases until the alarm", f"{of['alarm']:,.0f}", planned])
+    for name, of in found.items():
+        off = f"date off by {of['date_off']:.0f} cases in the median"
+        rows.append([f"{name} after 2,000 good cases: median wait", f"{of['after_change']:,.0f}", off])
+    ratio = _stored("monitor")["speed"]["batch_against_search_entropy"]
+    rows.append(
+        ["a million cases of 5 classes in one batch", f"{ratio:.1f} times the time of `search_entropy`", ""]
+    )
+    return markdown(["What", "Measured", "Beside"], rows)
+
+
+def monitor_streams() -> str:
+    stored = _stored("monitor")
+    return (
+        f"{stored['streams']:,} calibrated streams of {stored['cases']:,} cases each, looked at after every case, "
+        f"at level 5 %; {stored['broken_streams']:,} streams of each fault"
+    )
+
+
+def monitor_price() -> str:
+    """Of looking at any time, against a test planned for one moment."""
+    low, high = sorted(of["alarm"] / of["planned_test"] for of in map(_stored("monitor").get, BROKEN))
+    return f"{low:.1f} to {high:.1f} times the cases"
+
+
+# Three flu seasons
+
+
+def _flusight(wanted: Callable[[str], bool]) -> tuple[int, int, int, int]:
+    """Of models by what is known of them: how many, how many alarmed, their horizons, those with an alarm."""
+    models = [m for m in _json(STUDIES / "flusight-monitor.json")["models"] if wanted(m["known"] or "")]
+    alarms = [[part["alarm"] is not None for part in model["horizons"]] for model in models]
+    return len(models), sum(map(any, alarms)), sum(map(len, alarms)), sum(map(sum, alarms))
+
+
+def flusight_alarms() -> str:
+    """Constant forecasts, which are known to be so, are left out."""
+    wrong, caught, horizons, heard = _flusight(lambda known: known != "" and not known.startswith("always"))
+    others, too, theirs, loud = _flusight(lambda known: known == "")
+    return (
+        f"Of the {wrong} models that are known to have used a wrong definition, or to have broken, {caught} "
+        f"alarmed, at {heard} of their {horizons} horizons. So did {too} of the {others} others (not counting the "
+        f"two constant forecasts), at {loud} of their {theirs} horizons"
+    )
+
+
+# Work-ups, one step ahead
+
+
+def workup_myopic() -> str:
+    rows, before = [], ""
+    for row in _csv("workup-myopic"):
+        kind = "" if row["work-ups"] == before else WORKUPS[row["work-ups"]]
+        before = row["work-ups"]
+        rows.append([kind, row["rule"], *(f"{100 * float(row[name]):.0f} % more" for name in ("mean", "worst"))])
+    return markdown(["Work-ups", "Rule", "In the mean", "At worst"], rows)
+
+
+def workup_dermatology() -> str:
+    rows = [
+        [
+            row["rule"],
+            row["predicted"],
+            row["paid"],
+            "" if row["rule"] == "optimal" else f"{row['more than optimal']} ({row['standard error']})",
+        ]
+        for row in _csv("workup-dermatology")
+    ]
+    return markdown(["Rule", "Promised", "Paid per patient", "More than the best (standard error, paired)"], rows)
+
+
+# Work-ups of the study
+
+
+def _workups(what: str) -> dict[str, dict[tuple[str, str], Cell]]:
+    """By metric: the cell of every condition and data set that leaves a choice."""
+    grid = study_grid(_json(STUDIES / "workups.json"), what, ())
+    return {
+        metric: {(condition, data): cells[k] for condition, data, cells in grid.rows if not cells[k].constant}
+        for k, metric in enumerate(grid.metrics)
+    }
+
+
+def workups_fall() -> str:
+    tau = _workups("tau")["Pandora's Regret"]
+    clinical = [cell.value for (condition, _), cell in tau.items() if condition == "Clinical"]
+    others = sorted(cell.value for (condition, _), cell in tau.items() if condition != "Clinical")
+    return f"{' and '.join(f'{value:.2f}' for value in clinical)} to between {others[0]:.2f} and {others[-1]:.2f}"
+
+
+def workups_prices() -> str:
+    """What knowing the prices gains."""
+    tau = _workups("tau")
+    plain, priced = tau["Pandora's Regret"], tau["Cost-weighted regret"]
+    gains = sorted(priced[row].value - plain[row].value for row in plain)
+    return f"{gains[0]:.2f} to {gains[-1]:.2f}"
+
+
+def workups_unsettled() -> str:
+    """Of the panels' gaps, those whose interval reaches zero."""
+    rivals = ("Log loss", "Accuracy", "Macro-F1")
+    gaps = [(data, m, c) for m in rivals for (kind, data), c in _workups("gap")[m].items() if kind == "Panel"]
+    unsettled = [(data, metric) for data, metric, cell in gaps if cell.high >= 0]
+    names = [f"{metric} on {data}MNIST".replace("DermM", "DermaM") for data, metric in unsettled]
+    return f"{len(names)} of {len(gaps)} intervals reach zero under the panels ({', '.join(names)})"
+
+
+def workups_below() -> str:
+    """How far the plain score lies below the panel's own."""
+    gaps = [1 - cell.value for (kind, _), cell in _workups("tau")["Pandora's Regret"].items() if kind == "Panel"]
+    return " and ".join(f"{gap:.2f}" for gap in gaps)
+
+
+TABLES = {
+    work.__name__: work for work in (objectives, workup_myopic, workup_dermatology)
+}  # fmt: skip
+FIGURES = {
+    work.__name__: work
+    for work in (
+        objectives_scope, objectives_worst, flusight_alarms, workups_fall,
+        workups_prices, workups_unsettled, workups_below,
+    )
+}  # fmt: skip
