@@ -188,6 +188,14 @@ def test_conditions_are_read_from_names_and_tables():
     assert read_condition(new) is new
 
 
+def test_a_named_generator_gives_the_uniform_numbers_that_numpy_gives():
+    for name, known in (("legacy:42", np.random.RandomState(42)), ("default:42", np.random.default_rng(42))):
+        costs = read_condition({"name": "well_specified", "draws": 2, "generator": name})
+        expected = known.uniform(size=(2, 4))
+        assert_array_equal(costs.cost_draws(None, CLASSES, seed=1), expected)
+        assert_array_equal(costs.cost_draws(None, CLASSES, seed=2), expected)
+
+
 def test_a_prior_can_be_named():
     costs = [Condition("g", prior=prior).cost_draws(COSTS, CLASSES, 0) for prior in ("gamma:2", Gamma(2.0))]
     assert_array_equal(*costs)
@@ -203,6 +211,12 @@ def test_a_prior_can_be_named():
         ({"name": "mine", "draws": 0}, "draws is 0"),
         ({"name": "mine", "typical": "drawn"}, "give a prior"),
         ({"name": "mine", "sensitivity": 0.9}, "say which search"),
+        ({"name": "mine", "reading": "mean_of_costs"}, "has reading='mean_of_costs' but no prior to draw from"),
+        ({"name": "mine", "generator": "legacy:42"}, "has generator='legacy:42' but no prior to draw from"),
+        ({"name": "well_specified", "reading": "medians"}, "reading is 'medians': pass one of 'mean_of_taus'"),
+        ({"name": "well_specified", "generator": "legacy"}, "generator is 'legacy': pass 'default:SEED'"),
+        ({"name": "well_specified", "generator": "legacy:4294967296"}, "SEED from 0 to 4294967295"),
+        ({"name": "imperfect_tests", "prior": "uniform", "reading": "per_instance"}, "the same for all instances"),
     ],
 )
 def test_a_condition_that_makes_no_sense_is_explained(wrong, message):
@@ -239,6 +253,16 @@ def test_a_work_up_is_billed_as_a_whole(tmp_path):
         costs = condition.cost_draws(None, shared.classes, 0)
         for classes in (shared.classes, tuple(range(4))):
             assert condition.bills(truth, proba, costs, classes) == pytest.approx(expected[None])
+
+
+def test_each_data_set_can_have_its_own_work_up():
+    condition = Condition("shared", workup={"Derm": "dermamnist", "OCT": "octmnist"})
+    assert condition.of_data("OCT").workup == "octmnist"
+    assert Condition("plain").of_data("OCT") == Condition("plain")
+    with pytest.raises(InputError, match="has no work-up for 'digits': it has Derm, OCT"):
+        condition.of_data("digits")
+    with pytest.raises(InputError, match="choose one by of_data"):
+        condition.bills(np.array([0]), np.array([[0.5, 0.5]]), np.ones((1, 2)), (0, 1))
 
 
 def test_a_work_up_says_itself_what_its_steps_cost():

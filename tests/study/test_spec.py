@@ -65,6 +65,14 @@ def test_conditions_and_metrics_by_name_and_by_table(read):
     assert study.conditions[1].sigma == 0.5
 
 
+def test_work_ups_are_relative_to_the_file_or_known_by_name(read, tmp_path):
+    (tmp_path / "panel.toml").touch()
+    both = 'workup = {Derm = "panel.toml", OCT = "octmnist"}'
+    study = read(f'conditions = [{{name = "a", workup = "panel.toml"}}, {{name = "b", {both}}}]' + MINIMAL)
+    panel = str(tmp_path / "panel.toml")
+    assert [condition.workup for condition in study.conditions] == [panel, {"Derm": panel, "OCT": "octmnist"}]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

@@ -7,7 +7,6 @@ name, a number of draws), never on what else is in the study: another model or c
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
@@ -30,10 +29,16 @@ from pandora_regret.inputs.tables import by_name
 from pandora_regret.inputs.tests import SearchName
 from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform
 from pandora_regret.priors.reading import check_prior
+from pandora_regret.study.randomness import keyed_generator, named_generator
 from pandora_regret.study.simulator import imperfect_bills, search_bills, workup_bills
 
 TEMPERATURES = {"all": "of all classes", "distractors": "of all but the true class, whose probability is kept"}
 TYPICAL = {"clinical": "costs scatter around the clinical ones", "drawn": "the draws themselves are the costs"}
+READINGS = {
+    "mean_of_taus": "models are ranked under each cost vector, and agreement is averaged",
+    "mean_of_costs": "costs are averaged over cost vectors, and models are ranked once",
+    "per_instance": "every instance has cost vectors of its own, and models are ranked once",
+}
 
 
 @dataclass(frozen=True)
@@ -52,11 +57,19 @@ class Condition:
         How far temperatures scatter.
     prior
         None: the search pays the clinical costs. A prior, or its name in a file ("gamma:2"): costs are drawn from
-        it, the same for all models and instances, and agreement is averaged over draws.
+        it, the same for all models.
     typical
         "clinical": drawn costs have the clinical ones as their means. "drawn": the draws are the costs.
     draws
-        How many cost vectors to draw.
+        How many cost vectors to draw; with "per_instance", for each instance.
+    reading
+        How many drawn cost vectors make one agreement. "mean_of_taus": each is shared by all instances, models are
+        ranked under each of them, and tau is averaged. "mean_of_costs": each is shared, but what models cost is
+        averaged over them first, and ranked once. "per_instance": every instance draws its own, models are ranked
+        once. With one draw the first two are the same.
+    generator
+        None: draws depend on the study's seed. "legacy:42" or "default:42": on NumPy's ``RandomState(42)`` or
+        ``default_rng(42)``; with the uniform prior they are the numbers that its method `uniform` gives.
     search
         None: tests are perfect. "single_pass", "restarts" or "adaptive": they are not, and what is paid is the
         expected expenditure of that search.
@@ -64,7 +77,8 @@ class Condition:
         Of imperfect tests, as in `Tests`: one for all classes, one per class, or named by class.
     workup
         None: a search. The path of a work-up file, or the name of a shipped pathway file, whose shared steps are
-        then paid once: what is paid is what the whole work-up costs at the costs it states.
+        then paid once: what is paid is what the whole work-up costs at the costs it states. Or one for each data
+        set of a study, by the data set's name.
     prevalence
         None: instances count as they come. "equal", or one positive number per class or named by class: they are
         weighted so that the classes occur in these proportions, while forecasts stay as they are.
@@ -85,12 +99,14 @@ class Condition:
     prior: Prior | str | None = None
     typical: Literal["clinical", "drawn"] = "clinical"
     draws: int = 100
+    reading: Literal["mean_of_taus", "mean_of_costs", "per_instance"] = "mean_of_taus"
+    generator: str | None = None
     search: SearchName | None = None
     sensitivity: Any = 1.0
     false_positive_rate: Any = 0.0
     confirmatory_cost: Any = 0.0
     prevalence: Any = None
-    workup: str | None = None
+    workup: str | Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         if not self.title:
@@ -105,9 +121,22 @@ class Condition:
             from pandora_regret.files import read_prior_argument
 
             object.__setattr__(self, "prior", read_prior_argument(self.prior))
-        if self.typical == "drawn" and self.prior is None:
+        read_choice(self.reading, "reading", READINGS)
+        if self.generator is not None:
+            named_generator(self.generator)
+        self._check_parts()
+
+    def _check_parts(self) -> None:
+        """That the parts go together."""
+        drawn = {"typical": "clinical", "reading": "mean_of_taus", "generator": None}
+        idle = [name for name, usual in drawn.items() if getattr(self, name) != usual]
+        if self.prior is None and idle:
+            said = f"{idle[0]}={getattr(self, idle[0])!r}"
+            raise InputError(f"condition {self.name!r} has {said} but no prior to draw from: give a prior.")
+        if self.reading == "per_instance" and self.search is not None:
             raise InputError(
-                f"condition {self.name!r} has typical='drawn' but no prior to draw from: give a prior."
+                f"condition {self.name!r} has reading='per_instance' and imperfect tests, which are the same for "
+                "all instances: leave search out, or choose another reading."
             )
         if self.workup is not None and (self.prior is not None or self.search is not None):
             raise InputError(
@@ -122,6 +151,16 @@ class Condition:
         """What the search pays in: "money", or the unit of the "draws"."""
         return "draws" if self.typical == "drawn" else "money"
 
+    def of_data(self, name: str) -> Condition:
+        """The condition with the work-up of one data set."""
+        if not isinstance(self.workup, Mapping):
+            return self
+        if name not in self.workup:
+            raise InputError(
+                f"condition {self.name!r} has no work-up for {name!r}: it has {', '.join(self.workup)}."
+            )
+        return replace(self, workup=self.workup[name])
+
     def changed(self, truth: IntArray, proba: FloatArray, temperatures: FloatArray) -> FloatArray:
         """The forecasts of some models, (B, N, K), at their temperatures, (B,)."""
         if self.temperature is None:
@@ -129,14 +168,23 @@ class Condition:
         scale = temperatures[:, None, None]
         return tempered(proba, scale) if self.temperature == "all" else tempered_distractors(truth, proba, scale)
 
-    def cost_draws(self, clinical: FloatArray | None, classes: tuple[Any, ...], seed: int) -> FloatArray:
-        """The cost vectors that searches pay, one after the other, (D, K)."""
+    @property
+    def rankings(self) -> int:
+        """How many times models are ranked by what they cost."""
+        return self.draws if self.prior is not None and self.reading == "mean_of_taus" else 1
+
+    def cost_draws(
+        self, clinical: FloatArray | None, classes: tuple[Any, ...], seed: int, instances: int = 1
+    ) -> FloatArray:
+        """The cost vectors that searches pay, one after the other, (D, K), or each instance's own, (D, N, K)."""
         if self.workup is not None:
             return np.ones((1, len(classes))) if clinical is None else clinical[None]
         if not isinstance(self.prior, Prior):
             return self._clinical(clinical)[None]
-        prior, rng = self._prior_of(classes), keyed_generator(seed, "costs")
-        drawn = prior.sample(self.draws, len(classes), rng)
+        rng = keyed_generator(seed, "costs") if self.generator is None else named_generator(self.generator)
+        prior, own = self._prior_of(classes), self.reading == "per_instance"
+        drawn = prior.sample(self.draws * (instances if own else 1), len(classes), rng)
+        drawn = drawn.reshape(self.draws, instances, len(classes)) if own else drawn
         costs = drawn if self.typical == "drawn" else drawn * (self._clinical(clinical) / prior.mean)
         return np.clip(costs, SMALLEST, LARGEST)
 
@@ -151,12 +199,23 @@ class Condition:
         return typical if self.search is None else self._tests(typical, classes).effective_cost
 
     def bills(self, truth: IntArray, proba: FloatArray, costs: FloatArray, classes: tuple[Any, ...]) -> FloatArray:
-        """What every row's search costs under each cost vector, (D, n)."""
+        """What every row's search costs under each cost vector, (D, n).
+
+        Rows are the instances of one model after the other, so an instance's own costs come back for each of them.
+        """
         if self.workup is not None:
+            if not isinstance(self.workup, str):
+                raise InputError(
+                    f"condition {self.name!r} has a work-up for each data set: choose one by of_data."
+                )
             return workup_bills(truth, proba, self.workup, classes)
         if self.search is None:
             return search_bills(truth, proba, costs)
         return imperfect_bills(truth, proba, [self._tests(drawn, classes) for drawn in costs], self.search)
+
+    def ranked(self, bills: FloatArray) -> FloatArray:
+        """The bills that models are ranked by: those of each cost vector, (D, ...), or their mean, (1, ...)."""
+        return bills if self.reading == "mean_of_taus" else bills.mean(axis=0, keepdims=True)
 
     def weights(self, truth: IntArray, classes: tuple[Any, ...]) -> FloatArray:
         """How much each instance counts, (N,), on average 1; a class without instances cannot count."""
@@ -248,12 +307,6 @@ def read_conditions(conditions: Iterable[Any]) -> tuple[Condition, ...]:
     if twice:
         raise InputError(f"conditions contain {twice[0]!r} twice: each needs its own name.")
     return read
-
-
-def keyed_generator(seed: int, *words: Any) -> np.random.Generator:
-    """Random numbers that depend on the seed and on what they are for."""
-    digest = hashlib.sha256("\0".join(map(str, words)).encode()).digest()
-    return np.random.default_rng([seed, *np.frombuffer(digest, dtype="<u4").tolist()])
 
 
 def temperature_of(model: str, sigma: float, seed: int) -> float:

@@ -71,7 +71,9 @@ def open_store(data: DataSet, folder: Path) -> tuple[Store, list[str]]:
         return store, kept_models(data, store.about["models"])
     names, target = data.zoo.names(), data.zoo.target()
     about = {"zoo": data.zoo.about(), "models": names}
-    return Store.create(folder, target.truth, target.classes, about=about), kept_models(data, names)
+    return Store.create(folder, target.truth, target.classes, groups=target.groups, about=about), kept_models(
+        data, names
+    )
 
 
 def kept_models(data: DataSet, names: Sequence[str]) -> list[str]:
@@ -119,7 +121,7 @@ def _attempt(zoo: Zoo, batches: list[list[str]], **how: Any) -> Generator[Outcom
 
 def _check_same_data(store: Store, zoo: Zoo) -> None:
     """The data may have changed since the store was begun; then its models would not predict the same."""
-    check_same(Target(store.truth, store.classes), zoo.target(), store.folder)
+    check_same(Target(store.truth, store.classes, store.groups), zoo.target(), store.folder)
     before, now = store.about["zoo"].get("sha256"), zoo.about().get("sha256")
     if before != now:
         raise InputError(

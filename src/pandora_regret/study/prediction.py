@@ -18,6 +18,7 @@ class Target:
 
     truth: IntArray  # (N,)
     classes: tuple[str, ...]  # (K,)
+    groups: IntArray | None = None  # (N,) numbers of groups that belong together, such as one patient's visits
 
 
 @dataclass(frozen=True)

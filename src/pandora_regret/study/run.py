@@ -102,7 +102,7 @@ def run_study(
 def _check_fit(study: Study, data: DataSet, store: Store) -> None:
     """Costs and conditions must be about these classes."""
     costs = data.costs_of(store.classes)
-    for condition in study.conditions:
+    for condition in (condition.of_data(data.name) for condition in study.conditions):
         condition.cost_draws(costs, store.classes, study.seed)
         condition.typical_costs(costs, store.classes)
         condition.weights(store.truth, store.classes)
@@ -121,8 +121,9 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | N
         store.probabilities(models),
         models=models,
         classes=store.classes,
+        groups=store.groups,
         costs=data.costs_of(store.classes),
-        conditions=study.conditions,
+        conditions=[condition.of_data(data.name) for condition in study.conditions],
         metrics=study.metrics,
         replicates=study.replicates,
         resample=study.resample,

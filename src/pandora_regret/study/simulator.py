@@ -25,6 +25,8 @@ from pandora_regret.workup.scores import WorkupRows
 def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> FloatArray:
     """The cost of every row's search under every cost vector (D, K), ties by class number: (D, n).
 
+    Where instances have costs of their own, (D, N, K), rows are those of one model after the other, n = B N.
+
     Examples
     --------
     >>> costs = np.array([[10.0, 2.0, 1.0], [1.0, 1.0, 1.0]])
@@ -32,6 +34,9 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     array([[13.,  3.],
            [ 1.,  3.]])
     """
+    if costs.ndim == 3:
+        own = (np.tile(drawn, (len(truth) // len(drawn), 1)) for drawn in costs)
+        return np.stack([search_cost(truth, proba, drawn, per_instance=True) for drawn in own])
     if not worth_compiling(proba.size * len(costs)):
         return np.stack([search_cost(truth, proba, drawn, per_instance=True) for drawn in costs])
     from pandora_regret.kernels.compiled import in_threads

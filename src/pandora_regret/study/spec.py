@@ -78,6 +78,7 @@ def read_study(
     A file can name metrics as ``"module:name"``, which runs that module; only a file that you `trust` may.
     """
     root, text = _read_file(Path(path))
+    base = Path(path).parent if folder is None else Path(folder)
     metrics = _list(root, "metrics") if "metrics" in root else None
     if metrics is not None and not trust:
         _check_no_code(root, metrics)
@@ -88,8 +89,8 @@ def read_study(
         replicates=root.whole("replicates", 1, 1_000_000, default=1000),
         resample=_resample(root),
         level=read_level(float(root.number("level")) if "level" in root else 0.95),
-        data=_data_sets(root, Path(path).parent if folder is None else Path(folder)),
-        conditions=read_conditions(_list(root, "conditions") if "conditions" in root else PAPER_CONDITIONS),
+        data=_data_sets(root, base),
+        conditions=_conditions(root, base),
         timeout=_timeout(root),
         text=text,
     )
@@ -108,6 +109,22 @@ def _read_file(file: Path) -> tuple[Section, bytes]:
     root = Section(file.name, "", parse_toml(text, file.name))
     root.check_keys(STUDY_KEYS)
     return root, text
+
+
+def _conditions(root: Section, base: Path) -> tuple[Condition, ...]:
+    """Names and tables; the paths of work-ups are relative to the study file, too."""
+
+    def placed(workup: Any) -> Any:
+        if isinstance(workup, Mapping):
+            return {name: placed(path) for name, path in workup.items()}
+        return str((base / workup).resolve()) if isinstance(workup, str) and (base / workup).is_file() else workup
+
+    asked = _list(root, "conditions") if "conditions" in root else PAPER_CONDITIONS
+    has_workup = [isinstance(each, Mapping) and "workup" in each for each in asked]
+    return read_conditions(
+        {**each, "workup": placed(each["workup"])} if has else each
+        for each, has in zip(asked, has_workup, strict=True)
+    )
 
 
 def _check_no_code(root: Section, metrics: Sequence[Any]) -> None:

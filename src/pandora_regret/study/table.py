@@ -110,10 +110,14 @@ def _number(value: Any) -> float | None:
 def _sizes(results: dict[str, Any]) -> str:
     return ", ".join(
         f"{data['name']}: {len(data['agreement']['data']['models'])} models, "
-        f"{data['agreement']['data']['rows']} instances"
+        f"{data['agreement']['data']['rows']} instances{_grouped(data['agreement']['data'])}"
         + (f", {len(data['failures'])} models left out" if data["failures"] else "")
         for data in results["data"]
     )
+
+
+def _grouped(contest: dict[str, Any]) -> str:
+    return f" in {contest['groups']} groups, drawn as a whole" if contest.get("groups") else ""
 
 
 def _interval_note(interval: dict[str, Any], what: str) -> str:

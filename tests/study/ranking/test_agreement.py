@@ -67,6 +67,43 @@ def test_drawn_costs_are_a_loop_of_taus():
         assert_allclose(found.tau[0, at], abs(np.mean(taus)), atol=1e-12)
 
 
+@pytest.mark.parametrize("prior", [{"prior": Uniform(), "typical": "drawn"}, {"prior": "gamma:2"}])
+def test_readings_of_drawn_costs(prior):
+    truth, proba = zoo()
+    value = [METRICS["pandora_regret"](truth, table) for table in proba]
+    for reading in ("mean_of_taus", "mean_of_costs", "per_instance"):
+        condition = Condition("drawn", draws=5, reading=reading, **prior)
+        result = agreement(truth, proba, costs=COSTS, conditions=[condition], metrics=["accuracy"], replicates=0)
+        draws = condition.cost_draws(np.array(COSTS), (0, 1, 2), 42, len(truth))
+        assert draws.shape == ((5, 60, 3) if reading == "per_instance" else (5, 3))
+        by_draw = [cost_of(truth, proba, drawn) for drawn in draws]
+        ranked = by_draw if reading == "mean_of_taus" else [np.mean(by_draw, axis=0)]
+        expected = np.mean([kendalltau(value, costs).statistic for costs in ranked])
+        assert_allclose(result.tau[0, 0], abs(expected), atol=1e-12)
+        assert_allclose(
+            result.regret[0, 0], np.mean(by_draw, axis=0)[np.argmin(value)] - np.mean(by_draw, axis=0).min()
+        )
+        assert result.to_dict()["conditions"][0]["reading"] == reading
+
+
+def test_groups_are_drawn_and_left_out_as_a_whole():
+    truth, proba = zoo(n_models=5, n_rows=40)
+    groups = np.repeat([3, 1, 4, 2, 0], 8)
+    asked = {**QUICK, "metrics": ["accuracy"], "replicates": 12, "seed": 2, "groups": groups}
+    result = agreement(truth, proba, **asked)
+    costs = np.array([cost_of(truth[groups == g], proba[:, groups == g]) for g in range(5)])  # (groups, models)
+    regrets = []
+    for drawn in instance_counts(range(1, 13), 5, "instances", 2):
+        scores = [METRICS["pandora_regret"](truth, table, sample_weight=drawn[groups]) for table in proba]
+        left_out = np.flatnonzero(drawn == 0)
+        best = [costs[g, np.delete(costs, g, axis=0).mean(axis=0).argmin()] for g in left_out]
+        regrets.append(costs[left_out].mean(axis=0)[np.argmin(scores)] - np.mean(best))
+    assert result.groups == result.to_dict()["data"]["groups"] == 5
+    assert_allclose(result.regret_mean[0, 0], np.mean(regrets), rtol=1e-9)
+    with pytest.raises(InputError, match=r"groups has shape \(39,\), but there are 40 instances"):
+        agreement(truth, proba, **{**asked, "groups": groups[1:]})
+
+
 def resampled_taus(truth, proba, number, resample, seed, keys):
     """|tau| of one replicate, with its rows and models duplicated."""
     rows = np.repeat(

@@ -179,3 +179,18 @@ def test_a_zoo_of_files_reads_every_file_once(tmp_path, write, monkeypatch):
     for name in names:
         np.testing.assert_allclose(outcomes[name].values, forecasts(name), rtol=1e-12)
     assert [outcome.name for outcome in zoo.predict(["forest"])] == ["forest"]  # and again, if asked again
+
+
+def test_groups_of_rows_are_kept_with_the_labels(tmp_path):
+    from pandora_regret.study.predicting import open_store
+    from pandora_regret.study.spec import DataSet
+
+    expected = np.arange(len(TRUTH)) % 3
+    table = long_table().assign(week=[f"week {group}" for _ in MODELS for group in expected])
+    table.to_parquet(tmp_path / "zoo.parquet", index=False)
+    zoo = FilesZoo(str(tmp_path / "zoo.parquet"), group="week")
+    store, _ = open_store(DataSet("flu", zoo, None, None), tmp_path / "store")
+    for groups in (zoo.target().groups, store.groups, Store.open(tmp_path / "store").groups):
+        np.testing.assert_array_equal(groups, expected)
+    with pytest.raises(InputError, match="its rows belong to other groups"):
+        Store.create(tmp_path / "store", TRUTH, store.classes, groups=np.roll(expected, 1))

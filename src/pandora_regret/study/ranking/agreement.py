@@ -46,7 +46,7 @@ class Replicates:
     def draw(cls, numbers: range, contest: Contest, resample: str) -> Replicates:
         """The replicates of these numbers."""
         cases = range(1) if resample == "models" else numbers
-        counts = instance_counts(cases, len(contest.truth), resample, contest.seed)
+        counts = instance_counts(cases, contest.n_groups, resample, contest.seed)[:, contest.groups]
         drawn = model_counts(numbers, len(contest.models), resample, contest.seed)
         return cls(np.asfortranarray(counts), drawn)
 
@@ -67,6 +67,7 @@ def agreement(
     *,
     models: Sequence[str] | None = None,
     classes: Sequence[str] | None = None,
+    groups: Any = None,
     costs: Any = None,
     conditions: Iterable[Any] = PAPER_CONDITIONS,
     metrics: Iterable[Any] | None = None,
@@ -86,6 +87,8 @@ def agreement(
         Probabilities of every model, shape (M, N, K).
     models, classes
         Names; numbers unless given.
+    groups
+        Which instances belong together, such as one patient's or one week's, (N,): a replicate draws whole groups.
     costs
         What testing each class costs, (K,) or named by class: the clinical costs.
     conditions
@@ -115,7 +118,7 @@ def agreement(
     (array([[1., 1.]]), ('7',))
     """
     asked = read_conditions(conditions)
-    contest = read_contest(truth, forecasts, models, classes, costs, read_count(seed, "seed", least=0))
+    contest = read_contest(truth, forecasts, models, classes, costs, read_count(seed, "seed", least=0), groups)
     known = contest.costs is not None or all(condition.typical == "drawn" for condition in asked)
     by = default_metrics(len(contest.classes), priced=known) if metrics is None else read_metrics(metrics)
     read_choice(resample, "resample", RESAMPLE)
@@ -133,8 +136,8 @@ def agreement(
 
 def _blocks(numbers: range, contest: Contest, conditions: Sequence[Condition]) -> Iterator[range]:
     """As many replicates at a time as keep the largest table of costs within bounds."""
-    draws = max(1 if condition.prior is None else condition.draws for condition in conditions)
-    step = max(1, TABLE_BYTES // (8 * len(contest.models) * draws))
+    rankings = max(condition.rankings for condition in conditions)
+    step = max(1, TABLE_BYTES // (8 * len(contest.models) * rankings))
     yield from (numbers[start : start + step] for start in range(0, len(numbers), step))
 
 
@@ -164,7 +167,7 @@ def _findings(
     costs, rows = contest.search_costs(condition, weights, lambda more: advance(more, condition.title))
     _round(costs)
     taus = replicate_taus(values, costs, resampled.drawn)
-    excess = excess_costs(rows, base, resampled.counts, resampled.drawn)
+    excess = excess_costs(rows, base, resampled.counts, resampled.drawn, contest.groups)
     picked = [picked_models(m, v, resampled.drawn) for m, v in zip(metrics, values, strict=True)]
     regrets = [regret_of(models, excess, resampled.drawn) for models in picked]
     constant = _is_constant(values[:, :, 0]) | _is_constant(costs[:, 0].T).all()
@@ -229,6 +232,8 @@ def _summary(
     gap_low = np.maximum(gap_low, low - high[:, [baseline]])  # further apart the two cannot be
     gap_high = np.minimum(gap_high, high - low[:, [baseline]])
     regret_low, regret_high = percentiles(regrets[:, 1:], about["level"])
+    with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no mean
+        mean = regrets[:, 1:].mean(axis=1) if about["replicates"] else np.full_like(regrets[:, 0], np.nan)
     return Agreement(
         conditions=tuple(_described(condition) for condition in conditions),
         metrics=tuple({"key": m.key, "title": m.title, "better": m.better} for m in metrics),
@@ -239,7 +244,7 @@ def _summary(
         gap_low=gap_low,
         gap_high=gap_high,
         regret=regrets[:, 0],
-        regret_mean=regrets[:, 1:].mean(axis=1) if about["replicates"] else np.full_like(regrets[:, 0], np.nan),
+        regret_mean=mean,
         regret_low=regret_low,
         regret_high=regret_high,
         constant=np.stack([result.constant for result in results]),
@@ -248,10 +253,12 @@ def _summary(
         models=contest.models,
         classes=tuple(map(str, contest.classes)),
         rows=len(contest.truth),
+        groups=contest.n_groups if contest.n_groups < len(contest.truth) else None,
         **about,
     )
 
 
 def _described(condition: Condition) -> dict[str, Any]:
     draws = 1 if condition.prior is None else condition.draws
-    return {"name": condition.name, "title": condition.title, "unit": condition.unit, "draws": draws}
+    described = {name: getattr(condition, name) for name in ("name", "title", "unit", "reading")}
+    return {**described, "draws": draws}

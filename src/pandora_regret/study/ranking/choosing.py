@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs import FloatArray
+from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.metrics import Metric, weighted_means
 
 PARTS = 5  # into which the instances that a replicate left out are dealt
@@ -25,21 +25,24 @@ def picked_models(metric: Metric, values: FloatArray, drawn: FloatArray) -> NDAr
     return np.asarray((losses == losses.min(axis=1, keepdims=True)) & (drawn > 0))
 
 
-def excess_costs(rows: FloatArray, base: FloatArray, counts: FloatArray, drawn: FloatArray) -> FloatArray:
+def excess_costs(
+    rows: FloatArray, base: FloatArray, counts: FloatArray, drawn: FloatArray, groups: IntArray
+) -> FloatArray:
     """What every model costs more than the best one drawn, in every replicate, (R, M).
 
     `rows` is what each model's search costs each instance, (M, N), `base` how much instances count, (N,),
-    `counts` how often each replicate drew them, (R, N), and `drawn` how often it drew each model, (R, M).
+    `counts` how often each replicate drew them, (R, N), `drawn` how often it drew each model, (R, M), and `groups`
+    which instances belong together, (N,): they are dealt into parts as a whole.
     """
     left_out = (counts == 0) * base
     weights = np.where(left_out.any(axis=1, keepdims=True), left_out, base)
     paid = weighted_means(rows[:, :, None], weights)[:, :, 0].T  # (R, M), or (1, M) where all have the same
-    best = _cost_of_best(rows, base, left_out, paid, drawn)[:, None]
+    best = _cost_of_best(rows, base, left_out, paid, drawn, groups % PARTS)[:, None]
     return np.subtract(paid, best, out=np.zeros(drawn.shape), where=paid != best)  # inf and inf: no excess
 
 
 def _cost_of_best(
-    rows: FloatArray, base: FloatArray, left_out: FloatArray, paid: FloatArray, drawn: FloatArray
+    rows: FloatArray, base: FloatArray, left_out: FloatArray, paid: FloatArray, drawn: FloatArray, parts: IntArray
 ) -> FloatArray:
     """What the best model drawn costs the instances left out, part by part, (R,)."""
     some = left_out.any(axis=1)
@@ -48,7 +51,7 @@ def _cost_of_best(
         return cost
     total, weight = np.zeros(some.sum()), left_out[some].sum(axis=1)
     for part in range(PARTS):
-        ours = left_out[some] * (np.arange(len(base)) % PARTS == part)
+        ours = left_out[some] * (parts == part)
         others = weighted_means(rows[:, :, None], base - ours)[:, :, 0].T
         best = np.where(drawn[some] > 0, others, np.inf).argmin(axis=1)
         total += _paid_by(rows, best, ours)

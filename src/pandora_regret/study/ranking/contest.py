@@ -16,6 +16,7 @@ from pandora_regret.inputs.numbers import read_array
 from pandora_regret.inputs.tables import check_probabilities
 from pandora_regret.metrics import Metric, weighted_means
 from pandora_regret.study.conditions import Condition, temperature_of
+from pandora_regret.study.store.labels import read_groups
 
 Advance: TypeAlias = Callable[[int], None]  # told how many models have been searched
 
@@ -35,6 +36,11 @@ class Contest:
     classes: tuple[Any, ...]  # (K,)
     costs: FloatArray | None  # (K,) clinical costs
     seed: int
+    groups: IntArray  # (N,) numbers of groups, whose instances replicates draw together
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.groups.max()) + 1
 
     def batches(self, condition: Condition, most: int) -> Iterator[tuple[slice, FloatArray]]:
         """Some models at a time, and their forecasts under a condition, (B, N, K)."""
@@ -57,24 +63,26 @@ class Contest:
     def search_costs(
         self, condition: Condition, weights: FloatArray, advance: Advance
     ) -> tuple[FloatArray, FloatArray]:
-        """What every model's searches cost under every row of weights and cost vector, (M, R, D).
+        """What every model's searches cost under every row of weights, once for each ranking by cost, (M, R, D).
 
         And what they cost each instance, averaged over cost vectors, (M, N).
         """
-        costs = condition.cost_draws(self.costs, self.classes, self.seed)
-        means = np.empty((len(self.models), len(weights), len(costs)))
+        costs = condition.cost_draws(self.costs, self.classes, self.seed, len(self.truth))
+        means = np.empty((len(self.models), len(weights), condition.rankings))
         rows = np.empty((len(self.models), len(self.truth)))
         most = _at_once(self.truth.size * max(len(self.classes), len(costs)))
         for models, proba in self.batches(condition, most):
             stacked = np.tile(self.truth, len(proba)), proba.reshape(-1, len(self.classes))
             bills = condition.bills(*stacked, costs, self.classes).reshape(len(costs), *proba.shape[:2])
-            means[models] = weighted_means(np.moveaxis(bills, 0, 2), weights)
+            means[models] = weighted_means(np.moveaxis(condition.ranked(bills), 0, 2), weights)
             rows[models] = bills.mean(axis=0)
             advance(len(proba))
         return means, rows
 
 
-def read_contest(truth: Labels, forecasts: Any, models: Any, classes: Any, costs: Any, seed: int) -> Contest:
+def read_contest(
+    truth: Labels, forecasts: Any, models: Any, classes: Any, costs: Any, seed: int, groups: Any = None
+) -> Contest:
     """Models and instances, checked."""
     array = read_array(forecasts, "forecasts")
     if array.ndim != 3 or any(np.less(array.shape, (2, 1, 2))) or array.dtype.kind != "f":
@@ -90,7 +98,9 @@ def read_contest(truth: Labels, forecasts: Any, models: Any, classes: Any, costs
     order = np.array(sorted(range(n_models), key=lambda index: names[index]))
     priced = None if costs is None else read_costs(costs, listed)
     column = read_truth(truth, range(n_classes), n_rows)
-    return Contest(column, array, order, tuple(names[index] for index in order), listed, priced, seed)
+    together = read_groups(groups, n_rows)
+    together = np.arange(n_rows) if together is None else together
+    return Contest(column, array, order, tuple(names[index] for index in order), listed, priced, seed, together)
 
 
 def _read_names(names: Any, count: int, what: str) -> tuple[str, ...]:

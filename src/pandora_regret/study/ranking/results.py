@@ -53,6 +53,7 @@ class ConditionRecord:
     unit: str
     draws: int
     metrics: tuple[CellRecord, ...]
+    reading: str = "mean_of_taus"
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class ContestRecord:
     models: tuple[str, ...]
     classes: tuple[str, ...]
     rows: int
+    groups: int | None = None
 
 
 @dataclass(frozen=True)
@@ -111,9 +113,10 @@ class Agreement:
     Attributes
     ----------
     conditions, metrics
-        Plain descriptions: name, title, unit and draws of each condition; key, title and better of each metric.
+        Plain descriptions: name, title, unit, reading and draws of each condition; key, title and better of each
+        metric.
     tau, tau_low, tau_high
-        ``|tau-b|`` between the metric's ranking and the costs', averaged over cost draws, and its interval.
+        ``|tau-b|`` between the metric's ranking and the costs', averaged over rankings by cost, and its interval.
     gap, gap_low, gap_high
         The metric's tau minus that of Pandora's Regret, and its interval, both from the same replicates.
     constant
@@ -128,8 +131,8 @@ class Agreement:
         the picked ones.
     regret_mean, regret_low, regret_high
         The same, honestly: picked on a resample, paid on the cases that it left out.
-    models, classes, rows
-        What was compared on what.
+    models, classes, rows, groups
+        What was compared on what; `groups` is how many groups the rows form, None where each counts by itself.
     resample, replicates, level, seed
         How intervals were found.
     """
@@ -156,14 +159,16 @@ class Agreement:
     replicates: int
     level: float
     seed: int
+    groups: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; an infinite number becomes "inf", an undefined one null."""
+        sizes = {"rows": self.rows, "groups": self.groups}
         interval = {"method": METHOD, "level": self.level, "replicates": self.replicates}
         return {
             "schema": SCHEMA,
             "library": f"pandora-regret {__version__}",
-            "data": {"models": list(self.models), "classes": list(self.classes), "rows": self.rows},
+            "data": {"models": list(self.models), "classes": list(self.classes), **sizes},
             "interval": {**interval, "resample": self.resample, "seed": self.seed},
             "metrics": [dict(metric) for metric in self.metrics],
             "conditions": [
@@ -203,6 +208,7 @@ class Agreement:
             "metrics": tuple(dict(metric) for metric in record["metrics"]),
             **{name: tuple(record["data"][name]) for name in ("models", "classes")},
             "rows": record["data"]["rows"],
+            "groups": record["data"].get("groups"),
             **{name: record["interval"][name] for name in ("resample", "replicates", "level", "seed")},
         }
         return cls(**read)

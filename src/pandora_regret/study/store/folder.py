@@ -78,6 +78,7 @@ class Store:
         truth: ArrayLike,
         classes: Sequence[Any],
         *,
+        groups: ArrayLike | None = None,
         about: dict[str, Any] | None = None,
     ) -> Store:
         """A store for these labels; one that exists already is continued if its labels are the same.
@@ -88,10 +89,12 @@ class Store:
             The true class of each instance, as a column number.
         classes
             The classes' names, in column order.
+        groups
+            Which instances belong together, such as one patient's: any names, one per instance.
         about
             What is known about the data and the zoo. A store that exists keeps what it was created with.
         """
-        folder, target = Path(folder), read_target(truth, classes)
+        folder, target = Path(folder), read_target(truth, classes, groups)
         if not cls.exists(folder):
             with writing(folder):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -147,6 +150,11 @@ class Store:
     def classes(self) -> tuple[str, ...]:
         """The classes' names, in column order."""
         return self._target.classes
+
+    @property
+    def groups(self) -> IntArray | None:
+        """Which group each instance belongs to, (N,); None where each is a group of its own."""
+        return self._target.groups
 
     @property
     def models(self) -> tuple[str, ...]:

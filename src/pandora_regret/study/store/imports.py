@@ -14,6 +14,7 @@ from pandora_regret.files.text import COMPRESSED
 from pandora_regret.inputs import InputError
 from pandora_regret.study.prediction import Prediction, Target
 from pandora_regret.study.store.folder import Store
+from pandora_regret.study.store.labels import read_groups
 
 
 def import_predictions(
@@ -50,7 +51,9 @@ def import_predictions(
     (('bad', 'good'), [[[0.0, 1.0], [1.0, 0.0]]])
     """
     files = PredictionFiles(paths, layout)
-    with Store.create(store_folder, files.target.truth, files.target.classes, about=about) as store:
+    with Store.create(
+        store_folder, files.target.truth, files.target.classes, groups=files.target.groups, about=about
+    ) as store:
         for name, prediction in files.predictions():
             store.save(name, prediction.values, logits=prediction.logits, metadata=prediction.metadata)
     return store
@@ -72,7 +75,8 @@ class PredictionFiles:
     @property
     def target(self) -> Target:
         """Labels and classes, those of the first model."""
-        return Target(self._first.truth, tuple(map(str, self._first.classes)))
+        classes, truth = tuple(map(str, self._first.classes)), self._first.truth
+        return Target(truth, classes, read_groups(self._first.groups, len(truth)))
 
     def predictions(self) -> Iterator[tuple[str, Prediction]]:
         """The models' names and predictions, rows and classes as in the first; they can be walked through once."""

@@ -36,7 +36,7 @@ class StoreZoo(_Existing):
         return Store.open(self.folder)
 
     def target(self) -> Target:
-        return Target(self.store.truth, self.store.classes)
+        return Target(self.store.truth, self.store.classes, self.store.groups)
 
     def names(self) -> list[str]:
         return list(self.store.models)
@@ -63,6 +63,7 @@ class FilesZoo(_Existing):
     label: str | None = None
     proba_prefix: str | None = None
     id: str | None = None
+    group: str | None = None
     model: str | None = None
     logits: bool = False
     classes: tuple[str, ...] | None = None
