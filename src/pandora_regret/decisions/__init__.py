@@ -1,6 +1,7 @@
-"""What a metric decides: log loss, accuracy and macro-F1 as decision problems, and the desiderata of a search."""
+"""What a metric decides: log loss, accuracy and F1 as decision problems, and the desiderata of a search."""
 
 from pandora_regret.decisions.checks import desiderata
+from pandora_regret.decisions.instance_f1 import instance_f1, instance_f1_decision
 from pandora_regret.decisions.log_loss import (
     fixed_order_baseline,
     fixed_order_costs,
@@ -21,6 +22,8 @@ __all__ = [
     "fixed_order_costs",
     "fixed_order_regrets",
     "fixed_order_residuals",
+    "instance_f1",
+    "instance_f1_decision",
     "macro_f1_decision",
     "macro_f1_gains",
     "parallel_costs",
