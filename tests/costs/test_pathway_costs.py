@@ -37,6 +37,20 @@ def test_every_row_of_the_papers_cost_table_to_the_cent(name, table):
         assert abs(pathways.exact[row] - Decimal(str(printed))) <= Decimal("0.005")
 
 
+def test_the_pathway_column_of_the_papers_cost_table():
+    """Of the paper, from the items of the files: "visit + bx + path + 50 % IHC panel" and the like."""
+    derma, oct_ = load_costs("dermamnist"), load_costs("octmnist")
+    assert derma.describe("actinic keratosis") == "visit"
+    assert derma.describe("basal cell carcinoma") == "visit + shave biopsy + histopathology"
+    biopsy = "punch biopsy (50 %, otherwise excisional biopsy)"
+    assert derma.describe("melanoma") == f"visit + {biopsy} + histopathology + antibody panel (50 %)"
+    angiography = "oct angiography (5 %, otherwise fluorescein angiography)"
+    assert oct_.describe("DME") == oct_.describe("CNV") == f"exam + fundus photography + {angiography}"
+    assert load_costs("pump_fault").describe("bearing wear") == "1.5 × analyst + open casing (25 %)"
+    with pytest.raises(InputError, match="not among the classes"):
+        derma.describe("measles")
+
+
 def test_only_melanoma_is_a_tie_between_two_cents():
     exact = load_costs("dermamnist").exact | load_costs("octmnist").exact
     assert exact["melanoma"] == Decimal("383.775")

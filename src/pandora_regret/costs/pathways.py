@@ -66,6 +66,10 @@ class Payment:
     is_pathway: bool
     quantity: Decimal
 
+    def __str__(self) -> str:
+        times = "" if self.quantity == 1 else f"{self.quantity.normalize():f} × "
+        return times + self.name.replace("_", " ")
+
 
 @dataclass(frozen=True)
 class Step:
@@ -75,6 +79,12 @@ class Step:
     chance: Chance
     otherwise: Payment | None
     source: str
+
+    def __str__(self) -> str:
+        if self.chance.probability == 1:
+            return str(self.payment)
+        percent = f"{(100 * self.chance.probability).normalize():f} %"
+        return f"{self.payment} ({percent}{f', otherwise {self.otherwise}' if self.otherwise else ''})"
 
     def paid(self, chance: Any, number: Callable[[Decimal], Any]) -> Iterator[tuple[Payment, Any]]:
         """Each payment and how often it is made, for one chance or an array of them."""
@@ -165,10 +175,28 @@ class Pathways:
         shave_biopsy       95.53
         histopathology     70.14
         """
+        self._check_class(name)
+        return self._breakdowns()[name]
+
+    def describe(self, name: str) -> str:
+        """The pathway of a class in words: its steps in order, and how often each happens unless always.
+
+        Examples
+        --------
+        >>> from pandora_regret.costs import load_costs
+        >>> load_costs("dermamnist").describe("benign keratosis")
+        'visit + melanoma workup (10 %)'
+        """
+        self._check_class(name)
+        words: dict[str, str] = {}
+        for pathway in self.pathways:  # each after those it contains
+            words[pathway.name] = " + ".join(words[part] if (part := _whole(s)) else str(s) for s in pathway.steps)
+        return words[next(each.pathway for each in self.hypotheses if each.name == name)]
+
+    def _check_class(self, name: str) -> None:
         if name not in self.classes:
             problem = f"is {name!r}, which is not among the classes {list(self.classes)}"
             raise InputError(problem, argument="name", value=name)
-        return self._breakdowns()[name]
 
     def scaled(self, factor: float, *, currency: str | None = None) -> Pathways:
         """The same pathways with every fee multiplied, and perhaps in another currency.
@@ -292,6 +320,12 @@ class Pathways:
         repriced = replace(self, items=items, hypotheses=unpublished)
         check_costs(np.array(list(repriced.costs.values())), "costs", self.classes)
         return repriced
+
+
+def _whole(step: Step) -> str | None:
+    """The name of the pathway that a step follows once and always, whose own steps can stand in its place."""
+    always_once = step.payment.is_pathway and step.payment.quantity == 1 == step.chance.probability
+    return step.payment.name if always_once else None
 
 
 def _decimal(number: float) -> Decimal:
