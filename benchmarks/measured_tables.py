@@ -162,7 +162,7 @@ def workup_myopic() -> str:
         kind = "" if row["work-ups"] == before else WORKUPS[row["work-ups"]]
         before = row["work-ups"]
         rows.append([kind, row["rule"], *(f"{100 * float(row[name]):.0f} % more" for name in ("mean", "worst"))])
-    return markdown(["Work-ups", "Rule", "On average", "At worst"], rows)
+    return markdown(["Work-ups", "Rule", "In the mean", "At worst"], rows)
 
 
 def workup_dermatology() -> str:
@@ -221,7 +221,7 @@ def workups_below() -> str:
 
 
 TABLES = {
-    work.__name__: work for work in (objectives, coverage, workup_myopic, workup_dermatology)
+    work.__name__: work for work in (objectives, workup_myopic, workup_dermatology)
 }  # fmt: skip
 FIGURES = {
     work.__name__: work

@@ -1,9 +1,11 @@
 """The documentation: every block on every page is run, and the site that is built from them needs nobody else."""
 
 import doctest
+import inspect
 import re
 import tomllib
 import zlib
+from importlib import import_module
 
 import pytest
 
@@ -120,6 +122,56 @@ def inventory(site):
     """The names of objects.inv, Sphinx's list of what is documented where."""
     *_, packed = (site / "objects.inv").read_bytes().split(b"\n", 4)
     return [line.split(" ")[0] for line in zlib.decompress(packed).decode().splitlines()]
+
+
+IMPORT = re.compile(r"from (pandora_regret[\w.]*) import (\w+)$", re.MULTILINE)
+DOCUMENTED = {
+    page: re.findall(r"^::: (\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    for page, path in PAGES.items()
+    if page.startswith("api/")
+}
+
+
+@pytest.mark.parametrize("page", [page for page, paths in DOCUMENTED.items() if paths])
+def test_every_name_in_the_api_says_how_it_is_imported(site, page):
+    if page == "api/torch.md":
+        pytest.importorskip("torchmetrics", exc_type=Exception)
+    html = (site / page[:-3] / "index.html").read_text(encoding="utf-8")
+    blocks = re.findall(r'<div class="import highlight">.*?</div>', html, re.DOTALL)
+    lines = [IMPORT.search(re.sub(r"<[^>]+>", "", block)) for block in blocks]
+    named = {line[2]: getattr(import_module(line[1]), line[2]) for line in lines}
+    for path in DOCUMENTED[page]:
+        module, _, name = path.rpartition(".")
+        thing = getattr(import_module(module), name)
+        assert inspect.ismodule(thing) or named[name] is thing
+
+
+def documented_functions():
+    for path in (path for paths in DOCUMENTED.values() for path in paths if ".torch." not in path):
+        module, _, name = path.rpartition(".")
+        thing = getattr(import_module(module), name)
+        if inspect.isfunction(thing):
+            yield path, thing
+
+
+def test_every_function_in_the_api_says_what_it_takes_and_returns():
+    for path, function in documented_functions():
+        signature, docstring = inspect.signature(function), inspect.getdoc(function)
+        sections = dict(
+            re.findall(r"^(\w+)\n-{3,}\n(.*?)(?=^\w+(?: \w+)*\n---|\Z)", docstring, re.MULTILINE | re.DOTALL)
+        )
+        listed = re.findall(r"^\S.*$", sections.get("Parameters", ""), re.MULTILINE)
+        described = {name.strip("*") for line in listed for name in line.split(", ")}
+        assert described == set(signature.parameters), path
+        assert "Returns" in sections or signature.return_annotation == "None", path
+
+
+def test_docstrings_cite_what_the_page_of_references_holds():
+    keys = set(re.findall(r'<a id="(\w+)">', PAGES["references.md"].read_text(encoding="utf-8")))
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    cited = set(re.findall(r"\[(\w+)\]_\.$", sources, re.MULTILINE))
+    assert len(cited) > 10
+    assert cited <= keys
 
 
 def test_defaults_of_parameters_are_their_own(site):

@@ -23,7 +23,18 @@ def pandora_regret(
     logits: bool = False,
     per_instance: bool = False,
 ) -> Array:
-    """Pandora's Regret as an array of the caller's library; parameters as in `pandora_regret.pandora_regret`.
+    """Pandora's Regret as an array of the caller's library.
+
+    Parameters
+    ----------
+    y_true, y_proba, alpha, sample_weight, logits, per_instance
+        As in `pandora_regret.pandora_regret`, as arrays of one library; labels are column numbers.
+
+    Returns
+    -------
+    array
+        In the caller's library, on its device, and differentiable where the library is: the weighted mean, shape
+        (), or one score per instance, (N,), if `per_instance`.
 
     Examples
     --------
@@ -47,7 +58,17 @@ def beta_score(
     logits: bool = False,
     per_instance: bool = False,
 ) -> Array:
-    """The weighted Beta score as an array of the caller's library; parameters as in `pandora_regret.beta_score`.
+    """The weighted Beta score as an array of the caller's library.
+
+    Parameters
+    ----------
+    y_true, y_proba, alpha, costs, sample_weight, logits, per_instance
+        As in `pandora_regret.beta_score`, as arrays of one library.
+
+    Returns
+    -------
+    array
+        As for `pandora_regret` of this module, but in the costs' unit.
 
     Examples
     --------
@@ -71,9 +92,19 @@ def expected_search_cost(
     logits: bool = False,
     per_instance: bool = False,
 ) -> Array:
-    """The expected cost of the search under a Beta prior; parameters as in `pandora_regret.expected_search_cost`.
+    """The expected cost of the search under a Beta prior.
 
     Mean costs, its `typical_costs`, are base costs once divided by ``prior.mean``.
+
+    Parameters
+    ----------
+    y_true, y_proba, prior, costs, sample_weight, logits, per_instance
+        As in `pandora_regret.expected_search_cost`, as arrays of one library; the prior is of the Beta family.
+
+    Returns
+    -------
+    array
+        In the costs' unit: the weighted mean, shape (), or one cost per instance, (N,), if `per_instance`.
 
     Examples
     --------

@@ -25,6 +25,18 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
     """Replace a file by what `write` writes; if that fails, the old file stays and nothing is left behind.
 
     A link stays a link to the file that is replaced, and a file that is replaced keeps its mode.
+
+    Parameters
+    ----------
+    path
+        The file to write.
+    write
+        Called with an open binary file.
+
+    Returns
+    -------
+    Path
+        The file that was written.
     """
     target = Path(os.path.realpath(path))
     mode = _mode_of(target)

@@ -29,7 +29,25 @@ def search_entropy(
     """The search cost that forecasts predict of themselves: their expected score if they are right.
 
     For a calibrated model it equals `expected_search_cost`, in the mean. O(K log K) a row in the Beta family,
-    O(K^2) for other priors. Parameters as in `expected_search_cost`; no labels of instances are needed.
+    O(K^2) for other priors.
+
+    Parameters
+    ----------
+    y_proba, prior, costs, typical_costs, labels, sample_weight, logits, normalise, per_instance
+        As in `expected_search_cost`.
+
+    Returns
+    -------
+    float or array
+        In the costs' unit: the mean, or one per forecast, shape (N,), if `per_instance`.
+
+    See Also
+    --------
+    search_divergence : What wrong forecasts add.
+
+    References
+    ----------
+    Gneiting and Raftery (2007), on the entropy of a proper score [gneiting07]_.
 
     Examples
     --------
@@ -59,8 +77,25 @@ def search_divergence(
 ) -> float | FloatArray:
     """What searching by `y_proba` costs on average beyond searching by the true probabilities: never negative.
 
-    `true_proba` holds probabilities also where `y_proba` holds logits. Other parameters and the run time as in
-    `search_entropy`.
+    Parameters
+    ----------
+    true_proba
+        True probabilities, shape (N, K), also where `y_proba` holds logits.
+    y_proba, prior, costs, typical_costs, labels, sample_weight, logits, normalise, per_instance
+        As in `search_entropy`.
+
+    Returns
+    -------
+    float or array
+        In the costs' unit: the mean, or one per forecast, shape (N,), if `per_instance`.
+
+    See Also
+    --------
+    search_entropy : What is left when forecasts are right.
+
+    References
+    ----------
+    Gneiting and Raftery (2007), on the divergence of a proper score [gneiting07]_.
 
     Examples
     --------

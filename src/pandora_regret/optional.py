@@ -14,6 +14,18 @@ class MissingLibraryError(ImportError):
 def import_optional(module: str, *, extra: str) -> Any:
     """The module, or one line that says which extra installs it.
 
+    Parameters
+    ----------
+    module
+        The module's name.
+    extra
+        The extra of pandora-regret that installs it.
+
+    Returns
+    -------
+    module
+        The imported module.
+
     Examples
     --------
     >>> import_optional("math", extra="zoo").sqrt(9.0)

@@ -100,6 +100,16 @@ def plan_search(
     labels, logits, normalise
         As in `pandora_regret`.
 
+    Returns
+    -------
+    Plan
+        The steps, and what they are expected to cost in all; `print` shows a table.
+
+    See Also
+    --------
+    plan_workup : For tests that tell about several classes.
+    plot_search_trace : As a picture.
+
     Examples
     --------
     >>> plan = plan_search({"melanoma": 0.2, "nevus": 0.8}, costs={"melanoma": 384.0, "nevus": 75.0})

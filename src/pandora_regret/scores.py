@@ -101,6 +101,22 @@ def pandora_regret(
     per_instance
         Whether to return one score per instance instead of their weighted mean.
 
+    Returns
+    -------
+    float or array
+        The weighted mean, between 0 and 1 for alpha 1; or one score per instance, shape (N,), if `per_instance`.
+
+    See Also
+    --------
+    excess_search_burden : The same as a share of what an oracle pays.
+    expected_search_cost : In money, under any prior.
+    compare : Several models, with intervals.
+
+    References
+    ----------
+    Flores et al. (2026), Definition 3.2 and Theorem 3.3; for other alpha, Corollary A.7 [flores26]_.
+    Gneiting and Raftery (2007), on proper scoring rules in general [gneiting07]_.
+
     Examples
     --------
     >>> pandora_regret([0, 1], [[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]])
@@ -137,8 +153,25 @@ def beta_score(
 ) -> float | FloatArray:
     """The weighted Beta score, ``sum_j C_j L_alpha(q_i / q_j)`` with ``q_k = p_k / C_k``: lower is better.
 
-    `costs` are the base costs C_k, shape (K,) or (N, K), or named by class; other parameters as in
-    `pandora_regret`.
+    Parameters
+    ----------
+    y_true, y_proba, alpha, labels, sample_weight, logits, normalise, per_instance
+        As in `pandora_regret`.
+    costs
+        Base costs C_k, shape (K,) or (N, K), or named by class.
+
+    Returns
+    -------
+    float or array
+        As for `pandora_regret`, but a sum over classes, in the costs' unit.
+
+    See Also
+    --------
+    pandora_regret : The same without costs, normalised.
+
+    References
+    ----------
+    Flores et al. (2026), Proposition A.4, Corollary A.7 [flores26]_.
 
     Examples
     --------
@@ -174,8 +207,26 @@ def excess_search_burden(
 ) -> float | FloatArray:
     """``(K - 1) S``: how much more the search costs than an oracle's, as a fraction of what the oracle pays.
 
-    Under uniform costs an oracle pays 1/2 and the forecast's search ``(1 + (K - 1) S) / 2``. A value of 0.25
-    means 25 % more than an oracle pays. Parameters as in `pandora_regret`.
+    Under uniform costs an oracle pays 1/2 and the forecast's search ``(1 + (K - 1) S) / 2``. A value of 0.25 means
+    25 % more than an oracle pays.
+
+    Parameters
+    ----------
+    y_true, y_proba, labels, sample_weight, logits, normalise, per_instance
+        As in `pandora_regret`.
+
+    Returns
+    -------
+    float or array
+        Between 0 and K - 1; the mean, or one per instance, shape (N,), if `per_instance`.
+
+    See Also
+    --------
+    pandora_regret : The same divided by K - 1.
+
+    References
+    ----------
+    Flores et al. (2026), Corollaries A.8 and A.9, whose "x/100 %" should be 100 x % [flores26]_.
 
     Examples
     --------
@@ -216,6 +267,8 @@ def expected_search_cost(
 
     Parameters
     ----------
+    y_true, y_proba, labels, sample_weight, logits, normalise, per_instance
+        As in `pandora_regret`.
     prior
         The distribution of u; `Uniform()` unless given.
     costs
@@ -223,7 +276,22 @@ def expected_search_cost(
     typical_costs
         Mean costs ``C_k E[u_k]`` instead of base costs: what a test of class k costs on average.
 
-    Other parameters as in `pandora_regret`.
+    Returns
+    -------
+    float or array
+        In the costs' unit: the weighted mean, or one cost per instance, shape (N,), if `per_instance`.
+
+    See Also
+    --------
+    pair_costs : Which wrong tests the money goes to.
+    search_entropy : What forecasts expect of themselves.
+    simulate_search : The same by Monte Carlo.
+    search_cost : For costs that are known.
+
+    References
+    ----------
+    Flores et al. (2026), Theorem 3.1, Theorem A.2 [flores26]_.
+    Weitzman (1979), on the search problem [weitzman79]_.
 
     Examples
     --------
@@ -256,7 +324,24 @@ def pair_costs(
 
     The diagonal is zero: the sum of all entries, plus the unavoidable mean cost of testing the truth itself, is
     `expected_search_cost`. With ``per_instance=True``, the spend of each instance on every class, (N, K).
-    Parameters as in `expected_search_cost`.
+
+    Parameters
+    ----------
+    y_true, y_proba, prior, costs, typical_costs, labels, sample_weight, logits, normalise, per_instance
+        As in `expected_search_cost`.
+
+    Returns
+    -------
+    array
+        Shape (K, K), rows are truths; or (N, K) if `per_instance`.
+
+    See Also
+    --------
+    expected_search_cost : The sum of it, and the unavoidable test.
+
+    References
+    ----------
+    Flores et al. (2026), Theorem A.1 [flores26]_.
 
     Examples
     --------
@@ -288,7 +373,20 @@ def search_tally(
     """The mergeable sums behind the scores in money, of one batch; merge batches to score a stream.
 
     The tally's `realised` is the mean cost of the search at the mean costs, ties broken by class index.
-    Parameters as in `expected_search_cost`.
+
+    Parameters
+    ----------
+    y_true, y_proba, prior, costs, typical_costs, labels, sample_weight, logits, normalise
+        As in `expected_search_cost`.
+
+    Returns
+    -------
+    Tally
+        The means of cost and waste, their standard errors, and who pays for which wrong test.
+
+    See Also
+    --------
+    score_stream : The same from files.
 
     Examples
     --------

@@ -52,9 +52,34 @@ def search_order(
 ) -> IntArray:
     """The optimal order of tests: class numbers by falling ``p_k / c_k``, best first; ties by class number.
 
-    `y_proba` is one forecast, shape (K,), or a table of them, (N, K). Impossible classes come last, the cheapest
-    of them first. `costs` has shape (K,) or (N, K), or is named by class. With `groups`, as in `search_cost`, the
-    answer holds group numbers.
+    Impossible classes come last, the cheapest of them first.
+
+    Parameters
+    ----------
+    y_proba
+        One forecast, shape (K,), or a table of them, (N, K).
+    costs
+        Shape (K,) or (N, K), or named by class; with `groups`, one per group.
+    groups
+        As in `search_cost`.
+    method
+        "exact", or "greedy": advice where groups overlap.
+    labels, logits, normalise
+        As in `pandora_regret`.
+
+    Returns
+    -------
+    array
+        Class numbers, or group numbers, shape (K,) or (N, K).
+
+    See Also
+    --------
+    plan_search : The same with costs and chances, step by step.
+    imperfect_order : For tests that may miss.
+
+    References
+    ----------
+    Flores et al. (2026), Section 2.1 [flores26]_.
 
     Examples
     --------
@@ -91,6 +116,8 @@ def search_cost(
 
     Parameters
     ----------
+    y_true, y_proba, labels, sample_weight, logits, normalise, per_instance
+        As in `pandora_regret`.
     costs
         Costs of the tests, shape (K,), or (N, K) where each instance has its own, or named by class; with
         `groups`, one per group, (G,), or named by group.
@@ -107,7 +134,19 @@ def search_cost(
         by falling probability per cost of the classes still open, which where groups overlap is an approximation
         and not a proper score.
 
-    Other parameters as in `pandora_regret`.
+    Returns
+    -------
+    float or array
+        In the costs' unit: the weighted mean, or one cost per instance, shape (N,), if `per_instance`.
+
+    See Also
+    --------
+    expected_search_cost : For costs that vary: strictly proper.
+    workup_cost : For tests that tell about several classes.
+
+    References
+    ----------
+    Flores et al. (2026), Section 2.1, and the simulator of its study [flores26]_.
 
     Examples
     --------
@@ -148,6 +187,24 @@ def simulate_search(
 
     Each draw is one vector of costs that all instances share. The standard error speaks of the draws only, so
     the estimate tends to `expected_search_cost` of the same arguments. Memory does not grow with `draws`.
+
+    Parameters
+    ----------
+    y_true, y_proba, prior, costs, typical_costs, labels, sample_weight, logits, normalise
+        As in `expected_search_cost`.
+    draws
+        How many cost vectors.
+    seed
+        A whole number, a generator, or None for fresh draws.
+
+    Returns
+    -------
+    Simulation
+        Its `mean` and its `standard_error`.
+
+    See Also
+    --------
+    expected_search_cost : What it tends to.
 
     Examples
     --------

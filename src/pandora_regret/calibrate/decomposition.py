@@ -99,6 +99,8 @@ def decompose(
 
     Parameters
     ----------
+    y_true, y_proba, prior, costs, typical_costs, labels, sample_weight, logits, normalise
+        As in `expected_search_cost`.
     currency
         The costs' unit, to be handed on.
     groups
@@ -113,7 +115,16 @@ def decompose(
     level
         Of the intervals.
 
-    Other parameters as in `expected_search_cost`.
+    Returns
+    -------
+    Decomposition
+        The cost and its three terms, each with an interval; ``cost = uncertainty + miscalibration -
+        discrimination``.
+
+    See Also
+    --------
+    recalibrate : The map itself, and what it saves.
+    search_entropy : What forecasts expect their searches to cost.
 
     Examples
     --------

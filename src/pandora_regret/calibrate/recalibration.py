@@ -66,6 +66,8 @@ def recalibrate(
 
     Parameters
     ----------
+    y_true, y_proba, labels, sample_weight, logits, normalise
+        As in `pandora_regret`.
     method
         "temperature" (one factor), "vector" (one factor and one shift per class) or "matrix" scaling.
     objective
@@ -80,7 +82,20 @@ def recalibrate(
     level
         Of the intervals, which are Student's, of paired differences.
 
-    Other parameters as in `pandora_regret`.
+    Returns
+    -------
+    Recalibration
+        The map, what it saves out of fold with an interval, and whether that is worth it.
+
+    See Also
+    --------
+    decompose : What of the cost would go away, by the best of several maps.
+    load_map : A map that was saved.
+
+    References
+    ----------
+    Guo et al. (2017), on temperature scaling [guo17]_.
+    Kull et al. (2019), on matrix scaling [kull19]_.
 
     Examples
     --------

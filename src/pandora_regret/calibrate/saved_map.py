@@ -81,6 +81,16 @@ class RecalibrationMap:
 def load_map(path: str | os.PathLike[str]) -> RecalibrationMap:
     """A map that `RecalibrationMap.save` or ``pandora recalibrate`` has written.
 
+    Parameters
+    ----------
+    path
+        The JSON file.
+
+    Returns
+    -------
+    RecalibrationMap
+        Ready to transform forecasts of the same classes.
+
     Examples
     --------
     >>> load_map("triage.map.json").predict_proba(forecasts)  # doctest: +SKIP

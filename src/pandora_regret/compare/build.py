@@ -87,6 +87,8 @@ def compare(
         count tests.
     source
         Where the costs come from, in words.
+    labels, sample_weight, logits, normalise
+        As in `pandora_regret`; what `normalise` did is counted in the result's `done`.
     groups
         What rows belong together, shape (N,), as a patient's images do. Errors are then summed within groups
         (the sandwich estimator), and the bootstrap draws whole groups.
@@ -119,13 +121,28 @@ def compare(
     smallest_group
         Groups of fewer cases (or `groups`, where those are given) are pooled as "other".
 
-    Other parameters as in `pandora_regret`; what `normalise` did is counted in the result's `done`.
+    Returns
+    -------
+    Comparison
+        Every model's scores with intervals, differences and ranks, the verdict, and what it rests on; `print`
+        shows a table, `to_dict` is for programs.
+
+    See Also
+    --------
+    write_report : The same as a page.
+    score_stream : One model, of any number of rows.
 
     Notes
     -----
     The number of tests is the truth's place in the order of the search at the mean costs, and the realised cost
     is what that search pays; ties go by class number. P-values are of paired differences in expected cost,
     adjusted by Holm's method for all pairs. Some twenty numbers per instance and model are held in memory.
+
+    References
+    ----------
+    Holm (1979), on p-values of many pairs [holm79]_.
+    Efron (1987), on bootstrap intervals [efron87]_.
+    Gutmann and Maymin (1987), on why choosing the best needs no correction [gutmann87]_.
 
     Examples
     --------

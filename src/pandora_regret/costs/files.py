@@ -17,6 +17,11 @@ from pandora_regret.inputs import InputError, InputTypeError
 def available_costs() -> tuple[str, ...]:
     """The names of the shipped pathway files.
 
+    Returns
+    -------
+    tuple of str
+        Names that `load_costs` takes.
+
     Examples
     --------
     >>> available_costs()
@@ -33,6 +38,16 @@ def load_costs(name_or_path: str | os.PathLike[str]) -> Pathways:
     name_or_path
         The name of a shipped file (see `available_costs`), or the path of a file of your own. A shipped name
         comes first; for a file of your own with that name, write ``./name``.
+
+    Returns
+    -------
+    Pathways
+        Costs by class, their currency, and the steps behind them.
+
+    References
+    ----------
+    Flores et al. (2026), Appendix E [flores26]_.
+    Centers for Medicare & Medicaid Services (2026), the fees [cms2026pfs]_.
 
     Examples
     --------

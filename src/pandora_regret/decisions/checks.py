@@ -63,6 +63,15 @@ def desiderata(
     prior
         Of the costs in decision alignment; `Uniform()` unless given, as in Pandora's Regret.
 
+    Returns
+    -------
+    Desiderata
+        A verdict for each, with a counterexample where one was found; `print` shows them.
+
+    References
+    ----------
+    Flores et al. (2026), Section 2.3 [flores26]_.
+
     Examples
     --------
     >>> from pandora_regret import pandora_regret

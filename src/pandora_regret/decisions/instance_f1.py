@@ -39,11 +39,20 @@ def instance_f1(
 
     Parameters
     ----------
+    y_true, y_proba, labels, sample_weight, logits, normalise, per_instance
+        As in `pandora_regret`.
     threshold
         Report the classes of at least this probability, in (0, 1]; an empty set scores 0. Unless given, the set of
         `instance_f1_decision`.
 
-    Other parameters as in `pandora_regret`.
+    Returns
+    -------
+    float or array
+        The weighted mean, or one F1 per instance, shape (N,), if `per_instance`.
+
+    References
+    ----------
+    Flores et al. (2026), Appendix C.2.1 [flores26]_.
 
     Examples
     --------
@@ -68,7 +77,21 @@ def instance_f1_decision(
 
     It holds the m likeliest classes, where m maximises ``2 (p_1 + ... + p_m) / (m + 1)``: one more class is
     reported as long as its probability exceeds half the set's expected F1. Among equals, the smaller set and the
-    lower column number win. Parameters as in `pandora_regret`.
+    lower column number win.
+
+    Parameters
+    ----------
+    y_proba, labels, logits, normalise
+        As in `pandora_regret`.
+
+    Returns
+    -------
+    array
+        Which classes are reported, true or false, shape (N, K).
+
+    References
+    ----------
+    Flores et al. (2026), Appendix C.2.1 [flores26]_.
 
     Examples
     --------

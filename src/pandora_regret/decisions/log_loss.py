@@ -31,6 +31,20 @@ def parallel_costs(y_true: Labels, y_proba: Table, *, labels: ArrayLike | None =
     ``p_k / c > 1``. Over costs of density ``1/c`` on (0, 1], treatment costs p_k for every class, which sums to
     1 whatever the forecast, and missing the truth i adds ``-ln p_i``.
 
+    Parameters
+    ----------
+    y_true, y_proba, labels
+        As in `pandora_regret`.
+
+    Returns
+    -------
+    array
+        Shape (N, K).
+
+    References
+    ----------
+    Flores et al. (2026), Theorems 4.1 and B.5 [flores26]_.
+
     Examples
     --------
     >>> parallel_costs([0], [[0.5, 0.3, 0.2]])
@@ -61,12 +75,22 @@ def fixed_order_regrets(
 
     Parameters
     ----------
+    y_true, y_proba, labels
+        As in `pandora_regret`.
     order
         Column numbers, first tested first: (K,), or (N, K) where each instance has its own order.
     cheap, dear
         Positive weights of cheap and of dear tests.
 
-    Other parameters as in `pandora_regret`.
+    Returns
+    -------
+    array
+        Shape (N, K).
+
+    References
+    ----------
+    Flores et al. (2026), Proposition 4.2, Theorem B.1 [flores26]_.
+    Haldane (1932), on the measure of costs [haldane32]_.
 
     Examples
     --------
@@ -98,7 +122,21 @@ def fixed_order_residuals(
     """What unequal weights add, step by step, to `dear` times the Haldane regrets, (N, K).
 
     ``(cheap - dear) h_t`` before the truth, and ``(cheap - dear) (h_t - 1 - ln h_t)`` at the truth. These do not
-    cancel, so the sum depends on the order, unless ``cheap == dear``. Parameters as in `fixed_order_regrets`.
+    cancel, so the sum depends on the order, unless ``cheap == dear``.
+
+    Parameters
+    ----------
+    y_true, y_proba, order, cheap, dear, labels
+        As in `fixed_order_regrets`.
+
+    Returns
+    -------
+    array
+        Shape (N, K).
+
+    References
+    ----------
+    Flores et al. (2026), Remark B.3 [flores26]_.
 
     Examples
     --------
@@ -121,6 +159,18 @@ def fixed_order_costs(
     less `fixed_order_baseline`, which no order changes, tends to ``-ln p_i`` as `epsilon` tends to 0; it is
     equal already where every h_t up to the truth is at most ``1 - epsilon``.
 
+    Parameters
+    ----------
+    y_true, y_proba, order, labels
+        As in `fixed_order_regrets`.
+    epsilon
+        How close to 1 costs come, between 0 and 1.
+
+    Returns
+    -------
+    array
+        Shape (N, K).
+
     Examples
     --------
     >>> costs = fixed_order_costs([2], [[0.5, 0.3, 0.2]], [1, 2, 0], epsilon=1e-3)
@@ -136,6 +186,16 @@ def fixed_order_costs(
 
 def fixed_order_baseline(epsilon: float) -> float:
     """``ln(1 - epsilon) - ln(epsilon)``: what the truth costs in every order of `fixed_order_costs`.
+
+    Parameters
+    ----------
+    epsilon
+        As in `fixed_order_costs`.
+
+    Returns
+    -------
+    float
+        In the unit of `fixed_order_costs`.
 
     Examples
     --------

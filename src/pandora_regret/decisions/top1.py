@@ -32,7 +32,21 @@ def single_shot_cost(
 ) -> float | FloatArray:
     """Accuracy as a decision: choose the likeliest class, pay 1 if it is wrong, and never look again.
 
-    The mean is one minus accuracy. Ties go to the lower column number. Parameters as in `pandora_regret`.
+    The mean is one minus accuracy. Ties go to the lower column number.
+
+    Parameters
+    ----------
+    y_true, y_proba, labels, sample_weight, logits, normalise, per_instance
+        As in `pandora_regret`.
+
+    Returns
+    -------
+    float or array
+        The weighted mean, or 0 or 1 per instance, shape (N,), if `per_instance`.
+
+    References
+    ----------
+    Flores et al. (2026), Appendix C.1 [flores26]_.
 
     Examples
     --------
@@ -120,6 +134,24 @@ def macro_f1_gains(y_proba: Table, counts: ClassCounts, *, labels: ArrayLike | N
     Each row of `y_proba` is the true distribution of one such instance, considered on its own; `counts` are of
     the instances judged already.
 
+    Parameters
+    ----------
+    y_proba
+        True distributions of single instances, shape (N, K).
+    counts
+        Counts of the instances judged already.
+    labels
+        As in `pandora_regret`.
+
+    Returns
+    -------
+    array
+        Shape (N, K).
+
+    References
+    ----------
+    Flores et al. (2026), Proposition C.1 [flores26]_.
+
     Examples
     --------
     >>> counts = ClassCounts([80, 5], [10, 10], [10, 10])
@@ -138,7 +170,23 @@ def macro_f1_decision(
 
     It is the k of largest ``p_k (reward_k + 2 penalty_k) - penalty_k``, whose prices are the confusion counts of
     other instances; with `large_counts`, the k of largest ``(p_k - F1_k / 2) / D_k``, to which this tends as the
-    counts grow. Parameters as in `macro_f1_gains`.
+    counts grow.
+
+    Parameters
+    ----------
+    y_proba, counts, labels
+        As in `macro_f1_gains`.
+    large_counts
+        Whether to use the limit of many instances.
+
+    Returns
+    -------
+    array
+        Class numbers, shape (N,).
+
+    References
+    ----------
+    Flores et al. (2026), Proposition C.1 [flores26]_.
 
     Examples
     --------

@@ -32,6 +32,11 @@ def align(batches: Sequence[Batch], names: Sequence[str]) -> list[Batch]:
         All rows of each model, from `read_all`.
     names
         What to call each of them in an error, besides its file.
+
+    Returns
+    -------
+    list of Batch
+        One for each model, with the same rows and classes in the same order.
     """
     first, *others = batches = _over_all_classes(batches)
     by_id = _have_ids(batches)
@@ -58,7 +63,18 @@ def _have_ids(batches: Sequence[Batch]) -> bool:
 
 
 def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Batch], tuple[Done, ...]]:
-    """Only the rows whose ids all models have, as they stand in each; and what was left out."""
+    """Only the rows whose ids all models have, as they stand in each; and what was left out.
+
+    Parameters
+    ----------
+    batches, names
+        As in `align`.
+
+    Returns
+    -------
+    tuple
+        The batches, and what was left out, counted.
+    """
     without = next((batch for batch in batches if batch.ids is None), None)
     if without is not None:
         fix = "rows that all files have are found by id; say which column it is (--id)"

@@ -73,7 +73,20 @@ class Inspected:
 
 
 def inspect_file(path: str, layout: Layout) -> list[Inspected]:
-    """What is in a file, table by table: an NPZ archive may hold several models."""
+    """What is in a file, table by table: an NPZ archive may hold several models.
+
+    Parameters
+    ----------
+    path
+        The file.
+    layout
+        Which column is what, where names do not tell.
+
+    Returns
+    -------
+    list of Inspected
+        One for each table: its model, rows, classes, and what is wrong with it.
+    """
     return inspect_models([ModelFiles((path,), layout)])[0]
 
 
@@ -82,7 +95,19 @@ def inspect_models(
 ) -> tuple[list[Inspected], list[Disagreement]]:
     """What is in the files of models, table by table, and what keeps those that are fine from going together.
 
-    `progress` is called after each file.
+    Parameters
+    ----------
+    files
+        From `read_models_argument`.
+    prices
+        What the classes cost, to be checked against theirs.
+    progress
+        Called after each file.
+
+    Returns
+    -------
+    tuple
+        What is in each table, and what keeps tables from going together.
     """
     by_file = [_opened(path, one) for one in files for path in one.paths]
     tables = [of for opened in by_file for of in opened if isinstance(of, ModelTable) and _has_columns(of)]

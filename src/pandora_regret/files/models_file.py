@@ -75,7 +75,17 @@ class ModelEntry:
 def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFiles]:
     """Models as a command's arguments name them: a file, ``NAME=FILE``, or a TOML file that describes several.
 
-    `layout` is that of all models, as far as a TOML file says nothing else.
+    Parameters
+    ----------
+    texts
+        The arguments.
+    layout
+        Of all models, as far as a TOML file says nothing else.
+
+    Returns
+    -------
+    list of ModelFiles
+        One for each model.
 
     Examples
     --------

@@ -74,7 +74,24 @@ def find_row(path: str | os.PathLike[str], case: str, layout: Layout) -> int:
 def read_row(
     path: str | os.PathLike[str], row: int | None, layout: Layout, priced: Collection[str] | None = None
 ) -> OneRow:
-    """A row of a file, counted from 1; it needs no label: who knows the truth does not ask for an order."""
+    """A row of a file, counted from 1; it needs no label: who knows the truth does not ask for an order.
+
+    Parameters
+    ----------
+    path
+        The file.
+    row
+        Its number, counted from 1.
+    layout
+        Which column is what, where names do not tell.
+    priced
+        The names in a price list, which say which columns are classes.
+
+    Returns
+    -------
+    OneRow
+        The forecast, and its classes.
+    """
     table = _only_table(os.fspath(path), replace(layout, unlabelled=True))
     source = table.sources[0]
     if row is None:

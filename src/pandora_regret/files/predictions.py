@@ -176,6 +176,16 @@ def open_predictions(
     layout
         Which column is what, where names do not tell.
 
+    Returns
+    -------
+    list of Predictions
+        One for each model in the file.
+
+    See Also
+    --------
+    read_all : All rows at once.
+    score_stream : A score in one pass.
+
     Examples
     --------
     >>> open_predictions("predictions.csv")  # doctest: +SKIP
@@ -192,6 +202,18 @@ def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = No
 
     Their classes are known from the first of: the layouts, the names in a price list (`priced`), the columns that
     all files share. Other columns of numbers are ignored then, which `Predictions.done` counts.
+
+    Parameters
+    ----------
+    files
+        From `read_models_argument`.
+    priced
+        The names in a price list.
+
+    Returns
+    -------
+    list of Predictions
+        One for each model.
     """
     try:
         return _open_models(files, priced)
@@ -240,6 +262,16 @@ def read_all(predictions: Predictions) -> Batch:
     """All rows of a file at once, checked: forecasts that can be scored, no id twice.
 
     Errors name the file, the row and the column.
+
+    Parameters
+    ----------
+    predictions
+        From `open_predictions`.
+
+    Returns
+    -------
+    Batch
+        All rows.
     """
     return _whole(predictions, [batch.checked(predictions.logits) for batch in predictions.batches()])
 
@@ -248,6 +280,16 @@ def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
     """All rows of each of several models, one after the other; a file that they share is read once.
 
     Errors are as in `read_all`.
+
+    Parameters
+    ----------
+    opened
+        From `open_predictions` or `open_models`.
+
+    Returns
+    -------
+    iterator of Batch
+        One for each model.
     """
     for _, sharing in groupby(opened, key=attrgetter("sources")):
         models = list(sharing)

@@ -109,6 +109,11 @@ def read_costs_argument(text: str, classes: Sequence[str], unit: str = "") -> Pr
     classes
         The classes that are priced: each must have a cost. Costs of others are counted in `Prices.done`.
 
+    Returns
+    -------
+    Prices
+        One cost per class, their unit, and what was ignored.
+
     Examples
     --------
     >>> read_costs_argument("dog=30,cat=20", ["cat", "dog"]).costs
@@ -131,6 +136,11 @@ def read_price_list(text: str, unit: str = "") -> PriceList:
         path of a pathway file in TOML, or the name of a shipped one.
     unit
         What costs are in, such as "USD" or "minutes", where they do not say so themselves.
+
+    Returns
+    -------
+    PriceList
+        Costs by name, and their unit.
 
     Examples
     --------
@@ -174,6 +184,16 @@ def _written_out(text: str) -> PriceList:
 
 def read_prior_argument(text: str) -> Prior:
     """A prior from a word, ``gamma:2``, or ``empirical:FILE`` with a column of observed costs for each class.
+
+    Parameters
+    ----------
+    text
+        The prior, as people write it.
+
+    Returns
+    -------
+    Prior
+        For the `prior` of any score.
 
     Examples
     --------

@@ -27,6 +27,15 @@ def effective_costs(tests: Tests, *, unit_costs: Any = None) -> FloatArray:
         Draws u from a prior, shape (draws, K): the answer is ``(c u + f C) / s`` for each of them. The price of
         tests varies, that of work-ups does not. `Empirical` makes a prior of it.
 
+    Returns
+    -------
+    array
+        Shape (K,), or (draws, K) where `unit_costs` are given.
+
+    References
+    ----------
+    Flores et al. (2026), Appendix D.2 [flores26]_.
+
     Examples
     --------
     >>> tests = Tests(cost=[100.0, 40.0], sensitivity=[0.9, 0.5], false_positive_rate=0.1, confirmatory_cost=200.0)
@@ -53,6 +62,18 @@ def keeps_strict_propriety(tests: Tests, prior: Prior) -> bool:
 
     With ``costs=effective_costs(tests)`` the prior multiplies the work-up too, and the score is as strict as the
     prior is.
+
+    Parameters
+    ----------
+    tests
+        What the test of each class costs and how far it can be trusted.
+    prior
+        The distribution of unit costs.
+
+    Returns
+    -------
+    bool
+        False also where it is not known.
 
     Examples
     --------
@@ -82,6 +103,15 @@ def treatment_payoff(
         Their sensitivities are used.
     benefit, harm, untreated_cost
         B and r of treating the class, D of leaving it untreated: one number, one per class, or named by class.
+
+    Returns
+    -------
+    array
+        Shape (K,), in the unit of its arguments.
+
+    References
+    ----------
+    Flores et al. (2026), Appendix D.2 [flores26]_.
 
     Examples
     --------

@@ -69,6 +69,20 @@ def imperfect_order(
     labels, logits, normalise
         As in `pandora_regret`.
 
+    Returns
+    -------
+    array
+        Class numbers, shape (steps,) or (N, steps).
+
+    See Also
+    --------
+    expected_expenditure : What the search costs.
+
+    References
+    ----------
+    Kress et al. (2008), on the index of a single pass [kress08]_.
+    Matula (1964), on adaptive repeats [matula64]_.
+
     Examples
     --------
     >>> tests = Tests(cost=1.0, sensitivity=[0.3, 0.9, 0.95])
@@ -116,12 +130,26 @@ def expected_expenditure(
 
     Parameters
     ----------
+    y_true, y_proba, labels, sample_weight, logits, normalise, per_instance
+        As in `pandora_regret`.
     tests
         What the test of each class costs and how far it can be trusted.
     search
         "single_pass", "restarts" or "adaptive", as in `imperfect_order`.
 
-    Other parameters as in `pandora_regret`.
+    Returns
+    -------
+    float or array
+        In the tests' unit: the weighted mean, or one bill per instance, shape (N,), if `per_instance`.
+
+    See Also
+    --------
+    imperfect_order : The order itself.
+    effective_costs : A proper score for ranking forecasts, not a bill.
+
+    References
+    ----------
+    Flores et al. (2026), Appendix D.2, as corrected in docs/theory/corrections.md [flores26]_.
 
     Examples
     --------
@@ -157,8 +185,17 @@ def predicted_expenditure(
     """The bill that forecasts predict of themselves: `expected_expenditure` if their probabilities are right.
 
     No other order of the same search makes it smaller. Adaptive repeats never cost more than restarts; a single
-    pass, which may leave the case open, can cost more or less than either. Parameters as in
-    `expected_expenditure`.
+    pass, which may leave the case open, can cost more or less than either.
+
+    Parameters
+    ----------
+    y_proba, tests, search, labels, sample_weight, logits, normalise, per_instance
+        As in `expected_expenditure`.
+
+    Returns
+    -------
+    float or array
+        As for `expected_expenditure`.
 
     Examples
     --------
@@ -192,6 +229,20 @@ def simulate_expenditure(
 
     In each draw every instance is searched once. The standard error speaks of the draws only, so the estimate
     tends to `expected_expenditure` of the same arguments.
+
+    Parameters
+    ----------
+    y_true, y_proba, tests, search, labels, sample_weight, logits, normalise
+        As in `expected_expenditure`.
+    draws
+        How often each instance is searched.
+    seed
+        A whole number, a generator, or None for fresh draws.
+
+    Returns
+    -------
+    Simulation
+        Its `mean` and its `standard_error`.
 
     Examples
     --------

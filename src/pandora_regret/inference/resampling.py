@@ -64,6 +64,11 @@ def poisson_weights(keys: Any, replicates: int | range, seed: int = 0) -> Counts
     seed
         A whole number from 0.
 
+    Returns
+    -------
+    array
+        Small whole numbers, shape (replicates, n).
+
     Examples
     --------
     >>> poisson_weights(keys_of(range(8)), 2, seed=1)
@@ -112,6 +117,18 @@ def keys_of(values: Any, name: str = "ids") -> Keys:
     """A 64-bit key for each row number, id or group name, (n,): the same today, tomorrow and on every machine.
 
     Whole numbers are kept as they are; all else is hashed as text. So 1 and "1" are told apart, 1 and 1.0 not.
+
+    Parameters
+    ----------
+    values
+        Row numbers, ids or names, shape (n,).
+    name
+        What to call them in an error.
+
+    Returns
+    -------
+    array
+        64-bit whole numbers, shape (n,).
 
     Examples
     --------

@@ -192,12 +192,27 @@ def predict_proba(model: Any, X: Any) -> FloatArray:
         ``classes_``: the most likely are ``model.classes_[predict_proba(model, X).argmax(axis=1)]``.
     X
         What its `predict` takes; for XGBoost's booster also an array or a frame.
+
+    Returns
+    -------
+    array
+        Probabilities, shape (N, K).
     """
     return probabilities(_raw_scores(model, X))
 
 
 def probabilities(raw: Any) -> FloatArray:
     """The softmax of raw scores (N, K); of two classes (N,) is enough, the score of the second over the first.
+
+    Parameters
+    ----------
+    raw
+        Scores, shape (N, K) or (N,).
+
+    Returns
+    -------
+    array
+        Probabilities, shape (N, K).
 
     Examples
     --------

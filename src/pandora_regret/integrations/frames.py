@@ -54,6 +54,11 @@ def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.
     alpha
         As in `pandora_regret`.
 
+    Returns
+    -------
+    narwhals.Expr
+        One number per row.
+
     Examples
     --------
     >>> import polars as pl
@@ -70,15 +75,36 @@ def expected_search_cost_expr(
 ) -> nw.Expr:
     """What each row's search is expected to cost under a `Beta(alpha)` prior; null where it cannot be scored.
 
-    `typical_costs` are the mean costs of the tests, in the order of the classes or by name; without them base
-    costs are 1, as in `expected_search_cost`. Other parameters as in `pandora_regret_expr`.
+    Parameters
+    ----------
+    classes, label, alpha
+        As in `pandora_regret_expr`.
+    typical_costs
+        Mean costs of the tests, in the order of the classes or by name; without them base costs are 1, as in
+        `expected_search_cost`.
+
+    Returns
+    -------
+    narwhals.Expr
+        One number per row, in the costs' unit.
     """
     scores = _Scores(classes, label, alpha, typical_costs, priced=True)
     return scores.score("expected_search_cost", scores.truth())
 
 
 def log_loss_expr(classes: Sequence[str], *, label: str) -> nw.Expr:
-    """``-ln p_i`` of each row, infinite for an impossible truth; null where the row cannot be scored."""
+    """``-ln p_i`` of each row, infinite for an impossible truth; null where the row cannot be scored.
+
+    Parameters
+    ----------
+    classes, label
+        As in `pandora_regret_expr`.
+
+    Returns
+    -------
+    narwhals.Expr
+        One number per row.
+    """
     scores = _Scores(classes, label, 1.0)
     return scores.score("log_loss", scores.truth())
 
@@ -94,7 +120,19 @@ def with_scores(
 ) -> Any:
     """The frame with a column per metric; null where a row cannot be scored.
 
-    Parameters as in the expressions; `frame` is of any library that narwhals knows, and so is what comes back.
+    Parameters
+    ----------
+    frame
+        A frame of any library that narwhals knows.
+    classes, label, alpha, typical_costs
+        As in `expected_search_cost_expr`.
+    metrics
+        Names of the columns to add: "pandora_regret", "expected_search_cost", "log_loss".
+
+    Returns
+    -------
+    frame
+        A frame of the same library.
     """
     names = _read_metrics(metrics)
     scores = _Scores(classes, label, alpha, typical_costs, "expected_search_cost" in names)
@@ -120,10 +158,10 @@ def score_frame(
 
     Parameters
     ----------
+    frame, classes, label, alpha, typical_costs, metrics
+        As in `with_scores`.
     by
         Columns of groups; without any, one row about all rows.
-
-    Other parameters as in `with_scores`.
 
     Returns
     -------
@@ -162,7 +200,19 @@ def duckdb_sql(
 ) -> str:
     """The SQL that DuckDB makes of `score_frame`, to be pasted into a warehouse; `table` is the table's name.
 
-    Other parameters as in `score_frame`.
+    Parameters
+    ----------
+    table
+        The table's name.
+    classes, label, by
+        As in `score_frame`.
+    **options
+        Other parameters of `score_frame`.
+
+    Returns
+    -------
+    str
+        One SELECT statement.
     """
     duckdb = import_optional("duckdb", extra="engines")
     columns = [f"{_quoted(name)} DOUBLE" for name in classes]

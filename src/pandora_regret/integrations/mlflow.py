@@ -31,6 +31,15 @@ def log_comparison(comparison: Comparison, *, folder: str = "pandora", page: boo
     goes to ``<folder>/comparison.json``, its page to ``<folder>/report.html`` unless `page` is False, and the
     verdict becomes a tag.
 
+    Parameters
+    ----------
+    comparison
+        From `compare`.
+    folder
+        A folder among the run's artifacts.
+    page
+        Whether to log the HTML page, too.
+
     Examples
     --------
     >>> with mlflow.start_run():  # doctest: +SKIP
@@ -70,6 +79,11 @@ def make_metrics(
         As in `pandora_regret`.
     level
         Of the intervals.
+
+    Returns
+    -------
+    list
+        Metrics as MLflow takes them.
     """
     level = read_level(level)
 
@@ -87,7 +101,18 @@ def make_metrics(
 
 
 def column_mapping(classes: Sequence[str]) -> dict[str, str]:
-    """The `col_mapping` of `mlflow.models.evaluate` for classes whose names cannot be those of parameters."""
+    """The `col_mapping` of `mlflow.models.evaluate` for classes whose names cannot be those of parameters.
+
+    Parameters
+    ----------
+    classes
+        The names of the classes.
+
+    Returns
+    -------
+    dict
+        From names of parameters to names of columns.
+    """
     return dict(zip(_parameters(classes), classes, strict=True))
 
 

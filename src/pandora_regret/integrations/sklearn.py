@@ -59,6 +59,11 @@ def pandora_regret_scorer(*, alpha: float = 1.0, labels: Any = None) -> Forecast
         Every class there is. Unless given: those the estimator knows and those of the rows it is scored on. Say
         them where rare classes may be missing from both, since the score is a mean over the other classes.
 
+    Returns
+    -------
+    ForecastScorer
+        For ``scoring=``; the larger, the better.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -77,6 +82,8 @@ def search_cost_scorer(
 ) -> ForecastScorer:
     """A scorer of minus the expected search cost, in the costs' unit.
 
+    A class that the estimator has not been trained on has probability zero in its forecasts.
+
     Parameters
     ----------
     prior, costs, typical_costs
@@ -85,7 +92,10 @@ def search_cost_scorer(
         Every class there is, in the order of costs without names. Unless given: the names of the costs, else those
         the estimator knows and those of the rows it is scored on, sorted.
 
-    A class that the estimator has not been trained on has probability zero in its forecasts.
+    Returns
+    -------
+    ForecastScorer
+        For ``scoring=``; the larger, the better.
 
     Examples
     --------

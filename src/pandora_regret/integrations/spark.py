@@ -58,8 +58,15 @@ def score_spark(
     layout
         Which column is what; its `label` and its `classes` (or `proba_prefix`) must be said. A bootstrap needs an
         `id` or a `group` too: rows have no numbers in Spark.
+    name
+        What to call the frame in the result.
+    prior, typical_costs, bootstrap, seed, pairs
+        As in `score_stream`.
 
-    Other parameters as in `score_stream`.
+    Returns
+    -------
+    StreamScore
+        As for `score_stream`.
     """
     import_optional("pyspark", extra="engines")
     schema = _arrow_schema(frame)

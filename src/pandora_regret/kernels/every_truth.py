@@ -23,7 +23,18 @@ BLOCKS = 4  # rows come in blocks, and a full one is one of many: so many times 
 
 
 def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
-    """``sum_j C_j L(r_ij)`` in column i, as if i were the truth: O(K log K) per row in the Beta family."""
+    """``sum_j C_j L(r_ij)`` in column i, as if i were the truth: O(K log K) per row in the Beta family.
+
+    Parameters
+    ----------
+    block, prior
+        As in `mean_waste`.
+
+    Returns
+    -------
+    array
+        Shape (n, K).
+    """
     if isinstance(prior, Beta):
         return prior.mean * (prior.loss_to_share * losses_for_every_truth(block, prior.alpha))
     return np.stack([_if_true(block, i, prior) for i in range(block.n_classes)], axis=1)

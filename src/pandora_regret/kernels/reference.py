@@ -44,6 +44,16 @@ def log_odds(block: Forecast) -> FloatArray:
     """``ln r_ij`` of the truth i of each row against every class j, ``r_ij = (p_i / C_i) / (p_j / C_j)``.
 
     An option that a row does not have is behind any that it has, also behind one of probability 0.
+
+    Parameters
+    ----------
+    block
+        Rows that were read and checked.
+
+    Returns
+    -------
+    array
+        Shape (n, K).
     """
     costs = costs_of(block)
     ours, our_cost = of_class(block.values, block.truth), of_class(costs, block.truth)
@@ -110,19 +120,68 @@ def _wasted(block: Forecast, losses: FloatArray) -> FloatArray:
 
 
 def mean_waste(block: Forecast, prior: Prior) -> FloatArray:
-    """``C_j E[u_j 1(j before i)]``: the mean spend on each wrong test under a prior."""
+    """``C_j E[u_j 1(j before i)]``: the mean spend on each wrong test under a prior.
+
+    Parameters
+    ----------
+    block
+        As in `log_odds`.
+    prior
+        The distribution of unit costs.
+
+    Returns
+    -------
+    array
+        Shape (n, K), zero at the truth.
+
+    References
+    ----------
+    Flores et al. (2026), Theorem A.1 [flores26]_.
+    """
     i, j = block.truth[:, None], np.arange(block.n_classes)
     return _wasted(block, prior.share_with_ties(log_odds(block), i, j, tie_widths(block))) * prior.mean
 
 
 def pair_losses(block: Forecast, alpha: float) -> FloatArray:
-    """``C_j L_alpha(q_i / q_j)``, zero at j = i."""
+    """``C_j L_alpha(q_i / q_j)``, zero at j = i.
+
+    Parameters
+    ----------
+    block
+        As in `log_odds`.
+    alpha
+        From 0 to inf.
+
+    Returns
+    -------
+    array
+        Shape (n, K).
+
+    References
+    ----------
+    Flores et al. (2026), Proposition A.5 [flores26]_.
+    """
     odds = rank_odds(block) if alpha == np.inf else log_odds(block)
     return _wasted(block, beta_loss(odds, alpha))
 
 
 def total_losses(block: Forecast, alpha: float) -> FloatArray:
-    """``sum_j C_j L_alpha(q_i / q_j)``."""
+    """``sum_j C_j L_alpha(q_i / q_j)``.
+
+    Parameters
+    ----------
+    block, alpha
+        As in `pair_losses`.
+
+    Returns
+    -------
+    array
+        Shape (n,).
+
+    References
+    ----------
+    Flores et al. (2026), Corollary A.7 [flores26]_.
+    """
     return np.asarray(pair_losses(block, alpha).sum(axis=1))
 
 
@@ -140,7 +199,18 @@ def own_costs(block: Forecast) -> FloatArray:
 
 
 def unavoidable_costs(block: Forecast, prior: Prior) -> FloatArray:
-    """``C_i E[u_i]``: what testing the truth itself costs."""
+    """``C_i E[u_i]``: what testing the truth itself costs.
+
+    Parameters
+    ----------
+    block, prior
+        As in `mean_waste`.
+
+    Returns
+    -------
+    array
+        Shape (n,).
+    """
     if block.votes is None:
         return np.asarray(own_costs(block) * prior.mean_of(block.truth))
     return at_truth(block, costs_of(block) * prior.mean)
@@ -163,7 +233,20 @@ def sums_by_truth(block: Forecast, table: FloatArray) -> tuple[IntArray, FloatAr
 
 
 def realised_costs(block: Forecast, ties: Ties) -> FloatArray:
-    """``c_i`` plus ``c_j`` of every class j with ``p_j / c_j > p_i / c_i``; of a tied j, half its tie's worth."""
+    """``c_i`` plus ``c_j`` of every class j with ``p_j / c_j > p_i / c_i``; of a tied j, half its tie's worth.
+
+    Parameters
+    ----------
+    block
+        As in `log_odds`; its costs are those of the tests.
+    ties
+        "index" or "average".
+
+    Returns
+    -------
+    array
+        Shape (n,).
+    """
     costs, truth, other = costs_of(block), block.truth[:, None], np.arange(block.n_classes)
     odds, tie = rank_odds(block), np.where(other < truth, *ties) / 2
     before = np.where(odds == 0, tie, odds < 0)
@@ -172,7 +255,20 @@ def realised_costs(block: Forecast, ties: Ties) -> FloatArray:
 
 
 def simulated_costs(block: Forecast, unit_costs: FloatArray) -> FloatArray:
-    """The cost of every row's search under every drawn cost vector, found by comparison with the truth."""
+    """The cost of every row's search under every drawn cost vector, found by comparison with the truth.
+
+    Parameters
+    ----------
+    block
+        As in `log_odds`.
+    unit_costs
+        Drawn from a prior, shape (draws, K).
+
+    Returns
+    -------
+    array
+        Shape (draws, n).
+    """
     costs = np.maximum(costs_of(block) * unit_costs[:, None, :], SMALLEST_COST)  # (draws, rows, K)
     truth = np.broadcast_to(block.truth[None, :, None], (*costs.shape[:2], 1))
     our_cost = np.take_along_axis(costs, truth, axis=2)
@@ -207,7 +303,18 @@ class Ranking(NamedTuple):
 
 
 def search_order(block: Forecast) -> IntArray:
-    """Classes by falling ``p_k / C_k``; among the impossible ones the cheapest first; ties by index: (n, K)."""
+    """Classes by falling ``p_k / C_k``; among the impossible ones the cheapest first; ties by index: (n, K).
+
+    Parameters
+    ----------
+    block
+        As in `log_odds`.
+
+    Returns
+    -------
+    array
+        Class numbers, best first, shape (n, K).
+    """
     order, _, _, tied = rank(block)
     rows = np.flatnonzero((tied & (order[:, 1:] < order[:, :-1])).any(axis=1))  # equal floats are in order already
     runs = np.cumsum(np.pad(~tied[rows], ((0, 0), (1, 0))), axis=1)

@@ -103,7 +103,20 @@ def comparison_metrics(order_only: bool = False) -> tuple[Metric, ...]:
 
 
 def default_metrics(n_classes: int, *, priced: bool) -> tuple[Metric, ...]:
-    """What a study ranks models by: what says something of so many classes; priced metrics if there are costs."""
+    """What a study ranks models by: what says something of so many classes; priced metrics if there are costs.
+
+    Parameters
+    ----------
+    n_classes
+        K.
+    priced
+        Whether there are costs.
+
+    Returns
+    -------
+    tuple of Metric
+        In the order of tables.
+    """
     trivial = {f"top_{k}" for k in (2, 3) if k >= n_classes}
     return tuple(m for m in shown_in("study") if m.key not in trivial and (priced or not m.priced))
 
@@ -129,6 +142,16 @@ def read_metric(metric: Any) -> Metric:
     """A metric, its key, "module:name" of a `Metric`, or a table whose functions are "module:function".
 
     Keys may carry a number: ``beta_0.5`` is the Beta score at alpha 0.5, ``top_4`` top-4 accuracy.
+
+    Parameters
+    ----------
+    metric
+        A metric in any of these forms.
+
+    Returns
+    -------
+    Metric
+        The metric, checked.
 
     Examples
     --------

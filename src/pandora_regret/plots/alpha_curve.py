@@ -35,6 +35,11 @@ def plot_alpha_curve(comparison: Comparison, *, relative: bool = False, ax: Axes
     ax
         Where to draw; the current axes unless given.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure

@@ -47,6 +47,11 @@ def plot_beta_simplex(
     ax
         Where to draw; the current axes unless given.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure

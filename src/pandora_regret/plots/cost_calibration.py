@@ -35,6 +35,11 @@ def plot_cost_calibration(comparison: Comparison, model: str | None = None, *, a
     ax
         Where to draw; the current axes unless given.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure

@@ -59,6 +59,11 @@ def plot_decision_simplex(
     ax
         Where to draw; the current axes unless given.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -122,8 +127,17 @@ def plot_decision_plane(
     """One forecast's classes by probability and cost: filled if a decision rule tests them, else hollow.
 
     The truth is a star. What the rule compares is the slope of rays from the origin, c / p; the sequential search
-    turns from the lower right to the upper left until it meets the truth. Parameters as in
-    `plot_decision_simplex`.
+    turns from the lower right to the upper left until it meets the truth.
+
+    Parameters
+    ----------
+    rule, forecast, costs, truth, labels, ax
+        As in `plot_decision_simplex`.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
 
     Examples
     --------

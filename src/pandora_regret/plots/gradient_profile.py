@@ -32,6 +32,11 @@ def plot_gradient_profile(alphas: Sequence[float] = ALPHAS, *, ax: Axes | None =
     ax
         Where to draw; the current axes unless given.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure

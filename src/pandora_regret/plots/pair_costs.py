@@ -36,6 +36,11 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     ax
         Where to draw; the current axes unless given.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure

@@ -30,6 +30,11 @@ def plot_pair_loss(alphas: Sequence[float] = ALPHAS, *, ax: Axes | None = None) 
     ax
         Where to draw; the current axes unless given.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure

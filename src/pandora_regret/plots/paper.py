@@ -42,6 +42,11 @@ def draw_paper_figures(
     study
         The output folder of a study, for the intervals of the gaps of tau, which are left out unless it is given.
 
+    Returns
+    -------
+    list of Path
+        The files that were written.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory

@@ -34,6 +34,11 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
     ax
         Where to draw; the current axes unless given.
 
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
     Examples
     --------
     >>> from matplotlib.figure import Figure

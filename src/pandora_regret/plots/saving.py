@@ -17,7 +17,20 @@ KINDS = {".svg": "vector graphics for the web", ".pdf": "vector graphics for pri
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write a figure, whole or not at all, as its file's name says; the same figure gives the same bytes."""
+    """Write a figure, whole or not at all, as its file's name says; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure
+        A figure of matplotlib.
+    path
+        A file whose name ends in .svg, .pdf or .png.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+    """
     kind = read_choice(Path(path).suffix.lower(), f"the ending of {str(path)!r}", KINDS)
     undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[kind]
     with import_optional("matplotlib", extra="report").rc_context({"svg.hashsalt": "pandora"}):

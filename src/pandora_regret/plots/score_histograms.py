@@ -34,8 +34,19 @@ def plot_score_histograms(
     """How the scores of instances are spread, by true class: each class's own histogram, and its mean as a line.
 
     Scores are on a logarithmic scale, since most of them are small; those below 0.001 are in the first bin.
-    Infinite scores, of a truth given probability 0 as alpha tends to 0, are said at the right. Parameters as in
-    `pandora_regret`; `ax` is where to draw, the current axes unless given.
+    Infinite scores, of a truth given probability 0 as alpha tends to 0, are said at the right.
+
+    Parameters
+    ----------
+    y_true, y_proba, alpha, labels, sample_weight, logits, normalise
+        As in `pandora_regret`.
+    ax
+        Where to draw; the current axes unless given.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
 
     Examples
     --------

@@ -29,6 +29,11 @@ def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None =
         Where to draw; the current axes unless given.
     currency
         Of the costs, such as "USD".
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
     """
     axes = axes_of(ax)
     costs = [0.0, *(step.total_cost for step in plan.steps)]

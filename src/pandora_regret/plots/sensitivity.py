@@ -25,6 +25,11 @@ def plot_sensitivity(numbers: Sequence[Any], lines: Mapping[str, Sequence[Cell]]
         The cells of a study's table at each of them, by what the legend is to say.
     ax
         Where to draw; the current axes unless given.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
     """
     axes = axes_of(ax)
     places = range(len(numbers))

@@ -28,6 +28,11 @@ def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
         The title of a condition.
     ax
         Where to draw; the current axes unless given.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
     """
     axes = axes_of(ax)
     rows = [(data, cells) for title, data, cells in grid.rows if title == condition]

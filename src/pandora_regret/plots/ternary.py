@@ -37,8 +37,19 @@ def plot_ternary(
 
     The marker at a corner's name is that of the forecasts for which this class is the truth. Shades are
     logarithmic, so that good forecasts differ among themselves too: scores below 0.001 have the lightest shade,
-    infinite ones the darkest. Thin lines bound the forecasts whose likeliest class is the same. Parameters as in
-    `pandora_regret`; `ax` is where to draw, the current axes unless given.
+    infinite ones the darkest. Thin lines bound the forecasts whose likeliest class is the same.
+
+    Parameters
+    ----------
+    y_true, y_proba, alpha, labels, logits, normalise
+        As in `pandora_regret`.
+    ax
+        Where to draw; the current axes unless given.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
 
     Examples
     --------

@@ -38,12 +38,43 @@ def beta_loss(log_odds: FloatArray, alpha: float) -> FloatArray:
     """L_alpha: ``1 + (1 + 1/alpha)(1 - r^alpha)`` for r <= 1, ``r^-(alpha + 1)`` for r > 1.
 
     One part is constant where the other acts, so they add up without a case distinction.
+
+    Parameters
+    ----------
+    log_odds
+        ``ln r``, of any shape.
+    alpha
+        From 0 to inf.
+
+    Returns
+    -------
+    array
+        One value per entry, in the same shape.
+
+    References
+    ----------
+    Flores et al. (2026), Proposition A.5 [flores26]_.
     """
     return decay(np.maximum(log_odds, 0), alpha) + rise(np.minimum(log_odds, 0), alpha)
 
 
 def beta_loss_slope(log_odds: FloatArray, alpha: float) -> FloatArray:
-    """The gradient profile: ``-(alpha + 1)`` times ``r^alpha`` for r <= 1, ``r^-(alpha + 1)`` for r > 1."""
+    """The gradient profile: ``-(alpha + 1)`` times ``r^alpha`` for r <= 1, ``r^-(alpha + 1)`` for r > 1.
+
+    Parameters
+    ----------
+    log_odds, alpha
+        As in `beta_loss`.
+
+    Returns
+    -------
+    array
+        The derivative in ``ln r``, of the same shape.
+
+    References
+    ----------
+    Flores et al. (2026), Remark A.6 [flores26]_.
+    """
     if alpha == np.inf:
         return np.zeros_like(log_odds)
     return -(alpha + 1) * decay(np.maximum(log_odds, 0), alpha) * power(np.minimum(log_odds, 0), alpha)
@@ -115,10 +146,30 @@ class Beta(Prior):
 
 
 def Uniform() -> Beta:
-    """Unit costs uniform on [0, 1]: the prior behind Pandora's Regret."""
+    """Unit costs uniform on [0, 1]: the prior behind Pandora's Regret.
+
+    Returns
+    -------
+    Beta
+        The Beta prior with alpha 1.
+
+    References
+    ----------
+    Flores et al. (2026), Definition 3.2 [flores26]_.
+    """
     return Beta(1.0)
 
 
 def Fixed() -> Beta:
-    """Costs known exactly: the limit alpha -> inf, where ties are broken at random (worth one half)."""
+    """Costs known exactly: the limit alpha -> inf, where ties are broken at random (worth one half).
+
+    Returns
+    -------
+    Beta
+        The Beta prior with alpha inf.
+
+    References
+    ----------
+    Flores et al. (2026), Corollary A.11 [flores26]_.
+    """
     return Beta(np.inf)

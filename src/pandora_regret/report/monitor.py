@@ -36,7 +36,26 @@ def write_monitor_page(
     challenger: str | None = None,
     title: str = TITLE,
 ) -> Path:
-    """Write a monitor's history as one self-contained HTML file that needs neither network nor JavaScript."""
+    """Write a monitor's history as one self-contained HTML file that needs neither network nor JavaScript.
+
+    Parameters
+    ----------
+    monitor
+        What to show.
+    path
+        The file.
+    unit
+        The unit of costs, such as "USD".
+    challenger
+        Which one to show, where there are several.
+    title
+        The page's title.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+    """
     page = render_monitor_page(monitor, unit=unit, challenger=challenger, title=title)
     return write_atomically(path, lambda file: file.write(page.encode("utf-8", errors="replace")))
 

@@ -108,7 +108,17 @@ def write_report(
 def render_report(
     comparison: Any, *, title: str | None = None, show: Sequence[str] = (), cases: bool = True
 ) -> str:
-    """The page as text; parameters as in `write_report`.
+    """The page as text.
+
+    Parameters
+    ----------
+    comparison, title, show, cases
+        As in `write_report`.
+
+    Returns
+    -------
+    str
+        The HTML page.
 
     Examples
     --------

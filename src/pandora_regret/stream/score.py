@@ -260,6 +260,15 @@ def score_stream(
         A work-up to score by, instead of a search: the metric "workup_cost" takes the place of those about costs
         of tests. `prior` then says how its costs vary; they are known unless it is given.
 
+    Returns
+    -------
+    StreamScore
+        Every metric with its standard error and interval, and the tally behind it.
+
+    See Also
+    --------
+    search_tally : The sums of one batch, to be merged by hand.
+
     Examples
     --------
     >>> from pandora_regret.files import open_predictions

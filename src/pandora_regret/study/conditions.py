@@ -279,6 +279,16 @@ CONDITIONS: dict[str, Condition] = {
 def read_condition(condition: Any) -> Condition:
     """A condition, its name, or a table: a new one, or a known one's name and what is different.
 
+    Parameters
+    ----------
+    condition
+        A `Condition`, a name, or a table.
+
+    Returns
+    -------
+    Condition
+        The condition, checked.
+
     Examples
     --------
     >>> read_condition({"name": "random_temperature", "sigma": 0.25}).title
@@ -298,7 +308,18 @@ def read_condition(condition: Any) -> Condition:
 
 
 def read_conditions(conditions: Iterable[Any]) -> tuple[Condition, ...]:
-    """Conditions, each with its own name."""
+    """Conditions, each with its own name.
+
+    Parameters
+    ----------
+    conditions
+        Each as in `read_condition`.
+
+    Returns
+    -------
+    tuple of Condition
+        The conditions, checked.
+    """
     read = tuple(read_condition(condition) for condition in conditions)
     names = [condition.name for condition in read]
     twice = sorted({name for name in names if names.count(name) > 1})

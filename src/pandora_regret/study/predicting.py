@@ -48,6 +48,24 @@ def predict_all(
 
     A model that raises, crashes its process, or takes longer than `timeout` seconds is recorded with the reason,
     and the others go on.
+
+    Parameters
+    ----------
+    data
+        A data set, with its zoo.
+    folder
+        The store's folder.
+    jobs, cluster
+        As in `run_all`.
+    timeout
+        Seconds that one model may take.
+    watcher
+        Is told about the progress.
+
+    Returns
+    -------
+    Store
+        Every prediction that could be made.
     """
     watcher = watcher or Nobody()
     store, names = open_store(data, folder)

@@ -37,7 +37,18 @@ class ResultsRecord:
 
 
 def read_results(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a study found, as plain values; a file that is not of that form is an `InputError` naming the key."""
+    """What a study found, as plain values; a file that is not of that form is an `InputError` naming the key.
+
+    Parameters
+    ----------
+    folder
+        The study's output folder.
+
+    Returns
+    -------
+    dict
+        Plain values, ready for JSON.
+    """
     path = Path(folder) / RESULTS
     try:
         results = json.loads(path.read_bytes())

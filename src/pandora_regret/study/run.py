@@ -30,7 +30,19 @@ CHANGEABLE = ("timeout", "leave_out")  # entries of a study file that may change
 def begin(study_file: str | os.PathLike[str], folder: str | os.PathLike[str], *, trust: bool = False) -> Study:
     """Read a study, and make its output folder; one that exists must be of the same study.
 
-    `trust` lets the file name metrics that are code of yours, as in `read_study`.
+    Parameters
+    ----------
+    study_file
+        The study's TOML file.
+    folder
+        The study's output folder.
+    trust
+        As in `read_study`.
+
+    Returns
+    -------
+    Study
+        What the file says.
     """
     study, out = read_study(study_file, trust=trust), Path(folder)
     out.mkdir(parents=True, exist_ok=True)
@@ -58,7 +70,20 @@ def _fixed_part(text: bytes) -> Any:
 
 
 def reopen(folder: str | os.PathLike[str], *, trust: bool = False) -> Study:
-    """The study of an output folder; `trust` as in `begin`."""
+    """The study of an output folder.
+
+    Parameters
+    ----------
+    folder
+        The study's output folder.
+    trust
+        As in `read_study`.
+
+    Returns
+    -------
+    Study
+        What its file said when it began.
+    """
     return read_study(_study_file(folder), _origin(Path(folder)), trust=trust)
 
 
@@ -85,7 +110,24 @@ def run_study(
     cluster: str | None = None,
     watcher: Watcher | None = None,
 ) -> dict[str, Any]:
-    """Predict what is not predicted yet, then measure agreement; the results, which are also written down."""
+    """Predict what is not predicted yet, then measure agreement; the results, which are also written down.
+
+    Parameters
+    ----------
+    study
+        The study, from `begin` or `reopen`.
+    folder
+        The study's output folder.
+    jobs, cluster
+        As in `run_all`.
+    watcher
+        Is told about the progress.
+
+    Returns
+    -------
+    dict
+        Plain values, as in results.json.
+    """
     watcher, out = watcher or Nobody(), Path(folder)
     for data in study.data:  # what is wrong with costs and conditions is said before hours of predicting
         _check_fit(study, data, open_store(data, out / data.name)[0])
@@ -109,7 +151,24 @@ def _check_fit(study: Study, data: DataSet, store: Store) -> None:
 
 
 def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | None = None) -> dict[str, Any]:
-    """The part of the results that is about one data set."""
+    """The part of the results that is about one data set.
+
+    Parameters
+    ----------
+    study
+        What says how to measure it.
+    data
+        One of its data sets.
+    store
+        Where its predictions are.
+    watcher
+        Is told about the progress.
+
+    Returns
+    -------
+    dict
+        Plain values, ready for JSON.
+    """
     models, failed = kept_models(data, store.models), kept_models(data, list(store.failures))
     if len(models) < 2:
         raise InputError(
@@ -160,7 +219,18 @@ class Standing:
 
 
 def standing(folder: str | os.PathLike[str]) -> tuple[list[Standing], bool]:
-    """How far each data set is, and whether there are results; only looks, and disturbs no run under way."""
+    """How far each data set is, and whether there are results; only looks, and disturbs no run under way.
+
+    Parameters
+    ----------
+    folder
+        The study's output folder.
+
+    Returns
+    -------
+    tuple
+        How far each data set is, and whether there are results.
+    """
     out = Path(folder)
     data_sets = read_data_sets(_study_file(folder), _origin(out))
     return [_standing_of(data, out / data.name) for data in data_sets], (out / RESULTS).is_file()
@@ -175,7 +245,15 @@ def _standing_of(data: DataSet, folder: Path) -> Standing:
 
 
 def forget_failures(study: Study, folder: str | os.PathLike[str]) -> None:
-    """Let models that failed be tried again."""
+    """Let models that failed be tried again.
+
+    Parameters
+    ----------
+    study
+        The study, from `begin` or `reopen`.
+    folder
+        The study's output folder.
+    """
     for data in study.data:
         if Store.exists(Path(folder) / data.name):
             with Store.open(Path(folder) / data.name) as store:

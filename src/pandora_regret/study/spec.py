@@ -76,6 +76,20 @@ def read_study(
     """Read a study file and check it; paths in it are relative to `folder`, the file's own unless given.
 
     A file can name metrics as ``"module:name"``, which runs that module; only a file that you `trust` may.
+
+    Parameters
+    ----------
+    path
+        The study's TOML file.
+    folder
+        What paths in it are relative to; the file's own folder unless given.
+    trust
+        Whether the file may name metrics that are code.
+
+    Returns
+    -------
+    Study
+        What the file says.
     """
     root, text = _read_file(Path(path))
     base = Path(path).parent if folder is None else Path(folder)

@@ -53,7 +53,22 @@ class Grid:
 
 
 def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str] = PAPER_METRICS) -> Grid:
-    """One of a study's tables, of the metrics with these keys, or if none are given of all that are there."""
+    """One of a study's tables, of the metrics with these keys, or if none are given of all that are there.
+
+    Parameters
+    ----------
+    results
+        From `run_study` or `read_results`.
+    what
+        "tau", "gap" or "regret".
+    metrics
+        Keys of metrics.
+
+    Returns
+    -------
+    Grid
+        Titles, and rows of cells.
+    """
     read_choice(what, "what", WHAT)
     agreements = [(data["name"], data["agreement"]) for data in results["data"]]
     keys = _shared_keys([of_data for _, of_data in agreements], metrics)
@@ -147,7 +162,20 @@ def _unit_note(results: dict[str, Any]) -> str:
 
 
 def as_text(grid: Grid, intervals: bool = False) -> str:
-    """Columns of plain text."""
+    """Columns of plain text.
+
+    Parameters
+    ----------
+    grid
+        From `study_grid`.
+    intervals
+        Whether to write them.
+
+    Returns
+    -------
+    str
+        The table.
+    """
     return "\n".join([_aligned(_texts(grid, intervals)), "", *grid.below(intervals)]) + "\n"
 
 

@@ -36,6 +36,11 @@ def run_all(
         dies is done again by another. A worker does as many items at once as it has threads: start it with
         ``--nthreads 1`` where one item fills a machine.
 
+    Returns
+    -------
+    iterator of tuple
+        Each item with its result.
+
     Examples
     --------
     >>> sorted(run_all(abs, [-2, 1]))
@@ -61,6 +66,18 @@ def run_apart(
     Every item is done in a process of its own kind, one job included. Where `do` returns an iterator, its elements
     come one by one (on a cluster, all at the end). If the process ends, or takes longer than `timeout` seconds for
     one result, the last result of the item is a `Death`, which says why.
+
+    Parameters
+    ----------
+    do, items, jobs, cluster
+        As in `run_all`.
+    timeout
+        Seconds that one result may take.
+
+    Returns
+    -------
+    iterator of tuple
+        Each item with a result of its own, or with a `Death`.
     """
     if cluster is None:
         return in_processes(do, list(items), read_jobs(jobs), timeout)

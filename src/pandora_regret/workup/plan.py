@@ -116,8 +116,24 @@ def plan_workup(
         "optimal" costs least. "greedy" and "information" look one step ahead, for comparison: advice for one
         case, not a proper score (a greedy search of the groups {0, 1}, {0, 2}, {1, 3} costs 1.75 with the honest
         uniform forecast, and 1.50 with (.2, .2, .3, .3)).
+    labels, logits, normalise
+        As in `pandora_regret`.
     limit
         The most states to look at.
+
+    Returns
+    -------
+    WorkupPlan
+        The best step, what it costs from here, alternatives, and the tree of what may follow; `print` shows it.
+
+    See Also
+    --------
+    workup_cost : The score of many forecasts.
+    plan_search : Where each test tells about one class.
+
+    References
+    ----------
+    Horn (1972), on steps that must come before others [horn72]_.
 
     Examples
     --------

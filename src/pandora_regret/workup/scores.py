@@ -56,6 +56,8 @@ def workup_cost(
     ----------
     y_true
         True classes, shape (N,): names, or column numbers. Or annotators' votes as probabilities, shape (N, K).
+    y_proba
+        Forecasts, shape (N, K), as in `pandora_regret`.
     workup
         A `Workup`, or a `Menu` of protocols.
     prior
@@ -63,8 +65,18 @@ def workup_cost(
         vectors. In closed form for searches and hierarchies, else over shared quasi-random draws.
     draws
         How many cost vectors to average over where there is no closed form.
+    labels, sample_weight, logits, normalise, per_instance
+        As in `pandora_regret`.
 
-    Other parameters as in `pandora_regret`.
+    Returns
+    -------
+    float or array
+        In the work-up's unit: the weighted mean, or one cost per instance, shape (N,), if `per_instance`.
+
+    See Also
+    --------
+    plan_workup : The best next step for one case.
+    expected_search_cost : Where each test tells about one class.
 
     Examples
     --------
@@ -96,7 +108,15 @@ def workup_regret(
 ) -> float | FloatArray:
     """What the work-up costs beyond what someone who knew the truth would pay: never negative.
 
-    Parameters as in `workup_cost`.
+    Parameters
+    ----------
+    y_true, y_proba, workup, prior, draws, labels, sample_weight, logits, normalise, per_instance
+        As in `workup_cost`.
+
+    Returns
+    -------
+    float or array
+        As for `workup_cost`, less what knowing the truth would cost.
 
     Examples
     --------
@@ -127,7 +147,15 @@ def workup_entropy(
 ) -> float | FloatArray:
     """What forecasts expect their own work-up to cost: `workup_cost` in the mean, if they are right.
 
-    Parameters as in `workup_cost`.
+    Parameters
+    ----------
+    y_proba, workup, prior, draws, labels, sample_weight, logits, normalise, per_instance
+        As in `workup_cost`.
+
+    Returns
+    -------
+    float or array
+        As for `workup_cost`.
 
     Examples
     --------

@@ -98,9 +98,27 @@ def pandora_loss(
     label_smoothing: float = 0.0,
     ignore_index: int = -100,
 ) -> torch.Tensor:
-    """Pandora's Regret of logits, with its gradient; parameters and shapes as in `PandoraLoss`.
+    """Pandora's Regret of logits, with its gradient.
 
     A list, an array or a CPU tensor of costs is checked and moved at every call, `PandoraLoss` does so once.
+
+    Parameters
+    ----------
+    logits, target, alpha, costs, reduction, label_smoothing, ignore_index
+        As in `PandoraLoss`.
+
+    Returns
+    -------
+    Tensor
+        The mean, the sum, or one loss per row, as `reduction` says.
+
+    See Also
+    --------
+    PandoraLoss : The same as a module.
+
+    References
+    ----------
+    Flores et al. (2026), Corollary A.7 [flores26]_.
 
     Examples
     --------

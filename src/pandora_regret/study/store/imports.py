@@ -35,10 +35,17 @@ def import_predictions(
         Files, folders of files, or patterns such as ``"runs/*.csv"``, in any format that `open_predictions` reads.
         A file is a model named after it, unless a model column, or the names of the arrays in an NPZ archive, say
         that it holds several.
+    store_folder
+        Where the store is, or is to be.
     layout
         Which column is what, where names do not tell.
     about
         What is known about the data and the models, to be kept with them.
+
+    Returns
+    -------
+    Store
+        The store, with the models of all files.
 
     Examples
     --------

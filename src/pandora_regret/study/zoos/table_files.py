@@ -59,6 +59,11 @@ def read_labelled(
     without
         Columns to leave out, by name or number.
 
+    Returns
+    -------
+    LabelledTable
+        Features, classes and their names.
+
     Examples
     --------
     >>> wine = read_labelled("wine")
