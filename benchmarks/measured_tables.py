@@ -221,7 +221,7 @@ def workups_below() -> str:
 
 
 TABLES = {
-    work.__name__: work for work in (objectives, workup_myopic, workup_dermatology)
+    work.__name__: work for work in (objectives, coverage, workup_myopic, workup_dermatology)
 }  # fmt: skip
 FIGURES = {
     work.__name__: work
