@@ -162,7 +162,7 @@ def workup_myopic() -> str:
         kind = "" if row["work-ups"] == before else WORKUPS[row["work-ups"]]
         before = row["work-ups"]
         rows.append([kind, row["rule"], *(f"{100 * float(row[name]):.0f} % more" for name in ("mean", "worst"))])
-    return markdown(["Work-ups", "Rule", "In the mean", "At worst"], rows)
+    return markdown(["Work-ups", "Rule", "On average", "At worst"], rows)
 
 
 def workup_dermatology() -> str:

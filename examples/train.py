@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from pandora_regret.compare import Comparison, compare
 from pandora_regret.integrations.torch.trainer import SearchProbe
 
-PRICES = np.array([5.0, 5.0, 5.0, 40.0, 5.0, 5.0, 5.0, 5.0, 40.0, 5.0])  # dollars a check; 3 and 8 are dear
+PRICES = np.array([5.0, 5.0, 5.0, 40.0, 5.0, 5.0, 5.0, 5.0, 40.0, 5.0])  # dollars per check; 3 and 8 are expensive
 LOSSES: dict[str, dict[str, Any]] = {
     "log loss": {"objective": "log_loss"},
     "search score, alpha 0": {"objective": "search", "alpha": 0.0, "typical_costs": PRICES},
@@ -30,7 +30,7 @@ def verdict(comparison: Comparison) -> str:
     gap = next(pair for pair in comparison.differences if (pair.model, pair.against) == (best, "log loss"))
     assert gap.low is not None  # intervals need two rows
     assert gap.high is not None
-    saved = f"{best} saves ${-gap.difference:.2f} a search, 95 % interval ${-gap.high:.2f} to ${-gap.low:.2f}"
+    saved = f"{best} saves ${-gap.difference:.2f} per search, 95 % interval ${-gap.high:.2f} to ${-gap.low:.2f}"
     return f"Train on the {saved}." if gap.high < 0 else f"Not settled: the {saved}."
 
 
@@ -43,7 +43,7 @@ def main() -> None:
         forecasts[name] = make_pipeline(StandardScaler(), probe).fit(X_train, y_train).predict_proba(X_new)
 
     comparison = compare(y_new, forecasts, typical_costs=PRICES, currency="USD")
-    print("trained on               a search   log loss   accuracy")
+    print("trained on             per search   log loss   accuracy")
     for row in comparison.table():
         print(f"{row['model']:22}  ${row['expected_cost']:8.2f}  {row['log_loss']:9.3f}  {row['accuracy']:9.1%}")
     print(f"an oracle               ${comparison.best.unavoidable:8.2f}")

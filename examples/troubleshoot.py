@@ -51,7 +51,7 @@ def main() -> None:
     print(f"  To be expected: EUR {plan.expected_cost:.2f}")
 
     shares = np.tile(np.bincount(y_old, minlength=len(CHECKS)) / len(y_old), (len(y_new), 1))
-    print(f"\nAll {len(y_new)} new plates, in the mean:")
+    print(f"\nAll {len(y_new)} new plates, on average:")
     print(f"  the same checklist for all          EUR {search_cost(y_new, shares, prices):.2f}")
     print(f"  by forecast and price               EUR {search_cost(y_new, proba, prices):.2f}")
     print(f"  knowing the fault                   EUR {prices[y_new].mean():.2f}")

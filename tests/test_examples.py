@@ -48,7 +48,7 @@ def test_choose_a_model_ranks_by_cost_and_names_the_cheapest(printed):
     assert costs == sorted(costs)
     verdicts = (f"Deploy {table[0]}:", f"{table[0]} and {table[1]} cannot be told apart")
     assert any(line.startswith(verdicts) for line in lines)
-    assert re.fullmatch(r"If it has to be a tree: depth [1235], at EUR \d+\.\d\d a sample\.", lines[-1])
+    assert re.fullmatch(r"If it has to be a tree: depth [1235], at EUR \d+\.\d\d per sample\.", lines[-1])
 
 
 def test_the_picture_of_the_readme_shows_its_example(tmp_path):
@@ -111,6 +111,6 @@ def test_troubleshoot_reads_a_table(printed, tmp_path):
     path = tmp_path / "plates.csv"
     np.savetxt(path, table, delimiter=",", fmt=[*["%.4f"] * 27, "%d"])
     lines = printed("troubleshoot.py", path)
-    assert "All 42 new plates, in the mean:" in lines
+    assert "All 42 new plates, on average:" in lines
     search, knowing = rows(lines, "by forecast", "knowing the fault")
     assert search == pytest.approx(knowing, rel=0.1)  # every measurement tells the fault
