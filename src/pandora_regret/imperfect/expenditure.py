@@ -271,7 +271,7 @@ def _mean_bills(block: Forecast, tests: Tests, policy: Search) -> FloatArray:
 
 
 def _predicted_bills(block: Forecast, tests: Tests, policy: Search) -> FloatArray:
-    """The mean over every class that might be the truth; impossible ones do not count, however dear."""
+    """The mean over every class that might be the truth; impossible ones do not count, however expensive."""
     p, total = probabilities(block), np.zeros(len(block))
     for i in range(block.n_classes):
         rows = np.flatnonzero(p[:, i] > 0)

@@ -85,7 +85,7 @@ def _draw_borders(axes: Axes) -> None:
 
 
 def _scatter(axes: Axes, places: FloatArray, scores: FloatArray, truth: IntArray) -> PathCollection:
-    """Every class with its marker and all with the same shades; among its points, the dearest on top."""
+    """Every class with its marker and all with the same shades; among its points, the most expensive on top."""
     highest = max(max(scores[np.isfinite(scores)], default=0.0), 10 * LEAST_SHOWN)
     scale = import_optional("matplotlib.colors", extra="report").LogNorm(LEAST_SHOWN, highest)
     for k in np.unique(truth):
