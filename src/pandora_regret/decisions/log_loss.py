@@ -155,8 +155,8 @@ def fixed_order_costs(
 ) -> FloatArray:
     """What each step of the same search costs, not only regrets, (N, K), over Haldane costs up to 1 - epsilon.
 
-    The truth must be paid for in any case, which is infinitely expensive near ``c = 1``; hence `epsilon`. A row's sum
-    less `fixed_order_baseline`, which no order changes, tends to ``-ln p_i`` as `epsilon` tends to 0; it is
+    The truth must be paid for in any case, which is infinitely expensive near ``c = 1``; hence `epsilon`. A row's
+    sum less `fixed_order_baseline`, which no order changes, tends to ``-ln p_i`` as `epsilon` tends to 0; it is
     equal already where every h_t up to the truth is at most ``1 - epsilon``.
 
     Parameters

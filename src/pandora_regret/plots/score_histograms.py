@@ -33,8 +33,9 @@ def plot_score_histograms(
 ) -> Axes:
     """How the scores of instances are spread, by true class: each class's own histogram, and its mean as a line.
 
-    Scores are on a logarithmic scale, since most of them are small; those below 0.001 are in the first bin.
-    Infinite scores, of a truth given probability 0 as alpha tends to 0, are said at the right.
+    Scores are on a logarithmic scale, since most of them are small; those below 0.001 are in the first bin, which
+    is cut off where it is the highest, its share written beside it. Infinite scores, of a truth given
+    probability 0 as alpha tends to 0, are said at the right.
 
     Parameters
     ----------
@@ -89,7 +90,8 @@ def _draw_ridge(axes: Axes, k: int, scores: FloatArray, weights: FloatArray, edg
     shown = np.clip(scores[finite], edges[0], edges[-1])  # rounding may have moved the last edge
     heights = np.histogram(shown, edges, weights=weights[finite])[0]
     if heights.sum() > 0:
-        heights *= HIGHEST / heights.max()
+        _say_what_is_cut_off(axes, k, heights, edges)
+        heights = np.minimum(heights * HIGHEST / (heights[1:].max() or heights[0]), HIGHEST)
         axes.stairs(k - heights, edges, baseline=k, fill=True, facecolor=tint(colour), edgecolor=colour)
         mean = max(np.average(scores[finite], weights=weights[finite]), edges[0])
         axes.plot([mean, mean], [k, k - HIGHEST], color="black", linewidth=1.0)
@@ -98,6 +100,14 @@ def _draw_ridge(axes: Axes, k: int, scores: FloatArray, weights: FloatArray, edg
     if said:
         words: dict[str, Any] = {"xytext": (0, 1), "textcoords": "offset points", "ha": "right", "va": "bottom"}
         axes.annotate(said, (edges[-1], k), fontsize="small", color="0.4", **words)
+
+
+def _say_what_is_cut_off(axes: Axes, k: int, heights: FloatArray, edges: FloatArray) -> None:
+    """The share of the first bin, beside it, where it is higher than all others."""
+    if heights[0] > heights[1:].max() > 0:
+        share = f"{100 * heights[0] / heights.sum():.0f} %"
+        words: dict[str, Any] = {"xytext": (2, 0), "textcoords": "offset points", "ha": "left", "va": "top"}
+        axes.annotate(share, (edges[1], k - HIGHEST), fontsize="x-small", color="0.4", **words)
 
 
 def _remark(finite: Any, weights: FloatArray) -> str:
