@@ -92,7 +92,7 @@ def _share(share: dict[str, float] | None) -> str:
 
 
 def monitor() -> str:
-    """False alarms, delays and speed."""
+    """False alarms and delays."""
     ever = {name: f"{100 * share:.1f} %" for name, share in _stored("monitor")["false_alarms"].items()}
     rows = [
         [
@@ -111,10 +111,6 @@ def monitor() -> str:
     for name, of in found.items():
         off = f"date off by {of['date_off']:.0f} cases in the median"
         rows.append([f"{name} after 2,000 good cases: median wait", f"{of['after_change']:,.0f}", off])
-    ratio = _stored("monitor")["speed"]["batch_against_search_entropy"]
-    rows.append(
-        ["a million cases of 5 classes in one batch", f"{ratio:.1f} times the time of `search_entropy`", ""]
-    )
     return markdown(["What", "Measured", "Beside"], rows)
 
 
@@ -221,12 +217,12 @@ def workups_below() -> str:
 
 
 TABLES = {
-    work.__name__: work for work in (objectives, coverage, workup_myopic, workup_dermatology)
+    work.__name__: work for work in (objectives, coverage, monitor, workup_myopic, workup_dermatology)
 }  # fmt: skip
 FIGURES = {
     work.__name__: work
     for work in (
-        objectives_scope, objectives_worst, flusight_alarms, workups_fall,
+        objectives_scope, objectives_worst, monitor_streams, monitor_price, flusight_alarms, workups_fall,
         workups_prices, workups_unsettled, workups_below,
     )
 }  # fmt: skip
