@@ -149,6 +149,19 @@ def flusight_alarms() -> str:
     )
 
 
+def flusight_left_out() -> str:
+    """Models of fewer than ten weeks, which the table does not show unless they are known to be wrong."""
+    weeks: dict[int, list[str]] = {}
+    alarmed = 0
+    for model in _json(STUDIES / "flusight-monitor.json")["models"]:
+        number = model["horizons"][0]["weeks"]
+        if number < 10 and not model["known"]:
+            weeks.setdefault(number, []).append(model["model"])
+            alarmed += any(part["alarm"] for part in model["horizons"])
+    listed = [f"{', '.join(sorted(weeks[n]))} ({n} week{'s' * (n > 1)})" for n in sorted(weeks)]
+    return f"{'; '.join(listed)}; {alarmed or 'none'} of them alarmed"
+
+
 # Work-ups, one step ahead
 
 
@@ -222,7 +235,7 @@ TABLES = {
 FIGURES = {
     work.__name__: work
     for work in (
-        objectives_scope, objectives_worst, monitor_streams, monitor_price, flusight_alarms, workups_fall,
-        workups_prices, workups_unsettled, workups_below,
+        objectives_scope, objectives_worst, monitor_streams, monitor_price, flusight_alarms, flusight_left_out,
+        workups_fall, workups_prices, workups_unsettled, workups_below,
     )
 }  # fmt: skip
