@@ -5,6 +5,7 @@ import inspect
 import re
 import tomllib
 import zlib
+from html import unescape
 from importlib import import_module
 
 import pytest
@@ -248,3 +249,33 @@ def test_the_projects_own_pages_are_on_the_site_and_linked(site):
         )
     assert 'href="../architecture/"' in (site / "project/contributing/index.html").read_text(encoding="utf-8")
     assert 'href="../project/changelog/"' in (site / "stability/index.html").read_text(encoding="utf-8")
+
+
+def test_the_picture_of_the_terminal_is_what_the_command_prints():
+    """Which the page itself is compared with."""
+    drawn = (DOCS / "assets/terminal.svg").read_text(encoding="utf-8")
+    pieces = re.findall(r'clip-path="url\(#terminal-line-(\d+)\)">(.*?)</text>', drawn)
+    lines = {number: "" for number, _ in pieces}
+    for number, text in pieces:
+        lines[number] += unescape(text).replace("\N{NO-BREAK SPACE}", " ")
+    console = next(block for block in blocks_of(PAGES["how-to/subgroups.md"]) if block.language == "console")
+    assert [line.split() for line in lines.values() if line.strip()] == [
+        line.split() for line in console.text.splitlines() if line.strip()
+    ], "python docs/hooks/screenshots.py docs/assets"
+
+
+def test_pictures_are_modest(site):
+    for picture in (site / "assets").glob("*.*"):
+        if picture.suffix in (".svg", ".webp", ".png"):
+            assert picture.stat().st_size < 200_000
+
+
+def test_the_landing_page_cites_as_the_bibliography_does():
+    [block] = (block for block in blocks_of(PAGES["index.md"]) if block.language == "bibtex")
+    assert block.text in (DOCS / "references.bib").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"title += \{(.*)\}", block.text)[1] in citation
+
+
+def test_the_landing_page_has_its_version(site):
+    assert f"Version\n{pandora_regret.__version__}" in text_of(site / "index.html")
