@@ -21,7 +21,7 @@ from pandora_regret.report import write_report
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, NOTEBOOK = DOCS / "reading-a-report.md", DOCS / "tutorials" / "clinic.ipynb"
 END = "<!-- end of picture -->"
-WIDTH, SHARPNESS, COLOURS, MARGIN = 640, 2, 48, 10  # of the window and the pictures
+SHARPNESS, COLOURS, MARGIN = 2, 48, 10  # of the pictures
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--hide-scrollbars",
@@ -40,6 +40,7 @@ class Picture(NamedTuple):
     top: str  # CSS selectors
     bottom: str
     marks: tuple[tuple[str, float, float], ...]  # an element, and where on it: 0 to 1 from the left and the top
+    width: int = 640  # of the window
 
 
 PICTURES = (
@@ -64,7 +65,7 @@ PICTURES = (
         "A list of tests, each with a slider, a field with its price, and the words: no change.",
         "#prices",
         "#prices li[data-class='2']",
-        (("#prices li[data-class='4'] .slide", 0.8, 0.3), ("#prices li[data-class='4'] .flip", 0.9, 0.4)),
+        (("#prices li[data-class='4'] .slide", 0.8, 0.3), ("#prices li[data-class='4'] .flip", 0.25, 0.5)),
     ),
     Picture(
         "groups",
@@ -73,8 +74,8 @@ PICTURES = (
         "section.groups",
         "section.groups tbody tr:last-child",
         (
-            ("section.groups tbody tr:nth-child(1) td:nth-child(3)", 0.95, 0.3),
-            ("section.groups tbody tr:last-child", 0.98, 0.7),
+            ("section.groups tbody tr:nth-child(1) td:nth-child(3)", 0.25, 0.5),
+            ("section.groups tbody tr:last-child", 0.95, 0.85),
         ),
     ),
     Picture(
@@ -91,7 +92,7 @@ PICTURES = (
         " what that costs.",
         "#case",
         "#case .plans",
-        (("#case .plan:nth-child(1) .bill", 0.9, 0.5), ("#case .plan:nth-child(2) li", 0.5, 0.5)),
+        (("#case .plan:nth-child(1) .bill", 0.9, 0.5), ("#case .plan:nth-child(2) li .chance", -0.6, 0.5)),
     ),
     Picture(
         "metrics",
@@ -99,7 +100,8 @@ PICTURES = (
         " differently.",
         "#metrics",
         "#metrics figure",
-        (("#metrics figure", 0.5, 0.35),),
+        (("#metrics figure", 0.5, 0.2),),
+        width=760,
     ),
 )
 
@@ -124,7 +126,7 @@ def write_page(folder: Path) -> Path:
 
 def open_page(page: Path, profile: str) -> webdriver.Chrome:
     options = webdriver.ChromeOptions()
-    for flag in (*FLAGS, f"--window-size={WIDTH},6000", f"--user-data-dir={profile}"):
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.add_argument(f"--force-device-scale-factor={SHARPNESS}")
     browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(which("chromedriver")))
@@ -132,18 +134,20 @@ def open_page(page: Path, profile: str) -> webdriver.Chrome:
     return browser
 
 
-def take(browser: webdriver.Chrome, picture: Picture, screen: Image.Image, first_mark: int) -> str:
+def take(browser: webdriver.Chrome, picture: Picture, first_mark: int) -> str:
     """Save a picture, and give the figure with its marks as the page holds it."""
+    browser.set_window_size(picture.width, 8000)
+    screen = Image.open(io.BytesIO(browser.get_screenshot_as_png()))
     _, top, _, _ = browser.execute_script(RECTANGLE, picture.top)
     _, y, _, height = browser.execute_script(RECTANGLE, picture.bottom)
-    top, bottom = top - MARGIN, y + height + MARGIN
+    top, bottom = top - MARGIN, y + height + 2
     part = screen.crop((0, round(top * SHARPNESS), screen.width, round(bottom * SHARPNESS)))
     path = DOCS / "assets" / f"report-{picture.name}.png"
     part.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
     marks = []
     for number, (element, right, down) in enumerate(picture.marks, start=first_mark):
         x, y, width, height = browser.execute_script(RECTANGLE, element)
-        left, below = (x + right * width) / WIDTH, (y + down * height - top) / (bottom - top)
+        left, below = (x + right * width) / picture.width, (y + down * height - top) / (bottom - top)
         place = f"left: {100 * min(left, 0.97):.1f}%; top: {100 * below:.1f}%"
         marks.append(f'<a class="mark" style="{place}" href="#mark-{number}">{number}</a>')
     image = f"![{picture.alt}](assets/{path.name})"
@@ -155,10 +159,9 @@ def main() -> None:
     with TemporaryDirectory() as folder, TemporaryDirectory() as profile:
         os.chdir(folder)
         browser = open_page(write_page(Path(folder)), profile)
-        screen = Image.open(io.BytesIO(browser.get_screenshot_as_png()))
         number = 1
         for picture in PICTURES:
-            figure = take(browser, picture, screen, number)
+            figure = take(browser, picture, number)
             before, marker, rest = text.partition(f"<!-- picture: {picture.name} -->\n")
             text = before + marker + figure + "\n" + rest[rest.index(END) :]
             number += len(picture.marks)

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import nbformat
@@ -24,8 +25,10 @@ from nbclient.exceptions import CellExecutionError
 from traitlets.config import Config
 
 SECONDS = 120  # for one cell
+WIDTH, AS_IT_IS = 96, {"drop_whitespace": False, "break_on_hyphens": False}  # of lines that a command prints
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # which colours a terminal
 FILE = "%%writefile "
+FOLDED = "<details markdown>\n<summary>The code that makes up the data</summary>\n\n{code}\n</details>"
 SETTINGS = "c.InlineBackend.figure_formats = {'svg'}"
 COMMAND_MUST_SUCCEED = "\nassert _exit_code in (0, 3), 'the command failed'"  # 3: the monitor found something
 DOWNLOAD = "[Download this notebook]({name}){{ download }}. It needs the extras `report` and `zoo`, and Jupyter."
@@ -113,11 +116,16 @@ def _cell(cell: Any, stem: str, pictures: dict[str, str]) -> Iterator[str]:
         yield _fenced(f'{language} title="{name}"', text)
     elif _is_command(cell):
         printed = ESCAPE.sub("", "".join(output.text for output in cell.outputs))
-        yield _fenced("console", f"$ {cell.source.removeprefix('!')}\n{printed}")
+        lines = (wrapped for line in printed.splitlines() for wrapped in wrap(line, WIDTH, **AS_IT_IS) or [""])
+        yield _fenced("console", "\n".join([f"$ {cell.source.removeprefix('!')}", *lines]))
     else:
         code = _fenced("python", cell.source)
         hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
-        yield f"<details markdown>\n<summary>Code</summary>\n\n{code}\n</details>" if hidden else code
+        yield (
+            f"<details markdown>\n<summary>The code that makes up the data</summary>\n\n{code}\n</details>"
+            if hidden
+            else code
+        )
         printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
         yield from [_fenced("text", printed)] if printed else []
         for output in cell.outputs:
