@@ -1,7 +1,11 @@
 """The tables and figures on all pages and in the README, from stored results.
 
-python examples/studies/publish.py               from docs/study/medmnist/results.json
-python examples/studies/publish.py STUDY_FOLDER  from a study that was run again, whose results are stored first
+python examples/studies/publish.py                         pages from the results stored in docs/
+python examples/studies/publish.py medmnist=STUDY_FOLDER   first stores a study that was run again, in docs/study/
+
+Studies that are stored: medmnist (medmnist_variants.toml), medmnist-more, readings, tables, dermatology, flusight.
+Beside them zoos.json is written by describe.py, workups.json by workups.py, sensitivity.json by sensitivity.py,
+votes.json by votes.py, flusight-monitor.json by flusight_monitor.py.
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``, a figure within a sentence between
 ``<!-- figure: NAME -->`` and ``<!-- end of figure -->`` (not at the beginning of a line, where Markdown would end
@@ -17,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from pandora_regret.plots.tau_gaps import draw_tau_gaps
-from pandora_regret.study import Cell, read_results, study_grid
-from pandora_regret.study.table import PAPER_METRICS, as_csv
+from pandora_regret.study import PAPER_METRICS, Cell, read_results, study_grid
+from pandora_regret.study.table import as_csv
 
 ROOT = Path(__file__).parents[2]
 sys.path += [str(ROOT / "benchmarks"), str(Path(__file__).parent)]
@@ -26,6 +30,9 @@ sys.path += [str(ROOT / "benchmarks"), str(Path(__file__).parent)]
 import evidence_tables  # noqa: E402
 import measured_tables  # noqa: E402
 import readme_figures  # noqa: E402
+import study_figures  # noqa: E402
+import zoo_tables  # noqa: E402
+from zoo_tables import as_table  # noqa: E402
 
 STORED = ROOT / "docs" / "study" / "medmnist"
 FLUSIGHT = ROOT / "docs" / "study" / "flusight-monitor.json"  # written by flusight_monitor.py
@@ -46,7 +53,11 @@ IN_THE_PAPER = {  # its Table 1: Pandora's Regret, log loss, accuracy, macro-F1
     ("Random Distractor Temperature", "Derm"): (0.75, 0.19, 0.38, 0.17),
     ("Random Distractor Temperature", "OCT"): (0.87, 0.84, 0.72, 0.73),
 }
-IN_README = {"Clinical": "as they are", "Random Temperature": "random confidence"}
+IN_README = {
+    "Clinical": "as they are",
+    "Random Temperature": "random confidence",
+    "Random Distractor Temperature": "random distractors (needs the label)",
+}
 NO_CHOICE = "no choice"  # all models pay the same
 CHOSEN_BY = ("pandora_regret", "cost_weighted", "log_loss", "accuracy", "macro_f1")
 
@@ -56,11 +67,6 @@ def shown(cell: Cell) -> str:
     value, low, high = (f"{number:.2f}".replace("-", "−") for number in (cell.value, cell.low, cell.high))
     value = f"**{value}**" if cell.best else value
     return f"{value}{'†' if cell.reversed else ''} [{low}, {high}]".replace("−0.00", "0.00")
-
-
-def as_table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def tau_table() -> str:
@@ -81,18 +87,27 @@ def tau_table() -> str:
 
 
 def readme_table() -> str:
-    """The conditions that need no explanation."""
-    grid = study_grid(read_results(STORED), "tau")
+    """Agreement, and below it what choosing by the metric costs, marked if it is less than by Pandora's Regret."""
+    taus, regrets = (study_grid(read_results(STORED), what) for what in ("tau", "regret"))
     rows = [
         [
             IN_README[condition] if data == "Derm" else "",
             f"{data}MNIST".replace("DermM", "DermaM"),
-            *map(shown, cells),
+            *(f"{shown(tau)}<br>{_price(paid, prices[0])}" for tau, paid in zip(cells, prices, strict=True)),
         ]
-        for condition, data, cells in grid.rows
+        for (condition, data, cells), (_, _, prices) in zip(taus.rows, regrets.rows, strict=True)
         if condition in IN_README
     ]
-    return as_table(["Forecasts", "Data", *grid.metrics], rows)
+    return as_table(["Forecasts", "Data", *taus.metrics], rows)
+
+
+def _price(cell: Cell, of_pandora: Cell) -> str:
+    """Dollars per case."""
+    assert cell.value is not None
+    assert of_pandora.value is not None
+    text = zoo_tables.signed(abs(cell.value))
+    sign = "−" if round(cell.value, 2) < 0 else "+"
+    return f"{sign}${text}{'‡' if round(cell.value, 2) < round(of_pandora.value, 2) else ''}"
 
 
 def regret_table() -> str:
@@ -144,6 +159,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "readme": readme_table,
     "regret": regret_table,
     **{f"workup_{what}": partial(workup_table, what) for what in ("tau", "regret")},
+    **zoo_tables.TABLES,
     **evidence_tables.TABLES,
     **measured_tables.TABLES,
 }
@@ -151,6 +167,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     **evidence_tables.FIGURES,
     **measured_tables.FIGURES,
     **readme_figures.FIGURES,
+    **study_figures.FIGURES,
 }
 
 
@@ -165,9 +182,26 @@ def _made_anew(match: re.Match[str]) -> str:
     return f"<!-- {kind}: {name} -->{content}<!-- end of {kind} -->"
 
 
-def store(folder: Path) -> None:
-    """Results, tables of all metrics, and the figures of the gaps."""
-    (STORED / "results.json").write_bytes((folder / "results.json").read_bytes())
+def store(name: str, folder: Path) -> None:
+    """The results of a study, a line for each condition and six digits of each number."""
+    text = json.dumps(_rounded(read_results(folder)), separators=(",", ":"))
+    for start in ('{"name":', '{"key":', '"metrics":['):
+        text = text.replace(start, "\n" + start)
+    kept = ROOT / "docs" / "study" / name
+    kept.mkdir(exist_ok=True)
+    (kept / "results.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def draw() -> None:
+    """Tables of all metrics of the image study, and the figures of gaps."""
     results = read_results(STORED)
     for what in ("tau", "gap", "regret"):
         (STORED.parent / f"medmnist-{what}.csv").write_text(
@@ -175,10 +209,13 @@ def store(folder: Path) -> None:
         )
     for name, metrics in (("medmnist-gaps.svg", PAPER_METRICS), ("medmnist-gaps-all.svg", ())):
         draw_tau_gaps(study_grid(results, "gap", metrics), STORED.parent / name)
+    zoo_tables.draw_all_zoos(STORED.parent / "zoos.svg")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        store(Path(sys.argv[1]))
+    for study in sys.argv[1:]:
+        name, _, folder = study.partition("=")
+        store(name, Path(folder))
+    draw()
     for page in PAGES:
         page.write_text(with_results(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,17 +1,21 @@
-"""Two figures of a finished study: how agreement moves with the spread of temperatures, and with alpha.
+"""How the agreement of the image study moves with the spread of temperatures, and with alpha.
 
-python examples/studies/sensitivity.py STUDY_FOLDER OUT_FOLDER
+python examples/studies/sensitivity.py STUDY_FOLDER   of medmnist_variants.toml: writes docs/study/sensitivity.json
+python examples/studies/sensitivity.py                draws what is stored
 """
 
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from pandora_regret.metrics import METRICS as KNOWN
 from pandora_regret.metrics import read_metrics
 from pandora_regret.plots.saving import save_figure
 from pandora_regret.plots.sensitivity import plot_sensitivity
@@ -24,69 +28,93 @@ from pandora_regret.study import (
     agreement_of,
     read_conditions,
     reopen,
-    study_grid,
 )
+from pandora_regret.study.conditions import CONDITIONS
 
+STUDIES = Path(__file__).parents[2] / "docs" / "study"
+STORED = STUDIES / "sensitivity.json"
 SIGMAS = (0.25, 0.5, 1.0, 1.5, 2.0)
 ALPHAS = ("0", "0.1", "0.3", "0.5", "1", "2", "3", "5", "10", "inf")
 TEMPERATURES = {"all": "Random Temperature", "distractors": "Random Distractor Temperature"}
 METRICS = ("pandora_regret", "log_loss", "accuracy", "macro_f1")
-REPLICATES = 500
+REPLICATES = 200
+Lines = dict[str, list[list[Any]]]  # by metric or condition: value, low, high and reversed, at each number
 
 
-def results_of(study: Study, folder: Path, data: DataSet, conditions: Any, metrics: Any) -> dict[str, Any]:
-    """The study's own, with other conditions and metrics."""
-    asked = read_conditions(conditions)
-    other = replace(study, replicates=REPLICATES, conditions=asked, metrics=read_metrics(metrics))
-    return {"data": [agreement_of(other, data, Store.open(folder / data.name))]}
+def cells_of(study: Study, folder: Path, data: DataSet, conditions: Any, metrics: Iterable[str]) -> Any:
+    """What the study says with other conditions and metrics: by condition, then by metric."""
+    asked = replace(
+        study, replicates=REPLICATES, conditions=read_conditions(conditions), metrics=read_metrics(metrics)
+    )
+    with Store.open(folder / data.name) as store:
+        found = agreement_of(asked, data, store)["agreement"]["conditions"]
+    return {each["name"]: {cell["key"]: _short(cell) for cell in each["metrics"]} for each in found}
 
 
-def against_sigma(
-    study: Study, folder: Path, data: DataSet
-) -> tuple[dict[str, Any], dict[str, dict[str, list[Cell]]]]:
+def _short(cell: dict[str, Any]) -> list[Any]:
+    return [*(round(cell["tau"][part], 4) for part in ("value", "low", "high")), cell["reversed"]]
+
+
+def against_sigma(study: Study, folder: Path, data: DataSet) -> dict[str, Lines]:
     """Lines of every metric, by kind of temperature."""
-    conditions = [
-        {"name": f"{kind} {sigma}", "temperature": kind, "sigma": sigma}
-        for kind in TEMPERATURES
-        for sigma in SIGMAS
-    ]
-    results = results_of(study, folder, data, conditions, METRICS)
-    grid = study_grid(results, "tau", METRICS)
-    cells = {title: row for title, _, row in grid.rows}
-    return results, {
-        shown: {m: [cells[f"{kind} {sigma}"][q] for sigma in SIGMAS] for q, m in enumerate(grid.metrics)}
-        for kind, shown in TEMPERATURES.items()
-    }
+    named = {(kind, sigma): f"{kind} {sigma}" for kind in TEMPERATURES for sigma in SIGMAS}
+    conditions = [{"name": name, "temperature": kind, "sigma": sigma} for (kind, sigma), name in named.items()]
+    cells = cells_of(study, folder, data, conditions, METRICS)
+    return {kind: {m: [cells[named[kind, s]][m] for s in SIGMAS] for m in METRICS} for kind in TEMPERATURES}
 
 
-def against_alpha(study: Study, folder: Path, data: DataSet) -> tuple[dict[str, Any], dict[str, list[Cell]]]:
+def against_alpha(study: Study, folder: Path, data: DataSet) -> Lines:
     """Lines of every condition."""
     keys = ["pandora_regret" if alpha == "1" else f"beta_{alpha}" for alpha in ALPHAS]
-    results = results_of(study, folder, data, PAPER_CONDITIONS, keys)
-    return results, {title: list(cells) for title, _, cells in study_grid(results, "tau", keys).rows}
+    cells = cells_of(study, folder, data, PAPER_CONDITIONS, keys)
+    return {condition: [cells[condition][key] for key in keys] for condition in PAPER_CONDITIONS}
 
 
-def draw(folder: Path, out: Path) -> None:
+def compute(folder: Path) -> None:
     study = reopen(folder)
-    data = study.data
-    sigma = Figure(figsize=(3.4 * len(data), 6), layout="constrained")
-    alpha = Figure(figsize=(3.4 * len(data), 3.4), layout="constrained")
-    found: dict[str, Any] = {"sigma": {}, "alpha": {}}
-    sigma_panels = sigma.subplots(2, len(data), sharey=True, squeeze=False)
-    alpha_panels = alpha.subplots(1, len(data), sharey=True, squeeze=False)[0]
-    for at, one in enumerate(data):
-        found["sigma"][one.name], by_kind = against_sigma(study, folder, one)
-        for row, (kind, lines) in enumerate(by_kind.items()):
-            axes = plot_sensitivity(SIGMAS, lines, sigma_panels[row, at])
-            axes.set(title=fill(f"{one.name}: {kind}", 26), xlabel="σ")
-        found["alpha"][one.name], by_condition = against_alpha(study, folder, one)
-        plot_sensitivity(ALPHAS, by_condition, alpha_panels[at]).set(title=one.name, xlabel="α")
-    for figure, panel, name in ((sigma, sigma_panels[0, 0], "sigma"), (alpha, alpha_panels[0], "alpha")):
-        handles, labels = panel.get_legend_handles_labels()
+    found: dict[str, Any] = {
+        "replicates": REPLICATES,
+        "sigmas": SIGMAS,
+        "alphas": ALPHAS,
+        "sigma": {},
+        "alpha": {},
+    }
+    for data in study.data:
+        found["sigma"][data.name] = against_sigma(study, folder, data)
+        found["alpha"][data.name] = against_alpha(study, folder, data)
+    STORED.write_text(json.dumps(found) + "\n", encoding="utf-8")
+
+
+def as_cells(lines: Lines, titles: dict[str, str]) -> dict[str, list[Cell]]:
+    return {titles[name]: [Cell(*c[:3], reversed=c[3]) for c in cells] for name, cells in lines.items()}
+
+
+def draw() -> None:
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    names = list(stored["sigma"])
+    of_metrics = {key: KNOWN[key].title for key in METRICS}
+    of_conditions = {key: CONDITIONS[key].title for key in PAPER_CONDITIONS}
+    sigma = Figure(figsize=(3.7 * len(names), 6.4), layout="constrained")
+    alpha = Figure(figsize=(3.7 * len(names), 3.9), layout="constrained")
+    above = sigma.subplots(2, len(names), sharex=True, sharey=True, squeeze=False)
+    below = alpha.subplots(1, len(names), sharey=True, squeeze=False)
+    for column, data in enumerate(names):
+        for row, (kind, title) in enumerate(TEMPERATURES.items()):
+            lines = as_cells(stored["sigma"][data][kind], of_metrics)
+            axes = plot_sensitivity(stored["sigmas"], lines, above[row, column])
+            axes.set(title=fill(f"{data}: {title}", 26), xlabel="σ")
+        lines = as_cells(stored["alpha"][data], of_conditions)
+        plot_sensitivity(stored["alphas"], lines, below[0, column]).set(title=data, xlabel="α")
+    for figure, panels, name in ((sigma, above, "sigma"), (alpha, below, "alpha")):
+        for panel in panels[:, 1:].ravel():
+            panel.set_ylabel("")
+        handles, labels = panels[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
-        print(save_figure(figure, out / f"study-{name}.svg"))
-    (out / "sensitivity.json").write_text(json.dumps(found), encoding="utf-8")
+        print(save_figure(figure, STUDIES / f"medmnist-{name}.svg"))
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]), Path(sys.argv[2]))
+    if len(sys.argv) > 1:
+        compute(Path(sys.argv[1]))
+    with rc_context({"font.size": 11, "axes.titlesize": 11}):
+        draw()

@@ -18,7 +18,7 @@ from pandora_regret.workup import Workup
 HERE = Path(__file__).parent
 RESULTS = HERE.parents[1] / "docs" / "study" / "workups.json"
 PATHWAYS = {"Derm": "dermamnist", "OCT": "octmnist"}
-METRICS = ("pandora_regret", "cost_weighted", "log_loss", "accuracy", "macro_f1")
+METRICS = ("pandora_regret", "cost_weighted", "log_loss", "brier", "accuracy", "macro_f1")
 
 
 def panel(data: str) -> Path:

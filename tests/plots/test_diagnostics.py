@@ -255,6 +255,19 @@ def test_metrics_that_rank_the_wrong_way_round_have_hollow_gaps():
     assert axes.get_legend_handles_labels()[1] == ["Derm"]
 
 
+def test_the_more_numerous_of_metrics_and_data_sets_are_the_rows_of_gaps():
+    titles = ("Pandora's Regret", "Log loss", "Accuracy")
+    cells = (Cell(0.0), Cell(-0.1, -0.2, 0.0), Cell(-0.3, -0.4, -0.2))
+    rows = (*(("Clinical", name, cells) for name in "abc"), ("Panel", "c", cells))
+    axes = plot_tau_gaps(Grid("gap", titles, rows, ()), "Panel", Figure().subplots())
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
+    assert axes.get_legend_handles_labels()[1] == ["Log loss", "Accuracy"]
+    [log_loss] = [line for line in axes.lines if line.get_label() == "Log loss"]
+    assert (list(log_loss.get_xdata()), round(log_loss.get_ydata()[0])) == ([-0.1], 2)
+    two = plot_tau_gaps(Grid("gap", titles, rows[:2], ()), "Clinical", Figure().subplots())
+    assert [label.get_text() for label in two.get_yticklabels()] == ["Log loss", "Accuracy"]
+
+
 def test_names_of_models_stand_beside_their_calibration():
     y, p = [0, 1, 0, 1], [[0.8, 0.2], [0.3, 0.7], [0.4, 0.6], [0.1, 0.9]]
     figure = Figure(layout="constrained")

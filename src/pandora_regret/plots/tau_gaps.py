@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,18 @@ from pandora_regret.study.table import Cell, Grid
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    Line = tuple[str, list[Cell | None]]  # its name, and one cell for each row of the figure
+
+MOST_PANELS = 4  # side by side
+LEGEND_COLUMNS = 4
+TEXT = {"font.size": 11, "axes.titlesize": 11, "axes.labelsize": 11}  # readable where a page shows it at half size
+
 
 def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
-    """The gaps of all metrics under one condition, a colour and a marker for each data set.
+    """The gaps of all metrics under one condition: a row for each metric, a colour and a marker for each data set.
 
-    A hollow marker is a metric that ranks models the wrong way round, which |tau| alone does not show.
+    Where there are more data sets than metrics it is the other way round. A hollow marker is a metric that ranks
+    models the wrong way round, which |tau| alone does not show.
 
     Parameters
     ----------
@@ -35,42 +43,60 @@ def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
         The axes that were drawn on.
     """
     axes = axes_of(ax)
-    rows = [(data, cells) for title, data, cells in grid.rows if title == condition]
-    others = [index for index, title in enumerate(grid.metrics) if title != METRICS[BASELINE].title]
-    for number, (data, cells) in enumerate(rows):
-        shift = (number - (len(rows) - 1) / 2) * 0.6 / len(rows)
-        style = {"color": COLOURS[number % 6], "marker": MARKERS[number % 6], "label": data}
-        _draw_intervals(axes, [cells[at] for at in others], shift, style)
-    axes.axvline(0, color="0.4", linewidth=0.8, zorder=0)
-    axes.set_yticks(range(len(others)), [grid.metrics[at] for at in others])
-    axes.set_ylim(len(others) - 0.5, -0.5)
+    rows, lines = _rows_and_lines(grid, condition)
+    for number, (name, cells) in enumerate(lines):
+        shift = (number - (len(lines) - 1) / 2) * 0.7 / len(lines)
+        style = {"color": COLOURS[number % 6], "marker": MARKERS[number % 6], "label": name}
+        _draw_intervals(axes, cells, shift, style)
+    axes.axvline(0, color="0.3", linewidth=1, zorder=1)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_title(condition)
     axes.set_xlabel("|τ| minus that of Pandora's Regret")
     return axes
 
 
-def _draw_intervals(axes: Axes, cells: list[Cell], shift: float, style: dict[str, Any]) -> None:
-    """A marker at each value, a line from low to high; undefined ones are left out."""
-    for row, cell in enumerate(cells):
-        if cell.low is not None and cell.high is not None:
-            ends = [cell.low, cell.high], [row + shift] * 2
-            axes.plot(*ends, color=style["color"], linewidth=1.4, solid_capstyle="butt")
-    places = [(cell, cell.value, row + shift) for row, cell in enumerate(cells) if cell.value is not None]
-    axes.plot([x for _, x, _ in places], [y for _, _, y in places], linestyle="", markersize=4, **style)
-    wrong = [(x, y) for cell, x, y in places if cell.reversed]
+def _rows_and_lines(grid: Grid, condition: str) -> tuple[Sequence[str], list[Line]]:
+    """The names of the rows, and what is drawn in each colour; None where a data set lacks the condition."""
+    data = list(dict.fromkeys(name for _, name, _ in grid.rows))
+    others = [index for index, title in enumerate(grid.metrics) if title != METRICS[BASELINE].title]
+    metrics = [grid.metrics[index] for index in others]
+    by_data = {name: [cells[index] for index in others] for title, name, cells in grid.rows if title == condition}
+    table: list[list[Cell | None]] = [list(by_data.get(name, [None] * len(others))) for name in data]
+    if len(data) <= len(metrics):
+        return metrics, [line for line in zip(data, table, strict=True) if line[0] in by_data]
+    return data, [(metric, [cells[index] for cells in table]) for index, metric in enumerate(metrics)]
+
+
+def _draw_intervals(axes: Axes, cells: Sequence[Cell | None], shift: float, style: dict[str, Any]) -> None:
+    """A marker at each value, a line from low to high; undefined ones are left out, and what ranks no models."""
+    places = [(cell, row + shift) for row, cell in enumerate(cells) if cell is not None and not cell.constant]
+    nowhere = float("nan")  # one path for all intervals, with gaps between them
+    ends = [(x, y) for cell, y in places if cell.low is not None for x in (cell.low, cell.high, nowhere)]
+    axes.plot([x for x, _ in ends], [y for _, y in ends], color=style["color"], linewidth=1.4, label="_intervals")
+    points: list[tuple[Any, float]] = [(cell.value, y) for cell, y in places if cell.value is not None]
+    axes.plot([x for x, _ in points], [y for _, y in points], linestyle="", markersize=4.5, **style)
+    wrong = [(cell.value, y) for cell, y in places if cell.reversed]
     hollow = style | {"label": None, "markerfacecolor": "white", "zorder": 3}
-    axes.plot([x for x, _ in wrong], [y for _, y in wrong], linestyle="", markersize=4, **hollow)
+    axes.plot([x for x, _ in wrong], [y for _, y in wrong], linestyle="", markersize=4.5, **hollow)
 
 
 def draw_tau_gaps(grid: Grid, path: str | os.PathLike[str]) -> Path:
-    """All conditions side by side, into a file whose name says its kind: SVG, PDF or PNG."""
+    """All conditions on one scale, into a file whose name says its kind: SVG, PDF or PNG."""
     conditions = list(dict.fromkeys(title for title, _, _ in grid.rows))
-    size = (2.2 + 2.3 * len(conditions), 1.4 + 0.28 * len(grid.metrics))
-    with sheet(path, *size, settings={}) as figure:
-        panels = figure.subplots(1, len(conditions), sharey=True, squeeze=False)[0]
-        for condition, panel in zip(conditions, panels, strict=True):
-            plot_tau_gaps(grid, condition, panel).set(xlabel="", title=fill(condition, 18))
+    across = min(len(conditions), MOST_PANELS)
+    down = -(-len(conditions) // across)
+    rows, lines = _rows_and_lines(grid, conditions[0])
+    with sheet(path, 1.8 + 2.3 * across, 1.5 + down * (0.9 + 0.3 * len(rows)), TEXT) as figure:
+        panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+        for condition, panel in zip(conditions, panels, strict=False):
+            plot_tau_gaps(grid, condition, panel).set(xlabel="", title=fill(condition, 20))
+            panel.grid(axis="x", color="0.9", linewidth=0.6)
+            panel.tick_params(labelbottom=True)
+            panel.locator_params(axis="x", nbins=5)
+        for panel in panels[len(conditions) :]:
+            panel.remove()
         figure.supxlabel("|τ| minus that of Pandora's Regret", fontsize="medium")
-        labels = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
-        figure.legend(labels.values(), labels, loc="outside upper right", ncols=len(labels), frameon=False)
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=LEGEND_COLUMNS, frameon=False)
     return Path(path)
