@@ -39,7 +39,7 @@ def described(data: DataSet, store: Store) -> dict[str, Any]:
         "costs": [round(float(cost), 2) for cost in (costs.min(), costs.max())],
         "accuracy_quartiles": [round(float(value), 4) for value in accuracy],
         "models_with_infinite_log_loss": int((of_truth == 0).any(axis=1).sum()),
-        "tau_of_single_draws": {"mean": round(taus.mean(), 4), "sd": round(taus.std(ddof=1), 4)},
+        "tau_of_single_draws": {"mean": round(float(taus.mean()), 4), "sd": round(float(taus.std(ddof=1)), 4)},
     }
 
 

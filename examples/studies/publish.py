@@ -104,16 +104,25 @@ def readme_table() -> str:
 def _price(cell: Cell, of_pandora: Cell) -> str:
     """Dollars per case."""
     assert cell.value is not None
-    assert of_pandora.value is not None
     text = zoo_tables.signed(abs(cell.value))
     sign = "−" if round(cell.value, 2) < 0 else "+"
-    return f"{sign}${text}{'‡' if round(cell.value, 2) < round(of_pandora.value, 2) else ''}"
+    return f"{sign}${text}{'‡' if _is_cheaper(cell, of_pandora) else ''}"
+
+
+def _is_cheaper(cell: Cell, of_pandora: Cell) -> bool:
+    assert cell.value is not None
+    assert of_pandora.value is not None
+    return round(cell.value, 2) < round(of_pandora.value, 2)
 
 
 def regret_table() -> str:
     """In dollars per case, so without the condition that draws costs."""
     grid = study_grid(read_results(STORED), "regret", CHOSEN_BY)
-    rows = [[c, data, *map(shown, cells)] for c, data, cells in grid.rows if c != "Well Specified"]
+    rows = [
+        [c, data, *(f"{shown(cell)}{'‡' if _is_cheaper(cell, cells[0]) else ''}" for cell in cells)]
+        for c, data, cells in grid.rows
+        if c != "Well Specified"
+    ]
     return as_table(["Condition", "Data", *grid.metrics], rows)
 
 

@@ -86,7 +86,10 @@ def compute(folder: Path) -> None:
 
 
 def as_cells(lines: Lines, titles: dict[str, str]) -> dict[str, list[Cell]]:
-    return {titles[name]: [Cell(*c[:3], reversed=c[3]) for c in cells] for name, cells in lines.items()}
+    return {
+        titles[name]: [Cell(value, low, high, reversed=wrong) for value, low, high, wrong in cells]
+        for name, cells in lines.items()
+    }
 
 
 def draw() -> None:

@@ -6,14 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from zoo_results import CONDITIONS, LIMIT, METRICS, STUDIES, ZOOS, ZooRow, all_rows, ranked_rows
+from zoo_results import CONDITIONS, LIMIT, METRICS, RIVALS, STUDIES, ZOOS, ZooRow, all_rows, ranked_rows
 
 from pandora_regret.plots.tau_gaps import draw_tau_gaps
 from pandora_regret.study import Cell, Grid, read_results, study_grid
 
 IN_THE_PAPER = {"Derm": (0.93, 0.90, 0.84, 0.79), "OCT": (0.96, 0.91, 0.84, 0.86)}  # well specified
-DRAWN = ("clinical", "well_specified", "random_temperature", "random_distractor_temperature")
-DRAWN += ("noisy_costs", "imperfect_tests", "equal_prevalence", "panel")
+DRAWN = tuple(name for name in CONDITIONS if name != "shared_steps")  # which most zoos lack
 
 
 def as_table(header: list[str], rows: list[list[str]]) -> str:
@@ -132,7 +131,8 @@ def _with_interval(cell: Cell) -> str:
 
 def misses() -> str:
     """Tests that miss and are repeated: agreement of the limit alpha = 0 beside the others."""
-    columns = {"pandora_regret": "Pandora's Regret (α = 1)", LIMIT: "its limit α = 0"} | METRICS
+    columns = {"pandora_regret": "Pandora's Regret (α = 1)", LIMIT: "its limit α = 0"}
+    columns |= {metric: METRICS[metric] for metric in RIVALS}
     rows = []
     for row in all_rows():
         if row.condition == "imperfect_tests":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 4  # side by side
 LEGEND_COLUMNS = 4
-TEXT = {"font.size": 11, "axes.titlesize": 11, "axes.labelsize": 11}  # readable where a page shows it at half size
+TEXT = {"font.size": 11, "axes.titlesize": 11, "axes.labelsize": 11, "svg.fonttype": "none"}  # text stays text
 
 
 def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
@@ -72,11 +72,13 @@ def _draw_intervals(axes: Axes, cells: Sequence[Cell | None], shift: float, styl
     """A marker at each value, a line from low to high; undefined ones are left out, and what ranks no models."""
     places = [(cell, row + shift) for row, cell in enumerate(cells) if cell is not None and not cell.constant]
     nowhere = float("nan")  # one path for all intervals, with gaps between them
-    ends = [(x, y) for cell, y in places if cell.low is not None for x in (cell.low, cell.high, nowhere)]
+    ends: list[tuple[Any, float]] = [
+        (x, y) for cell, y in places if cell.low is not None for x in (cell.low, cell.high, nowhere)
+    ]
     axes.plot([x for x, _ in ends], [y for _, y in ends], color=style["color"], linewidth=1.4, label="_intervals")
     points: list[tuple[Any, float]] = [(cell.value, y) for cell, y in places if cell.value is not None]
     axes.plot([x for x, _ in points], [y for _, y in points], linestyle="", markersize=4.5, **style)
-    wrong = [(cell.value, y) for cell, y in places if cell.reversed]
+    wrong: list[tuple[Any, float]] = [(cell.value, y) for cell, y in places if cell.reversed]
     hollow = style | {"label": None, "markerfacecolor": "white", "zorder": 3}
     axes.plot([x for x, _ in wrong], [y for _, y in wrong], linestyle="", markersize=4.5, **hollow)
 
@@ -86,7 +88,7 @@ def draw_tau_gaps(grid: Grid, path: str | os.PathLike[str]) -> Path:
     conditions = list(dict.fromkeys(title for title, _, _ in grid.rows))
     across = min(len(conditions), MOST_PANELS)
     down = -(-len(conditions) // across)
-    rows, lines = _rows_and_lines(grid, conditions[0])
+    rows, _ = _rows_and_lines(grid, conditions[0])
     with sheet(path, 1.8 + 2.3 * across, 1.5 + down * (0.9 + 0.3 * len(rows)), TEXT) as figure:
         panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
         for condition, panel in zip(conditions, panels, strict=False):
