@@ -74,6 +74,7 @@ def test_the_glossary_is_in_order_and_explains_what_is_printed():
     terms = re.findall(r"^- \*\*(.+?)\*\*", GLOSSARY, re.MULTILINE)
     assert terms == sorted(terms, key=str.casefold)
     assert re.findall(r"^## (.)", GLOSSARY, re.MULTILINE) == sorted({term[0] for term in terms})
+    assert all("](" in entry for entry in GLOSSARY.split("\n- **")[1:])
     printed = [metric.title for metric in shown_in("comparison")]
     columns = ["Cost per case", "Against the best", "Avoidable", "Cheapest", "Done to the files", "Stands out"]
     for title in (*printed, *columns):

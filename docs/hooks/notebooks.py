@@ -29,6 +29,8 @@ WIDTH, AS_IT_IS = 96, {"drop_whitespace": False, "break_on_hyphens": False}  # o
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # which colours a terminal
 FILE = "%%writefile "
 FOLDED = "<details markdown>\n<summary>The code that makes up the data</summary>\n\n{code}\n</details>"
+WIDE = '<div class="wide" tabindex="0" markdown>\n\n{image}\n\n</div>'  # scrolls sideways
+WIDEST = 1000  # of a picture that can be read at the width of a page
 SETTINGS = "c.InlineBackend.figure_formats = {'svg'}"
 COMMAND_MUST_SUCCEED = "\nassert _exit_code in (0, 3), 'the command failed'"  # 3: the monitor found something
 DOWNLOAD = "[Download this notebook]({name}){{ download }}. It needs the extras `report` and `zoo`, and Jupyter."
@@ -137,7 +139,9 @@ def _shown(data: dict[str, str], cell: Any, stem: str, pictures: dict[str, str])
     if "image/svg+xml" in data:
         name = f"{stem}-{len(pictures) + 1}.svg"
         pictures[name] = data["image/svg+xml"]
-        return f"![{cell.metadata.alt}]({name})"  # an AttributeError here: the cell lacks its text alternative
+        image = f"![{cell.metadata.alt}]({name})"  # an AttributeError here: the cell lacks its text alternative
+        width = float(re.search(r'<svg[^>]* width="([\d.]+)', pictures[name])[1])
+        return WIDE.format(image=image) if width > WIDEST else image
     if "text/html" in data:
         return f'<div class="output">{data["text/html"]}</div>'
     return _fenced("text", data["text/plain"])
