@@ -146,7 +146,12 @@ class Mean(Means):
 
 
 class Tally(Shown):
-    """All that is summed over instances: expected cost, realised cost, and who pays for which wrong test."""
+    """All that is summed over instances: expected cost, realised cost, and who pays for which wrong test.
+
+    See Also
+    --------
+    search_tally : What makes it.
+    """
 
     def __init__(self, n_classes: int) -> None:
         self.cost, self.realised = Mean(), Mean()

@@ -98,6 +98,15 @@ class TemperatureScaling(Scaling):
         columns that have names are read as scikit-learn encodes names, by their place in the sorted ones, as
         `cross_val_predict` does; forecasts then come in that order, too.
 
+    See Also
+    --------
+    recalibrate : What a map saves, and whether that is worth it.
+    CalibratedSearch : A classifier and its calibrator in one.
+
+    References
+    ----------
+    Guo et al. (2017) [guo17]_.
+
     Examples
     --------
     >>> import numpy as np
@@ -137,6 +146,10 @@ class VectorScaling(Scaling):
     factors_, shifts_
         w and b, both (K,).
 
+    References
+    ----------
+    Guo et al. (2017) [guo17]_.
+
     Examples
     --------
     >>> calibrator = VectorScaling().fit([[0.5, 0.5]] * 40, [0] * 30 + [1] * 10)
@@ -169,6 +182,10 @@ class MatrixScaling(Scaling):
     ----------
     factors_, shifts_
         W, (K, K), and b, (K,).
+
+    References
+    ----------
+    Kull et al. (2019) [kull19]_.
 
     Examples
     --------

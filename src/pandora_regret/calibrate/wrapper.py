@@ -65,6 +65,10 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
     Sample weights go to the calibrator, and to the classifier if its `fit` takes them (with metadata routing on:
     if it asks for them).
 
+    See Also
+    --------
+    recalibrate : What a map saves, and whether that is worth it.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine

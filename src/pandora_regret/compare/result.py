@@ -288,7 +288,13 @@ class Breakdown:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Shown):
-    """What `compare` found; models by rising expected cost."""
+    """What `compare` found; models by rising expected cost.
+
+    See Also
+    --------
+    compare : What makes it.
+    write_report : The same as a page.
+    """
 
     library: str
     data: Data

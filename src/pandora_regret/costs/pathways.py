@@ -120,6 +120,14 @@ class Hypothesis:
 class Pathways:
     """What testing each class costs, and why: made by `load_costs`.
 
+    See Also
+    --------
+    load_costs : What reads it from a file.
+
+    References
+    ----------
+    Flores et al. (2026), Appendix E [flores26]_.
+
     Examples
     --------
     >>> from pandora_regret.costs import load_costs

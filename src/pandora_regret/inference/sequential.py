@@ -65,6 +65,10 @@ class Bets(Stateful):
     ----------
     scale
         The width of the widest possible bounds; bets are multiples of its inverse.
+
+    References
+    ----------
+    Waudby-Smith and Ramdas (2024) [waudbysmith24]_.
     """
 
     STATE = ("wealth", "sums", "runs", "began", "evidence", "events")

@@ -43,6 +43,15 @@ class Tests:
     The first four are one number for all classes, one per class, or named by class; one of them at least must say
     how many classes there are.
 
+    See Also
+    --------
+    imperfect_order : The best order of such tests.
+    expected_expenditure : What the search by them costs.
+
+    References
+    ----------
+    Flores et al. (2026), Appendix D.2 [flores26]_.
+
     Examples
     --------
     >>> tests = Tests(cost=[100.0, 40.0], sensitivity=[0.9, 0.5], false_positive_rate=0.1, confirmatory_cost=200.0)

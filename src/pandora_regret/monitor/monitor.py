@@ -63,6 +63,17 @@ class Monitor:
 
     docs/monitoring.md states what is guaranteed, and under which assumptions.
 
+    See Also
+    --------
+    write_monitor_page : Its history as a page.
+
+    References
+    ----------
+    Ville (1939), on the inequality behind every alarm [ville39]_.
+    Waudby-Smith and Ramdas (2024), on betting on bounded means [waudbysmith24]_.
+    Choe and Ramdas (2024), on two forecasters [choe24]_.
+    Shin et al. (2024), on change [shin24]_.
+
     Examples
     --------
     >>> monitor = Monitor(typical_costs=[20.0, 35.0, 5.0])

@@ -27,6 +27,14 @@ class Prior(ABC):
     what is spent on testing distractor j before the truth i at odds ``r = p_i / p_j``.
     Divided by ``E[u_j]`` it is a share between 0 and 1: the chance, weighted by cost, that j is tested first.
     Priors state that share as a function of ``ln r``, where no odds can overflow.
+
+    See Also
+    --------
+    expected_search_cost : The score under a prior.
+
+    References
+    ----------
+    Flores et al. (2026), Theorems A.1 and A.2 [flores26]_.
     """
 
     n_classes: int | None = None

@@ -96,6 +96,14 @@ class Beta(Prior):
     Small alpha: costs differ by orders of magnitude, and the size of probabilities matters. Large alpha: costs
     are nearly known, and only the order of ``p_k / C_k`` matters.
 
+    See Also
+    --------
+    pandora_regret : The score for alpha 1, normalised.
+
+    References
+    ----------
+    Flores et al. (2026), Proposition A.5 and Corollary A.7 [flores26]_.
+
     Examples
     --------
     >>> Beta(1.0).pair_loss([0.5, 1.0, 2.0]) * 6

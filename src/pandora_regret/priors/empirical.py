@@ -32,6 +32,14 @@ class Empirical(Prior):
         The classes, in column order, where they are not a frame's own. A prior that knows its classes is matched
         by name to a forecast that does too; where either has no names, columns are taken as they come.
 
+    See Also
+    --------
+    load_costs : Pathways, whose uncertainty makes such a sample.
+
+    References
+    ----------
+    Flores et al. (2026), Remark A.3 [flores26]_.
+
     Examples
     --------
     >>> prior = Empirical([[1.0, 2.0], [3.0, 1.0]])

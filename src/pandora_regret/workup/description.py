@@ -98,6 +98,11 @@ class Workup:
     rounds
         `fee` of every round, and which steps can be ordered `together` in one.
 
+    See Also
+    --------
+    plan_workup : The best next step for one case.
+    workup_cost : The score of many forecasts.
+
     Examples
     --------
     >>> workup = Workup(
