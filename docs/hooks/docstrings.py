@@ -39,7 +39,8 @@ class ImportsAndLinks(Extension):
         shortest: dict[str, str] = {}
         for path in sorted(targets, key=len, reverse=True):
             shortest[_followed(path, targets)] = path
-        places = {path.rpartition(".")[2]: target for target, path in shortest.items()}
+        inside = {member.name: member.path for module in _modules(pkg) for member in module.members.values()}
+        places = inside | {path.rpartition(".")[2]: target for target, path in shortest.items()}
         for module in _modules(pkg):
             for member in module.members.values():
                 if not member.is_alias and not member.is_module and member.docstring is not None:
