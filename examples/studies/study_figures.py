@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from zoo_results import CONDITIONS, LIMIT, METRICS, RIVALS, STUDIES, ZOOS, ZooRow, ranked_rows
+from zoo_results import CONDITIONS, DOLLAR, LIMIT, METRICS, RIVALS, STUDIES, ZOOS, ZooRow, ranked_rows
 from zoo_tables import descriptions, money, signed
 
 from pandora_regret.study import read_results
@@ -91,12 +91,18 @@ def zoos_dearer() -> str:
 
 
 def _most(amount: Callable[[ZooRow, str], float]) -> str:
-    paid = [row for row in ranked_rows() if row.priced and not row.in_draws and ZOOS[row.zoo][1] == "$"]
+    paid = [row for row in ranked_rows() if row.priced and not row.in_draws and ZOOS[row.zoo][1] == DOLLAR]
     row, metric = max(((row, metric) for row in paid for metric in RIVALS), key=lambda pair: amount(*pair))
     by = f"{ZOOS[row.zoo][0]} under {CONDITIONS[row.condition].lower()}, by {_lower(metric)}"
-    return (
-        f"${amount(row, metric):.2f} per case ({by}: {money(row, metric)} against {money(row, 'pandora_regret')})"
-    )
+    paid_by = f"{money(row, metric)} against {money(row, 'pandora_regret')}"
+    return f"{DOLLAR}{amount(row, metric):.2f} per case ({by}: {paid_by})"
+
+
+def choosing_elsewhere() -> str:
+    """What choosing by four metrics costs at known costs, beyond the images."""
+    metrics = ("accuracy", "log_loss", "brier", "pandora_regret")
+    rows = [row for row in ranked_rows() if row.condition == "clinical" and row.zoo not in SHORT]
+    return "; ".join(f"{ZOOS[row.zoo][0]} {', '.join(money(row, metric) for metric in metrics)}" for row in rows)
 
 
 def misses_first() -> str:
@@ -197,7 +203,8 @@ def draws_sd() -> str:
 
 def reading_pairs() -> str:
     """Tau on both data sets, reading by reading."""
-    said = {"mean_of_taus": "averaged over draws", "legacy_42": "under RandomState(42)"}
+    said = {"mean_of_taus": "averaged over draws", "legacy_42": "under one draw of RandomState(42)"}
+    said["default_42"] = "under one of default_rng(42)"
     return "; ".join(f"{words} {_pair(name)}" for name, words in said.items())
 
 

@@ -18,10 +18,11 @@ FOLDERS = (
     "flusight",
 )  # under docs/study, results.json in each
 WORKUPS = STUDIES / "workups.json"
+DOLLAR = r"\$"  # two that are not escaped would enclose a formula
 ZOOS = {  # in the order of the tables: what people call it, and the sign of its costs
-    "Derm": ("DermaMNIST", "$"),
-    "OCT": ("OCTMNIST", "$"),
-    "dermatology": ("dermatology", "$"),
+    "Derm": ("DermaMNIST", DOLLAR),
+    "OCT": ("OCTMNIST", DOLLAR),
+    "dermatology": ("dermatology", DOLLAR),
     "digits": ("digits", ""),
     "steel": ("steel", ""),
     "cardiotocography": ("cardiotocography", ""),

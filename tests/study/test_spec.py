@@ -1,5 +1,7 @@
 """What a study file may say, and what is said about one that says something else."""
 
+from pathlib import Path
+
 import pytest
 
 from pandora_regret import InputError
@@ -7,6 +9,7 @@ from pandora_regret.costs import load_costs
 from pandora_regret.study.spec import read_study
 from pandora_regret.study.zoos.existing import StoreZoo
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "studies"
 MINIMAL = """
 title = "One store"
 [[data]]
@@ -162,3 +165,11 @@ def test_an_option_that_a_zoo_cannot_do_without_is_named(tmp_path):
     path.write_text('title = "t"\n[[data]]\nname = "d"\n[data.zoo]\nkind = "variants"\nweights = "w"\n')
     with pytest.raises(InputError, match=r"zoo\.images is missing: a zoo of kind 'variants' needs it"):
         read_study(path)
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_study_files_of_the_examples_can_be_read(path):
+    study = read_study(path)
+    assert study.data
+    for condition in study.conditions:
+        assert [condition.of_data(data.name) for data in study.data]
