@@ -26,7 +26,7 @@ from pandora_regret.kernels.engine import realised_costs, search_costs, total_lo
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, mean_waste, unavoidable_costs
 from pandora_regret.priors import Prior
 from pandora_regret.priors.reading import read_prices
-from pandora_regret.tally import Mean, Tally
+from pandora_regret.tally import Sum, Tally
 
 
 class Options(TypedDict, total=False):
@@ -420,10 +420,19 @@ def mean_or_rows(scored: Iterable[tuple[Forecast, FloatArray]], per_instance: bo
     """One value per row, or their weighted mean, from rows and their values, some at a time."""
     if per_instance:
         return np.concatenate([_numbers(rows, values) for rows, values in scored])
-    mean = Mean()
+    total, weight = Sum(), Sum()
     for rows, values in scored:
-        mean.add(_numbers(rows, values), rows.weights)
-    return mean.mean
+        total.add(_weighted_total(rows, values))
+        weight.add(len(rows) if rows.weights is None else rows.weights.sum())
+    return float(total.value / weight.value)
+
+
+def _weighted_total(rows: Forecast, values: FloatArray) -> float:
+    """The weighted sum of the rows' values, all of them numbers; an infinite one without weight is nothing."""
+    if rows.weights is not None:
+        return float((rows.weights * np.where(rows.weights > 0, _numbers(rows, values), 0.0)).sum())
+    total = float(values.sum())
+    return float(_numbers(rows, values).sum()) if np.isnan(total) else total
 
 
 def _numbers(rows: Forecast, values: FloatArray) -> FloatArray:

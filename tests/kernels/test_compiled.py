@@ -31,7 +31,7 @@ from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 
 numba = pytest.importorskip("numba", reason="numba is not installed: the reference does all the work")
 
-from pandora_regret.kernels import compiled, vector  # noqa: E402
+from pandora_regret.kernels import compiled, cpu, lanes, vector  # noqa: E402
 
 ALPHAS = [0.0, 1e-6, 0.37, 1.0, 3.0, 50.0, np.inf]
 DTYPES = {np.float16: 1e-12, np.float32: 1e-12, np.float64: 1e-12}  # computed in float64 whatever comes in
@@ -56,7 +56,8 @@ def by_blocks(forecast, function, *arguments):
 def forecasts(draw, logits=None):
     """Tables with ties, zeros, impossible classes, extremes, any layout and precision, with and without costs."""
     logits = draw(st.booleans()) if logits is None else logits
-    n, k = draw(st.integers(1, 6)), draw(st.sampled_from([2, 3, 7, 33]))
+    n = draw(st.one_of(st.integers(1, 6), st.integers(250, 300)))  # lanes of few classes hold up to 256 rows
+    k = draw(st.sampled_from([2, 3, 7, lanes.MOST_CLASSES, 33]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     coarse = rng.integers(0, 4, (n, k)).astype(float)  # few values: ties and zeros
     coarse[np.arange(n), rng.integers(0, k, n)] += 1
@@ -91,11 +92,30 @@ def test_realised_costs_are_the_reference_ties_included(forecast, ties):
     assert_allclose(result, by_blocks(forecast, reference.realised_costs, ties), rtol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loops", [cpu, lanes])
+def test_loops_count_the_rows_that_they_leave_to_the_reference(loops, dtype):
+    table = np.full((700, 3), 1 / 3, dtype)
+    table[5], table[600], truth = (
+        [0, 0.5, 0.5],
+        [1e-36, 0.5, 0.5],
+        np.zeros(700, np.intp),
+    )  # 1e-36 is far from the edge
+    options, out = (1.0, 1e-15, BROKEN_AT_RANDOM, 1e-4), np.empty(700)
+    assert loops.total_losses(table, False, truth, None, *options, out) == 1
+    assert list(np.flatnonzero(np.isnan(out))) == [5]
+    logits = np.zeros((700, 3), dtype)
+    logits[699, 0] = -np.inf
+    assert loops.total_losses(logits, True, truth, np.ones((1, 3)), *options, out) == 1
+    assert list(np.flatnonzero(np.isnan(out))) == [699]
+
+
+@pytest.mark.parametrize("shape", [(3000, 4), (4,)])
 @pytest.mark.parametrize("ties", [BROKEN_AT_RANDOM, BROKEN_BY_INDEX])
-def test_logits_that_tie_within_rounding_are_left_to_the_reference(ties):
+def test_logits_that_tie_within_rounding_are_left_to_the_reference(ties, shape):
     rng = np.random.default_rng(5)
     parts = rng.multinomial(20, np.ones(4) / 4, 3000) / 20
-    costs = rng.integers(1, 6, (3000, 4)).astype(float)
+    costs = rng.integers(1, 6, shape).astype(float)
     with np.errstate(divide="ignore"):
         forecast = read_forecast(rng.integers(0, 4, 3000), np.log(parts), logits=True).with_costs(costs)
     result = joined(compiled.realised_costs(forecast, ties))

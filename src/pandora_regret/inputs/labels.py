@@ -91,10 +91,17 @@ def _column_numbers(truth: NDArray[Any], columns: range) -> IntArray:
             )
             problem = f"is {listed[row]!r}, which is not a column number"
             raise InputError(problem, argument="y_true", row=row, value=listed[row], fix=fix)
-    if truth.min() < 0 or truth.max() >= len(columns):
+    if _any_outside(truth, len(columns)):
         unknown = (truth < 0) | (truth >= len(columns))
         _fail_unknown(truth, unknown, f"the column numbers 0 to {len(columns) - 1}")
     return truth.astype(np.intp, copy=False)
+
+
+def _any_outside(truth: NDArray[Any], n_columns: int) -> bool:
+    """Whether a number is below 0 or too high; one pass is enough, since below 0 is high as an unsigned number."""
+    if truth.dtype != np.intp:
+        return bool(truth.min() < 0 or truth.max() >= n_columns)
+    return bool(truth.view(np.uintp).max() >= n_columns)
 
 
 def _positions(truth: NDArray[Any], labels: Sequence[Any]) -> IntArray:

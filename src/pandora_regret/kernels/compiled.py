@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, Forecast
-from pandora_regret.kernels import cpu, reference, tenths
+from pandora_regret.kernels import cpu, lanes, reference, tenths
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
 
-ROWS_AT_ONCE = 1 << 18  # so that one number per row stays small beside the rows themselves
+ROWS_AT_ONCE = 500_000  # one number per row stays small beside the rows; threads a power of two apart collide
 COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
 CHUNK_ELEMENTS = 1 << 18  # at least, of what a thread is handed at a time
 CHUNKS_PER_THREAD = 8  # at most; a core that is interrupted does not keep the others waiting
@@ -27,8 +27,9 @@ MOST_PAIR_BYTES = 1 << 25  # of the (K, K) sums that threads keep to themselves
 def total_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, FloatArray]]:
     """Rows, a part at a time, and ``sum_j C_j L_alpha(q_i / q_j)`` of each, (n,)."""
     for part in _parts(forecast):
-        totals = _compiled_totals(part, alpha, BROKEN_AT_RANDOM)
-        yield part, _fall_back_to_reference(totals, part, partial(reference.total_losses, alpha=alpha))
+        totals, n_doubtful = _compiled_totals(part, alpha, BROKEN_AT_RANDOM)
+        by_reference = partial(reference.total_losses, alpha=alpha)
+        yield part, _fall_back_to_reference(totals, part, by_reference) if n_doubtful else totals
 
 
 def losses_at_alphas(forecast: Forecast, alphas: Sequence[float]) -> Iterator[tuple[Forecast, list[FloatArray]]]:
@@ -37,7 +38,9 @@ def losses_at_alphas(forecast: Forecast, alphas: Sequence[float]) -> Iterator[tu
     for part in _parts(forecast):
         table = _compiled_tenths(part, [alphas[number] for number in at_once])
         losses = dict(zip(at_once, table.T, strict=True))
-        losses |= {n: _compiled_totals(part, a, BROKEN_AT_RANDOM) for n, a in enumerate(alphas) if n not in losses}
+        losses |= {
+            n: _compiled_totals(part, a, BROKEN_AT_RANDOM)[0] for n, a in enumerate(alphas) if n not in losses
+        }
         by_reference = (partial(reference.total_losses, alpha=alpha) for alpha in alphas)
         yield part, [_fall_back_to_reference(losses[n], part, of) for n, of in enumerate(by_reference)]
 
@@ -57,14 +60,14 @@ def _compiled_tenths(part: Forecast, alphas: Sequence[float]) -> FloatArray:
 def realised_costs(forecast: Forecast, ties: Ties) -> Iterator[tuple[Forecast, FloatArray]]:
     """Rows, a part at a time, and the cost of each row's search, (n,)."""
     for part in _parts(forecast):
-        costs = reference.own_costs(part) + _compiled_totals(part, np.inf, ties) / 2
+        costs = reference.own_costs(part) + _compiled_totals(part, np.inf, ties)[0] / 2
         yield part, _fall_back_to_reference(costs, part, partial(reference.realised_costs, ties=ties))
 
 
 def pair_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, FloatArray, FloatArray]]:
     """Rows, a part at a time, their total losses, and the weighted sums of ``C_j L_alpha(q_i / q_j)``, (K, K)."""
     for part in _parts(forecast):
-        totals = _compiled_totals(part, alpha, BROKEN_AT_RANDOM)
+        totals, _ = _compiled_totals(part, alpha, BROKEN_AT_RANDOM)
         pairs = _pair_sums(part, alpha, totals)
         for block in _doubtful_rows(totals, part).blocks():
             classes, sums = reference.sums_by_truth(block, reference.pair_losses(block, alpha))
@@ -101,17 +104,18 @@ def _parts(forecast: Forecast) -> Iterator[Forecast]:
         yield replace(part, values=_plain(part.values))
 
 
-def _compiled_totals(part: Forecast, alpha: float, ties: Ties) -> FloatArray:
-    """Total losses, (n,); NaN where the compiled loop has a doubt."""
-    totals = np.empty(len(part))
+def _compiled_totals(part: Forecast, alpha: float, ties: Ties) -> tuple[FloatArray, int]:
+    """Total losses, (n,), NaN where the compiled loop has a doubt; of how many rows it has one."""
+    totals, one_price_list = np.empty(len(part)), part.costs is None or part.costs.ndim == 1
+    loops = lanes if part.n_classes <= lanes.MOST_CLASSES and one_price_list else cpu
+    costs, options = _two_dimensional(part.costs), (alpha, relative_tie(part), ties, part.tolerance)
 
-    def score(chunk: slice) -> None:
-        rows = part.rows(chunk)
-        forecasts = (rows.values, rows.logits, rows.truth, _two_dimensional(rows.costs))
-        cpu.total_losses(*forecasts, alpha, relative_tie(rows), ties, rows.tolerance, totals[chunk])
+    def score(chunk: slice) -> int:
+        of_rows = costs if one_price_list or costs is None else costs[chunk]
+        forecasts = (part.values[chunk], part.logits, part.truth[chunk], of_rows)
+        return int(loops.total_losses(*forecasts, *options, totals[chunk]))
 
-    in_threads(score, len(part), part.values.size)
-    return totals
+    return totals, sum(in_threads(score, len(part), part.values.size))
 
 
 def _pair_sums(part: Forecast, alpha: float, totals: FloatArray) -> FloatArray:
@@ -157,6 +161,7 @@ def in_threads(job: Callable[[slice], Any], n_items: int, n_elements: int) -> li
     """What a job that releases the interpreter's lock makes of slices of its items, on all cores if worth it."""
     threads = _n_threads()
     chunks = min(CHUNKS_PER_THREAD * threads, max(1, n_elements // CHUNK_ELEMENTS)) if threads > 1 else 1
+    chunks -= chunks % threads if chunks > threads else 0  # three chunks would keep two threads for two rounds
     step = -(-n_items // chunks)
     slices = [slice(start, min(start + step, n_items)) for start in range(0, n_items, step)]
     return [job(slices[0])] if len(slices) == 1 else list(_pool().map(job, slices))

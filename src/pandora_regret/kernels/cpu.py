@@ -86,28 +86,28 @@ def pair_of_probabilities(theirs, ours, alpha, kind, tie, worth):
 
 
 @njit(**INLINE)
-def _pair_of_logits(gap, size, alpha, kind, tie, worth):
+def pair_of_logits(gap, size, alpha, kind, tie, worth):
     """L_alpha at ``ln r = gap``; `size` is what the width of a tie of the two logits grows with."""
     return loss_of_ranks(-gap, tie * size, worth) if kind == RANKS else loss_of_log_odds(gap, alpha)
 
 
 @njit(**INLINE)
-def _size(logit):
+def size_of_logit(logit):
     """What a logit adds to the width of a tie: an impossible class's, nothing."""
     return abs(logit) if logit > -np.inf else 0.0
 
 
 @njit(**FAST)
-def _row_of_probabilities(row, costs, i, alpha, tie, worth, tolerance):
+def _row_of_probabilities(values, n, costs, c, i, alpha, tie, worth, tolerance):
     """``sum_j C_j L(r_ij)``, or NaN if the row is no distribution or its truth is nearly impossible."""
-    p, kind = types.float64(row[i]), kind_of(alpha)
-    ours = p if costs is None else p / costs[i]
+    p, kind = types.float64(values[n, i]), kind_of(alpha)
+    ours = p if costs is None else p / costs[c, i]
     loss, total, bad = 0.0, 0.0, 0
-    for j in range(row.size):
-        theirs = types.float64(row[j])
+    for j in range(values.shape[1]):
+        theirs = types.float64(values[n, j])
         total += theirs
         bad += not theirs >= 0
-        cost = 1.0 if costs is None else costs[j]
+        cost = 1.0 if costs is None else costs[c, j]
         pair = pair_of_probabilities(theirs / cost, ours, alpha, kind, tie, worth[0] if j < i else worth[1])
         loss += cost * pair if j != i else 0.0
     valid = bad == 0 and abs(total - 1) <= tolerance
@@ -115,69 +115,72 @@ def _row_of_probabilities(row, costs, i, alpha, tie, worth, tolerance):
 
 
 @njit(**FAST)
-def _row_of_logits(row, costs, i, alpha, tie, worth):
+def _row_of_logits(values, n, costs, c, i, alpha, tie, worth):
     """``sum_j C_j L(r_ij)``, or NaN if a logit is NaN or +inf, or the truth is impossible."""
-    ours, kind = types.float64(row[i]), kind_of(alpha)
+    ours, kind = types.float64(values[n, i]), kind_of(alpha)
     loss, bad = 0.0, 0
-    for j in range(row.size):
-        theirs = types.float64(row[j])
+    for j in range(values.shape[1]):
+        theirs = types.float64(values[n, j])
         bad += not theirs < np.inf
-        gap = ours - theirs if costs is None else (ours - theirs) + log_normal(costs[j] / costs[i])
-        size = 1 + _size(ours) + _size(theirs) if kind == RANKS else 1.0
+        gap = ours - theirs if costs is None else (ours - theirs) + log_normal(costs[c, j] / costs[c, i])
+        size = 1 + size_of_logit(ours) + size_of_logit(theirs) if kind == RANKS else 1.0
         if kind == RANKS and costs is not None:  # the logarithm above is not the reference's to the last digit
             bad += j != i and abs(abs(gap) - tie * size) <= EDGE_OF_TIE * size
-        pair = _pair_of_logits(gap, size, alpha, kind, tie, worth[0] if j < i else worth[1])
-        loss += (pair if costs is None else costs[j] * pair) if j != i else 0.0
+        pair = pair_of_logits(gap, size, alpha, kind, tie, worth[0] if j < i else worth[1])
+        loss += (pair if costs is None else costs[c, j] * pair) if j != i else 0.0
     return loss if bad == 0 and np.isfinite(ours) else np.nan
 
 
 @njit(**FAST)
 def total_losses(values, logits, truth, costs, alpha, tie, worth, tolerance, out):
-    """``sum_j C_j L_alpha(q_i / q_j)`` of every row whose validity and score are beyond doubt, else NaN.
+    """``sum_j C_j L_alpha(q_i / q_j)`` of every row beyond doubt, else NaN; how many rows are not.
 
     `tie` is how far apart, relatively, quotients may be in a tie at alpha = inf, and `worth` what a tie is worth
-    with a class of lower and of higher number.
+    with a class of lower and of higher number. Steps get a table and the number of a row: a view of the row would
+    be counted as a reference to the table, and threads would wait for each other at the counter.
     """
+    doubtful, of_each = 0, costs is not None and len(costs) > 1
     for n in range(len(values)):
-        of_row = None if costs is None else costs[n if len(costs) > 1 else 0]
         if logits:
-            out[n] = _row_of_logits(values[n], of_row, truth[n], alpha, tie, worth)
+            out[n] = _row_of_logits(values, n, costs, n if of_each else 0, truth[n], alpha, tie, worth)
         else:
-            out[n] = _row_of_probabilities(values[n], of_row, truth[n], alpha, tie, worth, tolerance)
+            c = n if of_each else 0
+            out[n] = _row_of_probabilities(values, n, costs, c, truth[n], alpha, tie, worth, tolerance)
+        doubtful += np.isnan(out[n])
+    return doubtful
 
 
 @njit(**FAST)
 def pair_sums(values, logits, truth, costs, alpha, tie, weights, totals, pairs):
     """Add ``w C_j L_alpha(q_i / q_j)`` to ``pairs[i, j]`` for every row that `total_losses` vouched for."""
-    kind = kind_of(alpha)
+    kind, of_each = kind_of(alpha), costs is not None and len(costs) > 1
     for n in range(len(values)):
         if np.isnan(totals[n]):
             continue
-        of_row = None if costs is None else costs[n if len(costs) > 1 else 0]
-        weight = 1.0 if weights is None else weights[n]
+        weight, c = 1.0 if weights is None else weights[n], n if of_each else 0
         if logits:
-            _add_pairs_of_logits(values[n], truth[n], of_row, alpha, kind, tie, weight, pairs[truth[n]])
+            _add_pairs_of_logits(values, n, truth[n], costs, c, alpha, kind, tie, weight, pairs)
         else:
-            _add_pairs_of_probabilities(values[n], truth[n], of_row, alpha, kind, tie, weight, pairs[truth[n]])
+            _add_pairs_of_probabilities(values, n, truth[n], costs, c, alpha, kind, tie, weight, pairs)
 
 
 @njit(**FAST)
-def _add_pairs_of_logits(row, i, costs, alpha, kind, tie, weight, pairs):
-    ours, our_cost = types.float64(row[i]), 1.0 if costs is None else costs[i]
-    for j in range(row.size):
-        theirs, cost = types.float64(row[j]), 1.0 if costs is None else costs[j]
+def _add_pairs_of_logits(values, n, i, costs, c, alpha, kind, tie, weight, pairs):
+    ours, our_cost = types.float64(values[n, i]), 1.0 if costs is None else costs[c, i]
+    for j in range(values.shape[1]):
+        theirs, cost = types.float64(values[n, j]), 1.0 if costs is None else costs[c, j]
         gap = ours - theirs if costs is None else (ours - theirs) + log_normal(cost / our_cost)
-        size = 1 + _size(ours) + _size(theirs) if kind == RANKS else 1.0
-        pairs[j] += weight * cost * _pair_of_logits(gap, size, alpha, kind, tie, 1.0) if j != i else 0.0
+        size = 1 + size_of_logit(ours) + size_of_logit(theirs) if kind == RANKS else 1.0
+        pairs[i, j] += weight * cost * pair_of_logits(gap, size, alpha, kind, tie, 1.0) if j != i else 0.0
 
 
 @njit(**FAST)
-def _add_pairs_of_probabilities(row, i, costs, alpha, kind, tie, weight, pairs):
-    ours = types.float64(row[i]) / (1.0 if costs is None else costs[i])
-    for j in range(row.size):
-        cost = 1.0 if costs is None else costs[j]
-        pair = pair_of_probabilities(types.float64(row[j]) / cost, ours, alpha, kind, tie, 1.0)
-        pairs[j] += weight * cost * pair if j != i else 0.0
+def _add_pairs_of_probabilities(values, n, i, costs, c, alpha, kind, tie, weight, pairs):
+    ours = types.float64(values[n, i]) / (1.0 if costs is None else costs[c, i])
+    for j in range(values.shape[1]):
+        cost = 1.0 if costs is None else costs[c, j]
+        pair = pair_of_probabilities(types.float64(values[n, j]) / cost, ours, alpha, kind, tie, 1.0)
+        pairs[i, j] += weight * cost * pair if j != i else 0.0
 
 
 @njit(**FAST)
@@ -214,7 +217,7 @@ def classes_by_rows(rows, truth, logits, tie):
             value = types.float64(rows[n, j])
             turned[j, n] = (0.0 if value == ours else value - ours) if logits else value
             if logits:
-                widths[j, n] = tie * (1 + _size(ours) + _size(value))
+                widths[j, n] = tie * (1 + size_of_logit(ours) + size_of_logit(value))
     return turned, widths
 
 
