@@ -25,7 +25,7 @@ from nbclient.exceptions import CellExecutionError
 from traitlets.config import Config
 
 SECONDS = 120  # for one cell
-WIDTH, AS_IT_IS = 96, {"drop_whitespace": False, "break_on_hyphens": False}  # of lines that a command prints
+WIDTH = 92  # of lines that a command prints
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # which colours a terminal
 FILE = "%%writefile "
 FOLDED = "<details markdown>\n<summary>The code that makes up the data</summary>\n\n{code}\n</details>"
@@ -118,7 +118,7 @@ def _cell(cell: Any, stem: str, pictures: dict[str, str]) -> Iterator[str]:
         yield _fenced(f'{language} title="{name}"', text)
     elif _is_command(cell):
         printed = ESCAPE.sub("", "".join(output.text for output in cell.outputs))
-        lines = (wrapped for line in printed.splitlines() for wrapped in wrap(line, WIDTH, **AS_IT_IS) or [""])
+        lines = ("\n".join(wrap(line, WIDTH, break_on_hyphens=False)) for line in printed.splitlines())
         yield _fenced("console", "\n".join([f"$ {cell.source.removeprefix('!')}", *lines]))
     else:
         code = _fenced("python", cell.source)
