@@ -78,13 +78,19 @@ class Site(NamedTuple):
     kept: TemporaryDirectory  # which is removed with the last reference to it
 
 
-@cache
 def built_site():
-    """Built strictly, once for all who ask. (`--quiet` would also silence the warnings that strict counts.)"""
+    """Built strictly, once for all who ask, even if the build fails."""
+    done, kept = _build()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return Site(Path(kept.name), done.stdout + done.stderr, kept)
+
+
+@cache
+def _build():
+    """What mkdocs said, and where the site is. (`--quiet` would also silence the warnings that strict counts.)"""
     kept = TemporaryDirectory(prefix="pandora-site-")
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", kept.name],
         cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return Site(Path(kept.name), done.stdout + done.stderr, kept)
+    return done, kept
