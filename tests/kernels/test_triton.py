@@ -18,11 +18,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 ALPHAS = [0.0, 1e-6, 0.05, 0.37, 1.0, 3.0, 50.0, np.inf]
 TOLERANCES = {torch.float32: 2e-6, torch.bfloat16: 1e-2, torch.float16: 2e-3}  # of the gradient in its own dtype
-SHAPES = [(5, 2), (33, 7), (130, 16), (3, 1000), (1, 1024), (2, 4097), (3, 5000)]  # tiles, then slices
+SHAPES = [(5, 2), (33, 7), (130, 16), (3, 1000), (1, 1024), (2, 4097), (3, 5000)]  # tiles, then long rows
 
 
 def expected(logits, target, alpha, costs, scale):
-    """Total losses and gradients in float64, by the definition; rows without a truth have neither."""
+    """Losses and gradients in float64, by the definition; rows without a truth have neither."""
+    share = 1 / (3 * (logits.shape[1] - 1))
     values = logits.double().cpu().numpy()
     price = np.ones(values.shape[1]) if costs is None else costs.double().cpu().numpy()
     losses, grads = np.zeros(len(values)), np.zeros_like(values)
@@ -37,7 +38,7 @@ def expected(logits, target, alpha, costs, scale):
         grads[n] = np.where(rival, -price * beta.beta_loss_slope(gap, alpha), 0.0) * scale
         grads[n, truth] = -grads[n].sum()
         grads[n, np.isneginf(values[n])] = 0.0
-    return losses, grads
+    return share * losses, share * grads
 
 
 def make(shape, dtype, seed=0, spread=2.0):
@@ -46,16 +47,18 @@ def make(shape, dtype, seed=0, spread=2.0):
     return logits, torch.randint(0, shape[1], shape[:1], generator=generator).to(DEVICE)
 
 
-def run(logits, target, alpha, costs=None, scale=1.0, want_grad=True):
-    factor = torch.tensor(scale, dtype=torch.float32, device=logits.device)
-    return gpu.beta_loss_rows(
-        logits, target, alpha=alpha, costs=costs, ignore_index=-100, scale=factor, want_grad=want_grad
-    )
+def run(logits, target, alpha, costs=None, scale=None, want_grad=True, reduction="none"):
+    """Losses, and their gradient: made with them, or, where there is a scale, by itself."""
+    rows = gpu.Rows(logits, target, alpha, costs, -100)
+    losses, grad = gpu.reduced_loss(rows, reduction, want_grad=want_grad and scale is None)
+    if scale is None:
+        return losses, grad
+    return losses, gpu.row_gradients(rows, torch.tensor(scale, dtype=torch.float32, device=logits.device))
 
 
-def check(logits, target, alpha, costs=None, scale=1.0):
+def check(logits, target, alpha, costs=None, scale=None):
     losses, grad = run(logits, target, alpha, costs, scale)
-    wanted_losses, wanted_grad = expected(logits, target, alpha, costs, scale)
+    wanted_losses, wanted_grad = expected(logits, target, alpha, costs, 1.0 if scale is None else scale)
     np.testing.assert_allclose(losses.cpu().numpy(), wanted_losses, rtol=5e-6, atol=1e-30)
     tolerance = TOLERANCES[logits.dtype] + (1e-7 * alpha if np.isfinite(alpha) else 0)
     largest = np.abs(wanted_grad).max(axis=1, keepdims=True) + 1e-30
@@ -127,14 +130,23 @@ def test_rows_that_lie_apart_and_columns_that_do(shape):
     check(logits[:, ::2], target, 1.0)
 
 
-def test_without_gradient_and_without_rows():
+def test_without_gradient():
     logits, target = make((4, 9), torch.float32)
     losses, grad = run(logits, target, 1.0, want_grad=False)
     assert grad is None
     np.testing.assert_allclose(losses.cpu().numpy(), expected(logits, target, 1.0, None, 1.0)[0], rtol=1e-5)
-    losses, grad = run(logits[:0], target[:0], 1.0)
-    assert losses.shape == (0,)
-    assert grad.shape == (0, 9)
+
+
+@pytest.mark.parametrize("shape", [(6, 10), (3, 4500)], ids=str)
+def test_every_row_has_its_own_weight_wherever_it_lies(shape):
+    logits, target = make(shape, torch.float32)
+    target[0] = -100
+    weights = torch.rand(2 * shape[0], generator=torch.Generator().manual_seed(2)).to(DEVICE)[::2]
+    weights[0] = np.inf  # as from a mean of nothing
+    grad = gpu.row_gradients(gpu.Rows(logits, target, 1.0, None, -100), weights).cpu().numpy()
+    wanted = expected(logits, target, 1.0, None, 1.0)[1]
+    wanted[1:] *= weights[1:, None].cpu().numpy()
+    np.testing.assert_allclose(grad, wanted, rtol=1e-4, atol=1e-9)
 
 
 def test_every_element_of_the_gradient_is_written(monkeypatch):
@@ -159,29 +171,31 @@ def _as_shape(size):
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.125])
-def test_scaling_in_place(factor):
+@pytest.mark.parametrize("small", [0, 1 << 24])
+def test_scaling_in_place(factor, small, monkeypatch):
+    monkeypatch.setattr(gpu, "SMALL_GRADIENT", small)
     grad = torch.arange(5000, dtype=torch.float32, device=DEVICE)
     scaled = gpu.scale_(grad, torch.tensor(factor, device=DEVICE))
     assert scaled is grad
     assert torch.equal(grad, torch.arange(5000, dtype=torch.float32, device=DEVICE) * factor)
 
 
-@pytest.mark.parametrize("shape", [(300, 12), (5, 4500)], ids=str)
-def test_partial_sums_add_up_to_the_rows(shape):
+@pytest.mark.parametrize("counted_inside", [0, 1024])
+@pytest.mark.parametrize("shape", [(300, 12), (5, 4500), (1200, 3)], ids=str)
+def test_sums_and_means_are_those_of_the_rows(shape, counted_inside, monkeypatch):
+    monkeypatch.setattr(gpu, "COUNTED_INSIDE", counted_inside)
     logits, target = make(shape, torch.float32)
     target[1] = -100
-    factor = torch.ones((), device=DEVICE)
-    options = {"alpha": 1.0, "costs": None, "ignore_index": -100, "scale": factor, "want_grad": True}
-    rows, grad = gpu.beta_loss_rows(logits, target, **options)
-    sums, same_grad = gpu.beta_loss_rows(logits, target, summed=True, **options)
-    assert len(sums) < len(rows)
-    np.testing.assert_allclose(sums.sum().item(), rows.sum().item(), rtol=1e-6)
+    rows, grad = run(logits, target, 1.0)
+    total, same_grad = run(logits, target, 1.0, reduction="sum")
+    mean, mean_grad = run(logits, target, 1.0, reduction="mean")
+    np.testing.assert_allclose(total.item(), rows.sum().item(), rtol=1e-6)
     assert torch.equal(grad, same_grad)
+    np.testing.assert_allclose(mean.item(), rows.sum().item() / (shape[0] - 1), rtol=1e-6)
+    np.testing.assert_allclose(mean_grad.cpu(), grad.cpu() / (shape[0] - 1), rtol=1e-5, atol=1e-9)
+    assert torch.equal(run(logits, target, 1.0, reduction="mean")[0], mean)
     target[0] = shape[1]
-    assert torch.isnan(gpu.beta_loss_rows(logits, target, summed=True, **options)[0].sum())
-
-
-def test_counting_what_is_not_ignored():
-    target = torch.arange(9000, device=DEVICE) % 7
-    assert gpu.count_valid(target, ignore_index=3).item() == (target != 3).sum().item()
-    assert gpu.count_valid(target[:0], ignore_index=3).item() == 0
+    assert torch.isnan(run(logits, target, 1.0, reduction="sum")[0])
+    loss, grad = run(logits, torch.full_like(target, -100), 1.0, reduction="mean")
+    assert torch.isnan(loss)
+    assert (grad == 0).all()

@@ -13,19 +13,20 @@ from pandora_regret.inputs.errors import InputError, InputTypeError
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
 
+LEAST_NORMAL = float(np.finfo(np.float64).tiny)
 SMALLEST, LARGEST = 1e-50, 1e50  # of costs and weights, so that their ratios, squares and sums stay in float64
 
 
 def read_number(value: Any, name: str) -> float:
     """One real number that is not NaN."""
     try:
-        if isinstance(value, (str, bytes, bool, np.bool_)) or np.ndim(value) > 0:
-            raise TypeError
+        if isinstance(value, (str, bytes, bool, np.bool_)) or getattr(value, "ndim", 0) > 0:
+            raise TypeError  # float() would take an array of one number
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         problem = f"must be a single number, got {value!r:.200}"
         raise InputTypeError(problem, argument=name, value=value) from None
-    if np.isnan(number):
+    if number != number:
         raise InputError("is NaN", argument=name, value=number, fix="pass a number")
     return number
 
@@ -39,7 +40,7 @@ def read_alpha(alpha: Any) -> float:
             "1 is Pandora's Regret and inf looks at ranks alone"
         )
         raise InputError(argument="alpha", value=number, fix=fix)
-    return number if number >= np.finfo(np.float64).tiny else 0.0  # below this 1/alpha overflows: the limit
+    return number if number >= LEAST_NORMAL else 0.0  # below this 1/alpha overflows: the limit
 
 
 def read_positive(value: Any, name: str) -> float:

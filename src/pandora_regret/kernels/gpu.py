@@ -3,146 +3,174 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 import torch
 import triton
-import triton.language as tl
 
-from pandora_regret.kernels.gpu_loops import (
-    POWER,
-    RANKS,
-    SMALL,
-    ZERO,
-    count_loop,
-    finish_loop,
-    scale_loop,
-    slice_loop,
-    tile_loop,
+from pandora_regret.kernels import gpu_loops
+from pandora_regret.kernels.gpu_loops import count_loop, row_loop, scale_loop, tile_loop
+
+Reduction = Literal["mean", "sum", "none"]
+
+ZERO, SMALL, POWER, RANKS = (
+    kind.value for kind in (gpu_loops.ZERO, gpu_loops.SMALL, gpu_loops.POWER, gpu_loops.RANKS)
 )
+SUM, MEAN, MEAN_OF_COUNTED, WEIGHTED = range(4)
+NOTHING, ROWS, TOTALS, TOTAL = range(4)
+TAKES_CONSTANTS = tuple(int(part) for part in triton.__version__.split(".")[:2]) >= (3, 2)  # compiled kernels do
 
-LONGEST_TILE = 4096  # longer rows are cut into slices
+LONGEST_TILE = 4096  # longer rows are read block by block
 SHORT_TILE = 2048  # short rows share a tile of this many elements
-SLICE_BLOCK, BLOCKS_PER_SLICE = 1024, 42  # as measured fastest on an H200
-ENOUGH_PROGRAMS = 4096
-COUNT_BLOCK = SCALE_BLOCK = 4096
+FEW_ROWS = 256  # so few long rows leave multiprocessors idle, and get more warps each
+COUNTED_INSIDE = 1024  # targets that every program counts for itself, which spares a launch
+COUNT_PROGRAMS = gpu_loops.COUNT_PROGRAMS.value
+ADDED_INSIDE = gpu_loops.FINISH_BLOCK.value  # programs whose losses the last of them adds up, which spares another
+SCALE_BLOCK, SCALE_PROGRAMS = 4096, 4096
+SMALL_GRADIENT = 1 << 24  # bytes that are multiplied sooner than Triton launches
 
 
-@dataclass(frozen=True)
-class _Work:
+class Rows(NamedTuple):
+    """What the loops read: logits (N, K), targets (N,), and how they become losses."""
+
     logits: torch.Tensor
     target: torch.Tensor
     alpha: float
     costs: torch.Tensor | None
     ignore_index: int
-    scale: torch.Tensor
-    summed: bool
-    grad: torch.Tensor | None
-
-    @property
-    def unit(self) -> int:
-        return math.gcd(self.logits.shape[1], self.logits.stride(0), 16)
-
-    @property
-    def finite_alpha(self) -> float:
-        """At alpha = inf the slope is 0 everywhere, and 0 times inf would be NaN."""
-        return self.alpha if self.alpha < float("inf") else 0.0
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Rows, and classes and stride in units."""
-        return len(self.logits), self.logits.shape[1] // self.unit, self.logits.stride(0) // self.unit
-
-    @property
-    def switches(self) -> dict[str, Any]:
-        """What kernels are compiled for."""
-        return {
-            "kind": _kind_of(self.alpha),
-            "priced": self.costs is not None,
-            "wanted": self.grad is not None,
-            "unit": self.unit,
-        }
-
-    def new_losses(self, programs: int) -> torch.Tensor:
-        size = programs if self.summed else len(self.logits)
-        return torch.empty(size, dtype=torch.float32, device=self.logits.device)
 
 
-def beta_loss_rows(
-    logits: torch.Tensor,
-    target: torch.Tensor,
-    *,
-    alpha: float,
-    costs: torch.Tensor | None,
-    ignore_index: int,
-    scale: torch.Tensor,
-    want_grad: bool,
-    summed: bool = False,
-) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """``sum_j C_j L_alpha(q_i / q_j)`` of every row in float32, and `scale` times its gradient in the logits.
+def reduced_loss(rows: Rows, reduction: Reduction, *, want_grad: bool) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The loss of at least one row in float32, and its gradient, (N, K).
 
-    An ignored row has loss and gradient 0; a target outside 0 to K - 1 has loss NaN. If only the sum of the losses
-    is of interest, `summed` has partial sums returned, fewer than there are rows.
+    An ignored row has loss and gradient 0; a target outside 0 to K - 1 has loss NaN. Without reduction, the
+    gradient is that of the sum.
     """
+    if reduction == "none":
+        return _launch(rows, None, SUM, ROWS, want_grad)
+    counts, weighing = None, MEAN if reduction == "mean" else SUM
+    if weighing == MEAN and rows.target.shape[0] > COUNTED_INSIDE:
+        counts, weighing = _count(rows.target, rows.ignore_index), MEAN_OF_COUNTED
+    return _launch(rows, counts, weighing, TOTAL, want_grad)
+
+
+def row_gradients(rows: Rows, weights: torch.Tensor) -> torch.Tensor:
+    """The gradients of at least one row, times its weight, (N,), or that of all, ()."""
+    grad = _launch(rows, weights, WEIGHTED, NOTHING, True)[1]
+    assert grad is not None
+    return grad
+
+
+def _count(target: torch.Tensor, ignore_index: int) -> torch.Tensor:
+    """How many targets are not to be ignored, as a few numbers that have to be added."""
+    counts = torch.empty(COUNT_PROGRAMS, dtype=torch.int32, device=target.device)
+    count_loop[(COUNT_PROGRAMS,)](target.contiguous(), counts, target.numel(), ignore_index)
+    return counts
+
+
+def scale_(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
+    """Multiply a gradient of our own by a 0-d tensor, without waiting for the device."""
+    if grad.numel() * grad.element_size() <= SMALL_GRADIENT:
+        return grad.mul_(factor)
+    programs = min(triton.cdiv(grad.numel(), SCALE_BLOCK), SCALE_PROGRAMS)
+    scale_loop[(programs,)](grad, factor, grad.numel(), block=SCALE_BLOCK)
+    return grad
+
+
+def _launch(
+    rows: Rows, weights: torch.Tensor | None, weighing: int, stored: int, want_grad: bool
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    logits, target, alpha, costs, ignore_index = rows
     logits = logits if logits.stride(-1) == 1 else logits.contiguous()
-    grad = torch.empty(logits.shape, dtype=logits.dtype, device=logits.device) if want_grad else None
-    if len(logits) == 0:
-        return torch.zeros(0, dtype=torch.float32, device=logits.device), grad
-    launch = _launch_tiles if logits.shape[1] <= LONGEST_TILE else _launch_slices
-    work = _Work(logits, target.contiguous(), alpha, costs, ignore_index, scale, summed, grad)
-    return launch(work), grad
+    n_rows, n_classes = logits.shape
+    device, plan = logits.device, plan_of(n_rows, n_classes, logits.stride(0))
+    stored = TOTALS if stored == TOTAL and plan.programs > ADDED_INSIDE else stored
+    size = {ROWS: (n_rows,), TOTALS: (plan.programs,)}.get(stored, ())
+    losses = torch.empty(size, dtype=torch.float32, device=device)
+    grad = torch.empty((n_rows, n_classes), dtype=logits.dtype, device=device) if want_grad else None
+    stream = current_stream(device)
+    partial, turns = _workspace(device, stream) if stored == TOTAL else (losses, losses)
+    tensors = (
+        logits, target.contiguous(), losses if costs is None else costs, losses if weights is None else weights,
+        losses, partial, turns, losses if grad is None else grad,
+    )  # fmt: skip
+    finite_alpha = float(alpha) if alpha < math.inf else 0.0  # at inf the slope is 0, and 0 times inf would be NaN
+    weight_stride = weights.stride(0) if weights is not None and weights.ndim else 0
+    numbers = (n_rows, plan.class_units, plan.stride_units, finite_alpha, weight_stride, ignore_index)
+    switches = (_kind_of(alpha), weighing, stored, costs is not None, want_grad)
+    plan.launch(tensors, numbers, switches, stream)
+    return losses.sum() if stored == TOTALS else losses, grad
 
 
-def count_valid(target: torch.Tensor, ignore_index: int) -> torch.Tensor:
-    """How many targets are not to be ignored, on their device, without a temporary of their size."""
-    count = torch.zeros((), dtype=torch.int32, device=target.device)
-    if target.numel():
-        count_loop[(triton.cdiv(target.numel(), COUNT_BLOCK),)](
-            target.contiguous(), count, target.numel(), ignore_index, block=COUNT_BLOCK
-        )
-    return count
+def current_stream(device: torch.device) -> int:
+    """The stream that work goes to, as Triton asks for it: `torch.cuda.current_stream` takes longer to answer."""
+    return triton.runtime.driver.active.get_current_stream(device.index) if device.type == "cuda" else 0
 
 
-def _kind_of(alpha: float) -> tl.constexpr:
-    if alpha == float("inf"):
-        return RANKS
-    return ZERO if alpha == 0 else (SMALL if alpha < 0.1 else POWER)
+_WORKSPACES: dict[tuple[torch.device, int], tuple[torch.Tensor, torch.Tensor]] = {}
 
 
-def _launch_tiles(work: _Work) -> torch.Tensor:
-    block = triton.next_power_of_2(work.logits.shape[1])
+def _workspace(device: torch.device, stream: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Room for one number per program, and a count of programs that every launch leaves at 0.
+
+    Launches of one stream follow each other and share theirs; a graph that is being captured gets its own, as it
+    may run on any stream.
+    """
+    if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+        return _new_workspace(device)
+    if (device, stream) not in _WORKSPACES:
+        _WORKSPACES[device, stream] = _new_workspace(device)
+    return _WORKSPACES[device, stream]
+
+
+def _new_workspace(device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    partial = torch.empty(ADDED_INSIDE, dtype=torch.float32, device=device)
+    return partial, torch.zeros((), dtype=torch.int32, device=device)
+
+
+class Plan:
+    """How a table is dealt to programs, and the kernels that were compiled for it.
+
+    Triton examines every argument at every launch. What it looks for is settled here by the table's shape, the
+    types and the switches, but for the alignment of tensors; so kernels compiled for aligned ones are kept.
+    """
+
+    def __init__(self, loop: Any, programs: int, n_classes: int, stride: int, constants: dict[str, int]) -> None:
+        unit = math.gcd(n_classes, stride, 16)
+        self.loop, self.programs, self.grid = loop, programs, (programs, 1, 1)
+        self.class_units, self.stride_units = n_classes // unit, stride // unit
+        self.constants = {"unit": unit, **constants}
+        self.sizes = tuple(size for name, size in self.constants.items() if name != "num_warps")
+        self.compiled: dict[tuple[Any, ...], Callable[..., None]] = {}
+
+    def launch(
+        self, tensors: tuple[torch.Tensor, ...], numbers: tuple[Any, ...], switches: tuple[Any, ...], stream: int
+    ) -> None:
+        """Run the loop."""
+        logits, target, costs, weights = tensors[:4]
+        key = (switches, numbers[4:], logits.dtype, weights.dtype, logits.device)
+        aligned = not (logits.data_ptr() | target.data_ptr() | costs.data_ptr() | weights.data_ptr()) & 15
+        run = self.compiled.get(key) if aligned else None
+        if run is not None:
+            run(*tensors, *numbers, *switches, *self.sizes, stream=stream)
+            return
+        kernel = self.loop[self.grid](*tensors, *numbers, *switches, **self.constants)
+        if aligned and kernel is not None and TAKES_CONSTANTS:
+            self.compiled[key] = kernel[self.grid]
+
+
+@lru_cache(maxsize=1024)
+def plan_of(n_rows: int, n_classes: int, stride: int) -> Plan:
+    """The loop for a table, and its shapes."""
+    if n_classes > LONGEST_TILE:
+        block, warps = row_shape(n_rows)
+        return Plan(row_loop, n_rows, n_classes, stride, {"block": block, "num_warps": warps})
+    block = triton.next_power_of_2(n_classes)
     rows, warps = tile_shape(block)
-    programs = triton.cdiv(len(work.logits), rows)
-    losses = work.new_losses(programs)
-    tile_loop[(programs,)](
-        work.logits, work.target, losses if work.costs is None else work.costs, work.scale,
-        losses, losses if work.grad is None else work.grad, *work.shape, work.finite_alpha, work.ignore_index,
-        **work.switches, summed=work.summed, rows_per_tile=rows, block=block, num_warps=warps,
-    )  # fmt: skip
-    return losses
-
-
-def _launch_slices(work: _Work) -> torch.Tensor:
-    n_rows, n_classes = work.logits.shape
-    block, blocks, warps = slice_shape(n_rows, n_classes)
-    slices = triton.cdiv(n_classes, block * blocks)
-    partial = torch.empty((2, n_rows, slices), dtype=torch.float32, device=work.logits.device)
-    rows = max(1, 1024 // triton.next_power_of_2(slices))
-    programs = triton.cdiv(n_rows, rows)
-    losses = work.new_losses(programs)
-    grad = losses if work.grad is None else work.grad
-    slice_loop[(n_rows, slices)](
-        work.logits, work.target, losses if work.costs is None else work.costs, work.scale,
-        partial, grad, *work.shape, work.finite_alpha,
-        **work.switches, blocks_per_slice=blocks, block=block, num_warps=warps,
-    )  # fmt: skip
-    finish_loop[(programs,)](
-        partial, work.target, losses, grad,
-        n_rows, n_classes, slices, work.ignore_index, wanted=work.grad is not None,
-        summed=work.summed, rows_per_program=rows, slices=triton.next_power_of_2(slices),
-    )  # fmt: skip
-    return losses
+    constants = {"rows_per_tile": rows, "block": block, "num_warps": warps}
+    return Plan(tile_loop, triton.cdiv(n_rows, rows), n_classes, stride, constants)
 
 
 def tile_shape(block: int) -> tuple[int, int]:
@@ -151,16 +179,12 @@ def tile_shape(block: int) -> tuple[int, int]:
     return rows, min(8, max(1, rows * block // 512))
 
 
-def slice_shape(n_rows: int, n_classes: int) -> tuple[int, int, int]:
-    """Columns per block, blocks per slice, warps per program: even slices, more if rows don't fill the device."""
-    blocks = triton.cdiv(n_classes, SLICE_BLOCK)
-    slices = max(1, round(blocks / BLOCKS_PER_SLICE), min(blocks, ENOUGH_PROGRAMS // n_rows))
-    return SLICE_BLOCK, triton.cdiv(blocks, slices), 4
+def row_shape(n_rows: int) -> tuple[int, int]:
+    """Columns per block and warps per program; 8 elements per thread measured fastest."""
+    return (2048, 8) if n_rows > FEW_ROWS else (4096, 16)
 
 
-def scale_(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
-    """Multiply a gradient buffer of our own by a 0-d tensor, without waiting for the device."""
-    blocks = triton.cdiv(grad.numel(), SCALE_BLOCK)
-    if blocks:
-        scale_loop[(min(blocks, ENOUGH_PROGRAMS),)](grad, factor, grad.numel(), block=SCALE_BLOCK)
-    return grad
+def _kind_of(alpha: float) -> int:
+    if alpha == math.inf:
+        return RANKS
+    return ZERO if alpha == 0 else (SMALL if alpha < 0.1 else POWER)

@@ -1,8 +1,9 @@
 """Loss and gradient of the Beta family in one pass over the logits, in Triton.
 
 The score needs no normaliser, so a logit is read once and its gradient written once; cross-entropy has to read
-twice. A tile of whole rows is one program's work where rows are short; long rows are cut into slices, and a
-second, tiny kernel adds up the slices.
+twice. A program's work is a tile of short rows, or one long row. Where there are few programs, the last one to
+finish adds up what all have found, so that one launch does everything. It adds in the order of programs, not of
+finishing: the same input gives the same bits.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ import triton.language as tl
 from pandora_regret.priors.base import TIE_IN_SINGLE
 
 ZERO, SMALL, POWER, RANKS = (tl.constexpr(kind) for kind in range(4))  # alpha = 0, below 0.1, above, inf
+SUM, MEAN, MEAN_OF_COUNTED, WEIGHTED = (tl.constexpr(kind) for kind in range(4))  # what rows are multiplied by
+NOTHING, ROWS, TOTALS, TOTAL = (tl.constexpr(kind) for kind in range(4))  # what of the losses is stored
+COUNT_BLOCK, COUNT_PROGRAMS = tl.constexpr(1024), tl.constexpr(256)
+FINISH_BLOCK = tl.constexpr(1024)  # the most programs of a sum over programs
 LEAST_LOGIT = tl.constexpr(-3.0e38)  # stands for -inf, so that two impossible classes tie instead of giving NaN
 LOG2_E = tl.constexpr(1.4426950408889634)
 TIE = tl.constexpr(TIE_IN_SINGLE)
@@ -69,24 +74,82 @@ def _priced_pair(x, ours, rival, columns, costs, our_cost, alpha, kind: tl.const
 
 
 @triton.jit
-def _truth_of(logits, target, costs, row, stride, n_classes, present, priced: tl.constexpr):
-    """The truth's column, how much of the row is to be read (nothing without a truth), its logit and its cost."""
-    truth = tl.load(target + row, mask=present, other=-1)
-    valid = (truth >= 0) & (truth < n_classes)
+def _truth_of(logits, target, costs, row, stride, n_classes, ignore_index, present, priced: tl.constexpr):
+    """The truth's column, whether it is one, how many classes count (none without a truth), its logit and cost."""
+    truth = tl.load(target + row, mask=present, other=ignore_index)
+    valid = (truth >= 0) & (truth < n_classes) & (truth != ignore_index)
     ours = tl.load(logits + row * stride + truth, mask=valid, other=0.0).to(tl.float32)
     our_cost = tl.load(costs + truth, mask=valid, other=1.0) if priced else 1.0
-    return truth, tl.where(valid, n_classes, 0), _possible(ours), our_cost
+    return truth, valid, tl.where(valid, n_classes, 0), _possible(ours), our_cost
 
 
 @triton.jit
-def _factors(scale, ours, alpha, kind: tl.constexpr):
-    """What the slopes of rivals and of the truth are multiplied by.
+def _share(weights, target, n_rows, n_classes, ignore_index, weighing: tl.constexpr):
+    """What the losses of all rows are multiplied by; infinity for a mean of nothing, which is NaN."""
+    share = 1.0 / (3.0 * (n_classes - 1))
+    if weighing == MEAN:  # every program counts for itself, rather than wait for another
+        count = tl.zeros([COUNT_BLOCK], tl.int32)
+        for start in range(0, n_rows, COUNT_BLOCK):
+            count += _counted(target, start, n_rows, ignore_index)
+        share /= tl.sum(count).to(tl.float32)
+    elif weighing == MEAN_OF_COUNTED:
+        share /= tl.sum(tl.load(weights + tl.arange(0, COUNT_PROGRAMS))).to(tl.float32)
+    return share
+
+
+@triton.jit
+def _counted(target, start, n_rows, ignore_index):
+    """1 for each target of a block that is not to be ignored."""
+    index = start + tl.arange(0, COUNT_BLOCK)
+    return (tl.load(target + index, mask=index < n_rows, other=ignore_index) != ignore_index).to(tl.int32)
+
+
+@triton.jit
+def count_loop(target, counts, n_rows, ignore_index):
+    """Count the targets that are not to be ignored, one sum per program."""
+    count = tl.zeros([COUNT_BLOCK], tl.int32)
+    for start in range(tl.program_id(0) * COUNT_BLOCK, n_rows, COUNT_PROGRAMS * COUNT_BLOCK):
+        count += _counted(target, start, n_rows, ignore_index)
+    tl.store(counts + tl.program_id(0), tl.sum(count))
+
+
+@triton.jit
+def _factors(share, weights, weight_stride, row, ours, valid, alpha, kind: tl.constexpr, weighing: tl.constexpr):
+    """What the slopes of rivals and of the truth are multiplied by: zero in a row that is ignored.
 
     An impossible truth has no gradient; but for alpha = 0 its rivals, infinitely far ahead, have none either.
     """
-    of_rivals = tl.load(scale) * (alpha + 1) + tl.zeros_like(ours)
+    if weighing == WEIGHTED:
+        share = share * tl.load(weights + row * weight_stride, mask=valid, other=0.0).to(tl.float32)
+    of_rivals = tl.where(valid, share * (alpha + 1), 0.0)
     of_truth = tl.where(ours > LEAST_LOGIT, of_rivals, 0.0)
     return of_rivals if kind == ZERO else of_truth, of_truth
+
+
+@triton.jit
+def _or_nan(loss, valid, truth, ignore_index):
+    """The loss, or NaN where a target is neither a class nor to be ignored."""
+    return tl.where(valid | (truth == ignore_index), loss, float("nan"))
+
+
+@triton.jit
+def _add_up(losses, partial, turns, loss, stored: tl.constexpr):
+    """Store the sum of a program's losses, or of all programs': then the last one adds them up, in their order.
+
+    `turns` counts programs that are done, and is left at 0 for the next launch.
+    """
+    if stored == TOTALS:
+        tl.store(losses + tl.program_id(0), loss)
+    elif stored == TOTAL:
+        n_programs = tl.num_programs(0)
+        tl.store(partial + tl.program_id(0), loss)
+        tl.debug_barrier()
+        if tl.atomic_add(turns, 1, sem="acq_rel") == n_programs - 1:
+            tl.debug_barrier()
+            index = tl.arange(0, FINISH_BLOCK)
+            sums = tl.load(partial + index, mask=index < n_programs, other=0.0, cache_modifier=".cg")
+            tl.store(losses, tl.sum(sums))
+            tl.store(turns, 0)
 
 
 @triton.jit
@@ -94,18 +157,22 @@ def tile_loop(
     logits,  # (N, K), rows `stride` apart
     target,  # (N,)
     costs,  # (K,), read only if priced
-    scale,  # (), what the gradient is multiplied by
-    losses,  # (N,) out, or one sum per program if summed
+    weights,  # counts of rows, or (N,), `weight_stride` apart; read only by that `weighing`
+    losses,  # out: (N,), or one sum per program, or (), the sum
+    partial,  # one number per program, and
+    turns,  # (), 0: for the sum
     grad,  # (N, K) out, contiguous, written only if wanted
     n_rows,
     class_units,
     stride_units,
     alpha,
+    weight_stride,
     ignore_index,
     kind: tl.constexpr,
+    weighing: tl.constexpr,
+    stored: tl.constexpr,
     priced: tl.constexpr,
     wanted: tl.constexpr,
-    summed: tl.constexpr,
     unit: tl.constexpr,  # a power of 2 that divides K and the stride, told so that accesses can be vectors
     rows_per_tile: tl.constexpr,
     block: tl.constexpr,  # >= K
@@ -114,112 +181,83 @@ def tile_loop(
     n_classes, stride = class_units * unit, stride_units * unit
     row = tl.program_id(0).to(tl.int64) * rows_per_tile + tl.arange(0, rows_per_tile)
     present = row < n_rows
-    truth, n_read, ours, our_cost = _truth_of(logits, target, costs, row, stride, n_classes, present, priced)
     columns = tl.arange(0, block)[None, :]
+    truth, valid, n_read, ours, our_cost = _truth_of(
+        logits, target, costs, row, stride, n_classes, ignore_index, present, priced
+    )
     read, own = columns < n_read[:, None], columns == truth[:, None]
     x = tl.load(logits + row[:, None] * stride + columns, mask=read, other=-float("inf")).to(tl.float32)
+    share = _share(weights, target, n_rows, n_classes, ignore_index, weighing)
     our_costs = our_cost[:, None] if priced else our_cost
-    loss, power = _priced_pair(x, ours[:, None], read & (own == 0), columns, costs, our_costs, alpha, kind, priced)
-    _store_losses(losses, tl.sum(loss, axis=1), truth, row, present, n_classes, ignore_index, summed)
+    pairs, power = _priced_pair(
+        x, ours[:, None], read & (own == 0), columns, costs, our_costs, alpha, kind, priced
+    )
     if wanted:
-        of_rivals, of_truth = _factors(scale, ours, alpha, kind)
+        of_rivals, of_truth = _factors(share, weights, weight_stride, row, ours, valid, alpha, kind, weighing)
         pull = -tl.sum(power, axis=1) * of_truth
         power = tl.where(own, pull[:, None], power * of_rivals[:, None])
         inside = (columns < n_classes) & present[:, None]
         tl.store(grad + row[:, None] * n_classes + columns, power.to(grad.dtype.element_ty), mask=inside)
-
-
-@triton.jit
-def _store_losses(losses, loss, truth, row, present, n_classes, ignore_index, summed: tl.constexpr):
-    """One loss per row, or their sum; NaN where a target is neither a class nor to be ignored."""
-    known = ((truth >= 0) & (truth < n_classes)) | (truth == ignore_index) | (present == 0)
-    loss = tl.where(known, loss, float("nan"))
-    if summed:
-        tl.store(losses + tl.program_id(0), tl.sum(tl.where(present, loss, 0.0)))
-    else:
+    loss = _or_nan(tl.sum(pairs, axis=1) * share, valid, truth, ignore_index)
+    if stored == ROWS:
         tl.store(losses + row, loss, mask=present)
+    else:
+        _add_up(losses, partial, turns, tl.sum(loss), stored)
 
 
 @triton.jit
-def slice_loop(
+def row_loop(
     logits,  # (N, K), rows `stride` apart
     target,  # (N,)
     costs,  # (K,), read only if priced
-    scale,  # (), what the gradient is multiplied by
-    partial,  # (2, N, S) out: losses and gradients, summed over a slice
-    grad,  # (N, K) out, contiguous; the truth's column is overwritten by `finish_loop`
+    weights,  # counts of rows, or (N,), `weight_stride` apart; read only by that `weighing`
+    losses,  # out: (N,), or one sum per program, or (), the sum
+    partial,  # one number per program, and
+    turns,  # (), 0: for the sum
+    grad,  # (N, K) out, contiguous, written only if wanted
     n_rows,
     class_units,
     stride_units,
     alpha,
+    weight_stride,
+    ignore_index,
     kind: tl.constexpr,
+    weighing: tl.constexpr,
+    stored: tl.constexpr,
     priced: tl.constexpr,
     wanted: tl.constexpr,
     unit: tl.constexpr,  # a power of 2 that divides K and the stride, told so that accesses can be vectors
-    blocks_per_slice: tl.constexpr,
     block: tl.constexpr,
 ):
-    """One slice of one long row, so that few long rows keep the whole device busy.
-
-    The gradient of the truth needs the sum over all slices; `finish_loop` adds it.
-    """
+    """Loss and gradient of one long row, block by block; the truth's gradient needs all blocks and comes last."""
     n_classes, stride = class_units * unit, stride_units * unit
-    row, part = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    truth, n_read, ours, our_cost = _truth_of(logits, target, costs, row, stride, n_classes, True, priced)
-    of_rivals, of_truth = _factors(scale, ours, alpha, kind)
-    losses, powers = tl.zeros([block], tl.float32), tl.zeros([block], tl.float32)
-    for b in range(blocks_per_slice):
-        columns = (part * blocks_per_slice + b) * block + tl.arange(0, block)
-        inside = columns < n_classes  # known before the truth is, so that reading need not wait for it
+    row = tl.program_id(0).to(tl.int64)
+    truth, valid, n_read, ours, our_cost = _truth_of(
+        logits, target, costs, row, stride, n_classes, ignore_index, True, priced
+    )
+    share = _share(weights, target, n_rows, n_classes, ignore_index, weighing)
+    of_rivals, of_truth = _factors(share, weights, weight_stride, row, ours, valid, alpha, kind, weighing)
+    pairs, powers = tl.zeros([block], tl.float32), tl.zeros([block], tl.float32)
+    for start in range(0, n_classes, block):
+        columns = start + tl.arange(0, block)
+        inside = columns < n_classes  # known before the truth is: reading need not wait for it
         x = tl.load(logits + row * stride + columns, mask=inside, other=-float("inf")).to(tl.float32)
         rival = (columns < n_read) & (columns != truth)
-        loss, power = _priced_pair(x, ours, rival, columns, costs, our_cost, alpha, kind, priced)
-        losses += loss
+        pair, power = _priced_pair(x, ours, rival, columns, costs, our_cost, alpha, kind, priced)
+        pairs += pair
         powers += power
         if wanted:
             value = (power * of_rivals).to(grad.dtype.element_ty)
             tl.store(grad + row * n_classes + columns, value, mask=inside)
-    index = row * tl.num_programs(1) + part
-    tl.store(partial + index, tl.sum(losses))
-    tl.store(partial + n_rows * tl.num_programs(1) + index, tl.sum(powers) * of_truth)
-
-
-@triton.jit
-def finish_loop(
-    partial,  # (2, N, S)
-    target,  # (N,)
-    losses,  # (N,) out, or one sum per program if summed
-    grad,  # (N, K) out: the truth's column
-    n_rows,
-    n_classes,
-    n_slices,
-    ignore_index,
-    wanted: tl.constexpr,
-    summed: tl.constexpr,
-    rows_per_program: tl.constexpr,
-    slices: tl.constexpr,  # >= S
-):
-    """Sum over slices; what all rivals push up, the truth is pulled down."""
-    row = tl.program_id(0).to(tl.int64) * rows_per_program + tl.arange(0, rows_per_program)
-    present = row < n_rows
-    truth = tl.load(target + row, mask=present, other=-1)
-    part = tl.arange(0, slices)[None, :]
-    inside = (part < n_slices) & present[:, None]
-    index = row[:, None] * n_slices + part
-    loss = tl.sum(tl.load(partial + index, mask=inside, other=0.0), axis=1)
-    _store_losses(losses, loss, truth, row, present, n_classes, ignore_index, summed)
     if wanted:
-        push = tl.sum(tl.load(partial + n_rows * n_slices + index, mask=inside, other=0.0), axis=1)
-        at_truth = present & (truth >= 0) & (truth < n_classes)
-        tl.store(grad + row * n_classes + truth, (-push).to(grad.dtype.element_ty), mask=at_truth)
-
-
-@triton.jit
-def count_loop(target, count, n_rows, ignore_index, block: tl.constexpr):
-    """Count the targets that are not to be ignored."""
-    row = tl.program_id(0) * block + tl.arange(0, block)
-    value = tl.load(target + row, mask=row < n_rows, other=ignore_index)
-    tl.atomic_add(count, tl.sum((value != ignore_index).to(tl.int32)))
+        pull = -tl.sum(powers) * of_truth
+        tl.debug_barrier()  # the truth's column, too, has been written above, by another thread
+        tl.store(grad + row * n_classes + truth, pull.to(grad.dtype.element_ty), mask=valid)
+    loss = _or_nan(tl.sum(pairs) * share, valid, truth, ignore_index)
+    if stored == ROWS:
+        tl.store(losses + row, loss)
+    else:
+        _add_up(losses, partial, turns, loss, stored)
 
 
 @triton.jit

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 
-from pandora_regret.integrations.torch.reading import Reduction, blocks_of
+from pandora_regret.integrations.torch.reading import Reduction, beside, blocks_of, check_classes
 from pandora_regret.integrations.torch.soft_targets import LossAndGradient, loss_of_soft_targets
 from pandora_regret.kernels.portable import finite_size, settle_ties, tie_of
 
 SMALL_ALPHA = 0.1  # below this, 1 - r^alpha loses digits that 1/alpha magnifies
 
 
-@dataclass(frozen=True)
-class Rule:
-    """All that turns logits and targets into a loss."""
+class Rule(NamedTuple):
+    """All that turns logits and targets into losses of rows."""
 
     alpha: float
-    costs: torch.Tensor | None  # (K,), beside the logits
-    reduction: Reduction
+    costs: torch.Tensor | None  # (K,), anywhere
     label_smoothing: float
     ignore_index: int
 
 
-def fused_loss(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
+def fused_loss(logits: torch.Tensor, target: torch.Tensor, rule: Rule, reduction: Reduction) -> torch.Tensor:
     """The reduced loss of rows (N, K), differentiable once."""
-    want_grad = torch.is_grad_enabled() and logits.requires_grad
-    loss: torch.Tensor = FusedPandoraLoss.apply(logits, target, rule, want_grad)  # type: ignore[no-untyped-call]
+    if not (logits.requires_grad and torch.is_grad_enabled()):
+        return reduced_loss(logits, target, rule, reduction, want_grad=False)[0]
+    loss: torch.Tensor = FusedPandoraLoss.apply(logits, target, rule, reduction)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -39,26 +37,24 @@ class FusedPandoraLoss(torch.autograd.Function):
     """The loss as autograd sees it: logits (N, K) -> loss, with the gradient made ahead by the forward pass."""
 
     @staticmethod
-    def forward(ctx: Any, logits: torch.Tensor, target: torch.Tensor, rule: Rule, want_grad: bool) -> torch.Tensor:
-        share = 1 / (3 * (logits.shape[1] - 1))
-        count = _count(logits, target, rule)
-        each = share / count  # inf where all rows are ignored, whose mean is nan, as cross_entropy's is
-        scale = each.clamp(max=share)
+    def forward(
+        ctx: Any, logits: torch.Tensor, target: torch.Tensor, rule: Rule, reduction: Reduction
+    ) -> torch.Tensor:
         # float16 waits for the backward: before a GradScaler's factor is known, gradients this small underflow.
-        early = want_grad and logits.dtype != torch.float16
-        losses, ctx.grad = _loss_rows(logits, target, rule, scale, want_grad=early)
-        ctx.rule = rule
-        ctx.save_for_backward(logits, target, scale, rule.costs)  # costs, too, must not change until then
-        return each * (losses if rule.reduction == "none" else losses.sum())
+        early = logits.dtype != torch.float16
+        loss, ctx.grad = reduced_loss(logits, target, rule, reduction, want_grad=early)
+        ctx.rule, ctx.reduction = rule, reduction
+        ctx.save_for_backward(logits, target, rule.costs)  # costs, too, must not change until then
+        return loss
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         (factor,) = grad_outputs
+        if not torch.is_grad_enabled():
+            return _handed_over(ctx, factor), None, None, None
         with torch.no_grad():
-            grad = _computed_now(ctx, factor) if ctx.grad is None else _scaled(ctx.grad, factor)
-        ctx.grad = None  # handed over: a second backward computes its own
-        if torch.is_grad_enabled():
-            grad = _NoSecondDerivative.apply(grad, ctx.saved_tensors[0], factor)  # type: ignore[no-untyped-call]
+            grad = _handed_over(ctx, factor)
+        grad = _NoSecondDerivative.apply(grad, ctx.saved_tensors[0], factor)  # type: ignore[no-untyped-call]
         return grad, None, None, None
 
 
@@ -71,21 +67,21 @@ class _NoSecondDerivative(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        raise RuntimeError(
-            "PandoraLoss has no second derivative: its gradient is computed ahead, in the forward pass, and "
-            "cannot be differentiated; use pandora_regret.array_api.pandora_regret where you need one."
-        )
+        refuse_second_derivative()
 
 
-def _count(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
-    """What a sum of rows is divided by, as a tensor: how many are not ignored is known on the device only."""
-    dtype, kernels = precision_of(logits), _kernels_for(logits)
-    if rule.reduction != "mean" or target.ndim == 2:
-        return torch.full((), len(target) if rule.reduction == "mean" else 1, dtype=dtype, device=logits.device)
-    if kernels is None:
-        return (target != rule.ignore_index).sum(dtype=dtype)
-    count: torch.Tensor = kernels.count_valid(target, rule.ignore_index)
-    return count
+def refuse_second_derivative() -> NoReturn:
+    """Say why there is none, and where there is one."""
+    raise RuntimeError(
+        "PandoraLoss has no second derivative: its gradient is computed by a kernel of its own, which cannot be "
+        "differentiated; use pandora_regret.array_api.pandora_regret where you need one."
+    )
+
+
+def _handed_over(ctx: Any, factor: torch.Tensor) -> torch.Tensor:
+    """The gradient that the forward pass has made, scaled; a second backward computes its own."""
+    grad, ctx.grad = ctx.grad, None
+    return _computed_now(ctx, factor) if grad is None else _scaled(grad, factor)
 
 
 def _scaled(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
@@ -96,67 +92,90 @@ def _scaled(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
 
 
 def _computed_now(ctx: Any, factor: torch.Tensor) -> torch.Tensor:
-    """The gradient at its final size; where every row has its own factor, first at the size of the largest."""
-    logits, target, scale, _ = ctx.saved_tensors
-    peak = factor.abs().amax() if factor.ndim and len(factor) else factor.sum()
-    grad = _loss_rows(logits, target, ctx.rule, scale * peak, want_grad=True)[1]
-    assert grad is not None
-    return grad.mul_((factor / peak).nan_to_num(0.0)[:, None]) if factor.ndim else grad
+    logits, target, _ = ctx.saved_tensors
+    if ctx.reduction == "mean":
+        factor = factor / count_rows(target, ctx.rule.ignore_index)
+    return row_gradients(logits, target, ctx.rule, factor)
 
 
-def _loss_rows(
-    logits: torch.Tensor, target: torch.Tensor, rule: Rule, scale: torch.Tensor, *, want_grad: bool
+def count_rows(target: torch.Tensor, ignore_index: int) -> torch.Tensor | int:
+    """What the sum over rows is divided by for their mean: how many are not ignored, known on the device only."""
+    return len(target) if target.ndim == 2 else (target != ignore_index).sum()
+
+
+def reduced_loss(
+    logits: torch.Tensor, target: torch.Tensor, rule: Rule, reduction: Reduction, *, want_grad: bool
 ) -> LossAndGradient:
-    """``sum_j C_j L_alpha(q_i / q_j)`` of every row, (N,), and `scale` times its gradient, (N, K).
+    """The loss of a batch, () or (N,), and the gradient (N, K) of its sum, if it is wanted."""
+    kernels = _kernels_for_rows(logits, target, rule)
+    if kernels is not None:
+        loss_and_grad: LossAndGradient = kernels.reduced_loss(
+            _kernel_rows(kernels, logits, target, rule), reduction, want_grad=want_grad
+        )
+        return loss_and_grad
+    weight = torch.ones((), dtype=precision_of(logits), device=logits.device)
+    if reduction == "mean":
+        weight = weight / count_rows(target, rule.ignore_index)  # inf if all are ignored: their mean is NaN
+    losses, grad = _by_torch(logits, target, rule, weight if want_grad else None)
+    return losses if reduction == "none" else losses.sum() * weight, grad
 
-    Where rows are to be summed anyway, partial sums may come instead of rows.
-    """
-    kernels = _kernels_for(logits)
-    if kernels is None or target.ndim == 2 or rule.label_smoothing:
-        return _by_torch(logits, target, rule, scale, want_grad=want_grad)
-    rows: LossAndGradient = kernels.beta_loss_rows(
-        logits,
-        target,
-        alpha=rule.alpha,
-        costs=rule.costs,
-        ignore_index=rule.ignore_index,
-        scale=scale,
-        want_grad=want_grad,
-        summed=rule.reduction != "none",
-    )
-    return rows
+
+def row_losses(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
+    """The loss of every row, (N,)."""
+    return reduced_loss(logits, target, rule, "none", want_grad=False)[0]
+
+
+def row_gradients(logits: torch.Tensor, target: torch.Tensor, rule: Rule, weights: torch.Tensor) -> torch.Tensor:
+    """The gradient of every row's loss times its weight, (N,), or that of all, (): a table (N, K)."""
+    kernels = _kernels_for_rows(logits, target, rule)
+    if kernels is not None:
+        table: torch.Tensor = kernels.row_gradients(_kernel_rows(kernels, logits, target, rule), weights)
+        return table
+    grad = _by_torch(logits, target, rule, weights)[1]
+    assert grad is not None
+    return grad
 
 
 def _by_torch(
-    logits: torch.Tensor, target: torch.Tensor, rule: Rule, scale: torch.Tensor, *, want_grad: bool
+    logits: torch.Tensor, target: torch.Tensor, rule: Rule, weights: torch.Tensor | None
 ) -> LossAndGradient:
-    """`_loss_rows` in plain PyTorch, a block of rows at a time, so that temporaries stay small."""
-    losses = torch.empty(len(logits), dtype=scale.dtype, device=logits.device)
-    grad = torch.empty(logits.shape, dtype=logits.dtype, device=logits.device) if want_grad else None
+    """Losses and weighted gradients of rows in plain PyTorch, by blocks of rows; temporaries stay small."""
+    if logits.is_cpu and target.ndim == 1:
+        check_classes(target, logits.shape[1], rule.ignore_index)
+    dtype, share = precision_of(logits), 1 / (3 * (logits.shape[1] - 1))
+    rule = rule._replace(costs=beside(rule.costs, logits.device, dtype))
+    losses = torch.empty(len(logits), dtype=dtype, device=logits.device)
+    grad = None if weights is None else torch.empty(logits.shape, dtype=logits.dtype, device=logits.device)
     for rows in blocks_of(logits):
-        block = logits[rows].to(scale.dtype)
-        losses[rows], slope = _block(block, target[rows], rule, want_grad=want_grad)
-        if grad is not None and slope is not None:
-            grad[rows] = slope.mul_(scale)
-    return losses, grad
+        block, truths = logits[rows].to(dtype), target[rows]
+        losses[rows], slopes = _block(block, truths, rule, want_grad=grad is not None)
+        if grad is not None and weights is not None and slopes is not None:
+            slopes *= (weights[rows, None] if weights.ndim else weights) * share
+            grad[rows] = slopes if truths.ndim == 2 else _unless_ignored(slopes, truths[:, None], rule)
+    return losses.mul_(share), grad
 
 
 def _block(logits: torch.Tensor, target: torch.Tensor, rule: Rule, *, want_grad: bool) -> LossAndGradient:
-    """Losses and gradients of a few rows; those of ignored rows are zero, whatever their logits are."""
+    """Losses, and gradients before ignored rows are blanked, of a few rows."""
     if target.ndim == 2:
         truth = target.to(logits.dtype).lerp(_evenly(logits), rule.label_smoothing)
         return loss_of_soft_targets(logits, truth, rule.alpha, rule.costs, want_grad=want_grad)
-    kept = target != rule.ignore_index
-    target = target.where(kept, 0)
+    truth = target.where(target != rule.ignore_index, 0)
     if rule.label_smoothing:
-        sure = torch.zeros_like(logits).scatter_(1, target[:, None], 1.0)
-        truth = sure.lerp_(_evenly(logits), rule.label_smoothing)
-        losses, grad = loss_of_soft_targets(logits, truth, rule.alpha, rule.costs, want_grad=want_grad)
+        sure = torch.zeros_like(logits).scatter_(1, truth[:, None], 1.0)
+        spread = sure.lerp_(_evenly(logits), rule.label_smoothing)
+        losses, grad = loss_of_soft_targets(logits, spread, rule.alpha, rule.costs, want_grad=want_grad)
     else:
-        losses, grad = loss_of_one_truth(logits, target, rule.alpha, rule.costs, want_grad=want_grad)
-    if losses.is_cpu and kept.all():  # spares a pass; elsewhere asking would mean waiting
-        return losses, grad
-    return losses.where(kept, 0.0), None if grad is None else grad.where(kept[:, None], 0.0)
+        losses, grad = loss_of_one_truth(logits, truth, rule.alpha, rule.costs, want_grad=want_grad)
+    return _unless_ignored(losses, target, rule), grad
+
+
+def _unless_ignored(values: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
+    """Zeros in ignored rows, whatever their logits are."""
+    kept = target != rule.ignore_index
+    if values.is_cpu and kept.all():  # spares a pass; elsewhere asking would mean waiting
+        return values
+    return values.where(kept, 0.0)
 
 
 def loss_of_one_truth(
@@ -216,6 +235,17 @@ def precision_of(logits: torch.Tensor) -> torch.dtype:
 def _kernels_for(tensor: torch.Tensor) -> ModuleType | None:
     """The Triton kernels, where the device runs them and the precision is theirs."""
     return _triton_kernels() if tensor.is_cuda and tensor.dtype != torch.float64 else None
+
+
+def _kernels_for_rows(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> ModuleType | None:
+    """The Triton kernels, if there are rows, of one truth each."""
+    one_truth = target.ndim == 1 and not rule.label_smoothing
+    return _kernels_for(logits) if one_truth and target.shape[0] else None
+
+
+def _kernel_rows(kernels: ModuleType, logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> Any:
+    costs = beside(rule.costs, logits.device, torch.float32)
+    return kernels.Rows(logits, target, rule.alpha, costs, rule.ignore_index)
 
 
 @cache

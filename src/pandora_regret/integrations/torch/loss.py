@@ -7,12 +7,12 @@ from typing import Any
 import torch
 
 from pandora_regret.inputs import read_alpha
-from pandora_regret.integrations.torch.fused import Rule, fused_loss, precision_of
+from pandora_regret.integrations.torch.fused import Rule, fused_loss
+from pandora_regret.integrations.torch.ops import traced_loss
 from pandora_regret.integrations.torch.reading import (
     ClassCosts,
     Reduction,
-    check_classes,
-    costs_beside,
+    cost_table,
     read_reduction,
     read_rows,
     read_smoothing,
@@ -20,8 +20,6 @@ from pandora_regret.integrations.torch.reading import (
 )
 from pandora_regret.integrations.torch.schedule import AlphaSchedule
 from pandora_regret.kernels.portable import limit_of
-
-NO_CLASS = -(2**31)  # what a row is ignored by, where the class that is to be ignored is one of the columns
 
 
 class PandoraLoss(torch.nn.Module):
@@ -47,7 +45,10 @@ class PandoraLoss(torch.nn.Module):
 
     Shapes are those of `torch.nn.CrossEntropyLoss`: logits (K,), (N, K) or (N, K, d1, ...), where -inf marks an
     impossible class; targets are class numbers, without the dimension K, or probabilities, with it. Half precision
-    is computed, and the loss returned, in float32. A second derivative is refused.
+    is computed, and the loss returned, in float32.
+
+    ``torch.compile(fullgraph=True)`` works, and an alpha that changes compiles nothing anew; ``torch.func.grad``
+    and ``torch.vmap`` work, too. A second derivative is refused. On a GPU, too, the same input gives the same bits.
 
     Examples
     --------
@@ -67,18 +68,25 @@ class PandoraLoss(torch.nn.Module):
         ignore_index: int = -100,
     ) -> None:
         super().__init__()
-        read_alpha(alpha)
         self.alpha = alpha
         self.reduction = read_reduction(reduction)
         self.label_smoothing = read_smoothing(label_smoothing)
         self.ignore_index = ignore_index
         self.costs = None if costs is None else ClassCosts(costs)
 
+    @property
+    def alpha(self) -> float | AlphaSchedule:
+        """The alpha of the next batch, or its schedule."""
+        return self._alpha
+
+    @alpha.setter
+    def alpha(self, alpha: float | AlphaSchedule) -> None:
+        self._alpha, self._alpha_in_graphs = alpha, _as_tensor(alpha)
+
     def forward(self, logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         """The loss of a batch."""
-        options = (self.alpha, self.costs, self.reduction, self.label_smoothing, self.ignore_index)
-        loss: torch.Tensor = _pandora_loss(logits, target, *options)
-        return loss
+        alpha = float(self._alpha) if _is_eager(logits) else self._alpha_in_graphs
+        return _loss(logits, target, alpha, self.costs, self.reduction, self.label_smoothing, self.ignore_index)
 
     def extra_repr(self) -> str:
         """The arguments, for `print`."""
@@ -127,33 +135,40 @@ def pandora_loss(
     >>> pandora_loss(torch.zeros(2, 3), torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]))
     tensor(0.3333)
     """
-    loss: torch.Tensor = _pandora_loss(logits, target, alpha, costs, reduction, label_smoothing, ignore_index)
-    return loss
+    value = read_alpha(alpha) if _is_eager(logits) else _as_tensor(alpha)
+    options = (read_reduction(reduction), read_smoothing(label_smoothing), ignore_index)
+    return _loss(logits, target, value, costs, *options)
 
 
-def _read_and_run(
+def _as_tensor(alpha: float | AlphaSchedule) -> torch.Tensor:
+    """Alpha on the CPU, where compiled code reads it anew at every step."""
+    number = read_alpha(alpha)
+    return alpha.value if isinstance(alpha, AlphaSchedule) else torch.full((), number, dtype=torch.float64)
+
+
+def _is_eager(logits: torch.Tensor) -> bool:
+    """Whether operations run as they are called, on tensors that hold numbers."""
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+        return False
+    return type(logits) is torch.Tensor or type(logits) is torch.nn.Parameter
+
+
+def _loss(
     logits: torch.Tensor,
     target: torch.Tensor,
-    alpha: float | AlphaSchedule,
+    alpha: float | torch.Tensor,
     costs: Any,
     reduction: Reduction,
     label_smoothing: float,
     ignore_index: int,
 ) -> torch.Tensor:
+    """The loss, with options that have been read: fused if alpha is a number, by operators if it is a tensor."""
     refuse_gradient(target, "target")
     values, flat, shape = read_rows(logits, target)
-    if flat.ndim == 1 and flat.device.type == "cpu":
-        check_classes(flat, values.shape[1], ignore_index)
-    if flat.ndim == 1 and 0 <= ignore_index < values.shape[1]:
-        flat, ignore_index = flat.where(flat != ignore_index, NO_CLASS), NO_CLASS
-    alpha = limit_of(read_alpha(alpha))
-    reduction, smoothing = read_reduction(reduction), read_smoothing(label_smoothing)
-    table = costs_beside(costs, values.shape[1], values.device, precision_of(values))
-    rule = Rule(alpha, table, reduction, smoothing, ignore_index)
-    losses = fused_loss(values, flat, rule)
-    return losses.reshape(shape) if rule.reduction == "none" else losses
-
-
-# Compiled code steps out here and back in: the fused kernel has nothing left to fuse, and an alpha that anneals
-# would have it compiled anew at every step.
-_pandora_loss = torch.compiler.disable(_read_and_run)  # type: ignore[no-untyped-call]
+    table = cost_table(costs, values.shape[1])
+    if isinstance(alpha, torch.Tensor):
+        loss = traced_loss(values, flat, table, alpha, reduction, label_smoothing, ignore_index)
+    else:
+        rule = Rule(limit_of(alpha), table, label_smoothing, ignore_index)
+        loss = fused_loss(values, flat, rule, reduction)
+    return loss.reshape(shape) if reduction == "none" else loss

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import Any, Literal, NamedTuple, get_args
 
 import torch
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError
 from pandora_regret.inputs.costs import check_costs
@@ -27,6 +28,8 @@ class FlatBatch(NamedTuple):
 
 def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") -> FlatBatch:
     """One row per instance, whatever the shape; the dimension of classes is the second, or the only one."""
+    if _are_rows(values, target):
+        return FlatBatch(values, target, target.shape)
     if not values.is_floating_point():
         raise InputTypeError(f"{name} has dtype {values.dtype}: pass floating point, as in {name}.float().")
     class_dim = min(1, values.ndim - 1)
@@ -38,6 +41,14 @@ def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") 
     _check_target(target, values, values.shape if soft else shape, name)
     target = _flat(target, class_dim) if soft else target.reshape(-1).long()
     return FlatBatch(_flat(values, class_dim), target, shape)
+
+
+def _are_rows(values: torch.Tensor, target: torch.Tensor) -> bool:
+    """Whether there is nothing to do and nothing to say: in a step of a small model, a few views would show."""
+    if values.ndim != 2 or target.ndim != 1 or target.dtype != torch.int64 or values.device != target.device:
+        return False
+    n_rows, n_classes = values.shape
+    return n_classes > 1 and target.shape[0] == n_rows and values.is_floating_point()
 
 
 def _flat(table: torch.Tensor, class_dim: int) -> torch.Tensor:
@@ -97,7 +108,7 @@ def read_smoothing(label_smoothing: float) -> float:
 
 
 class ClassCosts:
-    """Costs of the classes, checked once, and their copies beside the logits they have met.
+    """Costs of the classes, checked once, on the CPU in double precision.
 
     They are not a module's buffer, as ``module.half()`` would round them.
     """
@@ -105,13 +116,6 @@ class ClassCosts:
     def __init__(self, costs: Any) -> None:
         refuse_gradient(costs, "costs")
         self.values = torch.from_numpy(_read_costs(costs))
-        self._copies: dict[tuple[torch.device, torch.dtype], torch.Tensor] = {}
-
-    def beside(self, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
-        """A copy on that device, in that precision."""
-        if (device, dtype) not in self._copies:
-            self._copies[device, dtype] = self.values.to(device, dtype)
-        return self._copies[device, dtype]
 
     def __repr__(self) -> str:
         return f"<{len(self.values)} costs>"
@@ -131,17 +135,37 @@ def _read_costs(costs: Any) -> FloatArray:
     return array
 
 
-def costs_beside(costs: Any, n_classes: int, device: torch.device, dtype: torch.dtype) -> torch.Tensor | None:
-    """Costs where, and in the precision in which, they are needed; those on an accelerator are not checked."""
+def cost_table(costs: Any, n_classes: int) -> torch.Tensor | None:
+    """Costs as a tensor (K,), wherever it is; those on an accelerator are not checked."""
     if costs is None:
         return None
     if isinstance(costs, torch.Tensor) and not costs.is_cpu:
         refuse_gradient(costs, "costs")
-        table = costs.to(device, dtype)
+        table = costs
     else:
-        table = (costs if isinstance(costs, ClassCosts) else ClassCosts(costs)).beside(device, dtype)
+        table = (costs if isinstance(costs, ClassCosts) else ClassCosts(costs)).values
     if table.shape != (n_classes,):
         raise InputError(
             f"costs has shape {tuple(table.shape)} but there are {n_classes} classes: pass ({n_classes},)."
         )
     return table
+
+
+_COPIES: MutableMapping[Any, dict[Any, torch.Tensor]] = WeakTensorKeyDictionary()
+
+
+def beside(table: torch.Tensor | None, device: torch.device, dtype: torch.dtype) -> torch.Tensor | None:
+    """Costs on that device, in that precision; copies of CPU costs on a device are kept: moving is waiting."""
+    if table is None:
+        return None
+    if not table.is_cpu or device.type == "cpu":
+        return table.to(device, dtype)
+    copies = _COPIES.setdefault(table, {})
+    if (device, dtype) not in copies:
+        copies[device, dtype] = table.to(device, dtype)
+    return copies[device, dtype]
+
+
+def costs_beside(costs: Any, n_classes: int, device: torch.device, dtype: torch.dtype) -> torch.Tensor | None:
+    """Costs where, and in the precision in which, they are needed."""
+    return beside(cost_table(costs, n_classes), device, dtype)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import cos, pi
 from typing import Literal, get_args
 
+import torch
+
 from pandora_regret.inputs import InputError, read_alpha, read_count
 
 Shape = Literal["cosine", "linear"]
@@ -42,7 +44,18 @@ class AlphaSchedule:
         if shape not in get_args(Shape):
             raise InputError(f"shape is {shape!r}: it must be one of {get_args(Shape)}.")
         self.shape = shape
+        self.value = torch.zeros((), dtype=torch.float64)  # alpha, where compiled code reads it
         self.steps_taken = 0
+
+    @property
+    def steps_taken(self) -> int:
+        """How many steps it has come."""
+        return self._steps_taken
+
+    @steps_taken.setter
+    def steps_taken(self, steps: int) -> None:
+        self._steps_taken = steps
+        self.value.fill_(self.alpha)
 
     @property
     def alpha(self) -> float:

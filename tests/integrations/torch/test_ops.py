@@ -1,0 +1,126 @@
+"""The loss under torch.compile, torch.func and torch.library's own checks."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from pandora_regret import InputError  # noqa: E402
+from pandora_regret.integrations.torch import AlphaSchedule, PandoraLoss, ops, pandora_loss  # noqa: E402
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+ONE = torch.tensor(1.0, dtype=torch.float64)
+KINDS = {
+    "class numbers": {},
+    "costs": {"costs": [1, 2, 3, 4, 5]},
+    "smoothed": {"label_smoothing": 0.1},
+    "soft targets": {"soft": True},
+    "rows": {"reduction": "none"},
+    "sum, another class ignored": {"reduction": "sum", "ignore_index": 2},
+    "half precision": {"dtype": torch.float16},
+}
+every_kind = pytest.mark.parametrize("options", KINDS.values(), ids=KINDS.keys())
+
+
+@pytest.fixture(autouse=True)
+def forget_graphs():
+    """Dynamo gives up on a function that it compiles too often, and every test has its own criteria."""
+    torch._dynamo.reset()
+
+
+def case(options):
+    options = dict(options)
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(6, 5, generator=generator).to(options.pop("dtype", torch.float32))
+    target = torch.tensor([0, 4, 2, -100, 1, 3])
+    if options.get("ignore_index"):
+        target[3] = 2
+    if options.pop("soft", False):
+        target = torch.randn(6, 5, generator=generator).softmax(dim=1)
+    return logits.to(DEVICE), target.to(DEVICE), PandoraLoss(**options)
+
+
+def grad_of(loss_of, logits):
+    leaf = logits.detach().clone().requires_grad_()
+    loss = loss_of(leaf)
+    (grad,) = torch.autograd.grad(loss.sum(), leaf)
+    return loss.detach(), grad
+
+
+@every_kind
+def test_a_whole_graph_compiles_and_agrees(options):
+    logits, target, criterion = case(options)
+    compiled = torch.compile(criterion, fullgraph=True, backend="aot_eager")
+    want = grad_of(lambda z: criterion(z, target), logits)
+    torch.testing.assert_close(grad_of(lambda z: compiled(z, target), logits), want)
+
+
+@every_kind
+def test_func_grad_agrees(options):
+    logits, target, criterion = case(options)
+    want = grad_of(lambda z: criterion(z, target), logits)[1]
+    got = torch.func.grad(lambda z: criterion(z, target).sum())(logits)
+    torch.testing.assert_close(got, want)
+
+
+@every_kind
+def test_vmap_and_its_gradients_agree_with_a_loop(options):
+    logits, target, criterion = case(options)
+    batches = torch.stack([logits, logits.flip(0), -logits])
+    want = [grad_of(lambda z: criterion(z, target), batch) for batch in batches]
+    losses = torch.vmap(lambda z: criterion(z, target))(batches)
+    torch.testing.assert_close(losses, torch.stack([loss for loss, _ in want]))
+    inner = torch.vmap(torch.func.grad(lambda z: criterion(z, target).sum()))(batches)
+    outer = torch.func.grad(lambda z: torch.vmap(lambda x: criterion(x, target), in_dims=2)(z).sum())
+    torch.testing.assert_close(inner, torch.stack([grad for _, grad in want]))
+    torch.testing.assert_close(outer(batches.movedim(0, 2)).movedim(2, 0), inner)
+
+
+def test_gradients_of_single_cases():
+    logits, target, criterion = case({})
+    each = torch.vmap(torch.func.grad(criterion))(logits, target)
+    torch.testing.assert_close(each, 5 * grad_of(lambda z: criterion(z, target), logits)[1])
+    jacobian = torch.func.jacrev(lambda z: pandora_loss(z, target, reduction="none"))(logits)
+    torch.testing.assert_close(jacobian[torch.arange(6), torch.arange(6)], each)
+
+
+def test_a_second_derivative_is_refused_by_torch_func_too():
+    logits, target, criterion = case({})
+    once = torch.func.grad(lambda z: criterion(z, target))
+    with pytest.raises(RuntimeError, match=r"PandoraLoss has no second derivative: .*array_api"):
+        torch.func.grad(lambda z: once(z).square().sum())(logits)
+
+
+def test_vmap_over_costs_is_refused():
+    logits, target, _ = case({})
+    with pytest.raises(InputError, match="costs and alpha must be the same for all"):
+        torch.vmap(lambda c: ops.row_losses(logits, target, c, ONE, 0.0, -100))(torch.ones(3, 5, device=DEVICE))
+
+
+@pytest.mark.parametrize("options", [{}, {"soft": True}, {"dtype": torch.float16}], ids=str)
+def test_operators_pass_the_checks_of_torch(options):
+    logits, target, _ = case(options)
+    costs = torch.arange(1.0, 6.0, device=DEVICE)
+    rule = (target, costs, ONE, 0.1 if "soft" in options else 0.0, -100)
+    torch.library.opcheck(ops.row_losses, (logits.clone().requires_grad_(), *rule))
+    torch.library.opcheck(ops.row_gradients, (torch.rand(6, device=DEVICE), logits, *rule))
+
+
+@pytest.mark.parametrize("schedule", [None, AlphaSchedule(steps=4)], ids=["by hand", "by a schedule"])
+def test_an_alpha_that_changes_compiles_nothing_anew(schedule):
+    graphs = []
+
+    def count(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    logits, target, _ = case({})
+    criterion = PandoraLoss(alpha=schedule or 0.0, costs=[1, 2, 3, 4, 5])
+    compiled = torch.compile(criterion, fullgraph=True, backend=count)
+    for alpha in (0.3, 1.0, np.inf):
+        assert compiled(logits, target).item() == pytest.approx(criterion(logits, target).item(), rel=1e-6)
+        if schedule is None:
+            criterion.alpha = alpha
+        else:
+            schedule.step()
+    assert len(graphs) == 1
