@@ -15,9 +15,7 @@ from pandora_regret.kernels.gpu_loops import count_loop, row_loop, scale_loop, t
 
 Reduction = Literal["mean", "sum", "none"]
 
-ZERO, SMALL, POWER, RANKS = (
-    kind.value for kind in (gpu_loops.ZERO, gpu_loops.SMALL, gpu_loops.POWER, gpu_loops.RANKS)
-)
+ZERO, SMALL, POWER, RANKS = range(4)  # the numbers of gpu_loops: its own are objects, slow to compare
 SUM, MEAN, MEAN_OF_COUNTED, WEIGHTED = range(4)
 NOTHING, ROWS, TOTALS, TOTAL = range(4)
 TAKES_CONSTANTS = tuple(int(part) for part in triton.__version__.split(".")[:2]) >= (3, 2)  # compiled kernels do

@@ -48,7 +48,7 @@ class PandoraLoss(torch.nn.Module):
     is computed, and the loss returned, in float32.
 
     ``torch.compile(fullgraph=True)`` works, and an alpha that changes compiles nothing anew; ``torch.func.grad``
-    and ``torch.vmap`` work, too. A second derivative is refused. On a GPU, too, the same input gives the same bits.
+    and ``torch.vmap`` work, too. A second derivative is refused. The same input gives the same bits, also on GPUs.
 
     Examples
     --------
