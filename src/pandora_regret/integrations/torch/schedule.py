@@ -18,7 +18,7 @@ class AlphaSchedule:
     At alpha = 0 the loss is convex in the logits and does not saturate: a class that is far ahead of the truth is
     pushed back as hard as one that is level with it. That is what makes training from scratch work. For alpha > 0
     the push fades like ``e^(alpha gap)`` with the gap in logits, and a model that starts out badly wrong may
-    never learn; so begin at 0 and end at the alpha that is to be reported.
+    never learn; so whoever trains with an alpha above 0 should reach it from 0.
 
     Parameters
     ----------
