@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import time
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -15,13 +16,15 @@ from typing import Any
 import numba
 import numpy as np
 from sklearn.metrics import log_loss
-from yardstick import best, claim, finish, record
+from yardstick import best, claim, finish, in_turn, record
 
 import pandora_regret as pr
 from pandora_regret.inputs import read_probabilities
 from pandora_regret.kernels import every_truth
 
 SHAPES = [(1_000_000, 7), (200_000, 100), (20_000, 1000)]
+FEW_CLASSES = {3: 5.0, 7: 4.0, 10: 4.0, 20: 4.0}  # of a million rows: at most so many times the flat sum
+FLAT, BY_ROW = "P.sum()", "P.sum(axis=1)"
 
 
 def forecasts(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -30,21 +33,62 @@ def forecasts(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.integers(0, k, n), table / table.sum(axis=1, keepdims=True)
 
 
+def few_classes() -> None:
+    """Against the flat sum of the same table in its own precision: all that is read, but for the labels."""
+    for k, at_most in FEW_CLASSES.items():
+        truth, table = forecasts(1_000_000, k)
+        for precision in (np.float64, np.float32):
+            values = table.astype(precision)
+            _against_both(f"{precision.__name__}, 1,000,000 x {k}", truth, values, FLAT, at_most, repeats=40)
+
+
 def scores(n: int, k: int) -> None:
     truth, table = forecasts(n, k)
     single, logits, labels = table.astype(np.float32), np.log(table), np.arange(k)
-    shape, unit = f"{n:,} x {k}", best(lambda: table.sum(axis=1))
-
-    def of_logits(alpha: float) -> float:
-        return best(lambda: pr.pandora_regret(truth, logits, alpha=alpha, logits=True))
-
-    probabilities = best(lambda: pr.pandora_regret(truth, table))
-    claim(f"probabilities, {shape}", probabilities, "P.sum(axis=1)", unit, 1.5)
-    claim(f"float32, {shape}", best(lambda: pr.pandora_regret(truth, single)), "P.sum(axis=1)", unit, 1.5)
+    shape = f"{n:,} x {k}"
+    probabilities = _against_both(f"float64, {shape}", truth, table, BY_ROW, 1.5)
+    _against_both(f"float32, {shape}", truth, single, BY_ROW, 1.5)
     for alpha in (1.0, 0.37):
-        claim(f"logits, alpha {alpha}, {shape}", of_logits(alpha), "P.sum(axis=1)", unit, 4.0)
+        _against_both(f"logits, alpha {alpha}, {shape}", truth, logits, BY_ROW, 4.0, alpha=alpha, logits=True)
     sklearn = best(lambda: log_loss(truth, table, labels=labels))
-    claim(f"probabilities, {shape}", probabilities, "sklearn log_loss", sklearn, 1 / 15)
+    claim(f"float64, {shape}", probabilities, "sklearn log_loss", sklearn, 1 / 15)
+
+
+def _against_both(
+    what: str,
+    truth: np.ndarray,
+    table: np.ndarray,
+    promised: str,
+    at_most: float,
+    repeats: int = 7,
+    **options: Any,
+) -> float:
+    """Seconds of a score; a row with its ratios to both sums of the table, one of which was promised."""
+    works = {
+        "score": lambda: pr.pandora_regret(truth, table, **options),
+        FLAT: lambda: table.sum(),
+        BY_ROW: lambda: table.sum(axis=1),
+    }
+    seconds = in_turn(works, repeats)
+    ratios = {yardstick: seconds["score"] / seconds[yardstick] for yardstick in (FLAT, BY_ROW)}
+    said = ", ".join(f"{ratio:.2f} x {name}" for name, ratio in ratios.items())
+    times = " / ".join(f"{1e3 * seconds[name]:.2f}" for name in works)
+    used = {name: min(_processor_seconds(work) for _ in range(repeats)) for name, work in works.items()}
+    processor = " / ".join(f"{1e3 * used[name]:.2f}" for name in works)
+    record(
+        what,
+        f"{said} ({times} ms; processor {processor} ms)",
+        f"at most {at_most:g} x {promised}",
+        ratios[promised] <= at_most,
+    )
+    return seconds["score"]
+
+
+def _processor_seconds(work: Callable[[], Any]) -> float:
+    """Of all threads together: what is left to compare by on a machine that does other work, too."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
 
 
 def argsort_simulator(truth: np.ndarray, table: np.ndarray, draws: int) -> float:
@@ -124,6 +168,7 @@ def threads() -> None:
 if __name__ == "__main__":
     versions = f"Python {platform.python_version()}, numpy {np.__version__}, numba {numba.__version__}"
     print(f"{os.cpu_count()} cores, {versions}\n")
+    few_classes()
     for shape in SHAPES:
         scores(*shape)
     simulation()

@@ -53,5 +53,6 @@ def record(what: str, measured: str, against: str, holds: bool | None) -> None:
 
 
 def finish() -> int:
-    """The exit code: 0 if every claim held."""
+    """The exit code: 0 if every claim held; those that did not are listed once more."""
+    print("\n".join(["", *(f"MISSED: {what}" for what in _missed)]) if _missed else "\nAll promises held.")
     return len(_missed) > 0

@@ -44,6 +44,20 @@ def test_help_is_there_before_anything_heavy_is_imported():
     assert [name for name in COMMANDS if f"  {name} " in done.stdout] == list(COMMANDS)
 
 
+def test_scoring_a_small_file_imports_no_compiler_and_no_comparison(tmp_path):
+    file = tmp_path / "small.csv"
+    file.write_text("y_true,a,b,c\n" + "a,0.5,0.25,0.25\nb,0.25,0.5,0.25\nc,0.25,0.25,0.5\n" * 20)
+    said = f"import sys; sys.argv = ['pandora', 'score', {str(file)!r}]; from pandora_regret.cli import main\n"
+    count = "import atexit; atexit.register(lambda: print('|'.join(sorted(sys.modules)), file=sys.stderr)); main()"
+    done = subprocess.run([sys.executable, "-c", said + count], capture_output=True, text=True, check=True)
+    modules = set(done.stderr.strip().splitlines()[-1].split("|"))
+    assert modules.isdisjoint(
+        {"numba", "llvmlite", "pandas", "matplotlib", "jinja2", "pandora_regret.compare.build"}
+    )
+    assert sum(name.startswith("pandora_regret") for name in modules) <= 106
+    assert len(modules) <= 700
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_examples_and_says_its_exit_codes(command):
     page = run(command, "--help").stdout

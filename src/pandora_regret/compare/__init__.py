@@ -32,8 +32,16 @@ by rising expected cost)::
     break_even [{test, stated, below {price, low, high, leader}, above}]
 """
 
-from pandora_regret.compare.build import compare, compare_forecasts
-from pandora_regret.compare.cases import cases_needed
-from pandora_regret.compare.result import Comparison
+from typing import TYPE_CHECKING
 
-__all__ = ["Comparison", "cases_needed", "compare", "compare_forecasts"]
+from pandora_regret.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from pandora_regret.compare.build import compare as compare
+    from pandora_regret.compare.build import compare_forecasts as compare_forecasts
+    from pandora_regret.compare.cases import cases_needed as cases_needed
+    from pandora_regret.compare.result import Comparison as Comparison
+
+__all__, __getattr__, __dir__ = lazy_exports(
+    __name__, {"build": ["compare", "compare_forecasts"], "cases": ["cases_needed"], "result": ["Comparison"]}
+)
