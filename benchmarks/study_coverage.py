@@ -1,12 +1,15 @@
 """How often a study's intervals of tau contain the population's, and what choosing by a metric really costs.
 
 Models of a made-up population see two classes through noise; what they cost and how metrics rate them in the long
-run is known from a fine grid of that noise. Run with ``python benchmarks/study_coverage.py``; it takes minutes.
+run is known from a fine grid of that noise. Run with
+``python benchmarks/study_coverage.py --out docs/study/coverage.json``; it takes minutes.
 """
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 
 import numpy as np
 from scipy.stats import norm
@@ -101,16 +104,37 @@ def _paid(metric, truth, table, long_run):
     return long_run[picked].mean() - long_run.min()
 
 
-if __name__ == "__main__":
-    samples = 40 if "--quick" in sys.argv else 200
-    for spread, models in ((2.0, "models of different skill"), (0.3, "models hard to tell apart")):
+SPREADS = {"different": (2.0, "models of different skill"), "alike": (0.3, "models hard to tell apart")}
+
+
+def coverage_of_all(samples):
+    """By kind of models and what is resampled: the share of intervals that contain tau, and the estimate."""
+    shares = {}
+    for kind, (spread, models) in SPREADS.items():
         for resample in ("instances", "models", "both"):
             covered, contained = tau_coverage(resample, samples, spread=spread)
             share, error = covered.mean(), np.sqrt(0.95 * 0.05 / samples)
             what = f"tau, 20 {models}, 400 instances, resampling {resample}"
             record(what, f"covered {share:.3f} +- {error:.3f}", "at least .92", share >= 0.92 - error)
             record("... the estimate lies inside", f"{contained.mean():.0%}", "always", bool(contained.all()))
+            shares.setdefault(kind, {})[resample] = [round(float(share), 4), round(float(contained.mean()), 4)]
+    return shares
+
+
+def main():
+    samples = 40 if "--quick" in sys.argv else 200
+    shares = coverage_of_all(samples)
     said, true = regrets_of_choosing(samples // 2)
     for key, one, other in zip(KEYS, said, true, strict=True):
         record(f"regret of choosing by {key}", f"said {one:.2f}, true {other:.2f}", "the same", None)
-    sys.exit(finish())
+    if "--out" in sys.argv:
+        regrets = {key: [round(float(x), 4) for x in pair] for key, *pair in zip(KEYS, said, true, strict=True)}
+        found = {"samples": samples, "metrics": len(KEYS), "tau": shares, "regret_said_and_true": regrets}
+        Path(sys.argv[sys.argv.index("--out") + 1]).write_text(
+            json.dumps(found, indent=1) + "\n", encoding="utf-8"
+        )
+    return finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

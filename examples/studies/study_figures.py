@@ -299,6 +299,23 @@ def votes_flusight() -> str:
     )
 
 
+# Simulated studies
+
+
+def coverage_size() -> str:
+    """Of the simulation."""
+    stored = _stored("coverage.json")
+    assert all(inside == 1 for shares in stored["tau"].values() for _, inside in shares.values())
+    return f"{stored['samples']} studies and {stored['metrics']} metrics"
+
+
+def coverage_regrets() -> str:
+    """What choosing costs: as studies say, and in truth."""
+    names = {"pandora_regret": "Pandora's Regret", "log_loss": "log loss", "accuracy": "accuracy"}
+    pairs = _stored("coverage.json")["regret_said_and_true"]
+    return _listed([f"{said:.2f} and {true:.2f} by {names[key]}" for key, (said, true) in pairs.items()])
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     name: work
     for name, work in list(globals().items())

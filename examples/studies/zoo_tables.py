@@ -153,6 +153,17 @@ def votes() -> str:
     return as_table(["Metric computed by", *METRICS.values()], rows)
 
 
+def study_coverage() -> str:
+    """How many simulated intervals of tau contained it."""
+    shares = json.loads((STUDIES / "coverage.json").read_text(encoding="utf-8"))["tau"]
+    kinds = {"different": "models of different skill", "alike": "models hard to tell apart"}
+    rows = [
+        [f'`"{resample}"`', *(f"{100 * shares[kind][resample][0]:.1f} %" for kind in kinds)]
+        for resample in ("instances", "models", "both")
+    ]
+    return as_table(["`resample`", *kinds.values()], rows)
+
+
 def draw_all_zoos(path: Path) -> None:
     """The gaps of all zoos to Pandora's Regret, condition by condition, on one scale."""
     rows = tuple(
@@ -171,5 +182,5 @@ def _gap_cell(row: ZooRow, metric: str) -> Cell:
 
 TABLES: dict[str, Callable[[], str]] = {
     work.__name__: work
-    for work in (all_zoos, zoos_at_a_glance, who_is_first, zoos_described, readings, misses, votes)
+    for work in (all_zoos, zoos_at_a_glance, who_is_first, zoos_described, readings, misses, votes, study_coverage)
 }
