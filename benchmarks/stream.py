@@ -84,6 +84,26 @@ def measured(path: Path, repeats: int) -> dict[str, float]:
     return dict(json.loads(done.stdout))
 
 
+COMMAND = "import sys; from pandora_regret.cli import main; sys.argv = ['pandora', 'score', sys.argv[1]]; main()"
+READER = """
+import sys
+import pyarrow.parquet as pq
+with pq.ParquetFile(sys.argv[1], pre_buffer=False, buffer_size=1 << 20) as file:  # the faster way in a new process
+    for _ in file.iter_batches(1 << 18):
+        pass
+"""
+
+
+def whole_processes(path: Path, repeats: int) -> None:
+    """The command from its start to its end, loops compiled before, against a process that only reads the file."""
+
+    def process(program: str) -> Callable[[], Any]:
+        return lambda: subprocess.run([sys.executable, "-c", program, str(path)], check=True, capture_output=True)
+
+    seconds = in_turn({"command": process(COMMAND), "reader": process(READER)}, repeats)
+    claim("pandora score, whole process", seconds["command"], "a process that reads", seconds["reader"], 1.5)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000_000)
@@ -98,6 +118,7 @@ def main() -> int:
         write_file(path, options.rows)
         score(str(path))  # loops compiled, for the child to load
         found = measured(path, options.repeats)
+        whole_processes(path, options.repeats)
     what, reading = (
         f"score {options.rows:,} x 10 float32 Parquet",
         min(found["read"], found["read in bounded memory"]),
