@@ -133,9 +133,8 @@ def measure_on_the_device(claim: DeviceClaim) -> bool:
 def measure_eager(claim: EagerClaim) -> bool:
     x, y = claim.batch()
     source, into = x.detach(), torch.empty_like(x, requires_grad=False)
-    losses: list[Loss] = [cross_entropy, PandoraLoss(), torch.compile(PandoraLoss(), fullgraph=True)]
-    works: list[Callable[[], Any]] = [lambda: into.copy_(source), *(step(loss, x, y) for loss in losses)]
-    copy, eager, ours, compiled = by_the_clock(works, x)
+    works = [lambda: into.copy_(source), step(cross_entropy, x, y), step(PandoraLoss(), x, y)]
+    copy, eager, ours = by_the_clock(works, x)
     holds = ours <= claim.of_eager * eager and (claim.of_copy is None or ours <= claim.of_copy * copy)
     report(
         str(claim),
@@ -143,10 +142,16 @@ def measure_eager(claim: EagerClaim) -> bool:
         f"{eager:.4f} = {eager / copy:.2f} x copy",
         f"{ours:.4f} = {ours / copy:.2f} x copy (at most {claim.of_copy})",
         f"{ours / eager:.3f} x cross_entropy (at most {claim.of_eager})",
-        f"{compiled:.4f} = {compiled / copy:.2f} x copy",
         "ok" if holds else "MISSED",
     )
     return holds
+
+
+def measure_compiled(claim: Claim) -> None:
+    x, y = claim.batch()
+    losses = [torch.compile(loss, fullgraph=True) for loss in (cross_entropy, PandoraLoss())]
+    theirs, ours = by_the_clock([step(loss, x, y) for loss in losses], x)
+    report(str(claim), f"{theirs:.4f}", f"{ours:.4f}")
 
 
 def report(*cells: str) -> None:
@@ -156,8 +161,13 @@ def report(*cells: str) -> None:
 if __name__ == "__main__":
     name = torch.cuda.get_device_name()
     print(f"{name}, torch {torch.__version__}, triton {triton.__version__}; milliseconds, medians")
-    print("eager | copy | cross_entropy step | PandoraLoss step | | compiled PandoraLoss step |")
-    held = [measure_eager(claim) for claim in EAGER]
+    print("eager | copy | cross_entropy step | PandoraLoss step | |")
+    held = [
+        measure_eager(claim) for claim in EAGER
+    ]  # before anything is compiled, as compilers keep the host busy
     print("device | copy | loss and gradient | PandoraLoss step | cross_entropy step | compiled | extra memory |")
     held += [measure_on_the_device(claim) for claim in ON_THE_DEVICE]
+    print("compiled, by the clock | cross_entropy step | PandoraLoss step")
+    for claim in EAGER:
+        measure_compiled(claim)
     sys.exit(not all(held))

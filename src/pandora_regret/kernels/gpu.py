@@ -64,17 +64,30 @@ def row_gradients(rows: Rows, weights: torch.Tensor) -> torch.Tensor:
 def _count(target: torch.Tensor, ignore_index: int) -> torch.Tensor:
     """How many targets are not to be ignored, as a few numbers that have to be added."""
     counts = torch.empty(COUNT_PROGRAMS, dtype=torch.int32, device=target.device)
-    count_loop[(COUNT_PROGRAMS,)](target.contiguous(), counts, target.numel(), ignore_index)
+    target = target.contiguous()
+    args = (target, counts, target.shape[0], ignore_index)
+    _counter(target.shape[0]).launch(args, (ignore_index, target.device), (target,), current_stream(target.device))
     return counts
+
+
+@lru_cache(maxsize=1024)
+def _counter(_n_rows: int) -> Launcher:
+    return Launcher(count_loop, COUNT_PROGRAMS, {})
 
 
 def scale_(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
     """Multiply a gradient of our own by a 0-d tensor, without waiting for the device."""
     if grad.numel() * grad.element_size() <= SMALL_GRADIENT:
         return grad.mul_(factor)
-    programs = min(triton.cdiv(grad.numel(), SCALE_BLOCK), SCALE_PROGRAMS)
-    scale_loop[(programs,)](grad, factor, grad.numel(), block=SCALE_BLOCK)
+    key = (grad.dtype, factor.dtype, grad.device)
+    _scaler(grad.numel()).launch((grad, factor, grad.numel()), key, (grad, factor), current_stream(grad.device))
     return grad
+
+
+@lru_cache(maxsize=1024)
+def _scaler(n_elements: int) -> Launcher:
+    programs = min(triton.cdiv(n_elements, SCALE_BLOCK), SCALE_PROGRAMS)
+    return Launcher(scale_loop, programs, {"block": SCALE_BLOCK})
 
 
 def _launch(
@@ -90,15 +103,16 @@ def _launch(
     grad = torch.empty((n_rows, n_classes), dtype=logits.dtype, device=device) if want_grad else None
     stream = current_stream(device)
     partial, turns = _workspace(device, stream) if stored == TOTAL else (losses, losses)
-    tensors = (
-        logits, target.contiguous(), losses if costs is None else costs, losses if weights is None else weights,
-        losses, partial, turns, losses if grad is None else grad,
+    inputs = (
+        logits, target.contiguous(), losses if costs is None else costs, losses if weights is None else weights
     )  # fmt: skip
+    outputs = (losses, partial, turns, losses if grad is None else grad)
     finite_alpha = float(alpha) if alpha < math.inf else 0.0  # at inf the slope is 0, and 0 times inf would be NaN
     weight_stride = weights.stride(0) if weights is not None and weights.ndim else 0
     numbers = (n_rows, plan.class_units, plan.stride_units, finite_alpha, weight_stride, ignore_index)
     switches = (_kind_of(alpha), weighing, stored, costs is not None, want_grad)
-    plan.launch(tensors, numbers, switches, stream)
+    key = (*switches, weight_stride, ignore_index, logits.dtype, inputs[3].dtype, device)
+    plan.launch((*inputs, *outputs, *numbers, *switches), key, inputs, stream)
     return losses.sum() if stored == TOTALS else losses, grad
 
 
@@ -128,35 +142,42 @@ def _new_workspace(device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
     return partial, torch.zeros((), dtype=torch.int32, device=device)
 
 
-class Plan:
-    """How a table is dealt to programs, and the kernels that were compiled for it.
+class Launcher:
+    """A loop, how many programs run it, and the kernels that were compiled for it.
 
-    Triton examines every argument at every launch. What it looks for is settled here by the table's shape, the
-    types and the switches, but for the alignment of tensors; so kernels compiled for aligned ones are kept.
+    Triton examines every argument at every launch. What it looks for is settled here by a launcher's shapes and
+    a key, but for the alignment of tensors; so kernels compiled for aligned ones are kept.
     """
 
-    def __init__(self, loop: Any, programs: int, n_classes: int, stride: int, constants: dict[str, int]) -> None:
-        unit = math.gcd(n_classes, stride, 16)
+    def __init__(self, loop: Any, programs: int, constants: dict[str, int]) -> None:
         self.loop, self.programs, self.grid = loop, programs, (programs, 1, 1)
-        self.class_units, self.stride_units = n_classes // unit, stride // unit
-        self.constants = {"unit": unit, **constants}
-        self.sizes = tuple(size for name, size in self.constants.items() if name != "num_warps")
+        self.constants = constants
+        self.sizes = tuple(size for name, size in constants.items() if name != "num_warps")
         self.compiled: dict[tuple[Any, ...], Callable[..., None]] = {}
 
     def launch(
-        self, tensors: tuple[torch.Tensor, ...], numbers: tuple[Any, ...], switches: tuple[Any, ...], stream: int
+        self, args: tuple[Any, ...], key: tuple[Any, ...], inputs: tuple[torch.Tensor, ...], stream: int
     ) -> None:
-        """Run the loop."""
-        logits, target, costs, weights = tensors[:4]
-        key = (switches, numbers[4:], logits.dtype, weights.dtype, logits.device)
-        aligned = not (logits.data_ptr() | target.data_ptr() | costs.data_ptr() | weights.data_ptr()) & 15
-        run = self.compiled.get(key) if aligned else None
+        """Run the loop: `inputs` are those of the arguments that may lie anywhere."""
+        pointers = 0
+        for tensor in inputs:
+            pointers |= tensor.data_ptr()
+        run = None if pointers & 15 else self.compiled.get(key)
         if run is not None:
-            run(*tensors, *numbers, *switches, *self.sizes, stream=stream)
+            run(*args, *self.sizes, stream=stream)
             return
-        kernel = self.loop[self.grid](*tensors, *numbers, *switches, **self.constants)
-        if aligned and kernel is not None and TAKES_CONSTANTS:
+        kernel = self.loop[self.grid](*args, **self.constants)
+        if not pointers & 15 and kernel is not None and TAKES_CONSTANTS:
             self.compiled[key] = kernel[self.grid]
+
+
+class Plan(Launcher):
+    """How a table is dealt to programs."""
+
+    def __init__(self, loop: Any, programs: int, n_classes: int, stride: int, constants: dict[str, int]) -> None:
+        unit = math.gcd(n_classes, stride, 16)
+        super().__init__(loop, programs, {"unit": unit, **constants})
+        self.class_units, self.stride_units = n_classes // unit, stride // unit
 
 
 @lru_cache(maxsize=1024)
