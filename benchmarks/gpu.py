@@ -5,7 +5,9 @@ read and written. Two tables:
 
 - on the device: medians of CUDA graph replays, so that launching does not count. "Loss and gradient" is the fused
   pass alone; a step is forward and backward through autograd, with the mean and the scaling by the factor it gets;
-- eager: the same step as most people run it, by the wall clock, from the call until the device has finished.
+- eager: the same step as most people run it, by the wall clock. In a training loop the host runs ahead of the
+  device, so the promise is about steps one after the other; a step alone, from the call on an idle device until the
+  device is idle again, stands beside it.
 """
 
 from __future__ import annotations
@@ -62,6 +64,7 @@ ON_THE_DEVICE = [
     DeviceClaim(65_536, 1000, torch.float32, of_copy=1.6, of_compiled=1.0),
     DeviceClaim(1_048_576, 16, torch.float32, of_copy=3.0, of_compiled=0.0),
 ]
+IN_A_ROW = 20  # steps before anybody waits for the device
 EAGER = [
     EagerClaim(512, 1000, torch.float32, of_eager=1.4),
     EagerClaim(4096, 32_000, torch.bfloat16, of_eager=1.0),
@@ -77,18 +80,21 @@ def on_the_device(work: Callable[[], Any], leaf: torch.Tensor) -> float:
     return float(do_bench_cudagraph(work, rep=200, grad_to_none=[leaf], return_mode="median"))
 
 
-def by_the_clock(works: list[Callable[[], Any]], leaf: torch.Tensor, rounds: int = 300) -> list[float]:
-    """Milliseconds from a call on an idle device until the device is idle again, of works that take turns."""
+def by_the_clock(
+    works: list[Callable[[], Any]], leaf: torch.Tensor, at_once: int, rounds: int = 60
+) -> list[float]:
+    """Milliseconds of works that take turns, each so many times in a row before the device is waited for."""
     times: list[list[float]] = [[] for _ in works]
-    for _ in range(rounds + 20):
+    for _ in range(rounds + 5):
         for work, taken in zip(works, times, strict=True):
-            leaf.grad = None
             torch.cuda.synchronize()
             start = perf_counter()
-            work()
+            for _ in range(at_once):
+                leaf.grad = None
+                work()
             torch.cuda.synchronize()
-            taken.append(perf_counter() - start)
-    return [1e3 * median(taken[20:]) for taken in times]
+            taken.append((perf_counter() - start) / at_once)
+    return [1e3 * median(taken[5:]) for taken in times]
 
 
 def step(loss: Loss, x: torch.Tensor, y: torch.Tensor) -> Callable[[], None]:
@@ -134,7 +140,8 @@ def measure_eager(claim: EagerClaim) -> bool:
     x, y = claim.batch()
     source, into = x.detach(), torch.empty_like(x, requires_grad=False)
     works = [lambda: into.copy_(source), step(cross_entropy, x, y), step(PandoraLoss(), x, y)]
-    copy, eager, ours = by_the_clock(works, x)
+    copy, eager, ours = by_the_clock(works, x, IN_A_ROW)
+    _, eager_alone, ours_alone = by_the_clock(works, x, 1, rounds=150)
     holds = ours <= claim.of_eager * eager and (claim.of_copy is None or ours <= claim.of_copy * copy)
     report(
         str(claim),
@@ -142,6 +149,7 @@ def measure_eager(claim: EagerClaim) -> bool:
         f"{eager:.4f} = {eager / copy:.2f} x copy",
         f"{ours:.4f} = {ours / copy:.2f} x copy (at most {claim.of_copy})",
         f"{ours / eager:.3f} x cross_entropy (at most {claim.of_eager})",
+        f"alone {eager_alone:.4f}, {ours_alone:.4f}",
         "ok" if holds else "MISSED",
     )
     return holds
@@ -150,7 +158,7 @@ def measure_eager(claim: EagerClaim) -> bool:
 def measure_compiled(claim: Claim) -> None:
     x, y = claim.batch()
     losses = [torch.compile(loss, fullgraph=True) for loss in (cross_entropy, PandoraLoss())]
-    theirs, ours = by_the_clock([step(loss, x, y) for loss in losses], x)
+    theirs, ours = by_the_clock([step(loss, x, y) for loss in losses], x, IN_A_ROW)
     report(str(claim), f"{theirs:.4f}", f"{ours:.4f}")
 
 
@@ -161,10 +169,8 @@ def report(*cells: str) -> None:
 if __name__ == "__main__":
     name = torch.cuda.get_device_name()
     print(f"{name}, torch {torch.__version__}, triton {triton.__version__}; milliseconds, medians")
-    print("eager | copy | cross_entropy step | PandoraLoss step | |")
-    held = [
-        measure_eager(claim) for claim in EAGER
-    ]  # before anything is compiled, as compilers keep the host busy
+    print("eager | copy | cross_entropy step | PandoraLoss step | | alone: cross_entropy, PandoraLoss |")
+    held = [measure_eager(claim) for claim in EAGER]  # first: compilers keep the host busy
     print("device | copy | loss and gradient | PandoraLoss step | cross_entropy step | compiled | extra memory |")
     held += [measure_on_the_device(claim) for claim in ON_THE_DEVICE]
     print("compiled, by the clock | cross_entropy step | PandoraLoss step")
