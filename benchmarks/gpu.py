@@ -6,8 +6,8 @@ read and written. Two tables:
 - on the device: medians of CUDA graph replays, so that launching does not count. "Loss and gradient" is the fused
   pass alone; a step is forward and backward through autograd, with the mean and the scaling by the factor it gets;
 - eager: the same step as most people run it, by the wall clock. In a training loop the host runs ahead of the
-  device, so the promise is about steps one after the other; a step alone, from the call on an idle device until the
-  device is idle again, stands beside it.
+  device, so the promise is about steps one after the other; a step alone, from the call on an idle device until
+  the device is idle again, stands beside it.
 """
 
 from __future__ import annotations
