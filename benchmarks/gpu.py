@@ -117,7 +117,7 @@ def measure_on_the_device(claim: DeviceClaim) -> bool:
     x, y = claim.batch()
     source, into = x.detach(), torch.empty_like(x, requires_grad=False)
     copy = on_the_device(lambda: into.copy_(source), x)
-    rows = gpu.Rows(source, y, 1.0, None, -100)
+    rows = gpu.LogitRows(source, y, 1.0, None, -100)
     kernel = on_the_device(lambda: gpu.reduced_loss(rows, "sum", want_grad=True), x)
     losses: list[Loss] = [PandoraLoss(), cross_entropy, torch.compile(cross_entropy)]
     ours, eager, compiled = (on_the_device(step(loss, x, y), x) for loss in losses)

@@ -252,7 +252,7 @@ def test_the_triton_kernel_ties_as_exact_arithmetic_does(search):
     p, costs = search
     truth, table = table_of(p, np.float32, logits=True)
     logits, target = torch.from_numpy(table).to(device), torch.from_numpy(truth).to(device)
-    rows = gpu.Rows(logits, target, np.inf, torch.from_numpy(floats(costs)).float().to(device), -100)
+    rows = gpu.LogitRows(logits, target, np.inf, torch.from_numpy(floats(costs)).float().to(device), -100)
     losses, _ = gpu.reduced_loss(rows, "none", want_grad=False)
     bills = floats(costs) + losses.double().cpu().numpy() * 3 * (len(p) - 1) / 2
     assert_allclose(bills, exact_costs(p, costs), rtol=1e-5)

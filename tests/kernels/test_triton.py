@@ -49,7 +49,7 @@ def make(shape, dtype, seed=0, spread=2.0):
 
 def run(logits, target, alpha, costs=None, scale=None, want_grad=True, reduction="none"):
     """Losses, and their gradient: made with them, or, where there is a scale, by itself."""
-    rows = gpu.Rows(logits, target, alpha, costs, -100)
+    rows = gpu.LogitRows(logits, target, alpha, costs, -100)
     losses, grad = gpu.reduced_loss(rows, reduction, want_grad=want_grad and scale is None)
     if scale is None:
         return losses, grad
@@ -143,7 +143,7 @@ def test_every_row_has_its_own_weight_wherever_it_lies(shape):
     target[0] = -100
     weights = torch.rand(2 * shape[0], generator=torch.Generator().manual_seed(2)).to(DEVICE)[::2]
     weights[0] = np.inf  # as from a mean of nothing
-    grad = gpu.row_gradients(gpu.Rows(logits, target, 1.0, None, -100), weights).cpu().numpy()
+    grad = gpu.row_gradients(gpu.LogitRows(logits, target, 1.0, None, -100), weights).cpu().numpy()
     wanted = expected(logits, target, 1.0, None, 1.0)[1]
     wanted[1:] *= weights[1:, None].cpu().numpy()
     np.testing.assert_allclose(grad, wanted, rtol=1e-4, atol=1e-9)

@@ -30,7 +30,7 @@ SCALE_BLOCK, SCALE_PROGRAMS = 4096, 4096
 SMALL_GRADIENT = 1 << 24  # bytes that are multiplied sooner than Triton launches
 
 
-class Rows(NamedTuple):
+class LogitRows(NamedTuple):
     """What the loops read: logits (N, K), targets (N,), and how they become losses."""
 
     logits: torch.Tensor
@@ -40,7 +40,9 @@ class Rows(NamedTuple):
     ignore_index: int
 
 
-def reduced_loss(rows: Rows, reduction: Reduction, *, want_grad: bool) -> tuple[torch.Tensor, torch.Tensor | None]:
+def reduced_loss(
+    rows: LogitRows, reduction: Reduction, *, want_grad: bool
+) -> tuple[torch.Tensor, torch.Tensor | None]:
     """The loss of at least one row in float32, and its gradient, (N, K).
 
     An ignored row has loss and gradient 0; a target outside 0 to K - 1 has loss NaN. Without reduction, the
@@ -54,7 +56,7 @@ def reduced_loss(rows: Rows, reduction: Reduction, *, want_grad: bool) -> tuple[
     return _launch(rows, counts, weighing, TOTAL, want_grad)
 
 
-def row_gradients(rows: Rows, weights: torch.Tensor) -> torch.Tensor:
+def row_gradients(rows: LogitRows, weights: torch.Tensor) -> torch.Tensor:
     """The gradients of at least one row, times its weight, (N,), or that of all, ()."""
     grad = _launch(rows, weights, WEIGHTED, NOTHING, True)[1]
     assert grad is not None
@@ -91,7 +93,7 @@ def _scaler(n_elements: int) -> Launcher:
 
 
 def _launch(
-    rows: Rows, weights: torch.Tensor | None, weighing: int, stored: int, want_grad: bool
+    rows: LogitRows, weights: torch.Tensor | None, weighing: int, stored: int, want_grad: bool
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     logits, target, alpha, costs, ignore_index = rows
     logits = logits if logits.stride(-1) == 1 else logits.contiguous()
@@ -171,7 +173,7 @@ class Launcher:
             self.compiled[key] = kernel[self.grid]
 
 
-class Plan(Launcher):
+class TableLauncher(Launcher):
     """How a table is dealt to programs."""
 
     def __init__(self, loop: Any, programs: int, n_classes: int, stride: int, constants: dict[str, int]) -> None:
@@ -181,15 +183,15 @@ class Plan(Launcher):
 
 
 @lru_cache(maxsize=1024)
-def plan_of(n_rows: int, n_classes: int, stride: int) -> Plan:
+def plan_of(n_rows: int, n_classes: int, stride: int) -> TableLauncher:
     """The loop for a table, and its shapes."""
     if n_classes > LONGEST_TILE:
         block, warps = row_shape(n_rows)
-        return Plan(row_loop, n_rows, n_classes, stride, {"block": block, "num_warps": warps})
+        return TableLauncher(row_loop, n_rows, n_classes, stride, {"block": block, "num_warps": warps})
     block = triton.next_power_of_2(n_classes)
     rows, warps = tile_shape(block)
     constants = {"rows_per_tile": rows, "block": block, "num_warps": warps}
-    return Plan(tile_loop, triton.cdiv(n_rows, rows), n_classes, stride, constants)
+    return TableLauncher(tile_loop, triton.cdiv(n_rows, rows), n_classes, stride, constants)
 
 
 def tile_shape(block: int) -> tuple[int, int]:

@@ -245,7 +245,7 @@ def _kernels_for_rows(logits: torch.Tensor, target: torch.Tensor, rule: Rule) ->
 
 def _kernel_rows(kernels: ModuleType, logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> Any:
     costs = beside(rule.costs, logits.device, torch.float32)
-    return kernels.Rows(logits, target, rule.alpha, costs, rule.ignore_index)
+    return kernels.LogitRows(logits, target, rule.alpha, costs, rule.ignore_index)
 
 
 @cache
