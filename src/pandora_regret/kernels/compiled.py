@@ -17,7 +17,7 @@ from pandora_regret.inputs import FloatArray, Forecast
 from pandora_regret.kernels import cpu, lanes, reference, tenths
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
 
-ROWS_AT_ONCE = 500_000  # one number per row stays small beside the rows; threads a power of two apart collide
+ROWS_AT_ONCE = 334_000  # one number per row stays small beside the rows; threads a power of two apart collide
 COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
 CHUNK_ELEMENTS = 1 << 18  # at least, of what a thread is handed at a time
 CHUNKS_PER_THREAD = 8  # at most; a core that is interrupted does not keep the others waiting
