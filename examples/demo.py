@@ -51,7 +51,7 @@ def main() -> None:
     print_comparison(comparison)
     console.print(Rule("All models of the zoo: which metric ranks them by what their searches cost?"))
     console.print(as_text(study_grid(results)), markup=False)
-    console.print(Rule("And what does it cost, a case, to pick the model that the metric likes best?"))
+    console.print(Rule("And what does it cost per case to pick the model that the metric likes best?"))
     console.print(as_text(study_grid(results, "regret", PAPER_METRICS), intervals=True), markup=False)
     page = write_report(comparison, OUT / "report.html", title="Which digit is it?")
     console.print(f"The report, to look at and pass on: {page.resolve()}", style="bold", markup=False)

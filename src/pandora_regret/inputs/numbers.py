@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -26,7 +27,7 @@ def read_number(value: Any, name: str) -> float:
     except (TypeError, ValueError, OverflowError):
         problem = f"must be a single number, got {value!r:.200}"
         raise InputTypeError(problem, argument=name, value=value) from None
-    if number != number:
+    if math.isnan(number):
         raise InputError("is NaN", argument=name, value=number, fix="pass a number")
     return number
 

@@ -133,12 +133,12 @@ def _conditions(root: Section, base: Path) -> tuple[Condition, ...]:
             return {name: placed(path) for name, path in workup.items()}
         return str((base / workup).resolve()) if isinstance(workup, str) and (base / workup).is_file() else workup
 
+    def with_place(condition: Any) -> Any:
+        has_workup = isinstance(condition, Mapping) and "workup" in condition
+        return {**condition, "workup": placed(condition["workup"])} if has_workup else condition
+
     asked = _list(root, "conditions") if "conditions" in root else PAPER_CONDITIONS
-    has_workup = [isinstance(each, Mapping) and "workup" in each for each in asked]
-    return read_conditions(
-        {**each, "workup": placed(each["workup"])} if has else each
-        for each, has in zip(asked, has_workup, strict=True)
-    )
+    return read_conditions(map(with_place, asked))
 
 
 def _check_no_code(root: Section, metrics: Sequence[Any]) -> None:
