@@ -14,7 +14,7 @@ from pandora_regret.inputs import FloatArray, InputError, IntArray
 from pandora_regret.inputs.forecast import read_probabilities
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.text import Overview, Shown, money
+from pandora_regret.text import Shown, Table, money
 
 MOST_STEPS = 10  # in a notebook
 
@@ -47,7 +47,7 @@ class Plan(Shown):
         shown = tests if len(tests) <= MOST_STEPS else [*tests[:MOST_STEPS], "..."]
         return f"Plan({', '.join(shown)}; expected_cost={self.expected_cost:.6g})"
 
-    def _overview(self) -> Overview:
+    def _table(self) -> Table:
         said = f"Expected cost: {money(self.expected_cost, '')}."
         rows = [
             (
@@ -59,10 +59,9 @@ class Plan(Shown):
             )
             for step in self.steps[:MOST_STEPS]
         ]
-        more = f"and {len(self.steps) - MOST_STEPS:,} more" if len(self.steps) > MOST_STEPS else ""
-        return Overview(
-            [said], ["Test for", "Probability now", "Cost", "Total so far", "Done by then"], rows, more
-        )
+        more = [f"and {len(self.steps) - MOST_STEPS:,} more"] if len(self.steps) > MOST_STEPS else []
+        header = ["Test for", "Probability now", "Cost", "Total so far", "Done by then"]
+        return Table(header, rows, [said], more)
 
     def _frame(self) -> list[dict[str, Any]]:
         return [asdict(step) for step in self.steps]

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from pandora_regret.inputs import FloatArray
-from pandora_regret.text import Overview, Shown, count, money, significant
+from pandora_regret.text import Shown, Table, count, money, significant
 
 MOST_PAIRS = 10  # of the dearest wrong tests, in a notebook
 ALONE = 1 + 1e-9  # rows, effectively: one says nothing about others
@@ -197,16 +197,16 @@ class Tally(Shown):
             f"Tally({count(self.cost.count)} rows, mean={self.mean:.6g}, standard_error={self.standard_error:.2g})"
         )
 
-    def _overview(self) -> Overview:
+    def _table(self) -> Table:
         if not self.cost.count:
-            return Overview(["No rows yet."], ["Truth", "Tested", "Cost per case"], [])
+            return Table(["Truth", "Tested", "Cost per case"], [], ["No rows yet."])
         sure = "" if np.isnan(self.standard_error) else f", standard error {self.standard_error:.2g}"
         said = f"Expected cost per case: {significant(self.mean, 4)} (rows: {count(self.cost.count)}{sure})."
         dearest = sorted(self._frame(), key=lambda pair: -pair["cost"])
         paid = [pair for pair in dearest if pair["cost"] > 0]
         rows = [(f"class {pair['truth']}", f"class {pair['tested']}", money(pair["cost"], "")) for pair in paid]
-        more = f"and {count(len(rows) - MOST_PAIRS)} cheaper wrong tests" if len(rows) > MOST_PAIRS else ""
-        return Overview([said], ["Truth", "Tested", "Cost per case"], rows[:MOST_PAIRS], more)
+        more = [f"and {count(len(rows) - MOST_PAIRS)} cheaper wrong tests"] if len(rows) > MOST_PAIRS else []
+        return Table(["Truth", "Tested", "Cost per case"], rows[:MOST_PAIRS], [said], more, words=2)
 
     def _frame(self) -> list[dict[str, Any]]:
         """What is spent per case on each wrong test: the classes by number, and the cost."""

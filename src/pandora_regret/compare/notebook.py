@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from pandora_regret.compare.result import Comparison, ModelResult
-from pandora_regret.text import Overview, count, money, money_between, percent
+from pandora_regret.text import Table, count, money, money_between, percent
 
 MOST_MODELS = 20
 HEADER = ("Model", "Cost per case", "Against the best", "Of it avoidable", "Chance to be cheapest")
 
 
-def overview(comparison: Comparison) -> Overview:
+def overview(comparison: Comparison) -> Table:
     """The verdict's sentences, and one row per model, the cheapest first."""
     shown = comparison.models[:MOST_MODELS]
     hidden = len(comparison.models) - len(shown)
     data, level = comparison.data, 100 * comparison.interval.level
     about = f"{count(data.rows)} cases, {len(data.classes)} classes; {level:g} % intervals"
-    more = f"; {hidden} dearer models left out" if hidden else ""
-    return Overview(
-        comparison.verdict.sentences, HEADER, [_row(comparison, model) for model in shown], about + more
-    )
+    more = f"; {hidden} more expensive models left out" if hidden else ""
+    rows = [_row(comparison, model) for model in shown]
+    return Table(HEADER, rows, comparison.verdict.sentences, [about + more])
 
 
 def _row(comparison: Comparison, model: ModelResult) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pandora_regret.compare.embedded import EmbeddedSample
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.done import Done
 from pandora_regret.records import from_plain, to_plain
-from pandora_regret.text import Overview, Shown, count
+from pandora_regret.text import Shown, Table, count
 
 SCHEMA = "pandora-comparison/2"
 KNOWN_COSTS = "known costs"  # instead of a prior, of a work-up
@@ -341,7 +341,7 @@ class Comparison(Shown):
         names = [model.name for model in self.models]
         return f"Comparison of {', '.join(names[:5])}{', ...' * (len(names) > 5)} on {count(self.data.rows)} cases"
 
-    def _overview(self) -> Overview:
+    def _table(self) -> Table:
         from pandora_regret.compare.notebook import overview
 
         return overview(self)

@@ -11,7 +11,6 @@ from pandora_regret.text.names import (
     wasted,
     without_direction_marks,
 )
-from pandora_regret.text.notebook import Overview, Shown
 from pandora_regret.text.numbers import (
     UNDEFINED,
     alpha_name,
@@ -24,16 +23,19 @@ from pandora_regret.text.numbers import (
     significant,
     typed,
 )
+from pandora_regret.text.table import Cell, Shown, Table, cell_width, without_controls, wrapped
 
 __all__ = [
     "SYMBOLS",
     "UNDEFINED",
+    "Cell",
     "Formats",
-    "Overview",
     "Shown",
+    "Table",
     "affixes",
     "alpha_name",
     "capitalised",
+    "cell_width",
     "class_name",
     "count",
     "counted",
@@ -51,5 +53,7 @@ __all__ = [
     "significant",
     "typed",
     "wasted",
+    "without_controls",
     "without_direction_marks",
+    "wrapped",
 ]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import FloatArray, InputError, read_choice, read_probabilities
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.text import Overview, Shown, money
+from pandora_regret.text import Shown, Table, money
 from pandora_regret.workup.description import MOST_STATES, Workup
 from pandora_regret.workup.scores import class_columns
 from pandora_regret.workup.solvers import Advised, Alternative, PlanNode, Solver, optimal_solver
@@ -51,13 +51,13 @@ class WorkupPlan(Shown):
     def __str__(self) -> str:
         return self.to_text()
 
-    def _overview(self) -> Overview:
+    def _table(self) -> Table:
         rows = [
             (one.name, money(one.cost, self.currency), money(one.expected_cost, self.currency))
             for one in self.alternatives
         ]
         header = ["What can be done now", "It costs", "Expected cost from here"]
-        return Overview(self.to_text().splitlines(), header, rows)
+        return Table(header, rows, self.to_text().splitlines())
 
     def _frame(self) -> list[dict[str, Any]]:
         """The alternatives."""

@@ -8,8 +8,8 @@ import pytest
 from pandora_regret import plan_search, search_tally
 from pandora_regret.compare import compare
 from pandora_regret.tally import Tally
-from pandora_regret.text import Overview, money_between
-from pandora_regret.text.notebook import FRAMES, frame_of
+from pandora_regret.text import Cell, Table, cell_width, money_between
+from pandora_regret.text.table import FRAMES, frame_of
 from pandora_regret.workup import Workup, plan_workup
 
 TRUTH = np.arange(60) % 3
@@ -70,7 +70,7 @@ def test_many_models_are_cut_off_and_counted():
     models = {f"m{number}": forecasts(number / 10) for number in range(25)}
     lines = str(compare(TRUTH, models)).splitlines()
     assert sum(line.startswith("m") for line in lines) == 20
-    assert lines[-1].endswith("5 dearer models left out")
+    assert lines[-1].endswith("5 more expensive models left out")
 
 
 def test_a_tally_lists_the_dearest_wrong_tests():
@@ -126,7 +126,7 @@ def test_a_frame_is_of_the_library_in_use_else_of_one_that_is_installed(monkeypa
     pytest.importorskip("pandas")
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
     assert type(RESULTS["tally"].to_frame()).__module__.split(".")[0] == "polars"
-    monkeypatch.setattr("pandora_regret.text.notebook.FRAMES", ())
+    monkeypatch.setattr("pandora_regret.text.table.FRAMES", ())
     with pytest.raises(ImportError, match="install one of them"):
         frame_of([{"a": 1}])
 
@@ -138,6 +138,57 @@ def test_the_frame_of_a_tally_has_every_wrong_test():
 
 
 def test_names_cannot_turn_the_page_around():
-    page = Overview(["a\u202eb\x07"], ["Name"], [["<&>"]]).as_html()
+    page = Table(["Name"], [["<&>"]], ["a\u202eb\x07"]).to_html()
     assert "ab\ufffd" in page
     assert "&lt;&amp;&gt;" in page
+
+
+TABLE = Table(
+    ["Condition", "Data", "Pandora's Regret", "Log loss"],
+    [
+        ["Known costs", "a & b", Cell("0.90", "0.85, 0.95", best=True), "0.80"],
+        ["Known costs", "c|d", "0.85", Cell("0.99", best=True)],
+        ["Other_costs", "=1+1", None, -0.5],
+    ],
+    below=["100 % of cases"],
+    words=2,
+)
+
+
+def test_one_table_renders_in_every_way():
+    assert TABLE.to_text().splitlines()[1:3] == [
+        "Known costs  a & b  0.90 [0.85, 0.95]      0.80",
+        "Known costs  c|d                 0.85      0.99",
+    ]
+    assert TABLE.to_markdown().splitlines()[1:4] == [
+        "| --- | --- | ---: | ---: |",
+        "| Known costs | a & b | **0.90 [0.85, 0.95]** | 0.80 |",
+        "| Known costs | c\\|d | 0.85 | **0.99** |",
+    ]
+    assert TABLE.to_latex().splitlines()[3:] == [
+        r"\midrule",
+        r"Known costs & a \& b & \textbf{0.90 [0.85, 0.95]} & 0.80 \\",
+        r" & c|d & 0.85 & \textbf{0.99} \\",
+        r"\midrule",
+        r"Other\_costs & =1+1 &  & -0.5 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"% 100 % of cases",
+    ]
+    assert TABLE.to_csv().splitlines()[3] == "Other_costs,'=1+1,,-0.5"
+    assert TABLE.to_csv(keep_formulas=True).splitlines()[3] == "Other_costs,=1+1,,-0.5"
+    assert "<strong>0.90 [0.85, 0.95]</strong>" in TABLE.to_html()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_table_fits_its_width(width):
+    rows = [[f"一个 {'x' * 30} {n}", *("$1,000.00" for _ in range(9))] for n in range(3)]
+    table = Table(["Model", *(f"What it costs at {n}" for n in range(9))], rows, below=["word " * 40])
+    lines = table.to_text(width).splitlines()
+    assert max(map(cell_width, lines)) <= width
+    assert sum(line.count("$1,000.00") for line in lines) == 27
+
+
+def test_names_cannot_command_a_terminal():
+    assert "\\x1b[31m" in Table(["Model"], [["\x1b[31m"]]).to_text()
+    assert "\\x1b[31m" in Table(["Model"], [["\x1b[31m"]]).to_text(80)
