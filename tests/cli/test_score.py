@@ -103,7 +103,7 @@ def test_infinite_log_loss_is_null_with_a_note(tmp_path):
     path = write_csv(tmp_path / "sure.csv", [("y_true", "a", "b"), ("a", 1.0, 0.0), ("b", 1.0, 0.0)])
     score = run_json("score", path)["models"][0]["scores"]["log_loss"]
     assert score["value"] is None
-    assert "probability 0" in score["note"]
+    assert "probability 0" in score["warning"]
     assert "infinite" in run("score", path).stdout
 
 
@@ -194,7 +194,6 @@ def test_a_handful_of_cases_that_carries_the_cost_is_warned_of(tmp_path):
     options = ["score", path, "--classes", "a,b,c", "--costs", "a=1,b=1,c=500"]
     assert "! 4 of 400 cases make up 100 % of the spread: do not trust this interval." in run(*options).stdout
     cost = run_json(*options)["models"][0]["scores"]["expected_cost"]
-    assert cost["carried_by"] == pytest.approx(4, rel=0.01)
     assert cost["warning"].startswith("4 of 400 cases")
 
 

@@ -21,7 +21,7 @@ from pandora_regret.compare.estimates import (
 from pandora_regret.compare.measure import measure
 from pandora_regret.compare.result import IntervalMethod
 from pandora_regret.compare.sample import Sample, read_models, read_sample
-from pandora_regret.inference.resampling import keys_of
+from pandora_regret.inference.keyed import keys_of
 from pandora_regret.metrics import METRICS, comparison_metrics
 
 ROWS = 150

@@ -207,7 +207,7 @@ def test_infinite_log_loss_is_null_with_a_note_and_ranks_last():
         bold = next(model for model in found.models if model.name == "bold")
         score = bold.scores["log_loss"]
         assert (score.value, score.low, score.high) == (None, None, None)
-        assert score.note == "infinite: 1 of 3 true classes were given probability 0"
+        assert score.warning == "infinite: 1 of 3 true classes were given probability 0"
         assert bold.alphas[0] is None
         assert found.ranks["log_loss"][found.models.index(bold)] == 2
         assert found.notes == ("bold: log loss is infinite: 1 of 3 true classes were given probability 0.",)

@@ -28,7 +28,6 @@ def sparse():
 def test_a_difference_that_a_few_cases_carry_is_not_settled(sparse):
     gap = sparse.differences[0]
     assert gap.warning == "3 of 60 cases make up 100 % of the difference: do not trust this interval"
-    assert gap.carried_by == pytest.approx(3, abs=0.7)
     assert not gap.is_settled
     why = "3 of 60 cases make up 100 % of the difference"
     assert sparse.headline[0] == f"right and wrong cannot be told apart yet: {why}."
@@ -48,7 +47,6 @@ def test_models_that_cost_the_same_in_every_case_are_not_shown_to_be_equal():
         gap.warning
         == "the difference is zero in all 60 cases, which says little about others: do not trust this interval"
     )
-    assert gap.carried_by == 0
 
 
 def same(cases, bootstrap=0):

@@ -11,8 +11,8 @@ from simulated_models import calibrated, sharpened
 from pandora_regret import Fixed, InputError, expected_search_cost
 from pandora_regret.calibrate import decompose
 from pandora_regret.compare import Comparison, cases_needed, compare
-from pandora_regret.compare.result import Estimate
 from pandora_regret.compare.verdict import Evidence, verdict
+from pandora_regret.inference.estimate import Estimate
 
 PRICES = [380.0, 120.0, 90.0]
 

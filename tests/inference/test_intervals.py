@@ -24,7 +24,8 @@ from pandora_regret.inference.intervals import (
     student_p_value,
     suitable_interval,
 )
-from pandora_regret.inference.resampling import keys_of, poisson_weights
+from pandora_regret.inference.keyed import keys_of
+from pandora_regret.inference.resampling import poisson_weights
 from pandora_regret.metrics import METRICS
 
 

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from pandora_regret import InputError, InputTypeError
-from pandora_regret.inference.resampling import LARGEST_DRAW, LIMITS, Resampled, keys_of, poisson_weights
+from pandora_regret.inference.keyed import keys_of
+from pandora_regret.inference.resampling import LARGEST_DRAW, LIMITS, Resampled, poisson_weights
 from pandora_regret.kernels import engine
 
 ROWS, REPLICATES = 20_000, 50

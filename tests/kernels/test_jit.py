@@ -11,7 +11,8 @@ pytest.importorskip("numba")
 
 PROGRAM = """
 import numpy as np
-from pandora_regret.inference.resampling import keys_of, poisson_weights
+from pandora_regret.inference.keyed import keys_of
+from pandora_regret.inference.resampling import poisson_weights
 print(int(poisson_weights(keys_of(range(30_000)), 20, seed=1).sum()))
 """
 

@@ -55,7 +55,8 @@ def test_macro_f1_is_scikit_learns_in_compare_stream_and_study(tmp_path, seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_replicates_of_a_stream_are_scikit_learns_macro_f1_of_what_was_drawn(tmp_path, seed):
-    from pandora_regret.inference.resampling import keys_of, poisson_weights
+    from pandora_regret.inference.keyed import keys_of
+    from pandora_regret.inference.resampling import poisson_weights
 
     truth, table, weights = sample(seed, n=12)
     score = streamed(tmp_path, truth, table, weights, bootstrap=40, seed=seed)

@@ -269,7 +269,8 @@ def test_rows_of_a_group_are_drawn_together(tmp_path):
     score = score_stream(predictions, bootstrap=200)
     losses = pr.pandora_regret(truth, values, per_instance=True)
     from pandora_regret.inference.intervals import suitable_interval
-    from pandora_regret.inference.resampling import keys_of, poisson_weights
+    from pandora_regret.inference.keyed import keys_of
+    from pandora_regret.inference.resampling import poisson_weights
 
     drawn = poisson_weights(keys_of(groups), 200).astype(float)
     drawn = drawn[drawn.sum(axis=1) > 0]
@@ -374,7 +375,7 @@ def test_few_rows_that_carry_a_cost_are_counted_as_in_a_comparison(tmp_path, job
     expected = compare(truth, {"p": proba}, typical_costs=[1.0, 1.0, 500.0]).best.scores["expected_cost"]
     carriers = score.carriers("expected_cost")
     assert carriers.few
-    assert carriers.number == pytest.approx(expected.carried_by, rel=1e-9)
+    assert expected.warning.startswith(f"{carriers.number:.0f} of 400 cases")
     assert score.carriers("macro_f1") is None
 
 

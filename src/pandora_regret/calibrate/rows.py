@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inference.resampling import keys_of
+from pandora_regret.inference.keyed import keys_of
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.kernels.engine import worth_compiling
 

@@ -15,8 +15,9 @@ from pandora_regret.cli.console import output
 from pandora_regret.cli.printing import aligned, cut, fitted, wrapped
 from pandora_regret.compare.grouping import MISSING
 from pandora_regret.compare.prices import ALIKE, STATED
-from pandora_regret.compare.result import Breakdown, Comparison, Estimate, ModelResult, Subgroup
+from pandora_regret.compare.result import Breakdown, Comparison, ModelResult, Subgroup
 from pandora_regret.compare.words import price_sentences
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import UNDEFINED, Formats, count, counted
 
 WIDTH, MOST_LINES = 80, 25

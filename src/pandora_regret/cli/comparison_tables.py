@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from pandora_regret.cli.printing import Column, bullets, heading, print_columns, print_done
 from pandora_regret.compare.prices import ALIKE, STATED
-from pandora_regret.compare.result import Breakdown, Comparison, Difference, Estimate, MetricInfo, ModelResult
+from pandora_regret.compare.result import Breakdown, Comparison, Difference, MetricInfo, ModelResult
 from pandora_regret.compare.words import price_sentences, recalibrating
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.metrics import ranks_as_another
 from pandora_regret.text import UNDEFINED, Formats, count, percent
 
@@ -68,8 +69,8 @@ class Tables:
 
     def _estimate(self, unit: str, score: Estimate) -> str:
         """A value, and its interval below it, rounded by the interval's width."""
-        if score.value is None and score.note is not None:
-            return "infinite" if score.note.startswith("infinite") else UNDEFINED
+        if score.value is None and score.warning is not None:
+            return "infinite" if score.warning.startswith("infinite") else UNDEFINED
         return "\n".join(self.formats.estimate(unit, score.value, score.low, score.high))
 
     def _differences(self) -> None:

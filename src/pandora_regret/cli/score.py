@@ -5,7 +5,7 @@ The JSON (schema "pandora-score/1"; null stands for what is undefined or infinit
     schema, library, costs {currency, prior, typical, source}, interval {level, method, replicates, seed},
     metrics [{key, title, better, unit}],
     models [{name, files [...], rows, weight, classes [...], class_weights [...],
-             scores {key: {value, low, high, note?}}, pair_costs (K x K) or null, largest_pairs [{...}]}],
+             scores {key: {value, low, high, warning?}}, pair_costs (K x K) or null, largest_pairs [{...}]}],
     done [{what, count, sentence, model?}]
 """
 
@@ -36,8 +36,9 @@ from pandora_regret.records import to_plain
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pandora_regret.compare.result import Costs, Estimate, LargestPair
+    from pandora_regret.compare.result import Costs, LargestPair
     from pandora_regret.files import Predictions, Prices
+    from pandora_regret.inference.estimate import Estimate
     from pandora_regret.inputs import FloatArray
     from pandora_regret.metrics import Metric
     from pandora_regret.priors import Prior
@@ -215,14 +216,14 @@ def _doubted(score: StreamScore, key: str, estimate: Estimate) -> Estimate:
     if carriers is None or not carriers.few or carriers.number == 0 or estimate.low is None:
         return estimate
     warning = few_carriers(carriers, "the spread", "cases")
-    return replace(estimate, warning=warning, carried_by=carriers.number)
+    return replace(estimate, warning=warning)
 
 
 def _estimate(value: float | None, low: float | None, high: float | None) -> Estimate:
-    from pandora_regret.compare.result import Estimate
+    from pandora_regret.inference.estimate import Estimate
 
     if finite(value) is None:  # which JSON cannot say
-        return Estimate(None, None, None, "infinite: a true class was given probability 0")
+        return Estimate(None, warning="infinite: a true class was given probability 0")
     return Estimate(value, finite(low), finite(high))
 
 
@@ -284,7 +285,7 @@ def _print_metrics(
     for metric in metrics:
         estimate = estimates[metric.key]
         value, between = formats.estimate(metric.unit, estimate.value, estimate.low, estimate.high)
-        values.append("infinite" if estimate.note else value)
+        values.append("infinite" if estimate.value is None else value)
         limits.append(between)
     names = Column("Metric", [metric.title for metric in metrics], "left")
     print_columns(console, names, [Column("Value", values), Column("Interval", limits)])

@@ -23,7 +23,7 @@ by rising expected cost)::
     schema, library, data {rows, weight, classes, class_weights, clusters},
     costs {currency, prior, typical, source}, interval {level, method, replicates, seed},
     metrics [{key, title, better, unit}],
-    models [{name, scores {key: {value, low, high, note?}}, unavoidable, predicted_cost, calibration [...],
+    models [{name, scores {key: {value, low, high, warning?}}, unavoidable, predicted_cost, calibration [...],
              probability_best, rank, by_class [...], pair_costs (K x K), alphas, scenarios, decomposition,
              recalibrated {method, cost, saved, against_leader}, at_stated_prices}],
     differences [{model, against, difference, low, high, p_value, p_holm, savings_per_1000, realised}],

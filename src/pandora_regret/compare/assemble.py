@@ -22,7 +22,6 @@ from pandora_regret.compare.result import (
     Costs,
     Data,
     Difference,
-    Estimate,
     IntervalMethod,
     LargestPair,
     MetricInfo,
@@ -33,13 +32,14 @@ from pandora_regret.compare.result import (
 )
 from pandora_regret.compare.sample import Sample
 from pandora_regret.compare.verdict import Evidence, verdict
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, Limits, hull, interval_by_classes
 from pandora_regret.inference.joint import Linearised
 from pandora_regret.inference.multiplicity import holm, probability_best
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import METRICS, Metric
 
-NO_PREDICTION = Estimate(None, None, None, "an order without probabilities predicts no cost")
+NO_PREDICTION = Estimate(None, warning="an order without probabilities predicts no cost")
 PAID, RECALIBRATED = "realised_cost", "recalibrated_cost"  # keys of estimates
 
 
@@ -191,11 +191,11 @@ def _score(known: Measurements, index: int, key: str) -> Estimate:
     """A metric with its interval, which ends where the metric does."""
     value = float(known.values[index, known.column(key)])
     if not np.isfinite(value):
-        return Estimate(None, None, None, _why_infinite(known.models[index].rows[key]))
+        return Estimate(None, warning=_why_infinite(known.models[index].rows[key]))
     metric = METRICS["expected_cost" if key in ("predicted_cost", RECALIBRATED) else key]
     low, high = _limits(known, index, key, metric)
     if low is None or high is None:
-        return Estimate(value, None, None)
+        return Estimate(value)
     return _doubted(known, Estimate(value, *metric.within_bounds(value, low, high)), index, key, metric)
 
 
@@ -219,8 +219,7 @@ def _doubted(known: Measurements, score: Estimate, index: int, key: str, metric:
         return score
     carriers = certainty.carriers(lambda table: table[:, index, column], scale=abs(score.value or 0.0))
     if carriers.few and carriers.number > 0:
-        warning = few_carriers(carriers, "the spread", known.units)
-        return replace(score, warning=warning, carried_by=carriers.number)
+        return replace(score, warning=few_carriers(carriers, "the spread", known.units))
     return replace(score, warning=_unseen(known, score)) if metric.unit == "money" else score
 
 
@@ -277,9 +276,7 @@ def _difference(known: Measurements, a: int, b: int) -> Difference:
     p_value = known.certainty.p_value(difference, lambda table: table[:, a, column] - table[:, b, column], scale)
     saved = 1000 * max(-difference, 0.0)
     first, second = known.models[a].name, known.models[b].name
-    limits = gap.low, gap.high
-    doubts = gap.warning, gap.carried_by
-    return Difference(first, second, difference, *limits, p_value, None, saved, realised, *doubts)
+    return Difference(first, second, difference, gap.low, gap.high, p_value, None, saved, realised, gap.warning)
 
 
 def _gap(known: Measurements, first: tuple[int, str], second: tuple[int, str]) -> Estimate:
@@ -300,8 +297,7 @@ def _gap(known: Measurements, first: tuple[int, str], second: tuple[int, str]) -
         all_tests = float(known.typical.sum())
         warning = same_in_all(gap.value, carriers, known.units, certainty.effective, all_tests)
         return replace(gap, warning=warning)
-    warning = few_carriers(carriers, "the difference", known.units)
-    return replace(gap, warning=warning, carried_by=carriers.number)
+    return replace(gap, warning=few_carriers(carriers, "the difference", known.units))
 
 
 def _ranks(known: Measurements) -> dict[str, tuple[float, ...]]:

@@ -25,7 +25,7 @@ from pandora_regret.compare.grouping import SMALLEST_GROUP, By, read_by
 from pandora_regret.compare.measure import measure
 from pandora_regret.compare.prices import are_stated, as_tuple, in_tests, read_scenarios, read_typical
 from pandora_regret.compare.recalibration import FOLDS, recalibrated
-from pandora_regret.compare.result import KNOWN_COSTS, BreakEven, Comparison, Costs, Estimate, IntervalMethod
+from pandora_regret.compare.result import KNOWN_COSTS, BreakEven, Comparison, Costs, IntervalMethod
 from pandora_regret.compare.sample import (
     Sample,
     all_as_orders,
@@ -35,6 +35,7 @@ from pandora_regret.compare.sample import (
     read_sample,
 )
 from pandora_regret.compare.subgroups import broken_down
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.resampling import check_enough
 from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_choice, read_count
 from pandora_regret.inputs.numbers import read_level

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from pandora_regret.compare.agreement import check_agreement
 from pandora_regret.compare.embedded import EmbeddedSample
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.done import Done
 from pandora_regret.records import from_plain, to_plain
@@ -15,29 +16,6 @@ from pandora_regret.text import Shown, Table, count
 
 SCHEMA = "pandora-comparison/2"
 KNOWN_COSTS = "known costs"  # instead of a prior, of a work-up
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number and its interval; None where it is undefined or infinite, and then `note` says why."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    note: str | None = field(default=None, metadata={"optional": True})
-    warning: str | None = field(default=None, metadata={"optional": True})  # why not to trust the interval
-    carried_by: float | None = field(default=None, metadata={"optional": True})  # so few cases, effectively
-
-    def mapped(self, change: Callable[[float], float]) -> Estimate:
-        """The same in another unit, or tidied up."""
-        value, low, high = (None if x is None else change(x) for x in (self.value, self.low, self.high))
-        return replace(self, value=value, low=low, high=high)
-
-    @property
-    def turned(self) -> Estimate:
-        """The same difference seen from the other side."""
-        less = self.mapped(lambda amount: -amount)
-        return replace(less, low=less.high, high=less.low)
 
 
 @dataclass(frozen=True)
@@ -160,7 +138,6 @@ class Difference:
     savings_per_1000: float
     realised: Estimate  # the same of the realised cost
     warning: str | None = field(default=None, metadata={"optional": True})  # why not to trust the interval
-    carried_by: float | None = field(default=None, metadata={"optional": True})  # so few cases, effectively
 
     @property
     def is_settled(self) -> bool:
@@ -170,7 +147,7 @@ class Difference:
     @property
     def more(self) -> Estimate:
         """What `against` costs more than `model`."""
-        return Estimate(self.difference, self.low, self.high, None, self.warning, self.carried_by).turned
+        return Estimate(self.difference, self.low, self.high, self.warning).turned
 
 
 @dataclass(frozen=True)

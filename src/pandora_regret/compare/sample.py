@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.inference.resampling import Keys, keys_of
+from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,

@@ -24,9 +24,10 @@ from pandora_regret.compare.doubts import few_carriers, same_in_all
 from pandora_regret.compare.group_words import all_small, dearer_cases, dearer_model, settled_by, winner
 from pandora_regret.compare.grouping import By, Grouping, group
 from pandora_regret.compare.measure import Measured
-from pandora_regret.compare.result import Breakdown, Comparison, Estimate, GroupModel, Subgroup
+from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inference.carriers import Carriers
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.multiplicity import holm
 from pandora_regret.inference.parts import PartMeans, SamplePart, WholeSample
@@ -250,7 +251,7 @@ class _Words:
         carriers = group.carriers(COST, index)
         if cost.low is None or not carriers.few or carriers.number == 0:
             return cost
-        return Estimate(cost.value, cost.low, cost.high, None, few_carriers(carriers, "the spread", self.units))
+        return Estimate(cost.value, cost.low, cost.high, few_carriers(carriers, "the spread", self.units))
 
     def _estimate(self, means: PartMeans, group: _Group, index: int) -> Estimate:
         """A number with its interval; rounding is nothing."""

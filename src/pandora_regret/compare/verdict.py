@@ -9,8 +9,9 @@ from typing import Literal
 
 from pandora_regret.compare.cases import POWER, more_cases
 from pandora_regret.compare.doubts import DO_NOT_TRUST
-from pandora_regret.compare.result import Decision, Difference, Estimate, ModelResult, Recalibrated
+from pandora_regret.compare.result import Decision, Difference, ModelResult, Recalibrated
 from pandora_regret.compare.words import per_case
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.text import listed, money, percent
 
 MOST_NAMES = 4  # in one sentence

@@ -11,11 +11,11 @@ from pandora_regret.compare.result import (
     BreakEven,
     Crossing,
     Difference,
-    Estimate,
     LargestPair,
     ModelResult,
     WorkupPart,
 )
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import BASELINE, METRICS
 from pandora_regret.text import (
@@ -228,10 +228,10 @@ def notes(
     """What a reader should know before trusting the numbers."""
     said = [*_doubts(models, differences)]
     said += [
-        f"{model.name}: {key.replace('_', ' ')} is {score.note}."
+        f"{model.name}: {key.replace('_', ' ')} is {score.warning}."
         for model in models
         for key, score in model.scores.items()
-        if score.note is not None
+        if score.value is None and score.warning is not None
     ]
     if clusters is not None and clusters < FEW_CLUSTERS:
         said.append(

@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from pandora_regret.inference import sequential_loops as loops
+from pandora_regret.inference.keyed import uniforms
 from pandora_regret.inputs import FloatArray, InputError
 
 BETS = 2.0 ** np.arange(-5, 8)  # constant bets of the mixture, per unit of scale
@@ -190,7 +191,7 @@ class Ranks:
     def update(self, values: FloatArray) -> FloatArray:
         """The rank of each value when it came."""
         shares = np.empty(len(values))
-        loops.rank(values, self.scale, self.tree, self.n, _uniforms(self.n, len(values)), shares)
+        loops.rank(values, self.scale, self.tree, self.n, uniforms(self.n, len(values)), shares)
         self.n += len(values)
         return shares
 
@@ -210,14 +211,6 @@ class Ranks:
             raise InputError("does not fit its counts", place=f"{place}.entries", fix="the state is damaged")
         self.tree[entries] = counts
         return self
-
-
-def _uniforms(start: int, n: int) -> FloatArray:
-    """Numbers in (0, 1) that look random, always the same for the same place in a stream: splitmix64."""
-    z = (np.arange(start, start + n, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(((z ^ (z >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
 
 
 def read_array(state: Mapping[str, Any], name: str, place: str, dtype: Any) -> Any:

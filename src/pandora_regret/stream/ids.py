@@ -13,7 +13,7 @@ from pandora_regret.files.arrow import plain_array, texts_of
 from pandora_regret.files.batch import Batch, twice
 from pandora_regret.files.errors import FileError
 from pandora_regret.files.reading import NO_VALUE
-from pandora_regret.inference.resampling import Keys, keys_of
+from pandora_regret.inference.keyed import GOLDEN, Keys, keys_of, mixed
 from pandora_regret.stream.rows import SeenIds
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _mask(answers: Any) -> NDArray[np.bool_]:
 
 def _of_numbers(column: Any) -> Keys:
     numbers = column.cast(pa.int64()) if pa.types.is_string(column.type) else column
-    return _mixed(plain_array(numbers).astype(np.int64).view(np.uint64))
+    return np.asarray(mixed(plain_array(numbers).astype(np.int64).view(np.uint64) + GOLDEN))
 
 
 def _of_words(texts: Any) -> Keys:
@@ -68,20 +68,12 @@ def _of_words(texts: Any) -> Keys:
     words = np.frombuffer(padded.buffers()[2], np.uint64, len(texts) * n_words).reshape(len(texts), n_words)
     keys = np.zeros(len(texts), np.uint64)
     for word in words.T:  # beyond the end of a text there is nothing to hash, however long others are
-        keys = np.where(word != 0, _mixed(keys ^ word), keys)
+        keys = np.where(word != 0, mixed((keys ^ word) + GOLDEN), keys)
     return keys
 
 
 def _of_any_text(texts: Any) -> Keys:
     return keys_of(texts.to_pylist())
-
-
-def _mixed(keys: Keys) -> Keys:
-    """Spread evenly over 64 bits: the finaliser of splitmix64."""
-    keys = keys + np.uint64(0x9E3779B97F4A7C15)
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(keys ^ (keys >> np.uint64(31)))
 
 
 def check_each_id_once(predictions: Predictions, seen: SeenIds) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pandora_regret.imperfect import Tests
+from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.inputs import (
     FloatArray,
     InputError,
@@ -29,7 +30,7 @@ from pandora_regret.inputs.tables import by_name
 from pandora_regret.inputs.tests import SearchName
 from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform
 from pandora_regret.priors.reading import check_prior
-from pandora_regret.study.randomness import keyed_generator, named_generator
+from pandora_regret.study.randomness import named_generator
 from pandora_regret.study.simulator import imperfect_bills, search_bills, workup_bills
 from pandora_regret.study.temperatures import tempered, tempered_distractors
 

@@ -1,8 +1,7 @@
-"""Random numbers that depend on what they are for, or on a seed and a generator that somebody named."""
+"""Random numbers of a seed and a generator that somebody named."""
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, cast
 
 import numpy as np
@@ -11,12 +10,6 @@ from pandora_regret.inputs import FloatArray, InputError
 
 GENERATORS = {"default": "numpy.random.default_rng(SEED)", "legacy": "numpy.random.RandomState(SEED)"}
 LARGEST_SEED = 2**32 - 1  # that both take
-
-
-def keyed_generator(seed: int, *words: Any) -> np.random.Generator:
-    """Random numbers that depend on the seed and on what they are for."""
-    digest = hashlib.sha256("\0".join(map(str, words)).encode()).digest()
-    return np.random.default_rng([seed, *np.frombuffer(digest, dtype="<u4").tolist()])
 
 
 def named_generator(name: Any) -> np.random.Generator:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.study.randomness import keyed_generator
 
 
 def temperature_of(model: str, sigma: float, seed: int) -> float:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.inputs import FloatArray
-from pandora_regret.study.randomness import keyed_generator
 
 RESAMPLE = {
     "instances": "other cases, the same models",

@@ -1,0 +1,30 @@
+"""Estimate: a number found on a sample, how far it may be off, and what speaks against trusting that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number and its interval; None where it is undefined or infinite, and then `warning` says why.
+
+    Beside an interval, `warning` is a reason not to trust it.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    warning: str | None = field(default=None, metadata={"optional": True})
+
+    def mapped(self, change: Callable[[float], float]) -> Estimate:
+        """The same in another unit, or tidied up."""
+        value, low, high = (None if x is None else change(x) for x in (self.value, self.low, self.high))
+        return replace(self, value=value, low=low, high=high)
+
+    @property
+    def turned(self) -> Estimate:
+        """The same difference seen from the other side."""
+        less = self.mapped(lambda amount: -amount)
+        return replace(less, low=less.high, high=less.low)

@@ -1,0 +1,91 @@
+"""Random numbers that depend on what they are for alone: keys of rows, and the generators that they are mixed by.
+
+SplitMix64 is a counter-based generator: the number of a row's key, or of a place in a stream, needs none before i
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pandora_regret.inputs import FloatArray, InputError, InputTypeError
+from pandora_regret.inputs.numbers import read_array
+
+Keys: TypeAlias = NDArray[np.uint64]
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
+
+
+def mixed(state: Any) -> Any:
+    """SplitMix64's finaliser: neighbours in, strangers out. The same text serves NumPy and numba."""
+    state = (state ^ (state >> SHIFTS[0])) * FACTORS[0]
+    state = (state ^ (state >> SHIFTS[1])) * FACTORS[1]
+    return state ^ (state >> SHIFTS[2])
+
+
+def uniforms(start: int, n: int) -> FloatArray:
+    """Numbers in (0, 1) that look random, (n,), always the same for the same place in a stream."""
+    numbers = mixed((np.arange(start, start + n, dtype=np.uint64) + np.uint64(1)) * GOLDEN)
+    return np.asarray((numbers >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
+
+
+def keyed_generator(seed: int, *words: Any) -> np.random.Generator:
+    """NumPy's generator, whose numbers depend on the seed and on what they are for."""
+    digest = hashlib.sha256("\0".join(map(str, words)).encode()).digest()
+    return np.random.default_rng([seed, *np.frombuffer(digest, dtype="<u4").tolist()])
+
+
+def keys_of(values: Any, name: str = "ids") -> Keys:
+    """A 64-bit key for each row number, id or group name, (n,): the same today, tomorrow and on every machine.
+
+    Whole numbers are kept as they are; all else is hashed as text. So 1 and "1" are told apart, 1 and 1.0 not.
+
+    Parameters
+    ----------
+    values
+        Row numbers, ids or names, shape (n,).
+    name
+        What to call them in an error.
+
+    Returns
+    -------
+    array
+        64-bit whole numbers, shape (n,).
+
+    Examples
+    --------
+    >>> keys_of([3, 4])
+    array([3, 4], dtype=uint64)
+    >>> keys_of(["ann", "bob", "ann"])
+    array([11957940740637538957, 10566683571197309812, 11957940740637538957],
+          dtype=uint64)
+    """
+    given = read_array(values, name)
+    if given.ndim != 1:
+        raise InputError(f"{name} has shape {given.shape}: pass one entry per row, shape (n,).")
+    if given.dtype.kind in "biu":
+        return given.astype(np.uint64 if given.dtype.kind == "u" else np.int64).view(np.uint64)
+    listed = given.tolist()
+    try:
+        keys = {value: _key_of(value) for value in dict.fromkeys(listed)}
+    except TypeError:
+        raise InputTypeError(f"{name} hold lists or the like: pass text or whole numbers.") from None
+    if None in keys.values():
+        row = next(row for row, value in enumerate(listed) if keys[value] is None)
+        raise InputError(f"{name} row {row} is {listed[row]!r}: every row needs a name, or give none to any.")
+    return np.array([keys[value] for value in listed], dtype=np.uint64)
+
+
+def _key_of(value: Any) -> int | None:
+    """Of one value; None where it is missing; pandas' kinds of that are told by name, as it need not be here."""
+    if type(value).__name__ in ("NoneType", "NAType", "NaTType") or value != value:
+        return None
+    if isinstance(value, (int, np.integer)) or (isinstance(value, float) and value.is_integer()):
+        return int(value) % 2**64
+    text = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
