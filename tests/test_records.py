@@ -2,19 +2,20 @@
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Meta
 
 from pandora_regret import InputError
-from pandora_regret.records import from_plain, to_plain
+from pandora_regret.records import check_keys, from_plain, to_plain
 
 
 @dataclass(frozen=True)
 class Part:
-    label: str = field(metadata={"json": "class"})
+    label: str
     share: float | None
     note: str | None = field(default=None, metadata={"optional": True})
 
@@ -47,19 +48,20 @@ def test_what_was_written_is_read_again(whole):
     assert from_plain(Whole, json.loads(json.dumps(to_plain(whole), allow_nan=False)), "whole") == whole
 
 
-GOOD = {"kind": "one", "parts": [{"class": "a", "share": 0.5}], "counts": {"x": 1}}
+GOOD = {"kind": "one", "parts": [{"label": "a", "share": 0.5}], "counts": {"x": 1}}
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"kind": "three"}, r"whole.kind is 'three': it must be one of 'one', 'two'."),
-        ({"parts": [{"class": "a"}]}, r"whole.parts\[0\] lacks 'share': write it again."),
-        ({"parts": [{"class": 3, "share": 1}]}, r"whole.parts\[0\].class is 3: it must be text."),
-        ({"parts": [{"class": "a", "share": True}]}, r"whole.parts\[0\].share is True: it must be a number"),
-        ({"parts": [{"class": "a", "share": float("nan")}]}, r"share is nan: it must be a number"),
-        ({"parts": [{"class": "a", "share": 10**400}]}, r"share is 1000.*: it must be a number"),
+        ({"parts": [{"label": "a"}]}, r"whole.parts\[0\] lacks 'share': add it."),
+        ({"parts": [{"label": 3, "share": 1}]}, r"whole.parts\[0\].label is 3: it must be text."),
+        ({"parts": [{"label": "a", "share": True}]}, r"whole.parts\[0\].share is True: it must be a number"),
+        ({"parts": [{"label": "a", "share": float("nan")}]}, r"share is nan: it must be a number"),
+        ({"parts": [{"label": "a", "share": 10**400}]}, r"share is 1000.*: it must be a number"),
         ({"parts": {}}, r"whole.parts is \{\}: it must be a list."),
+        ({"counts": {"my x": "1"}}, r'whole.counts."my x" is \'1\': it must be a whole number.'),
         ({"parts": [[]]}, r"whole.parts\[0\] is \[\]: it must be a table of named values."),
         ({"counts": [1]}, r"whole.counts is \[1\]: it must be a table of named values."),
         ({"counts": {"x": 1.5}}, r"whole.counts.x is 1.5: it must be a whole number."),
@@ -74,3 +76,33 @@ def test_what_does_not_fit_is_named_by_its_path(change, message):
 
 def test_keys_of_later_versions_are_passed_over():
     assert from_plain(Whole, GOOD | {"later": 1}, "whole") == from_plain(Whole, GOOD, "whole")
+
+
+def test_keys_of_no_field_are_refused_at_any_depth():
+    check_keys(Whole, GOOD, "whole")
+    with pytest.raises(
+        InputError, match=r"whole\.parts\[0\]\.shar is not a key of the format: did you mean 'share'\?"
+    ):
+        check_keys(Whole, GOOD | {"parts": [{"label": "a", "shar": 0.5}]}, "whole")
+
+
+@dataclass(frozen=True)
+class Range:
+    low: Annotated[float, Meta(ge=0)]
+    high: float
+
+    def __post_init__(self):
+        if not self.low < self.high:
+            raise InputError(argument="low", value=self.low, fix="it must be below high")
+
+
+@pytest.mark.parametrize(
+    ("low", "message"),
+    [
+        (-1, r"ranges\[1\].low is -1: it must be a number >= 0"),
+        (9, r"ranges\[1\].low is 9: it must be below high"),
+    ],
+)
+def test_limits_and_a_dataclasses_own_checks_are_named_by_their_path(low, message):
+    with pytest.raises(InputError, match=message):
+        from_plain(tuple[Range, ...], [{"low": 1, "high": 2}, {"low": low, "high": 2}], "ranges")

@@ -1,30 +1,44 @@
-"""Dataclasses to and from plain data: what JSON holds becomes what the types promise, or an error that says where.
+"""Dataclasses to and from plain data: what JSON and TOML hold becomes what the types promise, or an error.
 
-A field's metadata may say what it is called in JSON (``{"json": "class"}``), and that it is left out where it is
-None (``{"optional": True}``).
+msgspec does the converting. Types may be annotated with its `Meta` (a least value, a length), and a dataclass
+may raise an `InputError` in `__post_init__`; its place, too, becomes the path within the file. A field whose
+metadata is ``{"optional": True}`` is not written where it is None.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
-from math import isfinite
 from types import UnionType
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pandora_regret.inputs.errors import InputError
 
 T = TypeVar("T")
 
 LARGEST = 1e100  # of a number that anybody measured; larger ones could not be summed or drawn
+WORDS = {
+    "float": "a number",
+    "int": "a whole number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table of named values",
+}
 
 
 def to_plain(value: Any) -> Any:
     """Dataclasses and tuples as dicts and lists: strict JSON."""
     if is_dataclass(value):
-        named = ((each, getattr(value, each.name)) for each in fields(value))
-        return {_key(each): to_plain(item) for each, item in named if item is not None or not _is_optional(each)}
+        items = ((each, getattr(value, each.name)) for each in fields(value))
+        return {
+            each.name: to_plain(item)
+            for each, item in items
+            if item is not None or not each.metadata.get("optional", False)
+        }
     if isinstance(value, tuple | list):
         return [to_plain(item) for item in value]
     return {key: to_plain(item) for key, item in value.items()} if isinstance(value, dict) else value
@@ -34,7 +48,7 @@ def from_plain(kind: type[T], value: Any, place: str) -> T:
     """Plain data as a value of a kind, built of dataclasses, tuples, dicts, unions, literals, numbers and text.
 
     What does not fit raises an `InputError` whose place is the path to it. Keys that a later version added are
-    passed over.
+    passed over; `check_keys` refuses them.
 
     Examples
     --------
@@ -45,104 +59,110 @@ def from_plain(kind: type[T], value: Any, place: str) -> T:
         ...
     pandora_regret.inputs.errors.InputError: counts.b is '2': it must be a whole number.
     """
-    return cast(T, _read(kind, value, place))
+    from msgspec import ValidationError, convert
+
+    _check_numbers(value, place)
+    try:
+        return convert(value, kind)
+    except ValidationError:
+        raise _first_error(kind, value, place) from None
 
 
-def check_keys(kind: type[Any], value: Any, place: str) -> None:
-    """That a table has no keys but a dataclass's: a person who wrote it mistyped any other."""
-    known = [_key(each) for each in fields(kind)]
-    for key in value if isinstance(value, Mapping) else ():
-        if key not in known:
-            raise InputError(f"has the key {key!r}", place=place, value=key, fix=did_you_mean(key, known))
+def check_keys(kind: Any, value: Any, place: str) -> None:
+    """That a table, and those within it, has only the keys of a dataclass: any other was mistyped."""
+    if is_dataclass(kind) and isinstance(value, Mapping):
+        names = [each.name for each in fields(kind)]
+        for key in value:
+            if key not in names:
+                fix = did_you_mean(key, names)
+                raise InputError("is not a key of the format", place=path(place, key), value=value[key], fix=fix)
+    for step, hint, part in _parts(kind, value):
+        check_keys(hint, part, path(place, step))
 
 
-def did_you_mean(name: str, known: Collection[str]) -> str:
+def did_you_mean(name: str, names: Collection[str]) -> str:
     """The name that was probably meant, or else all there are."""
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(known)}"
+    close = get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(names)}"
 
 
-def _read(kind: Any, value: Any, place: str) -> Any:
-    origin = get_origin(kind)
-    if is_dataclass(kind):
-        return _dataclass(kind, value, place)
-    if origin in (UnionType, Union):
-        return _union(get_args(kind), value, place)
-    if origin is tuple:
-        return _sequence(get_args(kind), value, place)
-    if origin is dict:
-        return _mapping(get_args(kind)[1], value, place)
-    if origin is Literal:
-        return _one_of(get_args(kind), value, place)
-    return value if kind is Any else _scalar(kind, value, place)
+def path(place: str, step: str | int) -> str:
+    """Where a part of something stands, as TOML would write it: ``classes[2].cost``, ``items."my item"``."""
+    if isinstance(step, int):
+        return f"{place}[{step}]"
+    key = step if re.fullmatch(r"[A-Za-z0-9_-]+", step) else f'"{step}"'
+    return f"{place}.{key}" if place else key
 
 
-def _dataclass(kind: Any, value: Any, place: str) -> Any:
-    _check(isinstance(value, Mapping), value, place, "a table of named values")
-    hints, arguments = get_type_hints(kind), {}
-    for each in fields(kind):
-        if (key := _key(each)) in value:
-            arguments[each.name] = _read(hints[each.name], value[key], f"{place}.{key}")
-        elif each.default is MISSING and each.default_factory is MISSING:
-            raise InputError(f"lacks {key!r}", place=place, fix="write it again")
-    return kind(**arguments)
+def parse_toml(content: bytes, file: str) -> dict[str, Any]:
+    """What a TOML file says; errors call it `file`."""
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))  # some editors begin a file with a byte order mark
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        fix = "save the file with encoding UTF-8"
+        raise InputError("is not UTF-8 text", row=line, place=f"line {line}", fix=fix).within(file) from None
+    except (ValueError, RecursionError) as error:  # bad syntax, absurd numbers, absurd nesting
+        raise InputError(f"not valid TOML: {error}").within(file) from None
 
 
-def _union(kinds: tuple[Any, ...], value: Any, place: str) -> Any:
-    """The first kind that fits; of several that do not, the first one's error, which is the most telling."""
-    if value is None and type(None) in kinds:
-        return None
-    errors = []
-    for kind in (kind for kind in kinds if kind is not type(None)):
+def _check_numbers(value: Any, place: str) -> None:
+    if isinstance(value, int | float) and not abs(value) <= LARGEST:  # NaN compares false
+        fix = f"it must be a number (at most {LARGEST:g})"
+        raise InputError(f"is {value!r:.60}", place=place, value=value, fix=fix)
+    if isinstance(value, list | tuple | dict):
+        for step, part in value.items() if isinstance(value, dict) else enumerate(value):
+            _check_numbers(part, path(place, step))
+
+
+def _parts(kind: Any, value: Any) -> Iterator[tuple[str | int, Any, Any]]:
+    """What a value is made of: key or number, the type promised for it, and the part itself."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if is_dataclass(kind) and isinstance(value, Mapping):
+        hints = get_type_hints(kind, include_extras=True)
+        yield from ((key, hints[key], part) for key, part in value.items() if key in hints)
+    elif origin in (Union, UnionType):
+        for option in arguments:
+            yield from _parts(option, value)
+    elif origin is Annotated:
+        yield from _parts(arguments[0], value)
+    elif origin is dict and isinstance(value, Mapping):
+        yield from ((key, arguments[1], part) for key, part in value.items())
+    elif origin in (tuple, list) and isinstance(value, list | tuple):
+        yield from ((number, arguments[0], part) for number, part in enumerate(value))
+
+
+def _first_error(kind: Any, value: Any, place: str) -> InputError:
+    """The first thing that does not fit, as deep within a value as it is found."""
+    from msgspec import ValidationError, convert
+
+    for step, hint, part in _parts(kind, value):
         try:
-            return _read(kind, value, place)
-        except InputError as error:
-            errors.append(error)
-    raise errors[0]
+            convert(part, hint)
+        except ValidationError:
+            return _first_error(hint, part, path(place, step))
+    try:
+        convert(value, kind)
+    except ValidationError as error:
+        return _in_words(error, kind, value, place)
+    raise AssertionError("a value that does not fit")  # pragma: no cover
 
 
-def _sequence(kinds: tuple[Any, ...], value: Any, place: str) -> tuple[Any, ...]:
-    _check(isinstance(value, list | tuple), value, place, "a list")
-    return tuple(_read(kinds[0], item, f"{place}[{number}]") for number, item in enumerate(value))
+def _in_words(error: Exception, kind: Any, value: Any, place: str) -> InputError:
+    """An error of msgspec about a value at a place."""
+    if isinstance(cause := error.__cause__, InputError):
+        return cause.replace(place=path(place, cause.argument) if cause.argument else place)
+    message = str(error)
+    if message.startswith("Object missing"):
+        return InputError(f"lacks {message.split('`')[1]!r}", place=place, fix="add it")
+    literals = [option for option in (kind, *get_args(kind)) if get_origin(option) is Literal]
+    if literals:
+        asked = f"one of {', '.join(map(repr, get_args(literals[0])))}"
+    else:
+        asked = re.sub("`(.*)`", _kinds, message.removeprefix("Expected ").partition(", got")[0])
+    return InputError(f"is {value!r:.60}", place=place, value=value, fix=f"it must be {asked}")
 
 
-def _mapping(kind: Any, value: Any, place: str) -> dict[str, Any]:
-    _check(isinstance(value, Mapping), value, place, "a table of named values")
-    return {str(key): _read(kind, item, f"{place}.{key}") for key, item in value.items()}
-
-
-def _one_of(choices: tuple[Any, ...], value: Any, place: str) -> Any:
-    _check(isinstance(value, str) and value in choices, value, place, f"one of {', '.join(map(repr, choices))}")
-    return value
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
-
-
-SCALARS: dict[type, tuple[Callable[[Any], bool], str]] = {
-    float: (lambda value: _is_number(value) and isfinite(value), f"a number (at most {LARGEST:g})"),
-    int: (lambda value: _is_number(value) and isinstance(value, int), "a whole number"),
-    str: (lambda value: isinstance(value, str), "text"),
-    bool: (lambda value: isinstance(value, bool), "true or false"),
-}
-
-
-def _scalar(kind: Any, value: Any, place: str) -> Any:
-    fits, words = SCALARS[kind]
-    _check(fits(value), value, place, words)
-    return kind(value)
-
-
-def _check(fits: bool, value: Any, place: str, words: str) -> None:
-    if not fits:
-        raise InputError(f"is {value!r:.60}", place=place, value=value, fix=f"it must be {words}")
-
-
-def _key(each: Field[Any]) -> str:
-    """A field's name in JSON, where `class` is no reserved word."""
-    return str(each.metadata.get("json", each.name))
-
-
-def _is_optional(each: Field[Any]) -> bool:
-    return bool(each.metadata.get("optional", False))
+def _kinds(names: re.Match[str]) -> str:
+    """Names of kinds as msgspec writes them, "float | null", in words."""
+    return " or ".join(WORDS.get(name, name) for name in names[1].split(" | ") if name != "null")

@@ -243,7 +243,7 @@ def test_json_comes_back_as_what_it_was(data):
         "typical": [380.0, 120.0, 90.0],
         "source": "a fee schedule",
     }
-    assert given["models"][0]["by_class"][0]["class"] == "0"
+    assert given["models"][0]["by_class"][0]["label"] == "0"
     assert given["alphas"][-1] == "inf"
     assert given["models"][0]["decomposition"] is None
     assert "note" not in given["models"][0]["scores"]["accuracy"]

@@ -90,7 +90,7 @@ def test_options_are_defaults_that_a_model_may_change(tmp_path):
     [
         (
             '[[models]]\nname = "a"\npath = "a.csv"\nlable = "x"',
-            r"has the key 'lable': did you mean 'label'",
+            r"lable is not a key of the format: did you mean 'label'",
         ),
         ('[[models]]\npath = "a.csv"', r"models\[1\] lacks 'name': add name = "),
         ('[[models]]\nname = "a"', r"models\[1\] lacks 'path': add path = "),

@@ -80,7 +80,7 @@ class Bin:
 class ClassResult:
     """Instances of one true class; None where there are none."""
 
-    label: str = field(metadata={"json": "class"})
+    label: str
     weight: float
     pandora_regret: float | None
     expected_cost: float | None

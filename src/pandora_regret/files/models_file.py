@@ -26,12 +26,11 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from pandora_regret.costs.section import parse_toml
 from pandora_regret.files.dialect import Dialect
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.source import check_readable
 from pandora_regret.inputs import InputError
-from pandora_regret.records import check_keys, from_plain
+from pandora_regret.records import check_keys, from_plain, parse_toml
 
 REQUIRED = ("name", "path")
 
