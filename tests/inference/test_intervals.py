@@ -21,7 +21,7 @@ from pandora_regret.inference.intervals import (
     score_interval,
     standard_error,
     student_interval,
-    student_p_value,
+    student_p_values,
     suitable_interval,
 )
 from pandora_regret.inference.keyed import keys_of
@@ -41,7 +41,7 @@ def test_without_weights_the_interval_is_that_of_the_t_test(values):
     assert mean == pytest.approx(values.mean())
     assert (low, high) == pytest.approx((limits.low, limits.high))
     error = standard_error(influence_of_mean(values, np.ones(40), mean), np.full(40, 1 / 40))
-    assert student_p_value(mean, error, 40) == pytest.approx(by_hand.pvalue)
+    assert float(student_p_values(mean, error, 40, 1.0)) == pytest.approx(by_hand.pvalue)
 
 
 def test_rows_of_one_group_are_one_unit(values):

@@ -34,8 +34,7 @@ from pandora_regret.compare.sample import Sample
 from pandora_regret.compare.verdict import Evidence, verdict
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, Limits, hull, interval_by_classes
-from pandora_regret.inference.joint import Linearised
-from pandora_regret.inference.multiplicity import holm, probability_best
+from pandora_regret.inference.joint import Joint, holm
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import METRICS, Metric
 
@@ -48,7 +47,7 @@ class Measurements(NamedTuple):
 
     models: list[Measured]
     sample: Sample
-    certainty: Linearised
+    certainty: Joint
     metrics: tuple[Metric, ...]
     values: FloatArray  # (models, columns)
     classes: tuple[str, ...]
@@ -106,7 +105,8 @@ def comparison(
     break_even: tuple[BreakEven, ...] = (),
 ) -> Comparison:
     """All that is said of the models; `parts` are their decompositions, where those were asked for."""
-    chances = probability_best(*_drawn_costs(known))
+    column = known.column("expected_cost")
+    chances = known.certainty.probability_best(known.values[:, column], lambda table: table[:, :, column])
     without = (_model(known, index, chance) for index, chance in enumerate(chances))
     models = tuple(replace(model, decomposition=parts[model.name]) for model in without)
     differences, ranks = _differences(known), _ranks(known)
@@ -138,11 +138,6 @@ def comparison(
         workup=workup,
         break_even=break_even,
     )
-
-
-def _drawn_costs(known: Measurements) -> tuple[FloatArray | None, int]:
-    column = known.column("expected_cost")
-    return known.certainty.draws(known.values[:, column], lambda table: table[:, :, column]), len(known.models)
 
 
 def _data(known: Measurements, clusters: int | None) -> Data:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pandora_regret.inference.carriers import Carriers
+from pandora_regret.inference.joint import Carriers
 from pandora_regret.inputs import FloatArray
 from pandora_regret.text import class_name, listed, money
 

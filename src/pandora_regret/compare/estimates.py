@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from pandora_regret.compare.measure import Measured
 from pandora_regret.compare.result import IntervalMethod
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inference.intervals import influence_of_mean
-from pandora_regret.inference.joint import Bootstrapped, Linearised
+from pandora_regret.inference.joint import Joint
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.metrics import Metric
@@ -39,10 +40,10 @@ def linearised(
     metrics: Sequence[Metric],
     n_classes: int,
     interval: IntervalMethod,
-) -> Linearised:
+) -> Joint:
     """Influences of every model's estimates, summed within clusters."""
     table = [sample.within_clusters(_influences(model, sample, metrics, n_classes)) for model in models]
-    return Linearised(np.stack(table, axis=1), sample.shares, interval.level, interval.seed)
+    return Joint(np.stack(table, axis=1), sample.shares, interval.level, interval.seed)
 
 
 def _influences(model: Measured, sample: Sample, metrics: Sequence[Metric], n_classes: int) -> FloatArray:
@@ -72,7 +73,7 @@ def bootstrapped(
     metrics: Sequence[Metric],
     n_classes: int,
     interval: IntervalMethod,
-) -> Bootstrapped:
+) -> Joint:
     """Every estimate again, in every replicate, beside its influences."""
     of_means = [rows for model in models for rows in model.rows.values()]
     rows = np.stack([np.ones(len(sample.truth)), *of_means], axis=1)
@@ -84,7 +85,7 @@ def bootstrapped(
         for _, drawn in weights_in_parts(sample.keys, interval.replicates, interval.seed)
     ]
     plain = linearised(models, sample, metrics, n_classes, interval)
-    return Bootstrapped(plain.influence, plain.shares, plain.level, plain.seed, np.concatenate(parts))
+    return replace(plain, replicates=np.concatenate(parts))
 
 
 def _estimates(

@@ -26,10 +26,9 @@ from pandora_regret.compare.grouping import By, Grouping, group
 from pandora_regret.compare.measure import Measured
 from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
 from pandora_regret.compare.sample import Sample
-from pandora_regret.inference.carriers import Carriers
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING
-from pandora_regret.inference.multiplicity import holm
+from pandora_regret.inference.joint import Carriers, holm
 from pandora_regret.inference.parts import PartMeans, SamplePart, WholeSample
 from pandora_regret.inputs import FloatArray
 from pandora_regret.text import counted

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
@@ -23,6 +23,7 @@ NO_LIMITS: Limits = (None, None)
 ROUNDING = 1e-12  # relative; differences below it are none
 FEWEST = 1.5  # units, effectively: where one of them has nearly all the weight, nothing is known of others
 MOST_CLASSES = 1000  # whose counts are moved one by one
+BIAS_WEIGHT = 3  # of the squared bias beside the variance: enough to cover models that are hard to tell apart
 LARGEST_ACCELERATION = 0.15  # beyond it the correction for skewness is worse than none
 
 
@@ -110,9 +111,17 @@ def student_interval(value: float, error: float, effective: float, level: float)
     return value - margin, value + margin
 
 
-def student_p_value(value: float, error: float, effective: float) -> float:
-    """Two-sided, of the hypothesis that the value is 0."""
-    return float(2 * stdtr(effective - 1, -abs(value) / error))
+def student_p_values(value: Any, error: Any, effective: Any, scale: Any) -> FloatArray:
+    """Two-sided, of the hypotheses that each value is 0, (...); NaN where that is not known.
+
+    What is below `scale` times 1e-12 is rounding. Units that are all alike say nothing of how others vary: the
+    p-value of a difference without any spread is not known.
+    """
+    alike, nothing = error <= ROUNDING * scale, np.abs(value) <= ROUNDING * scale
+    with np.errstate(invalid="ignore"):
+        p = 2 * stdtr(effective - 1, -np.abs(value) / np.where(alike, 1.0, error))
+    p = np.where(alike, np.where(nothing, 1.0, np.nan), p)
+    return np.where(effective < FEWEST, np.nan, p)
 
 
 def score_interval(share: float, error: float, effective: float, level: float) -> Limits:
@@ -201,6 +210,35 @@ def acceleration_of(influence: FloatArray) -> float:
     """BCa's constant: a sixth of the skewness of an estimate, from what each unit adds to it, (G,)."""
     spread = float((influence**2).sum())
     return float((influence**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+
+
+def interval_around(
+    estimate: FloatArray, replicates: FloatArray, items: int, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Intervals of figures of `items` things, such as Kendall's tau of models, that contain their estimates.
+
+    Estimates (C, Q) and replicates of them (C, R, Q) give lower and upper ends (C, Q), NaN without replicates.
+
+    Percentiles of replicates would not do. Tau counts which of two models is ahead, and every resampling adds the
+    noise of the sample once more, so replicates lie to one side of the estimate as the estimate lies to that side
+    of the truth, and somewhat less far: the first noise overturns the closest pairs. So the interval reaches to
+    both sides of the estimate, and the bias of the replicates counts `BIAS_WEIGHT` times beside their variance.
+    """
+    if not replicates.shape[1]:
+        return np.full_like(estimate, np.nan), np.full_like(estimate, np.nan)
+    bias = replicates.mean(axis=1) - estimate
+    reach = _quantile(items, level) * np.sqrt(replicates.var(axis=1) + BIAS_WEIGHT * bias**2)
+    return estimate - reach, estimate + reach
+
+
+def percentiles(replicates: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """The interval along axis 1 that leaves out equal tails; its ends are replicates, infinite ones too."""
+    last = replicates.shape[1] - 1
+    if last < 0:
+        nothing = np.full_like(replicates.sum(axis=1), np.nan)
+        return nothing, nothing
+    ordered, tail = np.sort(replicates, axis=1), (1 - level) / 2
+    return ordered[:, int(np.floor(tail * last))], ordered[:, int(np.ceil((1 - tail) * last))]
 
 
 def _wilson(share: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArray]:

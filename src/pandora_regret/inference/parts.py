@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import stdtr
 
-from pandora_regret.inference.carriers import Carriers, carriers_of
 from pandora_regret.inference.intervals import (
-    FEWEST,
     ROUNDING,
     Limits,
     effective_number,
     effective_of_sums,
     student_interval,
+    student_p_values,
 )
+from pandora_regret.inference.joint import Carriers, carriers_of
 from pandora_regret.inputs import FloatArray, IntArray
 
 
@@ -34,17 +33,8 @@ class PartMeans:
         return student_interval(value, error, effective, level)
 
     def p_values(self, scale: FloatArray) -> FloatArray:
-        """Two-sided, of the hypotheses that each is 0, (C,); NaN where that is not known.
-
-        What is below `scale` times 1e-12 is rounding. Units that are all alike say nothing of how others vary: the
-        p-value of a difference without any spread is not known.
-        """
-        alike = self.error <= ROUNDING * scale
-        with np.errstate(invalid="ignore"):
-            t = np.abs(self.value) / np.where(alike, 1.0, self.error)
-            p = 2 * stdtr(self.effective - 1, -t)
-        p = np.where(alike, np.where(np.abs(self.value) <= ROUNDING * scale, 1.0, np.nan), p)
-        return np.where(self.effective < FEWEST, np.nan, p)
+        """Two-sided, of the hypotheses that each is 0, (C,); NaN where that is not known."""
+        return student_p_values(self.value, self.error, self.effective, scale)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The bootstrap's weights: Poisson(1) draws that depend on a seed, a replicate and a row's key alone.
 
-A row carries its own random numbers (`keyed`), so neither batches,
+A row carries its own random numbers (see `keyed`), so neither batches,
 nor the split into files, nor the order of rows, nor the number of machines changes a single draw. Rows that share
 a key, the patient they come from, are drawn together: that is the clustered bootstrap.
 """

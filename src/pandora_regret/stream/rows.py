@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.files.batch import Batch
-from pandora_regret.inference.carriers import Carriers, carriers_of
+from pandora_regret.inference.joint import Carriers, carriers_of
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inference.resampling import Resampled
 from pandora_regret.inputs import FloatArray

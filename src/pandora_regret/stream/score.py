@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch
-from pandora_regret.inference.carriers import Carriers
 from pandora_regret.inference.intervals import (
     ROUNDING,
     effective_of_sums,
@@ -20,6 +19,7 @@ from pandora_regret.inference.intervals import (
     interval_by_classes,
     suitable_interval,
 )
+from pandora_regret.inference.joint import Carriers
 from pandora_regret.inference.resampling import Resampled
 from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.inputs.done import NOTHING_RESCALED

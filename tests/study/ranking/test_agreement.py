@@ -11,7 +11,7 @@ from scipy.stats import kendalltau
 from scipy.stats import t as student
 
 from pandora_regret import InputError, Uniform, search_cost
-from pandora_regret.inference.replicates import BIAS_WEIGHT, percentiles
+from pandora_regret.inference.intervals import BIAS_WEIGHT, percentiles
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.study import Agreement, agreement

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inference.replicates import interval_around, percentiles
+from pandora_regret.inference.intervals import interval_around, percentiles
 from pandora_regret.inputs import FloatArray, Labels, read_choice, read_count
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import BASELINE, Metric, default_metrics, read_metrics

@@ -1,11 +1,11 @@
-"""How many cases carry an estimate."""
+"""How many cases carry an estimate, and Holm's adjustment."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pandora_regret.inference.carriers import carriers_of
+from pandora_regret.inference.joint import carriers_of, holm
 
 
 def even(n):
@@ -51,3 +51,21 @@ def test_weights_of_usual_cases_make_no_carriers():
 def test_values_that_are_all_the_same_have_no_carriers():
     assert carriers_of(np.ones(60), even(60)).number == 0
     assert carriers_of(1 + 1e-14 * np.arange(60), even(60), rounding=1e-12).number == 0
+
+
+def test_holm_steps_down_and_never_falls():
+    """The example of Holm's method in many textbooks: m = 4."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+    assert holm([0.04, None, 0.1]) == pytest.approx([0.12, None, 0.2])
+    assert holm([None, None]) == [None, None]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_by_its_definition(p_values):
+    adjusted, m = holm(p_values), len(p_values)
+    for p, ours in zip(p_values, adjusted, strict=True):
+        smaller = sorted(p_values)[: sorted(p_values).index(p) + 1]
+        expected = min(1.0, max((m - at) * q for at, q in enumerate(smaller)))
+        assert ours == pytest.approx(expected)
