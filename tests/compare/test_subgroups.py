@@ -108,7 +108,7 @@ def test_cases_that_are_dearer_for_every_model_are_not_blamed_on_one():
     found = flags(compared(truth, models, {"site": site}))
     (about_east,) = (flag for flag in found if "site is East" in flag)
     assert "every model costs more than elsewhere" in about_east
-    assert "the cases there are dearer" in about_east
+    assert "the cases there are more expensive" in about_east
 
 
 def test_another_winner_in_a_group_is_flagged():

@@ -19,7 +19,7 @@ def halves(seed=0):
 
 
 def against_rest(table, weights, units, inside):
-    whole = WholeSample(table, weights, units)
+    whole = WholeSample(table.T, weights, units)
     return whole.against_rest(whole.part(np.flatnonzero(inside)), weights[inside].sum() / weights.sum())
 
 
@@ -31,7 +31,8 @@ def test_a_part_against_the_rest_is_welchs_test(seed):
     assert_allclose(difference.p_values(np.ones(2)), expected.pvalue, rtol=1e-9)
     low, high = expected.confidence_interval(0.9)
     for column in range(2):
-        assert_allclose(difference.interval(column, 0.9), (low[column], high[column]), rtol=1e-9)
+        found = difference.estimate(column, 0.9)
+        assert_allclose((found.low, found.high), (low[column], high[column]), rtol=1e-9)
 
 
 @given(st.integers(0, 10_000), st.booleans())
@@ -42,11 +43,11 @@ def test_the_rest_is_as_if_it_were_looked_at_alone(seed, straddling):
     inside = inside if straddling else inside[units]
     assume(0 < inside.sum() < N and len(set(units[inside])) > 1 and len(set(units[~inside])) > 1)
     weights = np.random.default_rng(seed).uniform(0.1, 3.0, N)
-    whole = WholeSample(table, weights, units)
+    whole = WholeSample(table.T, weights, units)
     ours, theirs = (whole.part(np.flatnonzero(rows)) for rows in (inside, ~inside))
     free = [1 - (part.shares**2).sum() for part in (ours, theirs)]
     _, here, there = np.intersect1d(ours.units, theirs.units, return_indices=True)
-    shared = (ours.influence[here] * theirs.influence[there]).sum(axis=0) / np.sqrt(free[0] * free[1])
+    shared = (ours.influence[:, here] * theirs.influence[:, there]).sum(axis=-1) / np.sqrt(free[0] * free[1])
     found = against_rest(table, weights, units, inside)
     assert_allclose(found.value, ours.value - theirs.value, rtol=1e-9)
     expected = ours.means.error**2 + theirs.means.error**2 - 2 * shared
@@ -58,11 +59,12 @@ def test_a_parts_interval_is_that_of_its_rows_alone(clustered):
     table, inside = halves()
     weights = np.random.default_rng(1).uniform(0.1, 3.0, N)
     units = np.arange(N) // (4 if clustered else 1)
-    part = WholeSample(table, weights, units).part(np.flatnonzero(inside))
+    part = WholeSample(table.T, weights, units).part(np.flatnonzero(inside))
     _, groups = np.unique(units[inside], return_inverse=True)
     for column in range(2):
         mean, low, high = interval_of_mean(table[inside, column], weights[inside], groups, 0.95)
-        assert_allclose((part.value[column], *part.means.interval(column, 0.95)), (mean, low, high), rtol=1e-12)
+        found = part.means.estimate(column, 0.95)
+        assert_allclose((found.value, found.low, found.high), (mean, low, high), rtol=1e-12)
 
 
 def test_clusters_with_rows_in_both_parts_are_paired():
@@ -76,7 +78,7 @@ def test_clusters_with_rows_in_both_parts_are_paired():
 
 
 def test_rows_that_are_all_alike_are_not_certain_to_differ_from_zero():
-    part = WholeSample(np.tile([0.0, 5.0], (N, 1)), np.ones(N), np.arange(N)).part(np.arange(10))
+    part = WholeSample(np.tile([[0.0], [5.0]], N), np.ones(N), np.arange(N)).part(np.arange(10))
     equal, different = part.means.p_values(np.ones(2))
     assert equal == 1
     assert np.isnan(different)
@@ -92,6 +94,6 @@ def test_a_part_whose_rows_are_all_alike_is_taken_to_vary_like_the_rest():
 
 def test_a_part_of_one_unit_has_no_interval():
     table, _ = halves()
-    part = WholeSample(table, np.ones(N), np.zeros(N, dtype=np.intp)).part(np.arange(10))
-    assert part.means.interval(0, 0.95) == (None, None)
+    part = WholeSample(table.T, np.ones(N), np.zeros(N, dtype=np.intp)).part(np.arange(10))
+    assert part.means.estimate(0, 0.95).low is None
     assert np.isnan(part.means.p_values(np.ones(2))).all()

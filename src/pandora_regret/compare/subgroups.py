@@ -8,34 +8,37 @@ A group may cost more because its cases are harder. So a model that costs more t
 if it does so compared with the other models on the same cases, too; of a single model, compared with what its own
 forecasts predict. These questions, about all groups and models, are a second family.
 
-As all models are scored on the same cases, a model that is dearer in every group is dearer on all cases (Simpson's
-paradox cannot happen); but one group may settle the order against most cases: that is flagged.
+As all models are scored on the same cases, a model that costs more in every group costs more on all cases
+(Simpson's paradox cannot happen); but one group may settle the order against most cases: that is flagged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
 from pandora_regret.compare.assemble import NO_PREDICTION, Measurements
 from pandora_regret.compare.doubts import few_carriers, same_in_all
-from pandora_regret.compare.group_words import all_small, dearer_cases, dearer_model, settled_by, winner
 from pandora_regret.compare.grouping import By, Grouping, group
 from pandora_regret.compare.measure import Measured
 from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING
-from pandora_regret.inference.joint import Carriers, holm
+from pandora_regret.inference.joint import holm
 from pandora_regret.inference.parts import PartMeans, SamplePart, WholeSample
 from pandora_regret.inputs import FloatArray
-from pandora_regret.text import counted
+from pandora_regret.text import count, counted, listed, money
 
 MOST_CASES = 0.5  # of all weight
 MOST_FLAGS = 3  # in the headline
-COST, PREDICTED, OVER_LEADER, OVER_OTHERS = range(4)  # kinds of columns of `_table`, one column per model each
+MOST_NAMES = 3  # in one sentence
+ABOUT_TWICE = (1.95, 2.05)
+IN_PERCENT = 1.1  # ratios below it are said in percent
+COST, PREDICTED, OVER_LEADER, OVER_OTHERS = range(4)  # the quantities, of every model, that groups are asked about
 
 
 def broken_down(result: Comparison, known: Measurements, by: By) -> Comparison:
@@ -44,9 +47,9 @@ def broken_down(result: Comparison, known: Measurements, by: By) -> Comparison:
     flags = [flag for part in parts for flag in part.all_flags]
     further = len(flags) - MOST_FLAGS
     more = [] if further <= 0 else [f"{counted(further, 'more finding')} by group: see there."]
-    said = (*flags[:MOST_FLAGS], *more)
-    verdict = replace(result.verdict, sentences=(*result.verdict.sentences, *said))
-    return replace(result, by=parts, verdict=verdict, headline=(*result.headline, *said))
+    sentences = (*flags[:MOST_FLAGS], *more)
+    verdict = replace(result.verdict, sentences=(*result.verdict.sentences, *sentences))
+    return replace(result, by=parts, verdict=verdict, headline=(*result.headline, *sentences))
 
 
 def breakdowns(
@@ -57,141 +60,113 @@ def breakdowns(
     if not groupings:
         return ()
     whole = WholeSample(_table(models), sample.weights, sample.cluster_of)
-    groups = [_Group.all_of(one, whole, sample.weights) for one in groupings]
-    judged = _Judgement([each for those in groups for each in those if each.tested], level)
-    words = _Words(models, judged, currency, "clusters" if sample.clustered else "cases")
-    return tuple(words.breakdown(one, those, by.smallest) for one, those in zip(groupings, groups, strict=True))
+    groups = [each for one in groupings for each in _groups(one, whole, sample.weights, level)]
+    words = _Words(models, currency, "clusters" if sample.clustered else "cases")
+    judged = _judged(groups)
+    return tuple(
+        words.breakdown(one, [each for each in judged if each.grouping is one], by.smallest) for one in groupings
+    )
 
 
 def _table(models: Sequence[Measured]) -> FloatArray:
-    """A row per case; of every model its cost, the predicted one, its cost less the leader's and the others'."""
-    costs = np.stack([model.rows["expected_cost"] for model in models], axis=1)
-    predicted = np.stack([model.rows["predicted_cost"] for model in models], axis=1)
+    """(4, models, N): each model's cost, the predicted one, its cost less the leader's and less the others'."""
+    costs = np.stack([model.rows["expected_cost"] for model in models])
+    predicted = np.stack([model.rows["predicted_cost"] for model in models])
     predicted = costs if models[0].order_only else predicted  # an order predicts nothing of its own
-    n_others = len(models) - 1
-    others = (costs.sum(axis=1, keepdims=True) - costs) / n_others if n_others else predicted
-    return np.concatenate([costs, predicted, costs - costs[:, :1], costs - others], axis=1)
+    others = (costs.sum(axis=0) - costs) / (len(models) - 1) if len(models) > 1 else predicted
+    return np.stack([costs, predicted, costs - costs[0], costs - others])
 
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """The numbers of one group, whose columns are those of `_table`."""
+    """The numbers of one group: arrays are (4, models), in the order of `_table`; p-values are (models,)."""
 
     grouping: Grouping
     number: int
     rows: int
     weight: float
+    level: float
     part: SamplePart
-    rest: PartMeans | None  # what is different here from all other cases
-
-    @classmethod
-    def all_of(cls, grouping: Grouping, whole: WholeSample, weights: FloatArray) -> list[_Group]:
-        """The groups of a breakdown."""
-        order = np.argsort(grouping.codes, kind="stable")
-        sizes = np.bincount(grouping.codes, minlength=len(grouping.labels))
-        groups = []
-        for number, rows in enumerate(np.split(order, np.cumsum(sizes)[:-1])):
-            part, weight = whole.part(rows), float(weights[rows].sum())
-            is_all = len(rows) == len(weights)
-            rest = None if is_all else whole.against_rest(part, weight / float(weights.sum()))
-            groups.append(cls(grouping, number, len(rows), weight, part, rest))
-        return groups
+    rest: PartMeans | None  # what is different here from all other cases; None where there are none
+    p_leader: FloatArray  # that a model costs what the leader does; NaN where nothing is asked, or known
+    p_rest: FloatArray  # that it costs what it costs elsewhere
+    p_others: FloatArray  # that, compared with the other models, it does
 
     @property
-    def tested(self) -> bool:
+    def is_tested(self) -> bool:
         """Whether anything is asked of it: what is left over is no group that anybody could act on."""
         return not self.grouping.is_other(self.number)
-
-    @property
-    def phrase(self) -> str:
-        return self.grouping.phrase(self.number)
 
     @property
     def name(self) -> str:
         return ", ".join(self.grouping.labels[self.number])
 
-    def means(self, kind: int) -> PartMeans:
-        """Of one kind of columns, (M,) each."""
-        means, columns = self.part.means, _columns(kind, len(self.part.value))
-        return PartMeans(means.value[columns], means.error[columns], means.effective[columns])
+    @property
+    def costs(self) -> FloatArray:
+        return np.asarray(self.part.value[COST])
 
-    def against_rest(self, kind: int) -> PartMeans:
-        assert self.rest is not None
-        columns = _columns(kind, len(self.rest.value))
-        return PartMeans(self.rest.value[columns], self.rest.error[columns], self.rest.effective[columns])
+    def is_settled(self, model: int, sign: int) -> bool:
+        """Whether a model costs less than the leader, or more (+1), beyond chance."""
+        beyond = self._is_beyond_chance(self.p_leader[model], OVER_LEADER, model)
+        return beyond and self.part.value[OVER_LEADER, model] * sign > 0
 
-    def carriers(self, kind: int, model: int) -> Carriers:
-        """How many cases make up what is found of a model here: none where nothing varies."""
-        n_models = len(self.part.value) // 4
-        return self.part.carriers(kind * n_models + model, float(self.part.value[model]))
-
-    def is_carried_by_few(self, kind: int, model: int) -> bool:
-        """Whether a handful of cases makes up what is found of a model here."""
-        carriers = self.carriers(kind, model)
-        return carriers.few and carriers.number > 0
-
-
-def _columns(kind: int, n_columns: int) -> slice:
-    return slice(kind * n_columns // 4, (kind + 1) * n_columns // 4)
-
-
-class _Judgement:
-    """Which differences are beyond chance."""
-
-    def __init__(self, groups: Sequence[_Group], level: float) -> None:
-        self.level = level
-        self._leader = {id(each): each.means(OVER_LEADER).p_values(each.means(COST).value)[1:] for each in groups}
-        self._rest = {id(each): _p_rest(each, COST) for each in groups if each.rest is not None}
-        _adjust([*self._leader.values(), *self._rest.values()])
-        self._own = {id(each): _p_rest(each, OVER_OTHERS) for each in groups if each.rest is not None}
-        _adjust(list(self._own.values()))
-
-    def p_leader(self, group: _Group, model: int) -> float | None:
-        """That a model costs what the leader does."""
-        return None if model == 0 else _known(self._leader.get(id(group)), model - 1)
-
-    def p_rest(self, group: _Group, model: int) -> float | None:
-        """That a model costs what it costs elsewhere."""
-        return _known(self._rest.get(id(group)), model)
-
-    def beats_leader(self, group: _Group, model: int, sign: int = -1) -> bool:
-        """Whether a model is cheaper than the leader, or dearer (+1), beyond chance."""
-        p, difference = self.p_leader(group, model), group.means(OVER_LEADER).value[model]
-        return (
-            self._is_beyond_chance(p) and difference * sign > 0 and not group.is_carried_by_few(OVER_LEADER, model)
-        )
-
-    def is_dearer(self, group: _Group, model: int) -> bool:
+    def costs_more(self, model: int) -> bool:
         """Whether a model costs more than elsewhere."""
-        if group.rest is None or group.against_rest(COST).value[model] <= 0:
-            return False
-        return self._is_beyond_chance(self.p_rest(group, model)) and not group.is_carried_by_few(COST, model)
+        higher = self.rest is not None and self.rest.value[COST, model] > 0
+        return higher and self._is_beyond_chance(self.p_rest[model], COST, model)
 
-    def is_to_blame(self, group: _Group, model: int) -> bool:
+    def is_to_blame(self, model: int) -> bool:
         """Whether it does so compared with other models, too."""
-        if not self.is_dearer(group, model) or group.against_rest(OVER_OTHERS).value[model] <= 0:
-            return False
-        return self._is_beyond_chance(_known(self._own.get(id(group)), model))
+        higher = self.rest is not None and self.rest.value[OVER_OTHERS, model] > 0
+        return higher and bool(self.p_others[model] < 1 - self.level)
 
-    def _is_beyond_chance(self, p: float | None) -> bool:
-        return p is not None and p < 1 - self.level
+    def _is_beyond_chance(self, p: float, quantity: int, model: int) -> bool:
+        carriers = self.part.carriers((quantity, model), float(self.costs[model]))
+        return bool(p < 1 - self.level) and not (carriers.few and carriers.number > 0)
+
+    def here_and_elsewhere(self, quantity: int, model: int) -> tuple[float, float]:
+        assert self.rest is not None
+        here = float(self.part.value[quantity, model])
+        return here, here - float(self.rest.value[quantity, model])
+
+    def estimate(self, means: PartMeans, quantity: int, model: int) -> Estimate:
+        """A number with its interval; rounding is nothing."""
+        scale = ROUNDING * float(self.costs.max())
+        estimate = means.estimate((quantity, model), self.level)
+        return estimate.mapped(lambda part: part if abs(part) > scale else 0.0)
 
 
-def _p_rest(group: _Group, kind: int) -> FloatArray:
-    return group.against_rest(kind).p_values(group.means(COST).value)
+def _groups(grouping: Grouping, whole: WholeSample, weights: FloatArray, level: float) -> Iterator[_Group]:
+    """The groups of a breakdown, their p-values not yet adjusted."""
+    order = np.argsort(grouping.codes, kind="stable")
+    sizes = np.bincount(grouping.codes, minlength=len(grouping.labels))
+    for number, rows in enumerate(np.split(order, np.cumsum(sizes)[:-1])):
+        part, weight = whole.part(rows), float(weights[rows].sum())
+        costs = part.value[COST]
+        p_leader, p_rest, p_others = np.full((3, len(costs)), np.nan)
+        rest = None if len(rows) == len(weights) else whole.against_rest(part, weight / float(weights.sum()))
+        if not grouping.is_other(number):
+            p_leader[1:] = part.means.p_values(costs)[OVER_LEADER, 1:]
+            if rest is not None:
+                p_rest, p_others = rest.p_values(costs)[[COST, OVER_OTHERS]]
+        yield _Group(grouping, number, len(rows), weight, level, part, rest, p_leader, p_rest, p_others)
 
 
-def _known(p_values: FloatArray | None, model: int) -> float | None:
-    return None if p_values is None or np.isnan(p_values[model]) else float(p_values[model])
+def _judged(groups: Sequence[_Group]) -> list[_Group]:
+    """The same groups with p-values that are adjusted for all that is asked."""
+    first = _adjusted(np.array([[each.p_leader, each.p_rest] for each in groups]))
+    second = _adjusted(np.array([each.p_others for each in groups]))
+    return [
+        replace(each, p_leader=leader, p_rest=rest, p_others=others)
+        for each, (leader, rest), others in zip(groups, first, second, strict=True)
+    ]
 
 
-def _adjust(parts: Sequence[FloatArray]) -> None:
-    """All p-values as one family, in place; those that are not known ask nothing."""
-    every = np.concatenate([*parts, np.empty(0)])
-    known = ~np.isnan(every)
-    every[known] = holm(every[known].tolist())
-    for part, adjusted in zip(parts, np.split(every, np.cumsum([len(part) for part in parts])[:-1]), strict=False):
-        part[:] = adjusted
+def _adjusted(p_values: FloatArray) -> FloatArray:
+    """All of them as one family; those that are not known ask nothing."""
+    known = ~np.isnan(p_values)
+    p_values[known] = holm(p_values[known].tolist())
+    return p_values
 
 
 @dataclass(frozen=True)
@@ -199,102 +174,121 @@ class _Words:
     """Groups as results, with what is to be said of them."""
 
     models: Sequence[Measured]
-    judged: _Judgement
     currency: str | None
     units: str
 
-    @property
-    def names(self) -> list[str]:
-        return [model.name for model in self.models]
-
     def breakdown(self, grouping: Grouping, groups: Sequence[_Group], smallest: int) -> Breakdown:
         shown = tuple(self._subgroup(each) for each in groups)
-        if all(not each.tested for each in groups):
-            flags: tuple[str, ...] = (all_small(grouping.name, grouping.pooled, smallest, self.units),)
-        else:
-            flags = tuple(self._reversals(groups))
+        flags = tuple(self._reversals(groups))
+        if not any(each.is_tested for each in groups):
+            flags = (
+                f"No group by {grouping.name} has {count(smallest)} {self.units} ({count(grouping.pooled)} "
+                "smaller ones are pooled): lower --smallest-group (smallest_group), or cut numbers into fewer "
+                "bins, such as age:4.",
+            )
         return Breakdown(grouping.name, shown, grouping.pooled, flags)
 
     def _subgroup(self, group: _Group) -> Subgroup:
-        models = tuple(self._model(group, index, name) for index, name in enumerate(self.names))
-        cheapest = self.names[int(np.argmin(group.means(COST).value))]
-        return Subgroup(group.name, group.rows, group.weight, models, cheapest, tuple(self._flags(group)))
+        models = tuple(self._model(group, index) for index in range(len(self.models)))
+        cheapest, flags = self.models[int(np.argmin(group.costs))].name, tuple(self._flags(group))
+        return Subgroup(group.name, group.rows, group.weight, models, cheapest, flags)
 
-    def _model(self, group: _Group, index: int, name: str) -> GroupModel:
-        rest = None if group.rest is None else self._estimate(group.against_rest(COST), group, index)
+    def _model(self, group: _Group, index: int) -> GroupModel:
+        means, model = group.part.means, self.models[index]
+        predicted = group.estimate(means, PREDICTED, index).mapped(lambda part: max(part, 0.0))
+        p_holm, p_rest = (None if np.isnan(p[index]) else float(p[index]) for p in (group.p_leader, group.p_rest))
         return GroupModel(
-            name=name,
+            name=model.name,
             cost=self._cost(group, index),
             against_leader=self._over_leader(group, index),
-            p_holm=self.judged.p_leader(group, index),
-            predicted=self._predicted(group, index),
-            against_rest=rest,
-            p_rest=self.judged.p_rest(group, index),
+            p_holm=p_holm,
+            predicted=NO_PREDICTION if model.order_only else predicted,
+            against_rest=None if group.rest is None else group.estimate(group.rest, COST, index),
+            p_rest=p_rest,
         )
 
-    def _predicted(self, group: _Group, index: int) -> Estimate:
-        if self.models[index].order_only:
-            return NO_PREDICTION
-        return self._estimate(group.means(PREDICTED), group, index).mapped(lambda part: max(part, 0.0))
-
     def _over_leader(self, group: _Group, index: int) -> Estimate:
-        gap = self._estimate(group.means(OVER_LEADER), group, index)
-        carriers = group.carriers(OVER_LEADER, index)
+        gap = group.estimate(group.part.means, OVER_LEADER, index)
+        carriers = group.part.carriers((OVER_LEADER, index), float(group.costs[index]))
         if not gap.value or gap.low is None or carriers.number > 0:
             return gap
-        effective = float(group.part.means.effective[index])
+        effective = float(group.part.means.effective[OVER_LEADER, index])
         return replace(gap, warning=same_in_all(gap.value, carriers, self.units, effective))
 
     def _cost(self, group: _Group, index: int) -> Estimate:
-        cost = self._estimate(group.means(COST), group, index).mapped(lambda part: max(part, 0.0))
-        carriers = group.carriers(COST, index)
+        cost = group.estimate(group.part.means, COST, index).mapped(lambda part: max(part, 0.0))
+        carriers = group.part.carriers((COST, index), float(group.costs[index]))
         if cost.low is None or not carriers.few or carriers.number == 0:
             return cost
-        return Estimate(cost.value, cost.low, cost.high, few_carriers(carriers, "the spread", self.units))
-
-    def _estimate(self, means: PartMeans, group: _Group, index: int) -> Estimate:
-        """A number with its interval; rounding is nothing."""
-        scale = ROUNDING * float(group.means(COST).value.max())
-        estimate = Estimate(float(means.value[index]), *means.interval(index, self.judged.level))
-        return estimate.mapped(lambda part: part if abs(part) > scale else 0.0)
+        return replace(cost, warning=few_carriers(carriers, "the spread", self.units))
 
     def _flags(self, group: _Group) -> Iterator[str]:
-        if not group.tested:
+        """Who is cheaper than the leader here, and who costs more here than elsewhere."""
+        if not group.is_tested:
             return
-        costs, models = group.means(COST).value, range(len(self.names))
-        cheaper = [model for model in models if model and self.judged.beats_leader(group, model)]
+        where, models = f"Where {group.grouping.phrase(group.number)},", range(len(self.models))
+        cheaper = [model for model in models if group.is_settled(model, -1)]
         if cheaper:
-            best = min(cheaper, key=lambda model: costs[model])
-            pair = (float(costs[best]), float(costs[0]))
-            yield winner(group.phrase, self.names[best], self.names[0], pair, self.currency)
-        dearer = [model for model in models if self.judged.is_dearer(group, model)]
-        to_blame = [model for model in dearer if self.judged.is_to_blame(group, model)]
+            best = min(cheaper, key=lambda model: group.costs[model])
+            pair = self._against((float(group.costs[best]), float(group.costs[0])))
+            yield f"{where} {self.models[best].name} is cheaper than {self.models[0].name}: {pair} per case."
+        higher = [model for model in models if group.costs_more(model)]
+        to_blame = [model for model in higher if group.is_to_blame(model)]
         for model in to_blame:
-            yield self._blame(group, model)
-        excused = [model for model in dearer if model not in to_blame]
-        if excused:
-            names, every = [self.names[model] for model in excused], len(dearer) == len(self.names)
-            yield dearer_cases(
-                group.phrase, names, _here_and_elsewhere(group, COST, excused[0]), every, self.currency
-            )
+            yield f"{where} {self._blame(group, model)}"
+        if excused := [model for model in higher if model not in to_blame]:
+            yield f"{where} {self._harder_cases(group, excused, len(higher) == len(models))}"
 
     def _blame(self, group: _Group, model: int) -> str:
-        ours, beyond = (_here_and_elsewhere(group, kind, model) for kind in (COST, OVER_OTHERS))
+        """A model costs more here than elsewhere, not due to the cases."""
+        ours, beyond = (group.here_and_elsewhere(quantity, model) for quantity in (COST, OVER_OTHERS))
         theirs = (ours[0] - beyond[0], ours[1] - beyond[1])
-        return dearer_model(group.phrase, self.names[model], ours, theirs, len(self.names) == 1, self.currency)
+        others = f"other models: {self._against(theirs)}"
+        expected = f"it predicted {money(theirs[0], self.currency)}" if len(self.models) == 1 else others
+        return f"{self.models[model].name} costs {self._more(ours)}; {expected}."
+
+    def _harder_cases(self, group: _Group, models: Sequence[int], every: bool) -> str:
+        """Models cost more here than elsewhere, which the cases may explain."""
+        names, costs = [self.models[model].name for model in models], group.here_and_elsewhere(COST, models[0])
+        explained = "but no more than the cases there may explain."
+        if len(names) == 1:
+            return f"{names[0]} costs {self._more(costs)}, {explained}"
+        example = f"({names[0]} {self._against(costs)})"
+        if every:
+            return f"every model costs more than elsewhere {example}: the cases there are more expensive."
+        return f"{_some(names)} cost more than elsewhere {example}, {explained}"
+
+    def _against(self, costs: tuple[float, float]) -> str:
+        return " against ".join(money(cost, self.currency) for cost in costs)
+
+    def _more(self, costs: tuple[float, float]) -> str:
+        """How much more something costs here than elsewhere."""
+        here, elsewhere = (money(cost, self.currency) for cost in costs)
+        return f"{here} per case, {_times(costs[0] / costs[1] if costs[1] > 0 else inf)} elsewhere ({elsewhere})"
 
     def _reversals(self, groups: Sequence[_Group]) -> Iterator[str]:
         """Models that are cheaper than the leader, beyond chance, in groups that make up most cases."""
-        total = sum(each.weight for each in groups)
-        for model in range(1, len(self.names)):
-            cheaper = [each for each in groups if self.judged.beats_leader(each, model)]
-            dearer = [each for each in groups if self.judged.beats_leader(each, model, sign=1)]
+        total, leader = sum(each.weight for each in groups), self.models[0].name
+        for number, model in enumerate(self.models):
+            cheaper, decisive = ([each for each in groups if each.is_settled(number, sign)] for sign in (-1, 1))
             share = sum(each.weight for each in cheaper) / total
-            if share > MOST_CASES and dearer:
-                where = [[each.name for each in those] for those in (cheaper, dearer)]
-                yield settled_by(self.names[0], self.names[model], share, *where)
+            if share > MOST_CASES and decisive:
+                yield (
+                    f"{model.name} is cheaper than {leader} on {100 * share:.0f} % of cases "
+                    f"({_some([each.name for each in cheaper])}); that {leader} is cheaper on all of them is due "
+                    f"to {_some([each.name for each in decisive])}."
+                )
 
 
-def _here_and_elsewhere(group: _Group, kind: int, model: int) -> tuple[float, float]:
-    here = float(group.means(kind).value[model])
-    return here, here - float(group.against_rest(kind).value[model])
+def _times(ratio: float) -> str:
+    if ratio < IN_PERCENT:
+        return f"{100 * (ratio - 1):.2g} % more than"
+    if ratio == inf:
+        return "more than"
+    times = "twice" if ABOUT_TWICE[0] < ratio < ABOUT_TWICE[1] else f"{ratio:.1f} times"
+    return f"{times} what it costs"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return listed(names if more <= 1 else [*names[:MOST_NAMES], f"{count(more)} more"])
