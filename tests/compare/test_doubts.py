@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pandora_regret.compare import Comparison, compare
-from pandora_regret.compare.doubts import few_carriers, rare_classes, unseen_class
+from pandora_regret.compare.words import few_carriers, rare_classes, unseen_class
 from pandora_regret.inference.joint import carriers_of
 
 CASES = 60

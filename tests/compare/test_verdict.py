@@ -36,7 +36,7 @@ def test_a_model_is_deployed_only_if_it_is_told_apart_from_every_other():
     assert {open_.leader, *open_.undecided} == {"sharp", "twin"}
     assert " cannot be told apart yet: about " in open_.sentences[0]
     assert open_.sentences[0].endswith(" more cases would settle a difference of this size (80 % power).")
-    assert open_.sentences[1] == f"vague is dearer than {open_.leader}."
+    assert open_.sentences[1] == f"vague costs more than {open_.leader}."
     assert not any("Deploy" in sentence for sentence in open_.sentences)
 
 

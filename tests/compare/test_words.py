@@ -42,7 +42,7 @@ def test_a_clear_winner_is_called_one(truth):
     assert gap.savings_per_1000 == -1000 * gap.difference
     assert too == "Log loss and accuracy would choose sharp too."
     assert spending.startswith(f"Of every {money(cost, 'USD')}, testing the truth itself takes $")
-    assert "; the dearest wrong tests are ruling out " in spending
+    assert "; the most expensive wrong tests are ruling out " in spending
     assert found.disagreements == ()
     assert found.notes == ()
 

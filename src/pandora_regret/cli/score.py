@@ -209,7 +209,7 @@ def _metrics(score: StreamScore) -> list[Metric]:
 
 def _doubted(score: StreamScore, key: str, estimate: Estimate) -> Estimate:
     """The same with a warning where a handful of cases carries it."""
-    from pandora_regret.compare.doubts import few_carriers
+    from pandora_regret.compare.words import few_carriers
 
     metric = next(metric for metric in score.settings.metrics if metric.key == key)
     carriers = None if metric.is_proportion else score.carriers(key)

@@ -12,7 +12,6 @@ import numpy as np
 from pandora_regret._version import __version__
 from pandora_regret.compare import words
 from pandora_regret.compare.calibration import calibration_bins
-from pandora_regret.compare.doubts import few_carriers, rare_classes, same_in_all, unseen_class
 from pandora_regret.compare.estimates import bootstrapped, class_counts, columns, linearised, values
 from pandora_regret.compare.measure import ALPHAS, Measured
 from pandora_regret.compare.result import (
@@ -32,6 +31,7 @@ from pandora_regret.compare.result import (
 )
 from pandora_regret.compare.sample import Sample
 from pandora_regret.compare.verdict import Evidence, verdict
+from pandora_regret.compare.words import few_carriers, rare_classes, same_in_all, unseen_class
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, ROUNDING, Limits, hull, interval_by_classes
 from pandora_regret.inference.joint import Joint, holm

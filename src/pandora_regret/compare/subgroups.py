@@ -21,11 +21,11 @@ from math import inf
 import numpy as np
 
 from pandora_regret.compare.assemble import NO_PREDICTION, Measurements
-from pandora_regret.compare.doubts import few_carriers, same_in_all
 from pandora_regret.compare.grouping import By, Grouping, group
 from pandora_regret.compare.measure import Measured
 from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
 from pandora_regret.compare.sample import Sample
+from pandora_regret.compare.words import few_carriers, same_in_all
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING
 from pandora_regret.inference.joint import holm

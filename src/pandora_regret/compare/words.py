@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -16,6 +17,7 @@ from pandora_regret.compare.result import (
     WorkupPart,
 )
 from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.joint import Carriers
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import BASELINE, METRICS
 from pandora_regret.text import (
@@ -34,12 +36,16 @@ PAIRS_NAMED = 3  # per model
 A_LEAP = 2  # places
 NOTHING = 1e-4  # of the cost: a saving that no reader would notice
 MOST_DOUBTS = 4  # spelt out
+UNSEEN = 3.0  # cases: what never happened in n cases may yet happen in 3 of n, at 95 % confidence
+FEW_OF_A_CLASS = 5  # cases
+TOO_MANY_RARE = 0.1  # of the classes
+DO_NOT_TRUST = "do not trust this interval"
 
 
 def largest_pairs(
     model: str, classes: Sequence[str], pair_costs: FloatArray, total: float, currency: str | None
 ) -> list[LargestPair]:
-    """The dearest wrong tests of a (K, K) matrix of spending, each as a sentence; at most three."""
+    """The most expensive wrong tests of a (K, K) matrix of spending, each as a sentence; at most three."""
     least = np.partition(pair_costs, -PAIRS_NAMED, axis=None)[-PAIRS_NAMED]
     places = np.flatnonzero(pair_costs >= least)
     largest = places[np.argsort(-pair_costs.flat[places], kind="stable")][:PAIRS_NAMED]
@@ -160,7 +166,7 @@ def _spending(best: ModelResult, pairs: Sequence[LargestPair], currency: str | N
     if not pairs:
         return f"{own}, and nothing is wasted."
     parts = [f"{ruling_out(pair.truth, pair.tested)} ({money(pair.cost, currency)})" for pair in pairs]
-    return f"{own}; the dearest wrong test{'s are' if len(parts) > 1 else ' is'} {listed(parts)}."
+    return f"{own}; the most expensive wrong test{'s are' if len(parts) > 1 else ' is'} {listed(parts)}."
 
 
 def recalibrating(model: ModelResult, unit: str | None) -> str | None:
@@ -248,3 +254,63 @@ def _doubts(models: Sequence[ModelResult], differences: Sequence[Difference]) ->
     said = [f"{what}: {warning}." for what, warning in (*costs, *gaps) if warning is not None]
     more = len(said) - MOST_DOUBTS
     return said if more <= 0 else [*said[:MOST_DOUBTS], f"{more} more intervals cannot be trusted: see the JSON."]
+
+
+def few_carriers(carriers: Carriers, what: str, units: str) -> str | None:
+    """A warning if a handful of units, "cases" or "groups", makes up most of `what`."""
+    if not carriers.few:
+        return None
+    if carriers.number == 0:
+        return f"{what} is zero in all {carriers.units} {units}, which says little about others: {DO_NOT_TRUST}"
+    make = "makes" if carriers.largest == 1 else "make"
+    share = f"{100 * carriers.share:.0f} % of {what}"
+    return f"{carriers.largest} of {carriers.units} {units} {make} up {share}: {DO_NOT_TRUST}"
+
+
+def same_in_all(
+    difference: float, carriers: Carriers, units: str, effective: float, largest: float = math.inf
+) -> str | None:
+    """A warning if all units differ equally, and the few that may be otherwise could make up for it.
+
+    `largest` is the largest difference that a case can make, where that is known.
+    """
+    if abs(difference) > UNSEEN / effective * (largest + abs(difference)):
+        return None
+    return (
+        f"all {carriers.units} {units} differ by the same amount, which says little about others: {DO_NOT_TRUST}"
+    )
+
+
+def unseen_class(
+    classes: Sequence[str],
+    class_weights: FloatArray,
+    typical: FloatArray,
+    mean: float,
+    margin: float,
+    effective: float,
+    currency: str | None,
+) -> str | None:
+    """A warning if a few cases of a class that never occurs would be so expensive as to lift a mean past its limit.
+
+    `typical` is what testing each class costs on average, (K,): a search for that class costs no less.
+    """
+    added = (typical - mean) * min(1.0, UNSEEN / effective) * (class_weights == 0)
+    worst = int(added.argmax())
+    if added[worst] <= margin:
+        return None
+    price, share = money(float(typical[worst]), currency), 100 * min(1.0, UNSEEN / effective)
+    return (
+        f"{class_name(classes[worst])} ({price}) never occurs here; if it were {share:.2g} % of cases, as these "
+        f"data allow, a case would cost {money(float(added[worst]), currency)} more: {DO_NOT_TRUST}"
+    )
+
+
+def rare_classes(classes: Sequence[str], class_weights: FloatArray, effective: float) -> str | None:
+    """A warning if a class counts as much as the others in a metric, and has hardly any cases."""
+    cases = class_weights * effective / class_weights.sum()
+    rare = [name for name, n in zip(classes, cases, strict=True) if n < FEW_OF_A_CLASS]
+    if len(rare) < TOO_MANY_RARE * len(classes) or not rare:
+        return None
+    more = [f"{len(rare) - 2} more"] if len(rare) > 2 else []
+    names = listed([*(class_name(name) for name in rare[:2]), *more])
+    return f"{names} {'has' if len(rare) == 1 else 'have'} fewer than {FEW_OF_A_CLASS} cases: {DO_NOT_TRUST}"

@@ -28,3 +28,18 @@ class Estimate:
         """The same difference seen from the other side."""
         less = self.mapped(lambda amount: -amount)
         return replace(less, low=less.high, high=less.low)
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether there is an interval that no warning speaks against."""
+        return self.low is not None and self.warning is None
+
+    @property
+    def is_above_zero(self) -> bool:
+        """Whether the data settle that."""
+        return self.is_trusted and self.low is not None and self.low > 0
+
+    @property
+    def is_below_zero(self) -> bool:
+        """Whether the data settle that."""
+        return self.turned.is_above_zero
