@@ -290,7 +290,7 @@ def unseen_class(
     effective: float,
     currency: str | None,
 ) -> str | None:
-    """A warning if a few cases of a class that never occurs would be so expensive as to lift a mean past its limit.
+    """A warning if a few cases of a class that never occurs would lift a mean past its limit, being so expensive.
 
     `typical` is what testing each class costs on average, (K,): a search for that class costs no less.
     """
