@@ -42,8 +42,7 @@ def metrics(data: str) -> tuple[Metric, ...]:
 
 def part(study: Study, data: DataSet, folder: Path) -> dict[str, Any]:
     asked = replace(study, conditions=read_conditions(conditions(data.name)), metrics=metrics(data.name))
-    with Store.open(folder / data.name) as store:
-        return agreement_of(asked, data, store)
+    return agreement_of(asked, data, Store.open(folder / data.name))
 
 
 def run(folder: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_missing_library_is_exit_code_1(tmp_path):
 
 def test_a_cluster_out_of_reach_is_exit_code_1(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("pandora_regret.work.cluster.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("pandora_regret.work.CONNECT_SECONDS", 0.2)
     path = wine_file(tmp_path, "bayes")
     assert_fails(run("score", path, "--cluster", "tcp://127.0.0.1:9"), 1, "no Dask scheduler answers")
 

@@ -39,7 +39,7 @@ kind = "made_up"
 class MadeUpZoo:
     models: int = 12
     seconds: float = 0.01
-    in_one_process: bool = False
+    most_jobs: int | None = None
     culprits: tuple[str, ...] = ()
     together: int = 1
 

@@ -9,11 +9,11 @@ import pytest
 pytest.importorskip("safetensors")
 pytest.importorskip("click")
 from click.testing import CliRunner
+from pandora_regret.study.store.folder import Store
 
 from pandora_regret import InputError
 from pandora_regret.cli.commands import pandora
 from pandora_regret.study.ranking.agreement import agreement
-from pandora_regret.study.store.folder import Store
 from pandora_regret.study.table import as_csv, as_latex, as_markdown, as_text, study_grid
 
 KEYS = ["pandora_regret", "log_loss", "accuracy", "macro_f1", "beta_0.5"]

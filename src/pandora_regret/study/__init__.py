@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from pandora_regret.study.conditions import Condition as Condition
     from pandora_regret.study.conditions import read_condition as read_condition
     from pandora_regret.study.conditions import read_conditions as read_conditions
+    from pandora_regret.study.predicting import Outcome as Outcome
+    from pandora_regret.study.predicting import Zoo as Zoo
     from pandora_regret.study.predicting import predict_all as predict_all
-    from pandora_regret.study.prediction import Outcome as Outcome
-    from pandora_regret.study.prediction import Prediction as Prediction
-    from pandora_regret.study.prediction import Target as Target
-    from pandora_regret.study.prediction import Zoo as Zoo
     from pandora_regret.study.ranking.agreement import agreement as agreement
     from pandora_regret.study.ranking.results import Agreement as Agreement
     from pandora_regret.study.results import read_results as read_results
@@ -33,9 +31,9 @@ if TYPE_CHECKING:
     from pandora_regret.study.spec import DataSet as DataSet
     from pandora_regret.study.spec import Study as Study
     from pandora_regret.study.spec import read_study as read_study
-    from pandora_regret.study.store.disk import StoreError as StoreError
-    from pandora_regret.study.store.folder import Store as Store
-    from pandora_regret.study.store.imports import import_predictions as import_predictions
+    from pandora_regret.study.store import Prediction as Prediction
+    from pandora_regret.study.store import Store as Store
+    from pandora_regret.study.store import Target as Target
     from pandora_regret.study.table import PAPER_METRICS as PAPER_METRICS
     from pandora_regret.study.table import Cell as Cell
     from pandora_regret.study.table import Grid as Grid
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from pandora_regret.study.table import study_grid as study_grid
     from pandora_regret.study.zoos.existing import FilesZoo as FilesZoo
     from pandora_regret.study.zoos.existing import StoreZoo as StoreZoo
+    from pandora_regret.study.zoos.existing import import_predictions as import_predictions
     from pandora_regret.study.zoos.table_files import LabelledTable as LabelledTable
     from pandora_regret.study.zoos.table_files import read_labelled as read_labelled
     from pandora_regret.study.zoos.tables import TableZoo as TableZoo
@@ -53,18 +52,15 @@ __all__, __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "conditions": ("CONDITIONS", "Condition", "PAPER_CONDITIONS", "read_condition", "read_conditions"),
-        "predicting": ("predict_all",),
-        "prediction": ("Outcome", "Prediction", "Target", "Zoo"),
+        "predicting": ("Outcome", "Zoo", "predict_all"),
         "ranking.agreement": ("agreement",),
         "ranking.results": ("Agreement",),
         "results": ("read_results",),
         "run": ("agreement_of", "begin", "forget_failures", "reopen", "run_study", "standing"),
         "spec": ("DataSet", "Study", "read_study"),
-        "store.disk": ("StoreError",),
-        "store.folder": ("Store",),
-        "store.imports": ("import_predictions",),
+        "store": ("Prediction", "Store", "Target"),
         "table": ("Cell", "Grid", "PAPER_METRICS", "as_text", "study_grid"),
-        "zoos.existing": ("FilesZoo", "StoreZoo"),
+        "zoos.existing": ("FilesZoo", "StoreZoo", "import_predictions"),
         "zoos.table_files": ("LabelledTable", "read_labelled"),
         "zoos.tables": ("TableZoo",),
         "zoos.timm_models": ("TimmZoo",),

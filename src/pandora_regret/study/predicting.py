@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pandora_regret.inputs import InputError, InputTypeError
-from pandora_regret.study.prediction import Outcome, Target, Zoo, matches
-from pandora_regret.study.spec import DataSet
-from pandora_regret.study.store.folder import Store
-from pandora_regret.study.store.labels import check_same
-from pandora_regret.work import Death, run_apart
+from pandora_regret.study.store import Prediction, Store, Target
+from pandora_regret.work import Death, run_all
+
+if TYPE_CHECKING:
+    from pandora_regret.study.spec import DataSet
+
+TOGETHER = 8  # batches that the one process of a zoo does in a row, before it says how far it is
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one model: a prediction, or the reason why there is none."""
+
+    name: str
+    prediction: Prediction | None = None
+    failure: str | None = None
+
+
+class Zoo(Protocol):
+    """Models that predict the same instances."""
+
+    most_jobs: int | None  # processes that may predict at once: 0 is this one, None as many as asked for
+
+    def target(self) -> Target:
+        """The instances that every model predicts."""
+
+    def names(self) -> list[str]:
+        """The models, always in the same order."""
+
+    def batches(self, names: Sequence[str]) -> list[list[str]]:
+        """The names split into those that one process should do together."""
+
+    def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
+        """The outcome of each model; one that fails does not stop the others."""
+
+    def about(self) -> dict[str, Any]:
+        """Settings and library versions, to be kept with the predictions."""
 
 
 class Watcher(Protocol):
@@ -33,6 +68,11 @@ class Nobody:
     def start(self, task: str, total: int, done: int = 0) -> None: ...
     def advance(self, task: str, steps: int = 1, note: str = "") -> None: ...
     def say(self, message: str) -> None: ...
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name is one of these, or fits one of these patterns."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def predict_all(
@@ -58,7 +98,7 @@ def predict_all(
     jobs, cluster
         As in `run_all`.
     timeout
-        Seconds that one model may take.
+        Seconds that one model may take; models that a process does together may take as many times that.
     watcher
         Is told about the progress.
 
@@ -67,18 +107,18 @@ def predict_all(
     Store
         Every prediction that could be made.
     """
-    watcher = watcher or Nobody()
+    watcher, task = watcher or Nobody(), f"{data.name}: models"
     store, names = open_store(data, folder)
     missing = store.unfinished(names)
     if missing:
         _check_same_data(store, data.zoo)
-    task = f"{data.name}: models"
     watcher.start(task, len(names), done=len(names) - len(missing))
-    for outcome in outcomes(data.zoo, missing, jobs=jobs, cluster=cluster, timeout=timeout):
-        failure = _keep(store, outcome)
-        if failure:
-            watcher.say(f"{data.name}: left out {outcome.name}: {failure}")
-        watcher.advance(task, note=_speed(outcome))
+    for name in _finished(store, data.zoo, missing, jobs=jobs, cluster=cluster, timeout=timeout):
+        about = store.about_model(name)
+        if about["failure"] is not None:
+            watcher.say(f"{data.name}: left out {name}: {about['failure']}")
+        speed = about.get("metadata", {}).get("images_per_second")
+        watcher.advance(task, note=f"{speed:,.0f} images/s" if speed else "")
     return store
 
 
@@ -86,60 +126,20 @@ def open_store(data: DataSet, folder: Path) -> tuple[Store, list[str]]:
     """The store and the models it is to hold: listed once, so that an upgraded library resumes the same list."""
     if Store.exists(folder):
         store = Store.open(folder)
-        return store, kept_models(data, store.about["models"])
-    names, target = data.zoo.names(), data.zoo.target()
-    about = {"zoo": data.zoo.about(), "models": names}
-    return Store.create(folder, target.truth, target.classes, groups=target.groups, about=about), kept_models(
-        data, names
-    )
+    else:
+        target, about = data.zoo.target(), {"zoo": data.zoo.about(), "models": data.zoo.names()}
+        store = Store.create(folder, target.truth, target.classes, groups=target.groups, about=about)
+    return store, kept_models(data, store.about["models"])
 
 
-def kept_models(data: DataSet, names: Sequence[str]) -> list[str]:
+def kept_models(data: DataSet, names: Iterable[str]) -> list[str]:
     """The models that the study file does not leave out."""
     return [name for name in names if not matches(name, data.leave_out)]
 
 
-def outcomes(
-    zoo: Zoo, names: Sequence[str], *, jobs: int = 1, cluster: str | None = None, timeout: float | None = None
-) -> Iterator[Outcome]:
-    """What became of each model, in any order.
-
-    If the process of a batch dies, the models that it had finished count. Of the rest, the first is tried alone,
-    for it is the likeliest culprit, and the others go on together; so every death settles one model at least, and
-    only a model that dies alone is said to have failed.
-    """
-    if not names:  # then the zoo need not even be there
-        return
-    if getattr(zoo, "only_reads", False):
-        yield from zoo.predict(names)
-        return
-    batches: list[list[str]] = zoo.batches(names)
-    if zoo.in_one_process and cluster is None:
-        batches = [[name for batch in batches for name in batch]]
-    while batches:
-        batches = yield from _attempt(zoo, batches, jobs=jobs, cluster=cluster, timeout=timeout)
-
-
-def _attempt(zoo: Zoo, batches: list[list[str]], **how: Any) -> Generator[Outcome, None, list[list[str]]]:
-    """What became of models in one try of some batches; in the end, what is to be tried in smaller ones."""
-    again: list[list[str]] = []
-    unfinished = {tuple(batch): dict.fromkeys(batch) for batch in batches}
-    for batch, result in run_apart(zoo.predict, batches, **how):
-        left = unfinished[tuple(batch)]
-        if not isinstance(result, Death):
-            left.pop(result.name, None)
-            yield result
-        elif len(batch) > 1:
-            first, others = list(left)[:1], list(left)[1:]
-            again += [part for part in (first, others) if part]
-        elif left:
-            yield Outcome(batch[0], failure=result.reason)
-    return again
-
-
 def _check_same_data(store: Store, zoo: Zoo) -> None:
     """The data may have changed since the store was begun; then its models would not predict the same."""
-    check_same(Target(store.truth, store.classes, store.groups), zoo.target(), store.folder)
+    store.check_same(zoo.target())
     before, now = store.about["zoo"].get("sha256"), zoo.about().get("sha256")
     if before != now:
         raise InputError(
@@ -148,8 +148,62 @@ def _check_same_data(store: Store, zoo: Zoo) -> None:
         )
 
 
-def _keep(store: Store, outcome: Outcome) -> str | None:
-    """Store the prediction, or the reason why there is none, which is returned."""
+def _finished(
+    store: Store, zoo: Zoo, names: list[str], *, jobs: int, cluster: str | None, timeout: float | None
+) -> Iterator[str]:
+    """The models' names, each as soon as the store holds what became of it.
+
+    If the process of a batch dies, the models that it had finished count. Of the rest, the first is tried alone,
+    for it is the likeliest culprit, and the others go on together; so every death settles one model at least, and
+    only a model that dies alone is said to have failed.
+    """
+    if zoo.most_jobs == 0 or not names:
+        yield from _predicted(zoo, store, names) if names else ()
+        return
+    do = partial(_on_another_machine if cluster else _in_a_child, zoo, store.folder)
+    how: dict[str, Any] = {"jobs": zoo.most_jobs or jobs, "cluster": cluster, "apart": True}
+    batches = _batches(zoo, names, cluster is not None)
+    while batches:
+        tried, batches = batches, []
+        for batch, result in run_all(do, tried, timeout=lambda batch: timeout and timeout * len(batch), **how):
+            for outcome in result if cluster and not isinstance(result, Death) else ():
+                _keep(store, outcome)
+            left = store.unfinished(batch)
+            if isinstance(result, Death) and left == batch and len(batch) == 1:
+                store.record_failure(left.pop(), result.reason)
+            elif isinstance(result, Death):
+                batches += [part for part in (left[:1], left[1:]) if part]
+            yield from (name for name in batch if name not in left)
+
+
+def _batches(zoo: Zoo, names: list[str], on_cluster: bool) -> list[list[str]]:
+    """The zoo's; where one process does them all, some in a row, so that it prepares one while it does another."""
+    batches = zoo.batches(names)
+    if zoo.most_jobs != 1 or on_cluster:
+        return batches
+    parts = [batches[start : start + TOGETHER] for start in range(0, len(batches), TOGETHER)]
+    return [[name for batch in part for name in batch] for part in parts]
+
+
+def _predicted(zoo: Zoo, store: Store, names: Sequence[str]) -> Iterator[str]:
+    """The models' names, each as soon as what became of it is stored."""
+    for outcome in zoo.predict(names):
+        _keep(store, outcome)
+        yield outcome.name
+
+
+def _in_a_child(zoo: Zoo, folder: Path, names: Sequence[str]) -> None:
+    for _ in _predicted(zoo, Store.open(folder), names):
+        pass
+
+
+def _on_another_machine(zoo: Zoo, folder: Path, names: Sequence[str]) -> list[Outcome]:
+    """Which need not see the folder."""
+    return list(zoo.predict(names))
+
+
+def _keep(store: Store, outcome: Outcome) -> None:
+    """Store the prediction, or the reason why there is none."""
     made, failure = outcome.prediction, outcome.failure
     if made is not None:
         try:
@@ -158,9 +212,3 @@ def _keep(store: Store, outcome: Outcome) -> str | None:
             failure = str(error)
     if failure is not None:
         store.record_failure(outcome.name, failure)
-    return failure
-
-
-def _speed(outcome: Outcome) -> str:
-    rate = outcome.prediction.metadata.get("images_per_second") if outcome.prediction else None
-    return f"{rate:,.0f} images/s" if rate else ""

@@ -21,7 +21,7 @@ from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_s
 from pandora_regret.study.ranking.agreement import Progress, agreement
 from pandora_regret.study.results import RESULTS, SCHEMA
 from pandora_regret.study.spec import DataSet, Study, read_data_sets, read_study
-from pandora_regret.study.store.folder import Store
+from pandora_regret.study.store import Store
 
 STUDY, ORIGIN = "study.toml", "origin.json"
 CHANGEABLE = ("timeout", "leave_out")  # entries of a study file that may change after it has begun
@@ -132,10 +132,7 @@ def run_study(
     for data in study.data:  # what is wrong with costs and conditions is said before hours of predicting
         _check_fit(study, data, open_store(data, out / data.name)[0])
     how: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "timeout": study.timeout, "watcher": watcher}
-    parts = []
-    for data in study.data:
-        with predict_all(data, out / data.name, **how) as store:
-            parts.append(agreement_of(study, data, store, watcher))
+    parts = [agreement_of(study, data, predict_all(data, out / data.name, **how), watcher) for data in study.data]
     results = {"schema": SCHEMA, "library": f"pandora-regret {__version__}", "title": study.title, "data": parts}
     write_atomically(out / RESULTS, lambda file: file.write(json.dumps(results, indent=1).encode()))
     return results
@@ -169,10 +166,11 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | N
     dict
         Plain values, ready for JSON.
     """
-    models, failed = kept_models(data, store.models), kept_models(data, list(store.failures))
+    failures = {name: reason for name, reason in store.failures.items() if kept_models(data, [name])}
+    models = kept_models(data, store.models)
     if len(models) < 2:
         raise InputError(
-            f"data set {data.name!r} has {len(models)} models that predicted and {len(failed)} that "
+            f"data set {data.name!r} has {len(models)} models that predicted and {len(failures)} that "
             "failed: a ranking needs two at least."
         )
     result = agreement(
@@ -190,7 +188,6 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | N
         seed=study.seed,
         progress=_forwarded(watcher or Nobody(), f"{data.name}: agreement"),
     )
-    failures = {name: store.failures[name] for name in failed}
     return {"name": data.name, "currency": data.currency, "failures": failures, "agreement": result.to_dict()}
 
 
@@ -240,8 +237,9 @@ def _standing_of(data: DataSet, folder: Path) -> Standing:
     if not Store.exists(folder):
         return Standing(data.name, None, 0, {})
     store = Store.open(folder)
-    listed, done, failed = (kept_models(data, n) for n in (store.about["models"], store.models, [*store.failures]))
-    return Standing(data.name, len(listed), len(done), {name: store.failures[name] for name in failed})
+    listed, done = (len(kept_models(data, names)) for names in (store.about["models"], store.models))
+    failures = {name: reason for name, reason in store.failures.items() if kept_models(data, [name])}
+    return Standing(data.name, listed, done, failures)
 
 
 def forget_failures(study: Study, folder: str | os.PathLike[str]) -> None:
@@ -256,5 +254,4 @@ def forget_failures(study: Study, folder: str | os.PathLike[str]) -> None:
     """
     for data in study.data:
         if Store.exists(Path(folder) / data.name):
-            with Store.open(Path(folder) / data.name) as store:
-                store.forget_failures()
+            Store.open(Path(folder) / data.name).forget_failures()

@@ -1,6 +1,7 @@
 """Image data, and frozen encoders at work on them; no pretrained network is needed to see that right."""
 
 import errno
+import os
 import sys
 import threading
 import types
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 from pandora_regret.costs import load_costs
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import MissingLibraryError
-from pandora_regret.study.vision import feature_cache
 from pandora_regret.study.vision.feature_cache import FeatureCache
 from pandora_regret.study.vision.features import Encoder, Machine, extract
 from pandora_regret.study.vision.images import load_images
@@ -295,31 +295,15 @@ class TestCache:
         assert torch.equal(only(again), values)
         assert again[0].about == {"weights": "none"}
 
-    def test_a_file_that_is_cut_off_or_changed_is_done_again(self, cache):
+    def test_a_file_that_is_cut_off_is_done_again(self, cache):
         values = self.fill(cache, pixels())
         path = cache.path(encoder())
         whole = path.read_bytes()
-        flipped = bytearray(whole)
-        flipped[-100] ^= 4
-        for damaged in (b"", whole[:50], whole[:-1], bytes(flipped)):
+        for damaged in (b"", whole[:50], whole[:-1]):
             path.write_bytes(damaged)
             assert cache.read(encoder()) is None
             assert torch.equal(self.fill(cache, pixels()), values)
             assert np.array_equal(cache.read(encoder())[0]["features"], values)
-
-    @given(data=st.data())
-    def test_no_flipped_bit_gives_other_features(self, tmp_path_factory, data):
-        cache = FeatureCache(tmp_path_factory.mktemp("features"), "images", "float32")
-        values = {"features": np.arange(6, dtype=np.float32).reshape(2, 3)}
-        cache.write(encoder(), values, {"width": 3})
-        path = cache.path(encoder())
-        content = bytearray(path.read_bytes())
-        content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-        path.write_bytes(bytes(content))
-        found = cache.read(encoder())
-        if found is not None:  # a flip in the header's white space changes nothing
-            assert np.array_equal(found[0]["features"], values["features"])
-            assert found[1] == {"width": 3}
 
     def test_everything_that_features_depend_on_is_in_the_files_name(self, cache, tmp_path):
         others = [
@@ -333,9 +317,9 @@ class TestCache:
         assert len({cache.path(encoder()), *others}) == 7
 
     def test_a_full_disk_stops_with_a_clear_error(self, cache, monkeypatch):
-        def full(path, write):
+        def full(handle):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr(feature_cache, "write_atomically", full)
+        monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="No space left"):
             list(extract([encoder()], pixels(), CPU, cache))

@@ -16,7 +16,7 @@ from pandora_regret.inputs.numbers import read_array
 from pandora_regret.inputs.tables import check_probabilities
 from pandora_regret.metrics import Metric, weighted_means
 from pandora_regret.study.conditions import Condition
-from pandora_regret.study.store.labels import read_groups
+from pandora_regret.study.store import read_groups, together
 from pandora_regret.study.temperatures import temperature_of
 
 Advance: TypeAlias = Callable[[int], None]  # told how many models have been searched
@@ -99,9 +99,8 @@ def read_contest(
     order = np.array(sorted(range(n_models), key=lambda index: names[index]))
     priced = None if costs is None else read_costs(costs, listed)
     column = read_truth(truth, range(n_classes), n_rows)
-    together = read_groups(groups, n_rows)
-    together = np.arange(n_rows) if together is None else together
-    return Contest(column, array, order, tuple(names[index] for index in order), listed, priced, seed, together)
+    grouped = together(read_groups(groups, n_rows), n_rows)
+    return Contest(column, array, order, tuple(names[index] for index in order), listed, priced, seed, grouped)
 
 
 def _read_names(names: Any, count: int, what: str) -> tuple[str, ...]:

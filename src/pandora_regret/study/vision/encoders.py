@@ -13,7 +13,7 @@ from typing import Any
 from pandora_regret.atomic import write_atomically
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import import_optional
-from pandora_regret.study.prediction import matches
+from pandora_regret.study.predicting import matches
 
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and standard deviation of its channels
 SUFFIX = ".safetensors"

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pandora_regret.atomic import write_atomically
-from pandora_regret.study.store.sealed import Arrays, BrokenSealError, seal, unseal
+from numpy.typing import NDArray
+
+from pandora_regret.inputs import InputError
+from pandora_regret.study.store import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     from pandora_regret.study.vision.features import Encoder
@@ -32,14 +34,13 @@ class FeatureCache:
         key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:24]
         return self.folder / f"{encoder.name.replace('/', '_')}-{key}.safetensors"
 
-    def read(self, encoder: Encoder) -> tuple[Arrays, dict[str, Any]] | None:
+    def read(self, encoder: Encoder) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
         """The features and what was kept about them, or None if they are not there whole and unchanged."""
         try:
-            return unseal(self.path(encoder).read_bytes())
-        except (OSError, BrokenSealError):
+            return read_arrays(self.path(encoder))
+        except (OSError, InputError):
             return None
 
-    def write(self, encoder: Encoder, features: Arrays, about: dict[str, Any]) -> None:
-        content = seal(features, about)
+    def write(self, encoder: Encoder, features: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.path(encoder), lambda file: file.write(content))
+        write_arrays(self.path(encoder), features, about)

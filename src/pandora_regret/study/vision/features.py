@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import import_optional
-from pandora_regret.study.vision.depthwise import native_depthwise
 from pandora_regret.study.vision.feature_cache import FeatureCache
 
 if TYPE_CHECKING:
@@ -237,7 +236,6 @@ class _Session:
         with (
             torch.inference_mode(),
             torch.autocast(self.device.type, dtype=precision, enabled=precision != torch.float32),
-            native_depthwise(),
         ):
             parts, batch = self._all_batches(encoder.resolution, partial(self._look, encoder, network))
         values = {name: torch.cat([part[name] for part in parts]) for name in encoder.outputs}

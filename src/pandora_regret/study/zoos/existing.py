@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, ClassVar
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
 
-from pandora_regret.files import Layout
+from pandora_regret.files import Layout, align, open_predictions, read_models
+from pandora_regret.files.formats import FORMATS
+from pandora_regret.files.text import COMPRESSED
 from pandora_regret.inputs import InputError
-from pandora_regret.study.prediction import Outcome, Target
-from pandora_regret.study.store.folder import Store
-from pandora_regret.study.store.imports import PredictionFiles
+from pandora_regret.study.predicting import Outcome
+from pandora_regret.study.store import Prediction, Store, Target, read_groups
+
+Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True)
 class _Existing:
     """What zoos share whose predictions are only read: that is cheap, cannot crash, and is done here."""
 
-    in_one_process: ClassVar[bool] = True
-    only_reads: ClassVar[bool] = True
+    most_jobs: ClassVar[int | None] = 0
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
-        return [[name] for name in names]
+        return [list(names)]
 
 
 @dataclass(frozen=True)
@@ -36,15 +41,16 @@ class StoreZoo(_Existing):
         return Store.open(self.folder)
 
     def target(self) -> Target:
-        return Target(self.store.truth, self.store.classes, self.store.groups)
+        return self.store.target
 
     def names(self) -> list[str]:
         return list(self.store.models)
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
+        store = self.store
         for name in names:
             try:
-                yield Outcome(name, self.store.load(name))
+                yield Outcome(name, store.load(name))
             except InputError as error:
                 yield Outcome(name, failure=str(error))
 
@@ -89,3 +95,119 @@ class FilesZoo(_Existing):
 def _opened(zoo: FilesZoo) -> PredictionFiles:
     options = {field.name: getattr(zoo, field.name) for field in fields(zoo) if field.name != "paths"}
     return PredictionFiles(zoo.paths, Layout(**options))
+
+
+def import_predictions(
+    paths: Paths,
+    store_folder: str | os.PathLike[str],
+    *,
+    layout: Layout | None = None,
+    about: dict[str, Any] | None = None,
+) -> Store:
+    r"""Keep the predictions of many models for the same instances in a store.
+
+    Rows and classes of every file are matched to those of the first: classes by name, rows by id where there is
+    one, else by order. A store that exists must be of the same labels; models that it has already are replaced.
+
+    Parameters
+    ----------
+    paths
+        Files, folders of files, or patterns such as ``"runs/*.csv"``, in any format that `open_predictions` reads.
+        A file is a model named after it, unless a model column, or the names of the arrays in an NPZ archive, say
+        that it holds several.
+    store_folder
+        Where the store is, or is to be.
+    layout
+        Which column is what, where names do not tell.
+    about
+        What is known about the data and the models, to be kept with them.
+
+    Returns
+    -------
+    Store
+        The store, with the models of all files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "good.csv").write_text("label,cat,dog\ncat,0.75,0.25\ndog,0.5,0.5\n")
+    >>> _ = (folder / "bad.csv").write_text("label,dog,cat\ncat,1,0\ndog,0,1\n")
+    >>> store = import_predictions([folder / "good.csv", folder / "bad.csv"], folder / "store")
+    >>> store.models, store.probabilities(["bad"]).tolist()
+    (('bad', 'good'), [[[0.0, 1.0], [1.0, 0.0]]])
+    """
+    files = PredictionFiles(paths, layout)
+    target = files.target
+    store = Store.create(store_folder, target.truth, target.classes, groups=target.groups, about=about)
+    for name, made in files.predictions():
+        store.save(name, made.values, logits=made.logits, metadata=made.metadata)
+    return store
+
+
+class PredictionFiles:
+    """Models in files, opened together and read one after the other; a file that models share is read once."""
+
+    def __init__(self, paths: Paths, layout: Layout | None = None) -> None:
+        self.models = [model for path in _files(paths) for model in open_predictions(path, layout)]
+        self._check_models()
+        self._batches = read_models(self.models)
+        self._first = next(self._batches)
+
+    def _check_models(self) -> None:
+        """Names of their own, and no weights, which would have to be those of the search, too."""
+        by_name: dict[str, str] = {}
+        for model in self.models:
+            if not model.name.strip():
+                raise InputError(f"{model.path} has rows without the name of a model: name it, or drop them.")
+            if model.name in by_name:
+                both = f"{by_name[model.name]} and {model.path}"
+                raise InputError(f"{both} both hold a model called {model.name!r}: rename one of them.")
+            if model.columns.weight is not None:
+                raise InputError(
+                    f"{model.path} has sample weights, column {model.columns.weight!r}: a study counts every row "
+                    "alike; drop or rename the column."
+                )
+            by_name[model.name] = model.path
+
+    @property
+    def target(self) -> Target:
+        """Labels and classes, those of the first model."""
+        classes, truth = tuple(map(str, self._first.classes)), self._first.truth
+        return Target(truth, classes, read_groups(self._first.groups, len(truth)))
+
+    def predictions(self) -> Iterator[tuple[str, Prediction]]:
+        """The models' names and predictions, rows and classes as in the first; they can be walked through once."""
+        first = self.models[0]
+        yield first.name, Prediction(self._first.values, first.logits, {"file": first.path})
+        for model, batch in zip(self.models[1:], self._batches, strict=True):
+            _, aligned = align([self._first, batch], [first.name, model.name])
+            yield model.name, Prediction(aligned.values, model.logits, {"file": model.path})
+
+
+def _files(paths: Paths) -> list[Path]:
+    listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    files = [file for path in listed for file in _files_of(Path(path))]
+    if not files:
+        raise InputError("no file of predictions: pass at least one path.")
+    return files
+
+
+def _files_of(path: Path) -> list[Path]:
+    """A file, those that a pattern matches, or those in a folder whose names say that they may be predictions."""
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if _may_be_predictions(file))
+        if not files:
+            raise InputError(f"{path} holds no file of predictions: they end in {', '.join(FORMATS)}.")
+        return files
+    if path.exists() or not has_magic(str(path)):
+        return [path]
+    matches = sorted(Path(match) for match in glob(str(path), recursive=True))
+    if not matches:
+        raise InputError(f"{path} matches no file: correct the pattern.")
+    return [file for match in matches for file in _files_of(match)]
+
+
+def _may_be_predictions(file: Path) -> bool:
+    name = file.with_suffix("") if file.suffix in COMPRESSED else file
+    return name.suffix in FORMATS and not file.name.startswith(".") and file.is_file()

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import import_optional
-from pandora_regret.study.prediction import Outcome, Prediction, Target
+from pandora_regret.study.predicting import Outcome
+from pandora_regret.study.store import Prediction, Target
 from pandora_regret.study.vision.encoders import Weights
 from pandora_regret.study.vision.feature_cache import FeatureCache
 from pandora_regret.study.vision.features import Encoder, Features, Machine, extract
@@ -85,7 +86,7 @@ class ImageZoo:
     standardise: bool = False
     seed: int = 42
 
-    in_one_process: bool = field(default=True, init=False)
+    most_jobs: ClassVar[int | None] = 1  # which has the device to itself
 
     def recipes(self) -> dict[str, Recipe]:
         """The models by name, always in the same order."""

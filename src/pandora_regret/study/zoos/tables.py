@@ -18,7 +18,8 @@ import numpy as np
 from pandora_regret.inputs import FloatArray, InputError, IntArray, read_count, read_probabilities
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.optional import import_optional
-from pandora_regret.study.prediction import Outcome, Prediction, Target, matches
+from pandora_regret.study.predicting import Outcome, matches
+from pandora_regret.study.store import Prediction, Target
 from pandora_regret.study.zoos.classifiers import Classifier, all_classifiers
 from pandora_regret.study.zoos.table_files import BUNDLED, LabelledTable, add_noise, read_labelled, sample_rows
 
@@ -79,7 +80,7 @@ class TableZoo:
     max_rows: int | None = None
     noise: float = 0.0
 
-    in_one_process: ClassVar[bool] = False
+    most_jobs: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
         for name in ("without", "models"):  # lists cannot be keys of a cache

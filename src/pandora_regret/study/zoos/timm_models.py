@@ -7,7 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pandora_regret.study.prediction import matches
+from pandora_regret.study.predicting import matches
 from pandora_regret.study.vision.encoders import (
     Weights,
     available,

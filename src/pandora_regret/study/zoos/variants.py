@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import import_optional
-from pandora_regret.study.prediction import matches
+from pandora_regret.study.predicting import matches
 from pandora_regret.study.vision.encoders import Weights, available, build, mean_and_std, parameters_of
 from pandora_regret.study.vision.features import Encoder
 from pandora_regret.study.zoos.image_models import ImageZoo, Recipe

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from pandora_regret import work
 from pandora_regret.inputs import InputError, InputTypeError
-from pandora_regret.work import Death, WorkError, run_all, run_apart
-from pandora_regret.work import cluster as cluster_module
+from pandora_regret.work import Death, WorkError, run_all
 
 pytest.importorskip("cloudpickle")
 pytest.importorskip("distributed")
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))  # workers import them by the same names
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))  # workers import them by the same names
 
 import store_tasks
 from cluster import loopback_cluster
@@ -107,7 +107,7 @@ def test_ctrl_c_ends_the_work_and_leaves_no_process(tmp_path, jobs):
         "from pandora_regret.work import run_all; "
         f"print(len(list(run_all(partial(mark_and_wait, {str(tmp_path)!r}), range(1000), jobs={jobs}))))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "helpers")}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent / "helpers")}
     ran = subprocess.Popen(
         [sys.executable, "-c", program], env=environment, start_new_session=True, stderr=subprocess.DEVNULL
     )
@@ -136,16 +136,12 @@ DEATHS = {
 def test_an_item_that_kills_its_process_or_never_ends_is_known_and_the_others_go_on(place, request):
     settings = {"cluster": request.getfixturevalue("address")} if place == "cluster" else {"jobs": 2}
     items = ["a", *DEATHS, "b"]
-    results = {item: [] for item in items}
-    for item, result in run_apart(store_tasks.misbehave, items, timeout=3, **settings):
-        results[item].append(result)
-    assert all(results[item] == [f"first of {item}", f"second of {item}"] for item in "ab")
-    assert {item: results[item][-1] for item in DEATHS} == {item: Death(why) for item, why in DEATHS.items()}
-    assert all(results[item][0] == f"first of {item}" for item in DEATHS)
+    results = dict(run_all(store_tasks.misbehave, items, apart=True, timeout=lambda item: 3, **settings))
+    assert results == {"a": "a", "b": "b"} | {item: Death(why) for item, why in DEATHS.items()}
 
 
 def test_what_the_work_prints_and_reads_is_not_taken_for_a_message():
-    assert sorted(run_apart(store_tasks.print_and_read, [1, 2])) == [(1, (1, "")), (2, (2, ""))]
+    assert sorted(run_all(store_tasks.print_and_read, [1, 2], apart=True)) == [(1, (1, "")), (2, (2, ""))]
 
 
 @posix
@@ -156,7 +152,7 @@ def test_workers_end_with_their_parent(tmp_path, kind):
         "from pandora_regret.work import run_all; "
         f"list(run_all(partial(tell_processes, {str(tmp_path)!r}), range(4), jobs=2))"
     )
-    path = os.pathsep.join([str(Path(__file__).parents[1] / "helpers"), *sys.path])
+    path = os.pathsep.join([str(Path(__file__).parent / "helpers"), *sys.path])
     parent = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path})
     while len(list(tmp_path.iterdir())) < 2:
         time.sleep(0.05)
@@ -225,8 +221,8 @@ def _scheduler_process(address):
 
 @posix
 def test_an_item_that_kills_workers_ends_the_work_and_so_does_a_cluster_without_workers(monkeypatch):
-    monkeypatch.setattr(cluster_module, "PATIENCE_SECONDS", 0.5)
-    monkeypatch.setattr(cluster_module, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(work, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(work, "LOOK_SECONDS", 0.1)
     with loopback_cluster(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1") as (address, workers):
         with pytest.raises(WorkError, match="workers died of an item, one after another"):
             list(run_all(store_tasks.die, [0], cluster=address))
@@ -237,7 +233,7 @@ def test_an_item_that_kills_workers_ends_the_work_and_so_does_a_cluster_without_
 
 @pytest.mark.parametrize("nowhere", ["tcp://127.0.0.1:1", "nonsense", "carrier-pigeon://x:1"])
 def test_a_scheduler_that_is_not_there_is_one_sentence(monkeypatch, nowhere):
-    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(work, "CONNECT_SECONDS", 0.5)
     with pytest.raises(WorkError, match=f"no Dask scheduler answers at '{nowhere}'") as said:
         list(run_all(abs, [1], cluster=nowhere))
     assert "\n" not in str(said.value)

@@ -1,5 +1,9 @@
-"""The prediction store: what goes in comes out, and what cannot be scored does not go in."""
+"""The prediction store: what goes in comes out, what cannot be scored does not go in, and a kill loses nothing."""
 
+import errno
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +13,13 @@ from hypothesis import strategies as st
 
 from pandora_regret import pandora_regret
 from pandora_regret.inputs import InputError, InputTypeError
-from pandora_regret.study.store.folder import Store
-from pandora_regret.study.store.manifest import file_name
+from pandora_regret.study import Store
+from pandora_regret.study.store import file_name
 
 pytest.importorskip("safetensors")
 
 TRUTH, CLASSES = np.array([0, 2, 1, 0]), ("a", "b", "c")
+WRITER = Path(__file__).parents[1] / "helpers" / "store_writer.py"
 ODD_NAMES = [
     "a/b",
     "A/B",
@@ -39,11 +44,11 @@ def probabilities(seed, dtype=np.float64):
 @pytest.fixture
 def store(tmp_path):
     """Two models and a failure."""
-    with Store.create(tmp_path / "store", TRUTH, CLASSES, about={"zoo": "test"}) as store:
-        store.save("first", probabilities(1), metadata={"seed": 42, "versions": {"numpy": "2"}})
-        store.save("second", np.log(probabilities(2)), logits=True)
-        store.record_failure("third", "it gave NaN")
-        yield store
+    store = Store.create(tmp_path / "store", TRUTH, CLASSES, about={"zoo": "test"})
+    store.save("first", probabilities(1), metadata={"seed": 42, "versions": {"numpy": "2"}})
+    store.save("second", np.log(probabilities(2)), logits=True)
+    store.record_failure("third", "it gave NaN")
+    return store
 
 
 def content_of(folder):
@@ -202,16 +207,14 @@ def test_what_is_no_store_is_not_opened(tmp_path):
     assert not Store.exists(tmp_path)
     with pytest.raises(InputError, match="is no prediction store"):
         Store.open(tmp_path)
-    for use in (Store.open, lambda folder: Store.create(folder, TRUTH, CLASSES)):
-        with pytest.raises(InputError, match="cannot be read"):
-            use(tmp_path / "file")
+    with pytest.raises(FileExistsError):
+        Store.create(tmp_path / "file", TRUTH, CLASSES)
 
 
 def test_models_with_odd_names_do_not_meet_each_other_or_leave_the_folder(tmp_path):
     store = Store.create(tmp_path / "store", TRUTH, CLASSES)
     for seed, name in enumerate(ODD_NAMES):
         store.save(name, probabilities(seed))
-    (store.folder / "manifest.json").unlink()  # the names are in the files as well
     again = Store.open(store.folder)
     assert again.models == store.models == tuple(sorted(ODD_NAMES))
     for seed, name in enumerate(ODD_NAMES):
@@ -228,3 +231,82 @@ def test_file_names_are_safe_and_of_one_model_even_where_case_does_not_count(nam
         assert set(file) <= set("abcdefghijklmnopqrstuvwxyz0123456789._-")
         assert file[0].isalnum()
         assert file.endswith(".safetensors")
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, -1])
+def test_a_torn_file_is_said_by_name_and_redone_once_it_is_deleted(store, keep):
+    path = store.folder / file_name("first")
+    path.write_bytes(path.read_bytes()[:keep])
+    for look in (lambda: store.load("first"), lambda: store.models):
+        with pytest.raises(InputError, match=rf"{path.name} cannot be read .* delete it, and resume"):
+            look()
+    path.unlink()
+    assert store.unfinished(["second", "first"]) == ["first"]
+
+
+@pytest.mark.parametrize("call", [0, 1])
+def test_a_disk_that_fills_up_leaves_a_valid_store(store, monkeypatch, call):
+    """Every file is synced before it counts, and its folder after: each of these may fail."""
+    calls = iter(range(100))
+
+    def full(handle, sync=os.fsync):
+        if next(calls) == call:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        store.save("new", probabilities(3))
+    monkeypatch.undo()
+    assert Store.open(store.folder).probabilities(["first", "second"]).shape == (2, 4, 3)
+    assert not list(store.folder.rglob("*.part"))
+    for name in store.unfinished(["first", "second", "new"]):
+        store.save(name, probabilities(3))
+    np.testing.assert_array_equal(Store.open(store.folder).load("new").values, probabilities(3, np.float32))
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 64 kB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    try:
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=True, capture_output=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("a file system of 64 kB cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_is_full_in_earnest(small_disk):
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(20_000))
+    store, done = Store.create(small_disk / "store", TRUTH, CLASSES), 0
+    with pytest.raises(OSError, match="No space left on device"):  # noqa: PT012
+        for done in range(30):
+            store.save(f"model {done}", probabilities(done))
+    assert 1 <= done == len(Store.open(store.folder).models)
+    ballast.unlink()
+    assert store.unfinished([f"model {n}" for n in range(done + 1)]) == [f"model {done}"]
+    store.save(f"model {done}", probabilities(done))
+    for number in range(done + 1):
+        loaded = Store.open(store.folder).load(f"model {number}").values
+        np.testing.assert_array_equal(loaded, probabilities(number, np.float32))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("mode", ["clock", "line"])
+def test_a_writer_killed_twenty_times_ends_with_the_store_of_one_that_was_not(tmp_path, mode):
+    """At seeded moments, and at seeded lines of the code that writes; each time the store is looked through."""
+    ran = subprocess.run(
+        [sys.executable, str(WRITER), mode, str(tmp_path / "killed")], capture_output=True, text=True, check=False
+    )
+    assert (ran.stdout, ran.stderr) == ("20\n", "")
+    killed, calm = (
+        {path: content for path, content in content_of(folder).items() if path.suffix != ".part"}
+        for folder in (tmp_path / "killed", tmp_path / "killed.measured")
+    )
+    assert killed == calm
+    assert len(killed) == 1 + 24  # labels and models, two of them with the reason why they failed

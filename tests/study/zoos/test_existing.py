@@ -6,7 +6,7 @@ import pytest
 from pandora_regret.files import Layout
 from pandora_regret.inputs import InputError
 from pandora_regret.study import FilesZoo, Store, import_predictions
-from pandora_regret.study.store import imports
+from pandora_regret.study.zoos import existing
 
 pytest.importorskip("safetensors")
 pytest.importorskip("pyarrow")
@@ -127,7 +127,7 @@ def test_what_does_not_fit_together_is_said_with_its_file(tmp_path):
 
 
 def test_a_store_of_other_labels_is_left_alone(tmp_path):
-    Store.create(tmp_path / "store", TRUTH[::-1], CLASSES).close()
+    Store.create(tmp_path / "store", TRUTH[::-1], CLASSES)
     frame("forest").to_csv(tmp_path / "a.csv", index=False)
     with pytest.raises(InputError, match="is a store of other data: row 0 is dog, not cat"):
         import_predictions(tmp_path / "a.csv", tmp_path / "store")
@@ -154,7 +154,6 @@ def test_patterns_name_files_and_a_pattern_without_any_is_said(tmp_path):
         frame(name).to_csv(tmp_path / f"{name}.csv", index=False)
     store = import_predictions(str(tmp_path / "f*.csv"), tmp_path / "store")
     assert store.models == ("forest",)
-    store.close()
     with pytest.raises(InputError, match=r"x\*\.csv matches no file"):
         import_predictions(tmp_path / "x*.csv", tmp_path / "store")
 
@@ -169,8 +168,8 @@ def test_rows_without_the_name_of_a_model_are_refused(tmp_path):
 @pytest.mark.parametrize("write", [write_csv_each, write_long_parquet])
 def test_a_zoo_of_files_reads_every_file_once(tmp_path, write, monkeypatch):
     paths, names = write(tmp_path)
-    read, batches = [], imports.read_models
-    monkeypatch.setattr(imports, "read_models", lambda models: read.append(len(models)) or batches(models))
+    read, batches = [], existing.read_models
+    monkeypatch.setattr(existing, "read_models", lambda models: read.append(len(models)) or batches(models))
     zoo = FilesZoo(str(paths))
     assert sorted(zoo.names()) == sorted(names)
     np.testing.assert_array_equal(zoo.target().truth, TRUTH)

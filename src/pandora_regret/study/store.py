@@ -1,0 +1,303 @@
+"""The prediction store: a folder with the labels of one data set and one safetensors file per model.
+
+Every file is written whole or not at all, so whatever kills the writer, and whenever, a file that is there is
+done: it holds a model's float32 probabilities or logits, or the reason why there are none. What else is known
+about a model, or about the data, is in the file's metadata.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pandora_regret.atomic import write_atomically
+from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray, Table, read_probabilities
+from pandora_regret.inputs.labels import read_labels, read_truth
+from pandora_regret.optional import import_optional
+
+LABELS = "labels.safetensors"
+KINDS = {False: "probabilities", True: "logits"}  # the arrays' names in the files
+LEAST = np.finfo(np.float32).tiny  # of the probabilities that float32 holds with all its digits
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is predicted: the true classes of the instances, as column numbers, and the classes' names."""
+
+    truth: IntArray  # (N,)
+    classes: tuple[str, ...]  # (K,)
+    groups: IntArray | None = None  # (N,) numbers of groups that belong together, such as one patient's visits
+
+    def difference(self, other: Target) -> str | None:
+        """Where the other's labels differ first, in words."""
+        if self.classes != other.classes:
+            return f"its classes are {', '.join(self.classes)}, not {', '.join(other.classes)}"
+        if len(self.truth) != len(other.truth):
+            return f"it has {len(self.truth)} labels, not {len(other.truth)}"
+        if (self.truth != other.truth).any():
+            row = int(np.argmax(self.truth != other.truth))
+            return f"row {row} is {self.classes[self.truth[row]]}, not {other.classes[other.truth[row]]}"
+        same = np.array_equal(together(self.groups, len(self.truth)), together(other.groups, len(self.truth)))
+        return None if same else "its rows belong to other groups"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One model's forecasts."""
+
+    values: NDArray[Any]  # (N, K) probabilities, or logits
+    logits: bool
+    metadata: dict[str, Any] = field(default_factory=dict)  # parameters, input size, seed, seconds, ...
+
+
+class Store:
+    """Predictions of many models for the instances of one data set; see `create` and `open`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> store = Store.create(folder, [0, 1], ["cat", "dog"])
+    >>> store.save("a", np.array([[0.75, 0.25], [0.5, 0.5]]), metadata={"seed": 42})
+    >>> store.record_failure("b", "NaN in its features")
+    >>> store.unfinished(["a", "b", "c"])
+    ['c']
+    >>> Store.open(folder).probabilities(["a"])
+    array([[[0.75, 0.25],
+            [0.5 , 0.5 ]]])
+    """
+
+    def __init__(self, folder: Path, target: Target, about: dict[str, Any]) -> None:
+        self.folder, self.target, self.about = folder, target, about
+        self.truth, self.classes, self.groups = target.truth, target.classes, target.groups
+
+    @classmethod
+    def create(
+        cls,
+        folder: str | os.PathLike[str],
+        truth: ArrayLike,
+        classes: Sequence[Any],
+        *,
+        groups: ArrayLike | None = None,
+        about: dict[str, Any] | None = None,
+    ) -> Store:
+        """A store for these labels; one that exists already is continued if its labels are the same.
+
+        Parameters
+        ----------
+        truth
+            The true class of each instance, as a column number.
+        classes
+            The classes' names, in column order.
+        groups
+            Which instances belong together, such as one patient's: any names, one per instance.
+        about
+            What is known about the data and the zoo. A store that exists keeps what it was created with.
+        """
+        folder, target = Path(folder), _read_target(truth, classes, groups)
+        if not cls.exists(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            arrays = {"truth": target.truth} | ({} if target.groups is None else {"groups": target.groups})
+            write_arrays(folder / LABELS, arrays, {"classes": target.classes, "about": about or {}})
+        store = cls.open(folder)
+        store.check_same(target)
+        return store
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Store:
+        """A store that exists."""
+        folder = Path(folder)
+        try:
+            arrays, known = read_arrays(folder / LABELS)
+        except FileNotFoundError:
+            raise InputError(f"{folder} is no prediction store: it has no {LABELS}.") from None
+        return cls(folder, Target(arrays["truth"], tuple(known["classes"]), arrays.get("groups")), known["about"])
+
+    @staticmethod
+    def exists(folder: str | os.PathLike[str]) -> bool:
+        """Whether there is a store."""
+        return (Path(folder) / LABELS).is_file()
+
+    def check_same(self, target: Target) -> None:
+        """The same labels, classes and groups, or an error that says where they differ."""
+        difference = self.target.difference(target)
+        if difference is not None:
+            raise InputError(f"{self.folder} is a store of other data: {difference}; use another folder.")
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that have predictions, sorted."""
+        return tuple(name for name, failure in self._outcomes().items() if failure is None)
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The models that have none, and why."""
+        return {name: failure for name, failure in self._outcomes().items() if failure is not None}
+
+    def _outcomes(self) -> dict[str, str | None]:
+        """Why each model that is done has no predictions; None where it has some."""
+        files = [path for path in self.folder.glob("*.safetensors") if path.name != LABELS]
+        headers = [read_about(path) for path in files]
+        return dict(sorted((header["model"], header["failure"]) for header in headers))
+
+    def about_model(self, name: str) -> dict[str, Any]:
+        """Why a model that is done has no predictions (`failure`), or what is known about it (`metadata`)."""
+        return read_about(self._file(name))
+
+    def save(
+        self, name: str, values: Table, *, logits: bool = False, metadata: dict[str, Any] | None = None
+    ) -> None:
+        """Keep one model's predictions as float32, in place of earlier ones of that name.
+
+        Parameters
+        ----------
+        values
+            Probabilities, or logits, shape (N, K); a frame's columns are matched to the classes by name.
+        logits
+            Whether they are logits. Logarithms of probabilities are logits too: probabilities among which one is
+            too small for float32, but not zero, are kept as their logarithms.
+        metadata
+            What is known about the model: parameters, input size, seed, library versions, seconds, ...
+        """
+        path, what = self._file(name), f"the prediction of {name!r}"
+        table = read_probabilities(values, labels=self.classes, logits=logits, name=what).check()
+        if len(table) != len(self.truth):
+            raise InputError(f"{what} has {len(table)} rows but the store has {len(self.truth)} labels.")
+        exact = table.values
+        if (
+            not logits and ((exact > 0) & (exact < LEAST)).any()
+        ):  # float32 would make impossible what is improbable
+            with np.errstate(divide="ignore"):
+                exact, logits = np.log(exact), True
+        with np.errstate(over="ignore", under="ignore"):
+            stored = exact.astype(np.float32)
+        read_probabilities(stored, logits=logits, name=what).check()  # in the precision in which it will be read
+        write_arrays(path, {KINDS[logits]: stored}, {"model": name, "failure": None, "metadata": metadata or {}})
+
+    def record_failure(self, name: str, reason: str) -> None:
+        """Keep why a model has no predictions, so that it is neither forgotten nor tried again."""
+        write_arrays(self._file(name), {}, {"model": name, "failure": str(reason)})
+
+    def forget_failures(self) -> None:
+        """Let all models that failed be tried again."""
+        for name in self.failures:
+            self._file(name).unlink()
+
+    def load(self, name: str) -> Prediction:
+        """One model's predictions, float32."""
+        try:
+            arrays, known = read_arrays(self._file(name))
+        except FileNotFoundError:
+            models = self.models
+            listed = f"{', '.join(map(repr, models[:8]))}{', ...' if len(models) > 8 else ''}"
+            raise InputError(f"{self.folder} has no predictions of {name!r}; it has {listed}.") from None
+        if known["failure"] is not None:
+            raise InputError(f"{self.folder} has no predictions of {name!r}: it failed ({known['failure']}).")
+        ((kind, values),) = arrays.items()
+        return Prediction(values, kind == KINDS[True], known["metadata"])
+
+    def probabilities(self, names: Iterable[str]) -> FloatArray:
+        """Probabilities of some models, (M, N, K), in float64.
+
+        Logits go through a softmax; rows that were stored as probabilities sum to 1 again, as they did before
+        float32 took digits from them.
+        """
+        table = np.stack([_odds(self.load(name)) for name in names])
+        return np.asarray(table / table.sum(axis=2, keepdims=True))
+
+    def unfinished(self, names: Iterable[str]) -> list[str]:
+        """Those that are still to be done: neither recorded as failed, nor here."""
+        return [name for name in names if not self._file(name).exists()]
+
+    def _file(self, name: str) -> Path:
+        if not (name and isinstance(name, str)):
+            raise InputTypeError(f"a model's name must be text, got {name!r}.")
+        return self.folder / file_name(name)
+
+
+def file_name(model: str) -> str:
+    """A file name for any text: readable, safe on every system, and of this model alone.
+
+    The readable beginning may be the same for several models (``a/b`` and ``a:b``, ``A`` and ``a``); 128 bits of
+    the name's SHA-256 tell them apart.
+
+    Examples
+    --------
+    >>> file_name("ResNet/50.a1")
+    'resnet-50.a1-2458897d82d89c0959e1e085bbd54cba.safetensors'
+    """
+    readable = re.sub(r"[^a-z0-9._]+", "-", model.lower()).strip("-._")[:60]
+    unique = hashlib.sha256(model.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"{readable}-{unique}.safetensors" if readable else f"{unique}.safetensors"
+
+
+def write_arrays(path: Path, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
+    """A safetensors file of these arrays and of a dict; what JSON does not know becomes a number or its text."""
+    text = json.dumps(about, sort_keys=True, default=lambda v: v.tolist() if hasattr(v, "tolist") else str(v))
+    arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
+    content = import_optional("safetensors.numpy", extra="zoo").save(arrays, metadata={"about": text})
+    write_atomically(path, lambda file: file.write(content))
+
+
+def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """What `write_arrays` wrote; a file that is not there is a `FileNotFoundError`."""
+    about = read_about(path)
+    return import_optional("safetensors.numpy", extra="zoo").load_file(path), about
+
+
+def read_about(path: Path) -> dict[str, Any]:
+    """The dict alone."""
+    library = import_optional("safetensors", extra="zoo")
+    try:
+        with library.safe_open(path, framework="numpy") as file:
+            about: dict[str, Any] = json.loads(file.metadata()["about"])
+    except FileNotFoundError:
+        raise
+    except (library.SafetensorError, OSError, TypeError, KeyError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error}): delete it, and resume.") from None
+    return about
+
+
+def _read_target(truth: ArrayLike, classes: Sequence[Any], groups: ArrayLike | None = None) -> Target:
+    """Labels as column numbers, the classes' names and numbers of groups, checked."""
+    names = tuple(str(name) for name in read_labels(classes, "classes"))
+    if len(names) < 2:
+        raise InputError(f"classes has {len(names)} entries, but a search needs at least two classes.")
+    if np.size(truth) == 0:
+        raise InputError("truth is empty: pass the true class of each instance.")
+    labels = read_truth(truth, range(len(names)), len(np.atleast_1d(truth)))
+    return Target(labels, names, read_groups(groups, len(labels)))
+
+
+def read_groups(groups: ArrayLike | None, n_instances: int) -> IntArray | None:
+    """Which group each instance belongs to, as numbers from 0, (N,); None where each is a group of its own."""
+    if groups is None:
+        return None
+    names, numbers = np.unique(np.asarray(groups), return_inverse=True)
+    if numbers.shape != (n_instances,):
+        raise InputError(
+            f"groups has shape {numbers.shape}, but there are {n_instances} instances: pass one each."
+        )
+    if len(names) < 2:
+        raise InputError("groups are all the same: a resample needs at least two groups to draw from.")
+    return numbers.astype(np.intp)
+
+
+def together(groups: IntArray | None, n_instances: int) -> IntArray:
+    """Numbers of groups, each instance one of its own where there are none."""
+    return np.arange(n_instances) if groups is None else groups
+
+
+def _odds(prediction: Prediction) -> FloatArray:
+    """Probabilities up to a factor of each row."""
+    values = prediction.values.astype(np.float64)
+    return np.exp(values - values.max(axis=1, keepdims=True)) if prediction.logits else values

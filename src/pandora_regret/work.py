@@ -1,0 +1,263 @@
+"""Independent items of work: done here, in child processes that may crash or hang, or on a Dask cluster.
+
+Children are those of pebble, which says whose item crashed or took too long. They are started afresh, not forked,
+so a script that asks for them needs the usual ``if __name__ == "__main__":``.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import current_process, get_context, parent_process
+from threading import Thread, get_ident
+from typing import Any, TypeVar
+
+from pandora_regret.inputs import InputError, read_count
+from pandora_regret.optional import import_optional
+
+Item = TypeVar("Item")
+
+MOST_PER_CORE = 16  # processes; more would only fill the memory
+CONNECT_SECONDS = 10.0  # for a Dask scheduler to answer
+PATIENCE_SECONDS = 60.0  # with a cluster that has no workers at all
+LOOK_SECONDS = 1.0  # between looks at whether there are any
+THREADED = (
+    "OMP",
+    "OPENBLAS",
+    "MKL",
+    "NUMBA",
+    "NUMEXPR",
+)  # libraries with as many threads as cores
+_own_pools: dict[int, Any] = {}  # of each thread of a Dask worker
+
+
+class WorkError(OSError):
+    """Whoever was to do the work is not there: no scheduler, no workers, or a worker that was killed."""
+
+
+@dataclass(frozen=True)
+class Death:
+    """Instead of a result: the process that worked on an item is gone, for this reason."""
+
+    reason: str
+
+
+def run_all(
+    do: Callable[[Item], Any],
+    items: Iterable[Item],
+    *,
+    jobs: int = 1,
+    cluster: str | None = None,
+    apart: bool = False,
+    timeout: Callable[[Item], float | None] | None = None,
+) -> Iterator[tuple[Item, Any]]:
+    """Do every item, and give each with its result as soon as it is done, in any order.
+
+    An exception in `do` ends the work and comes out here. When the iteration ends early, by that, by Ctrl-C or by
+    leaving the loop, what has not begun is cancelled. Worker processes end with this one, however it ends.
+
+    Parameters
+    ----------
+    do
+        What to do with an item.
+    items
+        They travel to whoever does the work, so they should be small.
+    jobs
+        How many processes; 1 is this process, -1 one for each core.
+    cluster
+        The address of a Dask scheduler, ``"tcp://host:port"``, instead of processes here. An item whose worker
+        dies is done again by another. A worker does as many items at once as it has threads: start it with
+        ``--nthreads 1`` where one item fills a machine.
+    apart
+        Whether an item may crash, or never end, and the others go on: every item is then done in a child process,
+        one job included, and the result of one that ended its process is a `Death`, which says why.
+    timeout
+        Says how many seconds an item may take in its child process; longer is a `Death`.
+
+    Returns
+    -------
+    iterator of tuple
+        Each item with its result.
+
+    Examples
+    --------
+    >>> sorted(run_all(abs, [-2, 1]))
+    [(-2, 2), (1, 1)]
+    """
+    processes = read_jobs(jobs)
+    if cluster is not None:
+        return _on_cluster(partial(_in_own_child, do, timeout) if apart else do, list(items), cluster)
+    if processes == 1 and not apart:
+        return ((item, do(item)) for item in items)
+    results = _in_children(do, list(items), processes, timeout)
+    return results if apart else _alive(results)
+
+
+def read_jobs(jobs: int) -> int:
+    """How many processes; -1 is one for each core."""
+    cores = os.cpu_count() or 1
+    if jobs == -1:
+        return cores
+    if read_count(jobs, "jobs") > MOST_PER_CORE * cores:
+        most = MOST_PER_CORE * cores
+        raise InputError(f"jobs is {jobs}: this machine has {cores} cores, ask for {most} at most.")
+    return jobs
+
+
+def _alive(results: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    for item, result in results:
+        if isinstance(result, Death):
+            raise WorkError(f"a worker did not finish: {result.reason}; resume with fewer jobs, which need less.")
+        yield item, result
+
+
+def _in_children(
+    do: Callable[[Any], Any], items: list[Any], jobs: int, timeout: Callable[[Any], float | None] | None
+) -> Iterator[tuple[Any, Any]]:
+    pool = _pool(max(1, min(jobs, len(items))), do)
+    try:
+        futures = {_scheduled(pool, do, item, timeout): item for item in items}
+        for future in as_completed(futures):
+            yield futures.pop(future), _result(future)
+    finally:
+        pool.stop()
+        pool.join()
+
+
+def _pool(jobs: int, do: Callable[[Any], Any]) -> Any:
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    limits = {f"{library}_NUM_THREADS": str(threads) for library in THREADED}
+    start = {"initializer": _begin, "initargs": (limits, _pickled(do)), "context": get_context("spawn")}
+    return import_optional("pebble", extra="zoo").ProcessPool(jobs, **start)
+
+
+def _pickled(value: Any) -> bytes:
+    """By value where it was defined in a script or a notebook, which no other process can import."""
+    content: bytes = import_optional("cloudpickle", extra="zoo").dumps(value)
+    return content
+
+
+def _begin(limits: dict[str, str], do: bytes) -> None:
+    """What a child does first: few threads, no standard output of ours, an end with its parent, and imports."""
+    os.environ.update({name: value for name, value in limits.items() if name not in os.environ})
+    os.dup2(2, 1)
+    Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(Exception):  # the first item will raise it
+        pickle.loads(do)  # importing takes a while, which is no item's fault
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(0)
+
+
+def _scheduled(pool: Any, do: Callable[[Any], Any], item: Any, timeout: Any) -> Any:
+    return pool.schedule(_done, (_pickled((do, item)),), timeout=timeout and timeout(item))
+
+
+def _done(message: bytes) -> bytes:
+    """In a child: whether the work raised an exception, and that or the result."""
+    try:
+        do, item = pickle.loads(message)
+        answer = _pickled((False, do(item)))
+    except Exception as error:
+        error.add_note("".join(traceback.format_exception(error)))
+        answer = _pickled((True, error))
+        try:
+            pickle.loads(answer)
+        except Exception:  # it cannot travel, so another says the same
+            answer = _pickled((True, RuntimeError(f"{type(error).__name__}: {error}")))
+    except BaseException as error:  # SystemExit and KeyboardInterrupt that the work itself raised
+        answer = _pickled((False, Death(f"it raised {type(error).__name__}({error})")))
+    return answer
+
+
+def _result(future: Any) -> Any:
+    """Of a child: what it returned, or its death; what it raised is raised here."""
+    expired = import_optional("pebble", extra="zoo").ProcessExpired
+    try:
+        raised, result = pickle.loads(future.result())
+    except TimeoutError as error:
+        return Death(f"it took longer than {error.args[1]:g} seconds, its timeout")
+    except expired as error:
+        return Death(_ending(error.exitcode))
+    except BrokenProcessPool:
+        raise WorkError(
+            "no worker process could be started: a script needs if __name__ == '__main__' before it begins."
+        ) from None
+    if raised:
+        raise result
+    return result
+
+
+def _ending(code: int) -> str:
+    """How a process ended, in words."""
+    if code == -getattr(signal, "SIGKILL", 9):
+        return "its process was killed, perhaps for want of memory"
+    return f"its process crashed ({signal.Signals(-code).name})" if code < 0 else f"its process ended ({code})"
+
+
+def _in_own_child(do: Callable[[Any], Any], timeout: Any, item: Any) -> Any:
+    """What a Dask worker does with an item that may crash: let the child process of this thread do it."""
+    current_process().daemon = False  # Dask's nanny says that its workers may have no children
+    if get_ident() not in _own_pools:
+        _own_pools[get_ident()] = _pool(1, do)
+    return _result(_scheduled(_own_pools[get_ident()], do, item, timeout))
+
+
+def _on_cluster(do: Callable[[Any], Any], items: list[Any], address: str) -> Iterator[tuple[Any, Any]]:
+    """Every item with what `do` returns for it."""
+    distributed = import_optional("distributed", extra="cluster")
+    try:
+        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise WorkError(
+            f"cluster: no Dask scheduler answers at {address!r} ({' '.join(str(error).split())}): "
+            "pass the address that dask scheduler prints, such as tcp://host:8786."
+        ) from None
+    with client:
+        futures = {client.submit(do, item, pure=False): item for item in items}
+        finished = distributed.as_completed(futures, loop=client.loop, with_results=True)
+        try:
+            while futures:
+                _wait_for_one(client, finished)
+                future, result = next(finished)
+                if future.cancelled():
+                    raise ConnectionError
+                yield futures.pop(future), result
+                future.release()  # the cluster may forget it
+        except distributed.KilledWorker as error:
+            raise WorkError(
+                f"workers died of an item, one after another: {' '.join(str(error).split())}"
+            ) from None
+        except ConnectionError:
+            raise WorkError(f"the Dask scheduler at {address} is gone: start it again, and resume.") from None
+        finally:
+            if client.status == "running":
+                client.cancel(list(futures), force=True)
+
+
+def _wait_for_one(client: Any, finished: Any) -> None:
+    """Until some result is there, as long as there are workers, or have been lately."""
+    while not finished.has_ready():
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
+        except TimeoutError:
+            raise WorkError(
+                f"the cluster has had no worker for {PATIENCE_SECONDS:g} seconds: start one with "
+                f"dask worker {client.scheduler.address}, and resume."
+            ) from None
+        except OSError as error:
+            raise ConnectionError from error
+        with finished.thread_condition:
+            finished.thread_condition.wait(timeout=LOOK_SECONDS)
