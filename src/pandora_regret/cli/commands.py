@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,21 +15,24 @@ from typing import Any, NoReturn
 import click
 
 from pandora_regret._version import __version__
-from pandora_regret.cli.printing import echo
+from pandora_regret.cli.options import Group
+from pandora_regret.cli.output import echo
 from pandora_regret.text import SYMBOLS
 
 COMMANDS = {  # name: what the list of commands says of it
     "compare": "Which of several models to deploy, how sure that is, and what it saves.",
     "score": "What one model's forecasts cost, from a file of any size.",
-    "monitor": "Whether a model in production still costs what it promises.",
+    "next": "What to test next, for one forecast.",
     "recalibrate": "What recalibrating a model saves, and its forecasts recalibrated.",
-    "report": "A page to look at and pass on, from predictions or from a saved comparison.",
-    "order": "In which order to test, for one forecast.",
-    "next": "What to do next in a work-up, for one forecast.",
-    "workup": "What a work-up file says, and what is wrong with it.",
+    "monitor": "Whether a model in production still costs what it promises.",
     "validate": "What is wrong with a file, if anything.",
-    "figures": "The paper's figures, drawn from its formulas.",
     "study": "Which metric picks the model that is cheapest to deploy.",
+    "help": "More about files, prices and metrics.",
+}
+ALIASES = {  # what commands were called before
+    "report": ["compare"],
+    "order": ["next"],
+    "figures": ["study", "figures"],
 }
 EPILOG = """\b
 Exit codes:
@@ -69,7 +73,7 @@ PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {
 }
 
 
-class Commands(click.Group):
+class Commands(Group):
     """A group that knows its commands by name, and imports one only to run it or to explain it in full."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -80,8 +84,17 @@ class Commands(click.Group):
             return None
         module = import_module(f"pandora_regret.cli.{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
-        command.epilog = EPILOG
-        return with_examples(command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command; under its old name with its old options, too."""
+        if args[0] == "report":
+            args = ["report", *(re.sub("^--out(?==|$)", "--html", each) for each in args[1:])]
+        if args[:2] == ["workup", "check"]:
+            args = ["validate", *args[2:]]
+        return super().resolve_command(ctx, [*ALIASES.get(args[0], args[:1]), *args[1:]])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -95,14 +108,6 @@ class Commands(click.Group):
         with errors_as_one_line():
             code = super().main(*args, **options | {"standalone_mode": False})
             sys.exit(code if isinstance(code, int) else 0)
-
-
-def with_examples(command: click.Command) -> click.Command:
-    r"""The command with the ``\b`` of its raw docstring as click knows it: the lines below it are kept apart."""
-    command.help = (command.help or "").replace("\\b\n", "\b\n")
-    for inner in getattr(command, "commands", {}).values():
-        with_examples(inner)
-    return command
 
 
 @contextmanager
@@ -182,11 +187,8 @@ def pandora() -> None:
     Examples:
       pandora compare forest.csv network.csv --costs dermamnist
       pandora score predictions.parquet --costs "flu=20,covid=35,cold=5"
-      pandora order "melanoma=0.2,nevus=0.7,keratosis=0.1" --costs "melanoma=384,nevus=75,keratosis=75"
+      pandora next "melanoma=0.2,nevus=0.7,keratosis=0.1" --costs "melanoma=384,nevus=75,keratosis=75"
       pandora study run study.toml --out results
 
     Shell completion: eval "$(_PANDORA_COMPLETE=bash_source pandora)", or zsh_source, or fish_source.
     """
-
-
-with_examples(pandora)

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
-from pandora_regret.cli.by import columns_of, values_of
 from pandora_regret.cli.options import (
-    FILES,
-    PATH,
+    FILE_ARGUMENTS,
+    OUTPUT,
+    Command,
     ComparisonOptions,
     CostOptions,
     FormatOptions,
     IntervalOptions,
     LayoutOptions,
+    Option,
     PageOptions,
-    ShowsMetrics,
     check_output,
     takes,
 )
-from pandora_regret.cli.printing import echo, print_csv, print_json
+from pandora_regret.cli.output import echo, print_csv, print_json
 
 if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """What is asked of the files: the options that `compare` and `report` share."""
+    """What is asked of the files."""
 
     costs: CostOptions
     comparison: ComparisonOptions
@@ -42,48 +44,41 @@ class Question(NamedTuple):
     layout: LayoutOptions
 
 
-@click.command(cls=ShowsMetrics)
-@FILES
-@takes(CostOptions, ComparisonOptions, IntervalOptions, LayoutOptions, FormatOptions, PageOptions)
-@click.option("--full", is_flag=True, help="Print every table, not only what fits one screen.")
-@click.option("--pairs", is_flag=True, help="As --full, with differences between all pairs of models.")
-@click.option("--by-class", is_flag=True, help="As --full, with every model class by class.")
-@click.option("--html", type=PATH, metavar="FILE", help="Write the report to this file, too.")
+@click.command(cls=Command)
+@FILE_ARGUMENTS
+@takes(CostOptions, ComparisonOptions, PageOptions, IntervalOptions, LayoutOptions, FormatOptions)
+@click.option("--full", cls=Option, is_flag=True, section=OUTPUT, help="Print every table.")
+@click.option("--pairs", cls=Option, is_flag=True, section=OUTPUT, help="As --full, for all pairs of models.")
+@click.option("--by-class", cls=Option, is_flag=True, section=OUTPUT, help="As --full, class by class, too.")
 def compare(
     costs: CostOptions,
     comparison: ComparisonOptions,
+    page: PageOptions,
     intervals: IntervalOptions,
     layout: LayoutOptions,
     output: FormatOptions,
-    page: PageOptions,
     *,
     files: Sequence[str],
     full: bool,
     pairs: bool,
     by_class: bool,
-    html: Path | None,
 ) -> None:
     r"""Which of several models to deploy, how sure that is, and what it saves.
 
-    FILES hold the predictions of one model each, or of several with a column that names them: a column of true
-    classes, and a column of forecasts for every class, as CSV, JSONL, Parquet, Arrow, NPZ or Excel; or samples of
-    lm-evaluation-harness; - is standard input. NAME=FILE names a model, and a TOML file describes models that are
-    written each in their own way. Rows are matched by id, or by their order if no file has ids.
+    FILES hold the predictions of one model each, or of several; or one JSON file that --json wrote.
 
     \b
     Examples:
       pandora compare forest.csv network.csv --costs dermamnist
-      pandora compare "Deep net=deepnet.csv" forest.parquet --costs prices.csv --common-rows --normalise
-      pandora compare models.toml --costs prices.csv
-      pandora compare models.parquet --model name --proba-prefix p_ --group patient_id --bootstrap 1000
-      pandora compare a.csv b.csv --costs prices.csv --scenario "cheap scan=scan=50" --html report.html
-      pandora compare a.csv b.csv --costs prices.csv --by site --by "age:18|65,site*sex"
+      pandora compare "Deep net=deepnet.csv" forest.parquet --costs prices.csv
+      pandora compare models.toml --costs prices.csv --by site --html page.html
       pandora compare a.csv b.csv --json > comparison.json
-
-    The JSON has the schema pandora-comparison/2; the CSV has one row per model.
     """
-    check_output(html, page.force)
-    result = compare_files(files, Question(costs, comparison, intervals, layout))
+    check_output(page.html, page.force)
+    if len(files) == 1 and files[0].endswith(".json"):
+        result = _saved_comparison(files[0])
+    else:
+        result = compare_files(files, Question(costs, comparison, intervals, layout))
     if output.as_json:
         print_json(result.to_dict())
     elif output.as_csv:
@@ -92,21 +87,40 @@ def compare(
         from pandora_regret.cli.comparison import print_comparison
 
         print_comparison(result, full=full, pairs=pairs, by_class=by_class)
-    if html is not None:
+    if page.html is not None:
         from pandora_regret.report import write_report
 
-        echo(
-            f"Report: {write_report(result, html, title=page.title, show=page.show, cases=not page.no_cases)}",
-            err=True,
-        )
+        write_report(result, page.html, title=page.title, show=page.show, cases=not page.no_cases)
+        echo(f"Report: {page.html}", err=True)
+
+
+def _saved_comparison(path: str) -> Comparison:
+    """A comparison that was saved; it has its answers already, so that nothing can be asked anew."""
+    from pandora_regret.compare import Comparison
+    from pandora_regret.files.source import check_readable
+    from pandora_regret.inputs import InputError
+
+    context = click.get_current_context()
+    for option in context.command.params:
+        section = getattr(option, "section", None)
+        is_given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if is_given and section not in (None, OUTPUT) and option.name != "html":
+            raise click.UsageError(f"{option.opts[0]}: {path} is a saved comparison; give the predictions instead.")
+    check_readable(path)
+    try:
+        return Comparison.from_dict(json.loads(Path(path).read_bytes()))
+    except InputError as error:
+        raise error.within(path) from None
+    except (ValueError, RecursionError):  # not JSON, or nested too deeply
+        raise InputError(f"{path} is not a comparison: write it with pandora compare --json.") from None
 
 
 def compare_files(files: Sequence[str], question: Question) -> Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
-    from pandora_regret.cli.console import bars
+    from pandora_regret.cli.output import bars
     from pandora_regret.files import align, common_rows, open_models, read_models, read_models_argument
 
-    layout = replace(question.layout.read(), by=columns_of(question.comparison.by))
+    layout = replace(question.layout.read(), by=_columns(_breakdowns(question)))
     with bars(passing=True) as progress:
         opened = open_models(read_models_argument(files, layout), question.costs.priced())
         names = _names(opened)
@@ -153,7 +167,7 @@ def _compared(
     classes = batches[0].classes
     prices = question.costs.read_prices(classes, _first(batches, "costs"))
     unit = "" if prices is None else prices.currency
-    scenarios, unused = question.costs.read_scenarios(question.comparison.scenario, classes, unit)
+    scenarios, unused = question.comparison.read_scenarios(classes, unit)
     weights = _first(batches, "weights")
     read = (batch.forecast(are_logits) for batch, are_logits in zip(batches, logits, strict=True))
     forecasts = (replace(forecast, weights=weights) for forecast in read)
@@ -173,7 +187,7 @@ def _compared(
         scenarios=scenarios or None,
         decompose=question.comparison.decompose and workup is None,
         workup=workup,
-        by=values_of(question.comparison.by, batches) or None,
+        by=_values(_breakdowns(question), batches) or None,
         smallest_group=question.comparison.smallest_group,
         progress=progress,
     )
@@ -185,3 +199,33 @@ def _compared(
 def _first(batches: Sequence[Batch], what: str) -> Any:
     """What any of the files says of the rows; where several do, they say the same."""
     return next((part for part in (getattr(batch, what) for batch in batches) if part is not None), None)
+
+
+def _breakdowns(question: Question) -> dict[str, list[str]]:
+    """What results are broken down by, and the columns that it takes: ``age:10`` and ``site*sex``."""
+    from pandora_regret.compare.grouping import read_cuts
+    from pandora_regret.files.pairs import listed
+
+    texts = (text for several in question.comparison.by for text in listed(several))
+    return {text: [cut.column for cut in read_cuts(text)] for text in texts}
+
+
+def _columns(breakdowns: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in breakdowns.values() for name in names))
+
+
+def _values(breakdowns: Mapping[str, Sequence[str]], batches: Sequence[Batch]) -> dict[str, Any]:
+    """What `compare` takes as `by`; a column may stand in any of the files."""
+    from pandora_regret.inputs import InputError
+
+    columns = {name: values for batch in reversed(batches) for name, values in (batch.by or {}).items()}
+    missing = next((name for name in _columns(breakdowns) if name not in columns), None)
+    if missing is not None:
+        fix, (name, colon, _) = "name a column that one of the files has", missing.rpartition(":")
+        if colon:
+            fix = f"write bins such as {name}:10 (ten bins), {name}:18|65 (edges) or {name}:each"
+        raise InputError(f"names {missing!r}, which no file has", argument="by", value=missing, fix=fix)
+    return {
+        text: columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
+        for text, names in breakdowns.items()
+    }

@@ -1,22 +1,18 @@
-"""Options that several commands share: dataclasses whose fields are options."""
+"""Options as fields of dataclasses, under headings; and the ones that several commands share."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import wraps
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pandora_regret.cli.option_groups import RanksByMetrics as RanksByMetrics
-from pandora_regret.cli.option_groups import ShowsMetrics as ShowsMetrics
-from pandora_regret.cli.option_groups import alone, option, role_option
-from pandora_regret.cli.option_groups import choice as choice
-from pandora_regret.cli.option_groups import takes as takes
-from pandora_regret.files.roles import BY, COSTS, GROUP, ID, LABEL, MODEL, VOTES, WEIGHT
+from pandora_regret.files.roles import BY, COSTS, GROUP, ID, LABEL, MODEL, VOTES, WEIGHT, Role
 
 if TYPE_CHECKING:
     from pandora_regret.files import Layout, Prices
@@ -26,48 +22,136 @@ if TYPE_CHECKING:
     from pandora_regret.workup import Workup
 
 MOST_JOBS = 1024
+MAIN, FILES, PRICES, INTERVALS, OUTPUT = SECTIONS = ("Options", "Files", "Prices", "Intervals", "Output")
 
 INPUT_PATH = click.Path(readable=False)  # whether it can be read is found out by reading it
 PATH = click.Path(path_type=Path)
-FILES = click.argument("files", nargs=-1, required=True, type=INPUT_PATH)
+FILE_ARGUMENTS = click.argument("files", nargs=-1, required=True, type=INPUT_PATH)
+
+
+class Option(click.Option):
+    """An option that stands under a heading."""
+
+    def __init__(self, *arguments: Any, section: str = MAIN, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.section = section
+
+
+class Command(click.Command):
+    r"""A command whose help has headings; lines below a ``\b`` of its docstring are kept apart."""
+
+    def __init__(self, *arguments: Any, help: str | None = None, **settings: Any) -> None:
+        super().__init__(*arguments, help=(help or "").replace("\\b\n", "\b\n"), **settings)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options of each section; those about the layout of files are only named."""
+        shown = [each for each in self.get_params(ctx) if each.get_help_record(ctx)]
+        for section in SECTIONS:
+            options = [each for each in shown if getattr(each, "section", MAIN) == section]
+            if not options:
+                continue
+            with formatter.section(section):
+                if section == FILES:
+                    formatter.write_text(f"{', '.join(each.opts[0] for each in options)}: pandora help files")
+                else:
+                    formatter.write_dl([each.get_help_record(ctx) or ("", "") for each in options])
+        if isinstance(self, click.Group):
+            self.format_commands(ctx, formatter)
+
+
+class Group(Command, click.Group):
+    """The same for a command that has others below it."""
+
+
+def option(*names: str, **settings: Any) -> Any:
+    """A field of a dataclass of options; it takes click's arguments, but for the name, which is the field's."""
+    return field(metadata={"names": names, "settings": settings})
+
+
+def role_option(role: Role, section: str = FILES) -> Any:
+    """The option that says which columns of a file have a role."""
+    usual = f"  [default: {' or '.join(role.usual)}]" if role.usual else ""
+    metavar = "TEXT" if role.prefix else "COLUMN"
+    name = f"--{role.option.replace('_', '-')}"
+    return option(name, metavar=metavar, help=f"{role.help}{usual}", section=section)
+
+
+def choice(*names: str, words: Sequence[str], help: str | None = None) -> Callable[[Callable[..., Any]], Any]:
+    """An option of a command that takes one of some words; the first unless said."""
+    return click.option(*names, type=click.Choice(words), default=words[0], show_default=True, help=help)
+
+
+def takes(*groups: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A command with the options of these dataclasses, which it gets as instances of them, in this order."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def call(**values: Any) -> Any:
+            instances = [group(**{each.name: values.pop(each.name) for each in fields(group)}) for group in groups]
+            return command(*instances, **values)
+
+        for group in reversed(groups):
+            for name in reversed([each.name for each in fields(group)]):
+                call = alone(group, name)(call)
+        return call
+
+    return decorate
+
+
+def alone(group: type[Any], name: str) -> Callable[[Any], Any]:
+    """One option of a dataclass, for commands that take no other of it."""
+    metadata = next(each for each in fields(group) if each.name == name).metadata
+    return click.option(*metadata["names"], name, cls=Option, **metadata["settings"])
 
 
 @dataclass(frozen=True)
 class LayoutOptions:
     """Which column of a file is what."""
 
-    label: str | None = role_option(LABEL)
-    proba_prefix: str | None = option(
-        "--proba-prefix", metavar="TEXT", help="What the names of forecast columns begin with."
-    )
-    classes: str | None = option(
-        "--classes", metavar="NAME,...", help="The classes, where columns of numbers do not tell."
-    )
-    id: str | None = role_option(ID)
-    weight: str | None = role_option(WEIGHT)
-    group: str | None = role_option(GROUP)
-    model: str | None = role_option(MODEL)
-    votes_prefix: str | None = role_option(VOTES)
-    cost_prefix: str | None = role_option(COSTS)
-    logits: bool = option("--logits", is_flag=True, help="The forecasts are logits.")
     normalise: bool = option(
         "--normalise", is_flag=True, help="Divide rows of forecasts that are off by at most 1 % by their sum."
     )
+    label: str | None = role_option(LABEL)
+    proba_prefix: str | None = option(
+        "--proba-prefix", metavar="TEXT", section=FILES, help="What the names of forecast columns begin with."
+    )
+    classes: str | None = option(
+        "--classes", metavar="NAME,...", section=FILES, help="The classes, where columns of numbers do not tell."
+    )
+    id: str | None = role_option(ID)
+    model: str | None = role_option(MODEL)
+    votes_prefix: str | None = role_option(VOTES)
+    cost_prefix: str | None = role_option(COSTS)
+    logits: bool = option("--logits", is_flag=True, section=FILES, help="The forecasts are logits.")
     separator: str | None = option(
-        "--separator", metavar="MARK", help="What separates values: , ; | or tab.  [default: recognised]"
+        "--separator",
+        metavar="MARK",
+        section=FILES,
+        help="What separates values: , ; | or tab.  [default: recognised]",
     )
     decimal: str | None = option(
-        "--decimal", metavar="MARK", help="The decimal sign: point or comma.  [default: recognised]"
+        "--decimal",
+        metavar="MARK",
+        section=FILES,
+        help="The decimal sign: point or comma.  [default: recognised]",
     )
     encoding: str | None = option(
-        "--encoding", metavar="NAME", help="Of text: utf-8, utf-16, latin-1, ...  [default: recognised]"
+        "--encoding",
+        metavar="NAME",
+        section=FILES,
+        help="Of text: utf-8, utf-16, latin-1, ...  [default: recognised]",
     )
     sheet: str | None = option(
-        "--sheet", metavar="NAME", help="Of a workbook, or its number.  [default: the first]"
+        "--sheet", metavar="NAME", section=FILES, help="Of a workbook, or its number.  [default: the first]"
     )
     other: str | None = option(
-        "--other", metavar="CLASS", help="Stands for what the candidate list of a row does not name."
+        "--other",
+        metavar="CLASS",
+        section=FILES,
+        help="Stands for what the candidate list of a row does not name.",
     )
+    group: str | None = role_option(GROUP, INTERVALS)
+    weight: str | None = role_option(WEIGHT, INTERVALS)
 
     def read(self) -> Layout:
         """The same as the library says it."""
@@ -85,17 +169,7 @@ class LayoutOptions:
 class CaseOptions(LayoutOptions):
     """The same where --id is a case: the column of ids has a longer name."""
 
-    id: str | None = option("--id-column", metavar="COLUMN", help=f"{ID.help}  [default: {' or '.join(ID.usual)}]")
-
-
-class _PriorOption(click.Option):
-    """Its help lists the priors there are, which are imported only to show it."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        from pandora_regret.priors.names import spelled_priors
-
-        self.help = f"How costs vary: {spelled_priors()}.  [default: uniform]"
-        return super().get_help_record(ctx)
+    id: str | None = option("--id-column", metavar="COLUMN", section=FILES, help=ID.help)
 
 
 @dataclass(frozen=True)
@@ -105,13 +179,13 @@ class PriceOptions:
     costs: str | None = option(
         "--costs",
         metavar="COSTS",
-        help="Typical costs of tests: NAME=VALUE,..., a table (FILE or FILE:CLASS_COLUMN:COST_COLUMN), a pathway "
-        "file (TOML), or a shipped one: dermamnist, octmnist, pump_fault.  [default: all tests cost the same]",
+        help="What tests cost: NAME=VALUE,..., a table or a pathway file, or dermamnist, octmnist, pump_fault "
+        "(pandora help prices).  [default: all tests cost the same]",
     )
     currency: str | None = option(
-        "--currency", metavar="CODE", help="What costs are in, such as USD.  [default: as they are written]"
+        "--currency", metavar="CODE", section=PRICES, help="Such as USD.  [default: as costs are written]"
     )
-    unit: str | None = option("--unit", metavar="NAME", help="The same, where it is not money: minutes, ...")
+    unit: str | None = option("--unit", metavar="NAME", section=PRICES, help="Where it is not money: minutes.")
 
     def __post_init__(self) -> None:
         if self.currency is not None and self.unit is not None:
@@ -152,40 +226,19 @@ class PriceOptions:
         prices = self.read_list()
         return None if prices is None else prices.costs.keys()
 
-    def read_scenarios(
-        self, scenarios: Sequence[str], classes: Sequence[str], unit: str
-    ) -> tuple[dict[str, dict[str, float]], tuple[Done, ...]]:
-        """The prices that each scenario changes, by its name, and what was not used of them."""
-        from pandora_regret.files import read_price_list
-        from pandora_regret.inputs import InputError
-
-        changes: dict[str, dict[str, float]] = {}
-        done: tuple[Done, ...] = ()
-        for scenario in scenarios:
-            name, equals, costs = scenario.partition("=")
-            if not (name.strip() and equals and costs.strip()):
-                raise InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as cheap=flu=5,cold=1.")
-            if _is_number(costs):
-                example = f"cheap={name}={costs}"
-                raise InputError(
-                    f"--scenario {scenario!r} has no name: write NAME=CLASS=PRICE, such as {example}."
-                )
-            if name in changes:
-                raise InputError(f"--scenario gives {name!r} twice: name each once.")
-            changes[name], unused = read_price_list(costs).changes(classes, unit)
-            done += unused
-        return changes, done
-
 
 @dataclass(frozen=True)
 class CostOptions(PriceOptions):
     """What tests cost, and how that varies; or a whole work-up."""
 
-    prior: str | None = option("--prior", cls=_PriorOption, metavar="PRIOR")
     workup: str | None = option(
-        "--workup",
-        metavar="FILE",
-        help="A work-up file (TOML): what the whole work-up costs, instead of a search.",
+        "--workup", metavar="FILE", help="A work-up file (TOML): what the work-up costs, instead of a search."
+    )
+    prior: str | None = option(
+        "--prior",
+        metavar="PRIOR",
+        section=PRICES,
+        help="How costs vary, such as lognormal:0.5 (pandora help prices).  [default: uniform]",
     )
 
     def read_workup(self) -> Workup | None:
@@ -210,15 +263,7 @@ class CostOptions(PriceOptions):
         return None if self.prior is None else read_prior_argument(self.prior)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _read_level(context: click.Context, parameter: click.Parameter, level: float) -> float:
+def read_level(context: click.Context, parameter: click.Parameter, level: float) -> float:
     """Between 0 and 1; click's own range lets NaN pass."""
     if not 0 < level < 1:
         raise click.BadParameter(f"{level:g} is not between 0 and 1.")
@@ -230,12 +275,30 @@ class IntervalOptions:
     """How intervals are found."""
 
     bootstrap: int = option(
-        "--bootstrap", type=click.IntRange(0), default=0, metavar="N", help="Intervals by N replicates."
+        "--bootstrap",
+        type=click.IntRange(0),
+        default=0,
+        metavar="N",
+        section=INTERVALS,
+        help="Intervals by N replicates.",
     )
     level: float = option(
-        "--level", type=float, default=0.95, show_default=True, callback=_read_level, help="Of the intervals."
+        "--level",
+        type=float,
+        default=0.95,
+        show_default=True,
+        callback=read_level,
+        section=INTERVALS,
+        help="Of the intervals.",
     )
-    seed: int = option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+    seed: int = option(
+        "--seed",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        section=INTERVALS,
+        help="Of the bootstrap.",
+    )
 
 
 @dataclass(frozen=True)
@@ -245,18 +308,18 @@ class ComparisonOptions:
     common_rows: bool = option(
         "--common-rows", is_flag=True, help="Compare on the rows whose ids all files have, and count the others."
     )
-    scenario: tuple[str, ...] = option(
-        "--scenario",
-        multiple=True,
-        metavar="NAME=CLASS=PRICE,...",
-        help="Other costs to compare under, only those that change: cheap CT=CT=300,scope=90; may be repeated.",
-    )
     by: tuple[str, ...] = option(
         "--by",
         multiple=True,
         metavar="COLUMN,...",
-        help=f"{BY.help}: site; age:10 (ten bins) or age:18|65 (edges); site*sex (crossed). It changes no "
-        "interval; --group says which rows belong together.",
+        help=f"{BY.help}: site; age:10 (ten bins), age:18|65 (edges); site*sex (crossed).",
+    )
+    scenario: tuple[str, ...] = option(
+        "--scenario",
+        multiple=True,
+        metavar="NAME=CLASS=PRICE,...",
+        section=PRICES,
+        help="Other costs to compare under, only those that change: cheap CT=CT=300,scope=90.",
     )
     smallest_group: int = option(
         "--smallest-group",
@@ -264,14 +327,38 @@ class ComparisonOptions:
         default=30,
         show_default=True,
         metavar="N",
+        section=INTERVALS,
         help="Of --by: groups of fewer cases are pooled.",
     )
     decompose: bool = option(
         "--decompose/--no-decompose",
-        default=False,
-        show_default=True,
-        help="Whether to split costs into miscalibration, discrimination and uncertainty; takes seconds.",
+        section=OUTPUT,
+        help="Split costs into miscalibration, discrimination and uncertainty; takes seconds.",
     )
+
+    def read_scenarios(
+        self, classes: Sequence[str], unit: str
+    ) -> tuple[dict[str, dict[str, float]], tuple[Done, ...]]:
+        """The prices that each scenario changes, by its name, and what was not used of them."""
+        from pandora_regret.files import read_price_list
+        from pandora_regret.inputs import InputError
+
+        changes: dict[str, dict[str, float]] = {}
+        done: tuple[Done, ...] = ()
+        for scenario in self.scenario:
+            name, equals, costs = (part.strip() for part in scenario.partition("="))
+            if not (name and equals and costs):
+                raise InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as cheap=flu=5,cold=1.")
+            if "=" not in costs and not os.path.exists(costs) and costs.replace(".", "", 1).isdigit():
+                example = f"cheap={name}={costs}"
+                raise InputError(
+                    f"--scenario {scenario!r} has no name: write NAME=CLASS=PRICE, such as {example}."
+                )
+            if name in changes:
+                raise InputError(f"--scenario gives {name!r} twice: name each once.")
+            changes[name], unused = read_price_list(costs).changes(classes, unit)
+            done += unused
+        return changes, done
 
 
 @dataclass(frozen=True)
@@ -290,12 +377,13 @@ class WorkOptions:
 class FormatOptions:
     """What standard output holds, if not tables for people."""
 
-    as_json: bool = option("--json", is_flag=True, help="Print JSON.")
-    as_csv: bool = option("--csv", is_flag=True, help="Print a flat table as CSV.")
+    as_json: bool = option("--json", is_flag=True, section=OUTPUT, help="Print JSON.")
+    as_csv: bool = option("--csv", is_flag=True, section=OUTPUT, help="Print a flat table as CSV.")
     keep_formulas: bool = option(
         "--keep-formulas",
         is_flag=True,
-        help="Leave names in CSV that a spreadsheet would run (=, +, -, @) as they are, without a ' in front.",
+        section=OUTPUT,
+        help="Leave names in CSV that a spreadsheet would run (=, +, -, @) as they are.",
     )
 
     def __post_init__(self) -> None:
@@ -307,14 +395,15 @@ class FormatOptions:
 class PageOptions:
     """How the page is written."""
 
-    title: str | None = option("--title", help="The page's heading.")
+    html: Path | None = option("--html", type=PATH, metavar="FILE", help="Write the report to this file, too.")
+    title: str | None = option("--title", section=OUTPUT, help="The page's heading.")
     show: tuple[str, ...] = option(
-        "--show", multiple=True, metavar="MODEL", help="A model to show on the page even if there are over 50."
+        "--show", multiple=True, metavar="MODEL", section=OUTPUT, help="On the page even if there are over 50."
     )
     no_cases: bool = option(
-        "--no-cases", is_flag=True, help="Leave single cases out of the page, and with them its live prices."
+        "--no-cases", is_flag=True, section=OUTPUT, help="A page without single cases and live prices."
     )
-    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
+    force: bool = option("--force", is_flag=True, section=OUTPUT, help="Replace output files that exist.")
 
 
 JSON, FORCE = alone(FormatOptions, "as_json"), alone(PageOptions, "force")
@@ -326,13 +415,13 @@ def check_output(path: Path | None, force: bool) -> None:
         return
     from pandora_regret.inputs import InputError
 
+    folder = Path(os.path.realpath(path)).parent
     if path.is_dir():
         raise InputError(f"{path} is a directory: name the file to write.")
     if path.exists() and not S_ISREG(path.stat().st_mode):
         raise InputError(f"{path} is not a regular file: name one, or a new one.")
     if path.exists() and not force:
         raise InputError(f"{path} exists: name another file, or replace it with --force.")
-    folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         raise InputError(f"{path}: there is no directory {str(folder)!r}: create it first.")
     if not os.access(folder, os.W_OK):

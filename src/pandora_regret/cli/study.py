@@ -1,4 +1,4 @@
-"""`pandora study`: which metric picks the model that is cheapest to deploy."""
+"""`pandora study`: which metric picks the model that is cheapest to deploy; and the paper's figures."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pandora_regret.cli.options import FORCE, PATH, RanksByMetrics, WorkOptions, check_output, choice, takes
-from pandora_regret.cli.printing import echo
+from pandora_regret.cli.options import FORCE, PATH, Command, Group, WorkOptions, check_output, choice, takes
+from pandora_regret.cli.output import echo
 
 if TYPE_CHECKING:
     from pandora_regret.study import Study
 
 FOLDER = click.argument("folder", type=PATH)
-METRICS = click.option("--metric", "metrics", multiple=True, help="A metric's key; may be repeated.")
+METRICS = click.option(
+    "--metric", "metrics", multiple=True, help="A metric's key (pandora help metrics); may be repeated."
+)
 ALL = click.option("--all", "every", is_flag=True, help="All metrics instead of those of the paper's table.")
 TRUST = click.option("--trust", is_flag=True, help="Run code that the study file names as metrics, module:name.")
 
 
-@click.group()
+@click.group(cls=Group)
 def study() -> None:
     r"""Which metric picks the model that is cheapest to deploy.
 
@@ -33,10 +35,11 @@ def study() -> None:
       pandora study resume results --cluster tcp://scheduler:8786
       pandora study table results --format latex
       pandora study figure results gaps.svg
+      pandora study figures --out figures
     """
 
 
-@study.command()
+@study.command(cls=Command)
 @click.argument("study_file", type=PATH)
 @click.option("--out", "folder", type=PATH, required=True, help="Folder for the output.")
 @takes(WorkOptions)
@@ -48,7 +51,7 @@ def run(work: WorkOptions, *, study_file: Path, folder: Path, trust: bool) -> No
     _finish(begin(study_file, folder, trust=trust), folder, work)
 
 
-@study.command()
+@study.command(cls=Command)
 @FOLDER
 @takes(WorkOptions)
 @TRUST
@@ -63,7 +66,7 @@ def resume(work: WorkOptions, *, folder: Path, trust: bool, retry_failed: bool) 
     _finish(described, folder, work)
 
 
-@study.command(cls=RanksByMetrics)
+@study.command(cls=Command)
 @FOLDER
 @choice("--what", words=["tau", "gap", "regret"])
 @choice("--format", "form", words=["text", "markdown", "latex", "csv"], help="Of the table.")
@@ -85,7 +88,7 @@ def table(
     echo(FORMATS[form](grid, form == "csv" if intervals is None else intervals), nl=False)
 
 
-@study.command(cls=RanksByMetrics)
+@study.command(cls=Command)
 @FOLDER
 @click.argument("file", type=PATH)
 @METRICS
@@ -101,7 +104,34 @@ def figure(folder: Path, file: Path, metrics: tuple[str, ...], every: bool, forc
     echo(str(draw_tau_gaps(grid, file)))
 
 
-@study.command()
+@study.command(cls=Command)
+@click.option("--out", "folder", type=PATH, required=True, metavar="DIR", help="Folder for the files.")
+@choice("--format", "kind", words=["svg", "pdf", "png"], help="Of the files.")
+@choice("--width", words=["column", "page"], help="How wide the figures are.")
+@click.option("--study", type=PATH, metavar="DIR", help="A study's output folder: draws its intervals, too.")
+@FORCE
+def figures(folder: Path, kind: str, width: str, study: Path | None, force: bool) -> None:
+    """Draw the paper's figures from its formulas, one file each.
+
+    Decision regions of four rules, the Beta family on the simplex, the pair loss, its gradient in logits, and
+    with --study the intervals of the gaps to Pandora's Regret.
+    """
+    from pandora_regret.inputs import InputError
+    from pandora_regret.plots import draw_paper_figures
+    from pandora_regret.plots.paper import paper_files
+
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file: name a directory with --out.")
+    for path, _ in paper_files(folder, kind, study):
+        if path.exists():
+            check_output(path, force)
+    for path in draw_paper_figures(folder, kind=kind, width=width, study=study):
+        echo(str(path))
+    if study is None:
+        echo("The intervals of the gaps to Pandora's Regret need a study: --study DIR.", err=True)
+
+
+@study.command(cls=Command)
 @FOLDER
 def status(folder: Path) -> None:
     """How far a study is: models done, failed and missing."""
@@ -119,7 +149,7 @@ def status(folder: Path) -> None:
 
 def _finish(described: Study, folder: Path, work: WorkOptions) -> None:
     """Do what is left to do, with bars, and print the table."""
-    from pandora_regret.cli.console import bars
+    from pandora_regret.cli.output import bars
     from pandora_regret.study import as_text, run_study, study_grid
 
     with bars() as watcher:

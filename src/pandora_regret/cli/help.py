@@ -1,0 +1,57 @@
+"""`pandora help`: what several commands have in common, topic by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+import click
+
+from pandora_regret.cli.options import Command, LayoutOptions, Option
+from pandora_regret.cli.output import echo
+
+ABOUT = {
+    "files": """A file of predictions has a column of true classes, and a column of forecasts for every class: CSV,
+        JSONL, Parquet, Arrow, NPZ or Excel; or samples of lm-evaluation-harness; - is standard input. It holds one
+        model, or several with a column that names them. NAME=FILE names a model, and a TOML file describes models
+        that are written each in their own way. Rows are matched by id, or by their order if no file has ids.""",
+    "prices": """--costs says what tests cost: NAME=VALUE,..., such as flu=20,cold=5; a table (FILE or
+        FILE:CLASS_COLUMN:COST_COLUMN); a pathway file (TOML); or a shipped one. --prior says how they vary.""",
+    "metrics": "What is shown of models, beside what their searches cost.",
+}
+
+
+@click.command("help", cls=Command)
+@click.argument("topic", type=click.Choice(list(ABOUT)))
+def help(topic: str) -> None:
+    r"""More about files, prices and metrics.
+
+    \b
+    Examples:
+      pandora help files
+      pandora help metrics
+    """
+    formatter = click.get_current_context().make_formatter()
+    formatter.write_text(ABOUT[topic])
+    with formatter.section({"files": "Options about files"}.get(topic, topic.capitalize())):
+        formatter.write_dl(list(_rows(topic)))
+    echo(formatter.getvalue(), nl=False)
+
+
+def _rows(topic: str) -> Iterator[tuple[str, str]]:
+    if topic == "files":
+        context = click.get_current_context()
+        for each in fields(LayoutOptions):
+            record = Option([*each.metadata["names"], each.name], **each.metadata["settings"]).get_help_record(context)
+            yield record or ("", "")
+    elif topic == "prices":
+        from pandora_regret.costs import available_costs
+        from pandora_regret.priors.names import spelled_priors
+
+        yield "--costs", f"shipped: {', '.join(available_costs())}"
+        yield "--prior", spelled_priors()
+    else:
+        from pandora_regret.metrics import shown_in
+
+        metrics = dict.fromkeys((*shown_in("comparison"), *shown_in("study")))
+        yield from ((metric.key, metric.title) for metric in metrics)

@@ -1,0 +1,143 @@
+"""What is printed: text and tables for people, JSON and CSV for programs, progress on standard error.
+
+Everything goes through `echo`, so that no name of a file, class or model can command a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import isfinite
+from shutil import get_terminal_size
+from threading import Timer
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pandora_regret._version import __version__
+from pandora_regret.text import Table, cell_width, without_controls, wrapped
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from pandora_regret.inputs import Done
+
+WIDEST = 200  # columns of a table that goes to a file or a pipe, which have no width of their own
+SILENT_SECONDS = 1.0  # of work without progress bars
+
+
+def width() -> int:
+    """Columns of the terminal."""
+    return get_terminal_size((WIDEST, 24)).columns
+
+
+def echo(text: str = "", *, nl: bool = True, err: bool = False, **style: Any) -> None:
+    """Print text as it is; colour only on a terminal that wants it."""
+    colour = False if "NO_COLOR" in os.environ else True if "FORCE_COLOR" in os.environ else None
+    text = without_controls(text)
+    click.echo(click.style(text, **style) if style else text, nl=nl, err=err, color=colour)
+
+
+def say(text: str, **style: Any) -> None:
+    """Print sentences in lines that fit the terminal."""
+    for line in wrapped(text, width()):
+        echo(line, **style)
+
+
+def heading(text: str, note: str = "", **style: Any) -> None:
+    """What follows, and a note about it."""
+    fits = cell_width(without_controls(text)) + 2 + cell_width(note) <= width()
+    if note and fits:
+        echo(text, nl=False, bold=True)
+        echo(f"  {note}", **style)
+        return
+    say(text, bold=True)
+    if note:
+        say(note, **style)
+
+
+def bullets(sentences: Iterable[str], mark: str = "-") -> None:
+    """Sentences one below the other, with a hanging indent."""
+    for sentence in sentences:
+        first, *others = wrapped(sentence, max(width() - len(mark) - 1, 1))
+        echo(f"{mark} {first}")
+        for line in others:
+            echo(f"{' ' * len(mark)} {line}")
+
+
+def print_table(table: Table, best: str = "") -> None:
+    """A table that fits the terminal."""
+    echo(table.to_text(width(), best))
+
+
+def print_done(done: Sequence[Done]) -> None:
+    """What was changed or left out, one line each."""
+    if done:
+        echo("Done to the files:", dim=True)
+        bullets(f"{each.sentence}." for each in done)
+
+
+def print_json(value: Mapping[str, Any], schema: str | None = None) -> None:
+    """Strict JSON, in ASCII, which every terminal and every program can read; its schema and maker come first."""
+    about = {} if schema is None else {"schema": schema, "library": f"pandora-regret {__version__}"}
+    click.echo(json.dumps({**about, **value}, indent=1, allow_nan=False))
+
+
+def print_csv(rows: Sequence[Mapping[str, Any]], *, keep_formulas: bool = False) -> None:
+    """Rows of a flat table, in UTF-8 whatever the terminal's encoding; what is undefined is left empty."""
+    text = Table.of(rows).to_csv(keep_formulas=keep_formulas)
+    click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
+
+
+def finite(value: float | None) -> float | None:
+    """The number, or None where JSON knows no such number."""
+    return value if value is not None and isfinite(value) else None
+
+
+class Bars:
+    """Progress of named tasks, as bars with the time that is left and a note such as images a second."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, Any] = {}
+
+    def start(self, task: str, total: int, done: int = 0) -> None:
+        """A new bar, of so many steps."""
+        self._tasks[task] = self._progress.add_task(without_controls(task), total=total, completed=done, note="")
+
+    def advance(self, task: str, steps: int = 1, note: str = "") -> None:
+        self._progress.update(self._tasks[task], advance=steps, note=without_controls(note))
+
+    def say(self, message: str) -> None:
+        self._progress.console.print(without_controls(message))
+
+
+@contextmanager
+def bars(*, passing: bool = False) -> Iterator[Bars]:
+    """Progress bars on standard error while the work lasts, if it lasts longer than a second.
+
+    Those that are `passing` are gone when it is done, and never there where standard error is no terminal.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    title, note = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[note]}"))
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    progress = Progress(
+        *(title, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), note),
+        console=console,
+        transient=passing,
+        disable=passing and not console.is_terminal,
+    )
+    begin = Timer(SILENT_SECONDS, progress.start)
+    begin.daemon = True
+    begin.start()
+    try:
+        yield Bars(progress)
+    finally:
+        begin.cancel()
+        begin.join()
+        if progress.live.is_started:
+            progress.stop()
