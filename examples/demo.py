@@ -5,10 +5,8 @@ Every forecast is out of fold: no model is scored on an image it was trained on.
 
 from pathlib import Path
 
-from rich.rule import Rule
-
 from pandora_regret.cli.comparison import print_comparison
-from pandora_regret.cli.console import bars, output
+from pandora_regret.cli.output import bars, echo
 from pandora_regret.compare import Comparison, compare
 from pandora_regret.report import write_report
 from pandora_regret.study import PAPER_METRICS, Store, Study, as_text, begin, run_study, study_grid
@@ -41,20 +39,19 @@ def compare_candidates(study: Study, store: Store) -> Comparison:
 
 
 def main() -> None:
-    console = output()
-    console.print(Rule("A zoo of scikit-learn classifiers reads noisy digits, out of fold"))
+    echo("A zoo of scikit-learn classifiers reads noisy digits, out of fold", bold=True)
     study = begin(STUDY, OUT)
     with bars() as watcher:
         results = run_study(study, OUT, jobs=2, watcher=watcher)
-    console.print(Rule("Seven candidates: which one to deploy?"))
+    echo("Seven candidates: which one to deploy?", bold=True)
     comparison = compare_candidates(study, Store.open(OUT / study.data[0].name))
     print_comparison(comparison)
-    console.print(Rule("All models of the zoo: which metric ranks them by what their searches cost?"))
-    console.print(as_text(study_grid(results)), markup=False)
-    console.print(Rule("And what does it cost per case to pick the model that the metric likes best?"))
-    console.print(as_text(study_grid(results, "regret", PAPER_METRICS), intervals=True), markup=False)
+    echo("All models of the zoo: which metric ranks them by what their searches cost?", bold=True)
+    echo(as_text(study_grid(results)))
+    echo("And what does it cost per case to pick the model that the metric likes best?", bold=True)
+    echo(as_text(study_grid(results, "regret", PAPER_METRICS), intervals=True))
     page = write_report(comparison, OUT / "report.html", title="Which digit is it?")
-    console.print(f"The report, to look at and pass on: {page.resolve()}", style="bold", markup=False)
+    echo(f"The report, to look at and pass on: {page.resolve()}", bold=True)
 
 
 if __name__ == "__main__":

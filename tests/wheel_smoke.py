@@ -34,9 +34,9 @@ def main() -> None:
         files = [folder / f"{model}.csv" for model in PREDICTIONS]
         for file, text in zip(files, PREDICTIONS.values(), strict=True):
             file.write_text(text)
-        found = json.loads(pandora("compare", *files, "--json", "--no-decompose"))
+        found = json.loads(pandora("compare", *files, "--json"))
         assert [model["name"] for model in found["models"]] == ["good", "poor"]
-        pandora("report", *files, "--out", folder / "report.html", "--no-decompose")
+        pandora("compare", *files, "--html", folder / "report.html")
         assert "good" in (folder / "report.html").read_text(encoding="utf-8")
     assert pandora("--version").strip() == f"pandora, version {pandora_regret.__version__}"
     print(f"The wheel of {pandora_regret.__version__} works.")

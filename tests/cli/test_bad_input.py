@@ -99,7 +99,7 @@ def test_a_file_that_may_not_be_read(tmp_path):
 def test_a_directory_that_may_not_be_written_to(tmp_path, monkeypatch):
     path = wine_file(tmp_path, "bayes")
     monkeypatch.setattr(os, "access", lambda *_: False)  # nothing is forbidden to root, who may run this
-    result = run("report", path, "--out", tmp_path / "page.html")
+    result = run("compare", path, "--html", tmp_path / "page.html")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "may not be written to" in result.stderr
 
@@ -143,30 +143,28 @@ def test_a_bad_option(tmp_path, refused, options, words):
     assert words in refused(wine_file(tmp_path, "bayes"), *options)
 
 
-@pytest.mark.parametrize("command", [["compare", "--html"], ["report", "--out"]])
-def test_output_that_exists_is_replaced_only_by_force(tmp_path, command):
+def test_output_that_exists_is_replaced_only_by_force(tmp_path):
     path, page = wine_file(tmp_path, "bayes"), tmp_path / "page.html"
     page.write_text("precious")
-    name, option = command
-    refused = run(name, path, option, page)
+    refused = run("compare", path, "--html", page)
     assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
     assert "--force" in refused.stderr
     assert page.read_text() == "precious"
-    assert run(name, path, option, page, "--force").exit_code == 0
+    assert run("compare", path, "--html", page, "--force").exit_code == 0
     assert "precious" not in page.read_text(encoding="utf-8")
 
 
 def test_output_into_nowhere(tmp_path):
     path = wine_file(tmp_path, "bayes")
-    assert "no directory" in run("report", path, "--out", tmp_path / "none" / "page.html").stderr
-    assert "is a directory" in run("report", path, "--out", tmp_path).stderr
+    assert "no directory" in run("compare", path, "--html", tmp_path / "none" / "page.html").stderr
+    assert "is a directory" in run("compare", path, "--html", tmp_path).stderr
 
 
 def test_a_report_that_fails_half_way_leaves_the_old_one(tmp_path, monkeypatch):
     path, page = wine_file(tmp_path, "bayes"), tmp_path / "page.html"
     page.write_text("precious")
     monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(5, "Input/output error")))
-    assert run("report", path, "--out", page, "--force").exit_code == 1
+    assert run("compare", path, "--html", page, "--force").exit_code == 1
     assert page.read_text() == "precious"
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -182,9 +180,9 @@ def test_the_files_own_line_is_named_in_a_stream_too(tmp_path):
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        (["order", "a=0.5,b=0.5", "--sensitivity", "1.5"], "--sensitivity of class"),
-        (["order", "a=2,b=3"], "--logits"),
-        (["order", "a=0.5,b=0.6"], "divide each row by its sum"),
+        (["next", "a=0.5,b=0.5", "--sensitivity", "1.5"], "--sensitivity of class"),
+        (["next", "a=2,b=3"], "--logits"),
+        (["next", "a=0.5,b=0.6"], "divide each row by its sum"),
     ],
 )
 def test_the_command_speaks_of_options_not_of_arguments(words, option):

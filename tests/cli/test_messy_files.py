@@ -97,7 +97,7 @@ def messy(tmp_path, monkeypatch, request):
 
 def test_four_messy_files_are_compared_in_one_command(messy):
     prices, costs = messy
-    result = run_json("compare", "models.toml", "--costs", prices, "--no-decompose", *OPTIONS)
+    result = run_json("compare", "models.toml", "--costs", prices, *OPTIONS)
     found = {model["name"]: model["scores"]["expected_cost"]["value"] for model in result["models"]}
     assert found == pytest.approx(costs, rel=1e-9)
     assert result["costs"]["currency"] == "USD"
@@ -107,7 +107,7 @@ def test_four_messy_files_are_compared_in_one_command(messy):
     if prices.endswith(".xlsx"):
         del expected["column __index_level_0__ of Forest ignored"]  # Excel has no index
     assert done == expected
-    printed = run("compare", "models.toml", "--costs", prices, "--full", "--no-decompose", *OPTIONS).stdout
+    printed = run("compare", "models.toml", "--costs", prices, "--full", *OPTIONS).stdout
     lines = printed[printed.index("Done to the files") :].splitlines()[1:]
     assert [line.strip("- .") for line in lines if line.startswith("-")] == list(done)
 
@@ -195,8 +195,8 @@ def test_the_incident_set_with_components_that_never_failed_needs_no_options(tmp
     )
     for files in (["one.csv"], ["one.csv", "two.csv"]):
         paths = [tmp_path / file for file in files]
-        result = run_json("compare", *paths, "--costs", tmp_path / "prices.csv", "--no-decompose")
+        result = run_json("compare", *paths, "--costs", tmp_path / "prices.csv")
         assert len(result["data"]["classes"]) == 40
         assert result["done"] == []
-    shared = run_json("compare", tmp_path / "one.csv", tmp_path / "two.csv", "--no-decompose")
+    shared = run_json("compare", tmp_path / "one.csv", tmp_path / "two.csv")
     assert len(shared["data"]["classes"]) == 40

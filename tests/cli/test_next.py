@@ -1,4 +1,4 @@
-"""`pandora next` and `pandora workup check`."""
+"""`pandora next` and `pandora validate` of a work-up."""
 
 import pytest
 from cli_files import run, run_json, write_csv
@@ -84,7 +84,7 @@ def test_next_refuses_in_one_line(skin, arguments, said):
 
 
 def test_check_says_what_was_understood(skin):
-    result = run("workup", "check", skin)
+    result = run("validate", skin)
     assert result.stdout == (
         "3 classes: melanoma, nevus and keratosis.\n"
         "3 steps:\n"
@@ -95,11 +95,11 @@ def test_check_says_what_was_understood(skin):
         "Exact method: the state graph (4 states).\n"
         "Someone who knew the truth would pay $30 to $384; if all classes are equally likely, $384 is expected.\n"
     )
-    assert run_json("workup", "check", skin)["method"] == "graph"
+    assert run_json("validate", skin)["method"] == "graph"
 
 
 def test_check_names_the_key_of_a_mistake(skin):
     skin.write_text(SKIN.replace("others = 30", "other = 30"), encoding="utf-8")
-    result = run("workup", "check", skin)
+    result = run("validate", skin)
     assert result.exit_code == 2
     assert "stops.watch.loss.other is no class" in result.stderr

@@ -1,4 +1,4 @@
-"""`pandora order`: the library's plan, as a table, JSON and a plot."""
+"""`pandora next` without a work-up: the library's plan, as a table, JSON and a plot."""
 
 import json
 
@@ -31,7 +31,7 @@ def as_json(plan):
 
 
 def test_json_is_the_librarys_plan():
-    printed = run_json("order", SKIN, "--costs", SKIN_COSTS)
+    printed = run_json("next", SKIN, "--costs", SKIN_COSTS)
     assert plan_of(printed) == as_json(plan_search(CHANCES, PRICES))
     assert (printed["currency"], printed["source"]) == ("", SKIN_COSTS)
 
@@ -40,20 +40,20 @@ def test_sensitivities_and_repeats_reach_the_library():
     options = ["--sensitivity", "melanoma=0.9,nevus=0.8,keratosis=1", "--search", "adaptive", "--steps", 7]
     tests = Tests(cost=PRICES, sensitivity={"melanoma": 0.9, "nevus": 0.8, "keratosis": 1.0})
     expected = plan_search(CHANCES, tests=tests, search="adaptive", steps=7)
-    assert plan_of(run_json("order", SKIN, "--costs", SKIN_COSTS, *options)) == as_json(expected)
-    assert len(run_json("order", SKIN, "--sensitivity", "0.8", "--search", "restarts")["steps"]) == 3
+    assert plan_of(run_json("next", SKIN, "--costs", SKIN_COSTS, *options)) == as_json(expected)
+    assert len(run_json("next", SKIN, "--sensitivity", "0.8", "--search", "restarts")["steps"]) == 3
 
 
 def test_shipped_prices_bring_their_currency():
     eyes = "CNV=0.4,DME=0.3,drusen=0.2,normal=0.1"
-    assert run_json("order", eyes, "--costs", "octmnist")["currency"] == "USD"
-    page = run("order", eyes, "--costs", "octmnist").stdout
+    assert run_json("next", eyes, "--costs", "octmnist")["currency"] == "USD"
+    page = run("next", eyes, "--costs", "octmnist").stdout
     assert "$343.91" in page
     assert "Expected total: $" in page
 
 
 def test_the_table_walks_through_the_steps():
-    lines = run("order", SKIN, "--costs", SKIN_COSTS).stdout.splitlines()
+    lines = run("next", SKIN, "--costs", SKIN_COSTS).stdout.splitlines()
     steps = [line.split() for line in lines if line.strip()[:1].isdigit()]
     assert [step[:2] for step in steps] == [["1", "nevus"], ["2", "keratosis"], ["3", "melanoma"]]
     assert steps[1] == ["2", "keratosis", "33.3", "%", "75", "150", "80.0", "%"]
@@ -61,43 +61,43 @@ def test_the_table_walks_through_the_steps():
 
 
 def test_without_costs_costs_are_said_in_tests():
-    assert [step["total_cost"] for step in run_json("order", SKIN)["steps"]] == [1.0, 2.0, 3.0]
-    assert "Expected total: 1.4 tests." in run("order", SKIN).stdout
+    assert [step["total_cost"] for step in run_json("next", SKIN)["steps"]] == [1.0, 2.0, 3.0]
+    assert "Expected total: 1.4 tests." in run("next", SKIN).stdout
 
 
 def test_a_row_of_a_file(tmp_path):
     truth, chances = forecasts()
     path = wine_file(tmp_path, "bayes", remark=truth)
     expected = plan_search(dict(zip(CLASSES, chances["bayes"][11], strict=True)), [90.0, 60.0, 30.0])
-    assert plan_of(run_json("order", path, "--row", 12, "--costs", COSTS)) == as_json(expected)
+    assert plan_of(run_json("next", path, "--row", 12, "--costs", COSTS)) == as_json(expected)
 
 
 def test_a_case_by_its_id(tmp_path):
     path = write_csv(tmp_path / "p.csv", [("case", "a", "b", "age"), ("p1", 0.2, 0.8, 40), ("p2", 0.9, 0.1, 50)])
     options = ["--id-column", "case", "--costs", "a=3,b=5"]
-    printed = run_json("order", path, "--id", "p2", *options)
+    printed = run_json("next", path, "--id", "p2", *options)
     assert [done["what"] for done in printed["done"]] == ["columns ignored"]
-    written_out = run_json("order", "a=0.9,b=0.1", "--costs", "a=3,b=5")
+    written_out = run_json("next", "a=0.9,b=0.1", "--costs", "a=3,b=5")
     assert plan_of(printed) == plan_of(written_out)
     for arguments, words in (
         (["--id", "p3", *options], "has no row whose case is 'p3'"),
         (["--id", "p2"], "--id-column"),
         (["--id", "p2", "--row", 2, *options], "--row and --id were both given"),
     ):
-        failed = run("order", path, *arguments)
+        failed = run("next", path, *arguments)
         assert failed.exit_code == 2
         assert words in failed.stderr
 
 
 def test_a_case_whose_id_comes_twice_is_no_case(tmp_path):
     path = write_csv(tmp_path / "p.csv", [("id", "a", "b"), ("x", 0.2, 0.8), ("x", 0.9, 0.1)])
-    failed = run("order", path, "--id", "x")
+    failed = run("next", path, "--id", "x")
     assert "has 2 rows whose id is 'x': say which with --row: 1 or 2." in failed.stderr
 
 
 def test_a_forecast_that_is_nearly_one_is_rescaled_where_that_is_asked_for():
-    assert "--normalise" in run("order", "a=0.899,b=0.1").stderr
-    printed = run_json("order", "a=0.899,b=0.1", "--normalise")
+    assert "--normalise" in run("next", "a=0.899,b=0.1").stderr
+    printed = run_json("next", "a=0.899,b=0.1", "--normalise")
     assert printed["steps"][0]["probability"] == pytest.approx(0.899 / 0.999)
     assert printed["done"][0]["sentence"] == "1 row of FORECAST rescaled (sums 0.999)"
 
@@ -108,25 +108,25 @@ def test_a_row_needs_no_label_and_keeps_its_precision(tmp_path):
     p = np.array([[0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]], dtype=np.float32)
     path = tmp_path / "new.parquet"
     parquet.write_table(pyarrow.table({"id": [1, 2]} | dict(zip("abc", p.T, strict=True))), path)
-    steps = run_json("order", path, "--row", 1)["steps"]
+    steps = run_json("next", path, "--row", 1)["steps"]
     assert [step["test"] for step in steps] == ["c", "b", "a"]
     assert steps[0]["done"] == pytest.approx(float(p[0, 2]))
     text = write_csv(tmp_path / "new.csv", [("a", "b", "c"), ("0.3333333", "0.3333333", "0.3333333")])
-    assert run_json("order", text, "--row", 1)["expected_cost"] == pytest.approx(2)
+    assert run_json("next", text, "--row", 1)["expected_cost"] == pytest.approx(2)
 
 
 def test_a_row_may_bring_its_costs_along(tmp_path):
     path = write_csv(tmp_path / "cases.csv", [("a", "b", "cost_a", "cost_b"), (0.5, 0.5, 9, 3)])
-    printed = run_json("order", path, "--row", 1, "--cost-prefix", "cost_")
+    printed = run_json("next", path, "--row", 1, "--cost-prefix", "cost_")
     assert [(step["test"], step["total_cost"]) for step in printed["steps"]] == [("b", 3.0), ("a", 12.0)]
     assert (printed["currency"], printed["source"]) == ("", "the row's own")
-    refused = run("order", path, "--row", 1, "--cost-prefix", "cost_", "--costs", "a=1,b=2")
+    refused = run("next", path, "--row", 1, "--cost-prefix", "cost_", "--costs", "a=1,b=2")
     assert refused.exit_code == 2
     assert "not both" in refused.stderr
 
 
 def test_logits_may_be_written_out():
-    chances = run_json("order", "a=1.5,b=-0.5", "--logits")["steps"]
+    chances = run_json("next", "a=1.5,b=-0.5", "--logits")["steps"]
     assert chances[0]["probability"] == pytest.approx(1 / (1 + np.exp(-2)))
 
 
@@ -147,29 +147,29 @@ def test_logits_may_be_written_out():
     ],
 )
 def test_what_is_wrong_is_one_line_and_exit_code_2(arguments, words):
-    result = run("order", *arguments)
+    result = run("next", *arguments)
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
     assert words in result.stderr
 
 
 def test_rows_that_are_not_there(tmp_path):
     path = wine_file(tmp_path, "bayes")
-    assert "--row" in run("order", path).stderr
-    assert "has 178 rows" in run("order", path, "--row", 179).stderr
+    assert "--row" in run("next", path).stderr
+    assert "has 178 rows" in run("next", path, "--row", 179).stderr
     gap = write_csv(tmp_path / "gap.csv", [("a", "b"), (0.5, 0.5), (0.5, "")])
-    assert "line 3, column 'b' has no value" in run("order", gap, "--row", 2).stderr
+    assert "line 3, column 'b' has no value" in run("next", gap, "--row", 2).stderr
 
 
 def test_the_plot_is_written_beside_what_is_printed(tmp_path):
     pytest.importorskip("matplotlib")
     plot = tmp_path / "plan.svg"
-    result = run("order", SKIN, "--costs", SKIN_COSTS, "--plot", plot, "--json")
+    result = run("next", SKIN, "--costs", SKIN_COSTS, "--plot", plot, "--json")
     assert json.loads(result.stdout)["steps"]
     assert result.stderr == f"Plot: {plot}\n"
     assert plot.read_bytes().startswith(b"<?xml")
-    assert run("order", SKIN, "--plot", plot).exit_code == 2
-    assert run("order", SKIN, "--plot", plot, "--force").exit_code == 0
-    assert run("order", SKIN, "--plot", tmp_path / "plan.doc").exit_code == 2
+    assert run("next", SKIN, "--plot", plot).exit_code == 2
+    assert run("next", SKIN, "--plot", plot, "--force").exit_code == 0
+    assert run("next", SKIN, "--plot", tmp_path / "plan.doc").exit_code == 2
     assert [path.name for path in tmp_path.iterdir()] == ["plan.svg"]
 
 
@@ -196,14 +196,14 @@ def test_half_precision_is_as_exact_as_it_can_be(tmp_path):
     pq.write_table(
         pa.table({name: chances[at : at + 1] for at, name in enumerate("abc")}), tmp_path / "half.parquet"
     )
-    result = run("order", tmp_path / "half.parquet", "--row", 1, "--json")
+    result = run("next", tmp_path / "half.parquet", "--row", 1, "--json")
     assert result.exit_code == 0
     assert [step["test"] for step in json.loads(result.stdout)["steps"]] == ["c", "a", "b"]
 
 
 def test_a_row_that_is_no_forecast_is_said_with_its_line_and_columns(tmp_path):
     path = write_csv(tmp_path / "p.csv", [("a", "b", "age"), (0.5, 0.5, 0), (0.25, 0.75, 31)])
-    said = run("order", path, "--row", 2).stderr
+    said = run("next", path, "--row", 2).stderr
     assert "p.csv line 3 (a, b, age)" in said
     assert "31" in said
 
@@ -212,10 +212,10 @@ def test_of_many_steps_ten_are_listed_unless_asked():
     many = ",".join(f"c{number:02}=0.025" for number in range(40))
 
     def listed(*options):
-        return sum(line.strip()[:1].isdigit() for line in run("order", many, *options).stdout.splitlines())
+        return sum(line.strip()[:1].isdigit() for line in run("next", many, *options).stdout.splitlines())
 
     assert listed() == 10
-    assert "... and 30 more steps: --full." in run("order", many).stdout
+    assert "... and 30 more steps: --full." in run("next", many).stdout
     assert listed("--full") == 40
     assert listed("--steps", 12) == 12
-    assert len(run_json("order", many)["steps"]) == 40
+    assert len(run_json("next", many)["steps"]) == 40

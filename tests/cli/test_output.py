@@ -55,7 +55,7 @@ def test_names_of_files_cannot_command_a_terminal(tmp_path, predictions, words):
 
 def test_every_line_goes_through_the_one_door():
     for path in Path(pandora_regret.cli.__file__).parent.glob("*.py"):
-        if path.name != "printing.py":
+        if path.name != "output.py":
             assert "click.echo" not in path.read_text(encoding="utf-8"), path.name
 
 
@@ -79,7 +79,7 @@ def test_an_option_out_of_range_is_one_line(predictions, words):
 
 def test_force_refuses_what_is_not_a_regular_file(tmp_path, predictions):
     os.mkfifo(tmp_path / "pipe")
-    result = run("report", predictions, "--out", tmp_path / "pipe", "--force")
+    result = run("compare", predictions, "--html", tmp_path / "pipe", "--force")
     assert result.exit_code == 2
     assert "not a regular file" in result.stderr
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
@@ -90,7 +90,7 @@ def test_force_follows_a_link_and_keeps_the_mode(tmp_path, predictions):
     page.write_text("old")
     page.chmod(0o600)
     (tmp_path / "link.html").symlink_to(page)
-    assert run("report", predictions, "--out", tmp_path / "link.html", "--force").exit_code == 0
+    assert run("compare", predictions, "--html", tmp_path / "link.html", "--force").exit_code == 0
     assert (tmp_path / "link.html").is_symlink()
     assert "<html" in page.read_text(encoding="utf-8")
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
@@ -105,7 +105,7 @@ def start(*words, **settings):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_ends_it_in_one_line_and_leaves_nothing(tmp_path, predictions, number, code):
     for delay in (0.3, 1.0, 1.6):
-        process = start("report", predictions, "--out", tmp_path / "page.html", "--force")
+        process = start("compare", predictions, "--html", tmp_path / "page.html", "--force")
         time.sleep(delay)
         process.send_signal(number)
         _, complaint = process.communicate(timeout=60)

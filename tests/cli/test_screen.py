@@ -11,12 +11,12 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("sklearn")
 
 from cli_files import CLASSES, COSTS, run, wine_file
-from rich.cells import cell_len
 from simulated_models import simulated
 
 from pandora_regret.cli.comparison import MOST_LINES, WIDTH, screen
 from pandora_regret.compare import compare
 from pandora_regret.inputs import Done
+from pandora_regret.text import cell_width
 
 ROWS = 400
 ORDINARY = tuple(f"model {number}" for number in range(20))
@@ -45,7 +45,7 @@ def without_columns(comparison, n_columns):
 
 
 def lines_of(comparison, width=WIDTH):
-    return [line.text for line in screen(comparison, width)]
+    return screen(comparison, width)
 
 
 @pytest.mark.parametrize("done", [(), DONE[:1], DONE * 8], ids=["as they are", "one thing done", "much done"])
@@ -57,7 +57,7 @@ def test_it_fits_one_screen(n_models, n_classes, n_columns, done):
     comparison = replace(comparison, done=done, notes=("Do not trust it. " * 20,) * 3)
     lines = lines_of(comparison)
     assert len(lines) <= MOST_LINES
-    assert max(map(cell_len, lines)) <= WIDTH
+    assert max(map(cell_width, lines)) <= WIDTH
     assert lines[-1] == "More: --full, --html report.html, --json."
     assert lines[0].startswith(comparison.verdict.sentences[0][:20])
 
@@ -66,7 +66,7 @@ def test_it_fits_one_screen(n_models, n_classes, n_columns, done):
 @pytest.mark.parametrize("currency", ["USD", "CHF", "Zimbabwean dollars", None])
 def test_it_fits_with_wide_names_and_units_on_narrow_terminals(currency, width):
     lines = lines_of(compared(3, 4, WIDE, currency=currency), width)
-    assert max(map(cell_len, lines)) <= width
+    assert max(map(cell_width, lines)) <= width
     assert len(lines) <= MOST_LINES + (80 - width) // 2
     assert any(line.startswith("網") for line in lines)
 
@@ -139,7 +139,7 @@ def test_a_scenario_has_its_line_and_many_are_counted():
     )
     line = next(line for line in found if line.startswith("Under dear scan: "))
     assert all(name in line for name in models)
-    assert "More scenarios: --full" in many
+    assert "5 more scenarios: --full" in many
     assert len(many) <= MOST_LINES
 
 

@@ -40,9 +40,9 @@ def test_a_malformed_file_is_refused_in_one_line(fault, tmp_path, deadline):
     before = sorted(os.listdir(tmp_path))
     commands = {
         "score": ["score", bad, "--json"],
-        "compare": ["compare", bad, str(good), "--no-decompose", "--json"],
+        "compare": ["compare", bad, str(good), "--json"],
         "validate": ["validate", bad],
-        "report": ["report", bad, "--no-decompose", "--out", str(page)],
+        "report": ["report", bad, "--out", str(page)],
     }
     codes = {}
     for name, words in commands.items():

@@ -22,7 +22,7 @@ def lists(folder, name, forecast):
 
 
 def compared(*files):
-    return run_json("compare", *files, "--other", "rest", "--no-decompose")
+    return run_json("compare", *files, "--other", "rest")
 
 
 def test_truths_outside_the_lists_of_one_model_are_warned_of(tmp_path):
@@ -32,7 +32,7 @@ def test_truths_outside_the_lists_of_one_model_are_warned_of(tmp_path):
         "a model that lists less can look cheaper."
     )
     assert compared(long, short)["notes"][0] == warning
-    screen = run("compare", long, short, "--other", "rest", "--no-decompose").stdout
+    screen = run("compare", long, short, "--other", "rest").stdout
     assert "a model that lists less can look cheaper" in " ".join(screen.split())
 
 

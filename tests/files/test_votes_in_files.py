@@ -146,6 +146,6 @@ def test_votes_of_every_class_are_needed_and_a_label_beside_them_is_not(case, tm
 def test_that_truths_are_votes_is_said_once(case, tmp_path):
     votes, tables, weights = case
     paths = [write(tmp_path, name, votes, table, weights) for name, table in tables.items()]
-    done = run_json("compare", *paths, "--votes-prefix", "votes_", "--no-decompose")["done"]
+    done = run_json("compare", *paths, "--votes-prefix", "votes_")["done"]
     said = [each["sentence"] for each in done if each["what"] == "votes"]
     assert said == ["truths read as votes (columns votes_melanoma, votes_nevus and votes_keratosis)"]

@@ -105,7 +105,7 @@ def _saved_comparison(path: str) -> Comparison:
         section = getattr(option, "section", None)
         is_given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
         if is_given and section not in (None, OUTPUT) and option.name != "html":
-            raise click.UsageError(f"{option.opts[0]}: {path} is a saved comparison; give the predictions instead.")
+            raise click.UsageError(f"{path} is a saved comparison, to which {option.opts[0]} cannot be applied.")
     check_readable(path)
     try:
         return Comparison.from_dict(json.loads(Path(path).read_bytes()))

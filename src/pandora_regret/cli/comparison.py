@@ -1,290 +1,500 @@
-"""A comparison on one screen: the verdict, one table, results by group, what was done to files, where to go on.
-
-At most 25 lines of 80 columns, whatever was compared; `--full` prints the tables of comparison_tables.py instead.
-"""
+"""A comparison for people: on one screen of at most 25 lines, or with `--full` every table behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
-from rich.cells import cell_len
-
-from pandora_regret.cli.comparison_tables import Tables, chance
-from pandora_regret.cli.console import output
-from pandora_regret.cli.printing import aligned, cut, fitted, wrapped
+from pandora_regret.cli.output import bullets, echo, heading, print_done, print_table, say, width
 from pandora_regret.compare.grouping import MISSING
 from pandora_regret.compare.prices import ALIKE, STATED
-from pandora_regret.compare.result import Breakdown, Comparison, ModelResult, Subgroup
-from pandora_regret.compare.words import price_sentences
+from pandora_regret.compare.result import Breakdown, Comparison, Difference, MetricInfo, ModelResult, Subgroup
+from pandora_regret.compare.words import price_sentences, recalibrating
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.text import UNDEFINED, Formats, count, counted
+from pandora_regret.metrics import ranks_as_another
+from pandora_regret.text import (
+    UNDEFINED,
+    Cell,
+    Content,
+    Formats,
+    Table,
+    cell_width,
+    count,
+    counted,
+    percent,
+    shortened,
+    without_controls,
+    wrapped,
+)
 
 WIDTH, MOST_LINES = 80, 25
-MOST_MODELS, MOST_GROUPS = 5, 5  # in a table
-SHORTEST_TABLE = 3  # lines
-VERDICT_LINES, DONE_LINES, NOTE_LINES, PRICE_LINES, SCENARIO_LINES = 8, 3, 2, 3, 2  # at most
-GROUP_LINES = 2  # of the verdict's, that it leaves to groups where there are some
+MOST_MODELS, MOST_GROUPS = 5, 5  # in a table of the screen
+MODELS_IN_DETAIL = 5  # whose wrong tests are listed; all of them are in the JSON and on the page
 LONGEST_NAME, NARROWEST_NAMES, LONGEST_GROUP, LONGEST_TITLE = 26, 10, 22, 12  # columns
-STANDS_OUT = "<- stands out"
-BUILT_IN = (STATED, ALIKE)  # scenarios that every comparison has
-MORE_SCENARIOS = "More scenarios: --full"
+BEST = "* "
 MORE = "More: --full, --html report.html, --json."
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line, and how it looks where there is colour."""
-
-    text: str = ""
-    style: str | None = None
 
 
 def print_comparison(
     comparison: Comparison, *, full: bool = False, pairs: bool = False, by_class: bool = False
 ) -> None:
     """On standard output; the tables of all pairs and of all classes are part of the full one."""
-    console = output()
     if full or pairs or by_class:
-        Tables(comparison, console).show(pairs=pairs, by_class=by_class)
+        _print_sections(comparison, _Tables(comparison).sections(pairs, by_class))
         return
-    for line in screen(comparison, min(WIDTH, console.width)):
-        console.print(line.text, style=line.style, soft_wrap=True)
+    first, *others = screen(comparison, min(WIDTH, width()))
+    echo(first, bold=True)
+    for line in others:
+        echo(line)
 
 
-def screen(comparison: Comparison, width: int = WIDTH) -> list[Line]:
-    """The lines of the short form; where even the shortest table is too wide for a terminal, it is cut off."""
-    return [Line(cut(line.text, width), line.style) for line in _Screen(comparison, width).lines()]
+class _Written:
+    """A comparison, and how its numbers are written."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.result = comparison
+        self.unit = comparison.costs.currency
+        self.formats = Formats.for_costs((model.cost for model in comparison.models), self.unit)
+        self.names = [model.name for model in comparison.models]
+
+    def estimate(self, estimate: Estimate, unit: str = "money") -> tuple[str, str]:
+        """A value, and its interval, rounded by the interval's width."""
+        if estimate.value is None and (estimate.warning or "").startswith("infinite"):
+            return "infinite", ""
+        return self.formats.estimate(unit, estimate.value, estimate.low, estimate.high)
+
+    def prices(self) -> Sequence[str]:
+        """At which prices another model would be the cheapest."""
+        return price_sentences(self.result.break_even, self.names[0], self.unit)
+
+    def scenarios(self) -> list[tuple[int, str]]:
+        """Those that were asked about: their numbers and names."""
+        numbered = enumerate(scenario.name for scenario in self.result.scenarios)
+        return [(number, name) for number, name in numbered if name not in (STATED, ALIKE)]
 
 
-class _Screen:
+def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
+    """The lines of the short form.
+
+    The table and what stands below it are always there; the verdict's sentences and the groups have the other
+    lines, in that order.
+    """
+    return _Screen(comparison, width).lines()
+
+
+class _Screen(_Written):
     def __init__(self, comparison: Comparison, width: int) -> None:
-        self.result, self.width = comparison, width
-        self.formats = Formats.for_costs((model.cost for model in comparison.models), comparison.costs.currency)
-        self.table_digits = self._digits_of_gaps()
-        self.short = {model.name: fitted(model.name, LONGEST_NAME) for model in comparison.models}
+        super().__init__(comparison)
+        self.width = width
+        self.short = {name: fitted(name, LONGEST_NAME) for name in self.names}
+        gaps = [gap.more for gap in comparison.differences if gap.model == self.names[0]]
+        digits = (self.formats.digits("money", gap.low, gap.high) for gap in gaps[:MOST_MODELS])
+        self.digits_of_gaps = max((each for each in digits if each is not None), default=None)
 
-    def lines(self) -> list[Line]:
-        """What must be there first, then groups in the lines that are left."""
-        table, below = self._table(), self._footer()
-        above = self._verdict(min(VERDICT_LINES, MOST_LINES - len(table) - len(below) - 2))
-        left = MOST_LINES - len(above) - len(table) - len(below) - 3
-        groups = self._groups(left) if self.result.by and left > 0 else []
-        parts = [above, table, *([groups] if groups else []), below]
-        return [line for number, part in enumerate(parts) for line in ([Line()] if number else []) + part]
+    def lines(self) -> list[str]:
+        table, below = self._models(), self._below()
+        room = MOST_LINES - len(table) - len(below) - 2
+        above = self._verdict(min(room, 6 if self.result.by else 8))
+        groups = self._groups(room - len(above) - 1) if self.result.by else []
+        parts = [part for part in (above, table, groups, below) if part]
+        return [
+            cut(line, self.width) for number, part in enumerate(parts) for line in ([""] * (number > 0) + part)
+        ]
 
-    def _wrap(self, text: str, most_lines: int | None = None) -> list[str]:
-        """Text as lines; names of models that are longer than a table has room for are shortened."""
-        for name in sorted(self.short, key=len, reverse=True):
-            text = text.replace(name, self.short[name]) if self.short[name] != name else text
-        return wrapped(text, self.width, most_lines)
+    def _wrap(self, text: str, most: int | None = None) -> list[str]:
+        """Text as lines, with long names shortened; where there are too many lines, the last ends in dots."""
+        for name, short in sorted(self.short.items(), key=lambda pair: -len(pair[0])):
+            text = text.replace(name, short)
+        lines = wrapped(text, self.width)
+        if most is None or len(lines) <= most:
+            return lines
+        return [*lines[: most - 1], f"{cut(lines[most - 1], self.width - 2)} …"]
 
-    def _verdict(self, most_lines: int) -> list[Line]:
-        """The verdict itself, then a finding about groups, then as many other sentences as there is room for."""
-        first, *others = self.result.verdict.sentences
+    def _verdict(self, most: int) -> list[str]:
+        """As many sentences as there is room for: the first, a finding about groups, then the others."""
         flags = [flag for part in self.result.by for flag in part.all_flags]
-        by_worth = dict.fromkeys([*flags[:1], *(each for each in others if each not in flags), *others])
-        most_lines -= GROUP_LINES * bool(self.result.by)
-        said = {first: self._wrap(first, most_lines)}
-        room = most_lines - len(said[first])
-        for sentence in by_worth:
-            lines = self._wrap(sentence)
-            if len(lines) <= room:
-                said[sentence] = lines
-                room -= len(lines)
-        ordered = [sentence for sentence in (first, *others) if sentence in said]
-        return [Line(text, "bold" if each == first else None) for each in ordered for text in said[each]]
+        sentences = self.result.verdict.sentences
+        first, *others = dict.fromkeys([sentences[0], *flags[:1], *sentences])
+        lines = self._wrap(first, most)
+        for sentence in others:
+            more = self._wrap(sentence)
+            lines += more if len(lines) + len(more) <= most else []
+        return lines
 
-    def _table(self) -> list[Line]:
+    def _models(self) -> list[str]:
         models = self.result.models
         shown = models if len(models) <= MOST_MODELS else models[: MOST_MODELS - 1]
-        lines = [Line(text) for text in self._fitting([row for model in shown for row in self._rows(model)])]
-        lines[0] = Line(lines[0].text, "bold")
+        lines = self._fitting(self._tables([row for model in shown for row in self._rows(model)]))
         if len(shown) < len(models):
-            lines.append(Line(f"{count(len(models) - len(shown))} more models: --full", "dim"))
+            lines.append(f"{count(len(models) - len(shown))} more models: --full")
         least = self._part(models[0], models[0].unavoidable)
-        return [*lines, Line(f"Someone who knew the truth would pay {least} per case.", "dim")]
+        return [*lines, f"Someone who knew the truth would pay {least} per case."]
 
-    def _rows(self, model: ModelResult) -> Iterator[_Row]:
-        """A model as it is, and recalibrated where the verdict says so."""
-        cost = model.scores["expected_cost"]
-        avoidable = self._part(model, model.cost - model.unavoidable)
-        cheapest = chance(model.probability_best)
-        yield _Row(model.name, self._cost(cost), self._gap(model), avoidable, cheapest)
+    def _rows(self, model: ModelResult) -> Iterator[tuple[str, tuple[str, str], tuple[str, str], str, str]]:
+        """Name, cost, what it costs beyond the best, avoidable part, chance to be cheapest."""
+        pairs = {(gap.model, gap.against): gap.more for gap in self.result.differences}
+        gap = pairs.get((self.names[0], model.name))
+        cost, avoidable = model.scores["expected_cost"], self._part(model, model.cost - model.unavoidable)
+        beyond = (UNDEFINED, "") if gap is None else self._beyond(gap)
+        yield model.name, self._cost(cost), beyond, avoidable, chance(model.probability_best)
         if model.recalibrated is not None and model.name in self.result.verdict.recalibrate[:1]:
-            later = model.recalibrated
-            yield _Row("  recalibrated", self._cost(later.cost), self._more(later.against_leader))
+            again = model.recalibrated
+            yield "  recalibrated", self._cost(again.cost), self._beyond(again.against_leader), "", ""
 
-    def _fitting(self, rows: Sequence[_Row]) -> list[str]:
-        """A table no wider than the screen: letters of names go first, then the last columns."""
-        title = "Cost per case"
-        if self.formats.unit is None:
-            title, rows = "Tests per case", [row.without(self.formats.suffix) for row in rows]
+    def _tables(self, rows: Sequence[tuple[str, tuple[str, str], tuple[str, str], str, str]]) -> Iterator[Table]:
+        """With fewer and fewer columns, and names as long as there is room for."""
+        names, costs, gaps, avoidable, chances = zip(*rows, strict=True)
+        title, unit = ("Tests per case", self.formats.suffix) if self.unit is None else ("Cost per case", "")
         columns = [
-            (title, *_side_by_side([row.cost for row in rows])),
-            ("Against the best", *_side_by_side([row.gap for row in rows])),
-            ("Avoidable", *(row.avoidable for row in rows)),
-            ("Cheapest", *(row.cheapest for row in rows)),
+            (title, *_side_by_side(costs, unit)),
+            ("Against the best", *_side_by_side(gaps, unit)),
+            ("Avoidable", *(part.removesuffix(unit) for part in avoidable)),
+            ("Cheapest", *chances),
         ]
-        columns = columns if len(self.result.models) > 1 else [columns[0], columns[2]]
+        columns = columns if len(self.names) > 1 else [columns[0], columns[2]]
         for n_columns in range(len(columns), 0, -1):
-            cells = list(zip(*columns[:n_columns], strict=True))
-            room = self.width - max(map(cell_len, aligned([("", *row) for row in cells])))
-            if room >= NARROWEST_NAMES or n_columns == 1:
-                names = [
-                    fitted(name, min(max(room, 1), LONGEST_NAME)) for name in ("Model", *(r.name for r in rows))
-                ]
-                return aligned([(name, *row) for name, row in zip(names, cells, strict=True)])
-        raise AssertionError("a table has a column")
+            taken = sum(max(map(cell_width, column)) + 2 for column in columns[:n_columns])
+            room = min(max(self.width - taken, NARROWEST_NAMES if n_columns > 1 else 1), LONGEST_NAME)
+            header, *body = zip(
+                [fitted(name, room) for name in ("Model", *names)], *columns[:n_columns], strict=True
+            )
+            yield Table(header, body)
 
-    def _gap(self, model: ModelResult) -> tuple[str, str]:
-        pair = self.result.best.name, model.name
-        gap = next((each for each in self.result.differences if (each.model, each.against) == pair), None)
-        return (UNDEFINED, "") if gap is None else self._more(gap.more)
+    def _fitting(self, tables: Iterable[Table]) -> list[str]:
+        """The lines of the first table that is not too wide."""
+        lines: list[str] = []
+        for table in tables:
+            lines = table.to_text().splitlines()
+            if max(map(cell_width, lines)) <= self.width:
+                break
+        return lines
 
-    def _more(self, difference: Estimate) -> tuple[str, str]:
-        value, interval = self._estimate(difference)
+    def _beyond(self, difference: Estimate) -> tuple[str, str]:
+        value, interval = self.estimate(difference)
         return f"+{value}" if (difference.value or 0.0) > 0 else value, interval
 
-    def _estimate(self, estimate: Estimate) -> tuple[str, str]:
-        """A value, and its interval."""
-        return self.formats.estimate("money", estimate.value, estimate.low, estimate.high)
-
-    def _digits_of_gaps(self) -> int | None:
-        """What tells models apart: with fewer digits, costs would not differ by what stands beside them."""
-        gaps = [gap.more for gap in self.result.differences if gap.model == self.result.best.name]
-        shown = (self.formats.digits("money", gap.low, gap.high) for gap in gaps[:MOST_MODELS])
-        return max((digits for digits in shown if digits is not None), default=None)
-
     def _cost(self, cost: Estimate) -> tuple[str, str]:
-        return self.formats.estimate("money", cost.value, cost.low, cost.high, self.table_digits)
+        """With as many digits as the differences that stand beside it."""
+        return self.formats.estimate("money", cost.value, cost.low, cost.high, self.digits_of_gaps)
 
     def _part(self, model: ModelResult, amount: float) -> str:
         """A part of a model's cost, with as many digits as the cost."""
         return self._cost(replace(model.scores["expected_cost"], value=amount))[0]
 
-    def _groups(self, most_lines: int) -> list[Line]:
+    def _groups(self, most: int) -> list[str]:
         """A table for each column for which there is room, and one line about each other."""
-        lines, parts = list[Line](), self.result.by
-        for number, part in enumerate(parts):
-            room = most_lines - len(lines) - (len(parts) - number - 1)
-            enough = SHORTEST_TABLE if part.all_flags else min(len(part.groups), MOST_GROUPS) + 1
-            lines += self._breakdown(part, room) if room >= enough else [Line(self._in_short(part))]
-        if len(lines) <= most_lines:
-            return lines
-        return [*lines[: most_lines - 1], Line("Results by more columns: --full", "dim")]
+        lines: list[str] = []
+        for number, part in enumerate(self.result.by, 1):
+            table, others = self._breakdown(part), len(self.result.by) - number
+            lines += table if len(lines) + len(table) + others <= most else [self._in_short(part)]
+        return lines if len(lines) <= most else [*lines[: max(most - 1, 0)], "Results by more columns: --full"]
 
-    def _breakdown(self, part: Breakdown, most_lines: int) -> list[Line]:
-        groups = self._some_groups(part, most_lines)
-        lines = [Line(text) for text in self._costs_by_group(part, groups)]
-        lines[0] = Line(lines[0].text, "bold")
+    def _breakdown(self, part: Breakdown) -> list[str]:
+        """The groups that stand out and the first of the others, under as many models as there is room for."""
+        by_worth = sorted(part.groups, key=lambda group: not group.flags)[:MOST_GROUPS]
+        groups = [group for group in part.groups if group in by_worth]
+        lines = self._fitting(self._group_tables(part, groups))
         left_out = len(part.groups) - len(groups)
-        return [*lines, Line(f"  {left_out} more groups: --full", "dim")] if left_out else lines
+        return [*lines, f"  {left_out} more groups: --full"] if left_out else lines
 
-    def _some_groups(self, part: Breakdown, most_lines: int) -> list[Subgroup]:
-        """All groups, or those that stand out and the first of the others."""
-        if len(part.groups) < most_lines:
-            return list(part.groups)
-        by_worth = sorted(part.groups, key=lambda group: not group.flags)
-        kept = by_worth[: most_lines - 2]
-        return [group for group in part.groups if group in kept]
-
-    def _costs_by_group(self, part: Breakdown, groups: Sequence[Subgroup]) -> list[str]:
-        """Of as many models as there is room for: the best, those that findings name, then the next best."""
-        names = [model.name for model in self.result.models]
-        named = (m for m, name in enumerate(names) if any(f" {name} " in flag for flag in part.all_flags))
-        by_worth = list(dict.fromkeys([0, *named, *range(len(names))]))[:MOST_MODELS]
+    def _group_tables(self, part: Breakdown, groups: Sequence[Subgroup]) -> Iterator[Table]:
+        """With fewer and fewer models: the best, those that findings name, then the next best."""
+        named = (m for m, name in enumerate(self.names) if any(f" {name} " in flag for flag in part.all_flags))
+        by_worth = list(dict.fromkeys([0, *named, *range(len(self.names))]))[:MOST_MODELS]
         for n_models in range(len(by_worth), 0, -1):
             models = sorted(by_worth[:n_models])
-            titles = (fitted(names[model], LONGEST_TITLE) for model in models)
-            title = (fitted(f"By {part.column}", LONGEST_GROUP), "Cases", *titles, "")
-            lines = aligned([title, *(self._group(group, models) for group in groups)])
-            if max(map(cell_len, lines)) <= self.width:
-                break
-        return lines
-
-    def _group(self, group: Subgroup, models: Sequence[int]) -> tuple[str, ...]:
-        costs = (self._estimate(group.models[model].cost)[0] for model in models)
-        mark = STANDS_OUT if group.flags else ""
-        return fitted(f"  {group.name}", LONGEST_GROUP), count(group.rows), *costs, mark
+            titles = (fitted(self.names[model], LONGEST_TITLE) for model in models)
+            rows = [
+                (
+                    fitted(f"  {group.name}", LONGEST_GROUP),
+                    count(group.rows),
+                    *(self.estimate(group.models[model].cost)[0] for model in models),
+                    "<- stands out" if group.flags else "",
+                )
+                for group in groups
+            ]
+            yield Table([fitted(f"By {part.column}", LONGEST_GROUP), "Cases", *titles, ""], rows)
 
     def _in_short(self, part: Breakdown) -> str:
         findings = len(part.all_flags)
-        said = f"{counted(findings, 'finding')}: --full" if findings else "nothing stands out"
+        verdict = f"{counted(findings, 'finding')}: --full" if findings else "nothing stands out"
         missing = sum(group.rows for group in part.groups if group.name == MISSING)
         missing_cases = f"; {count(missing)} cases have no {part.column}" if missing else ""
-        return fitted(f"By {part.column} ({len(part.groups)} groups): {said}{missing_cases}.", self.width)
+        return f"By {part.column} ({len(part.groups)} groups): {verdict}{missing_cases}."
 
-    def _footer(self) -> list[Line]:
-        data, level = self.result.data, 100 * self.result.interval.level
+    def _below(self) -> list[str]:
+        """Other prices, the first reason not to trust a number, what was done to the files, what was compared."""
+        data, notes, lines = self.result.data, self.result.notes, list[str]()
+        asked = self.scenarios()
+        for number, name in asked[:1]:
+            models = sorted(self.result.models, key=lambda model: model.scenarios[number])
+            costs = ", ".join(f"{model.name} {self._part(model, model.scenarios[number])}" for model in models)
+            lines += self._wrap(f"Under {name}: {costs}.", 2)
+        if len(asked) > 1:
+            lines += self._wrap(f"{len(asked) - 1} more scenarios: --full")
+        if (sentences := self.prices()) and not self.result.by:
+            lines += self._wrap(f"Prices: {sentences[0]}", 3)
+        if notes:
+            more = f"{len(notes)} warnings (--full), the first: " if len(notes) > 1 else ""
+            lines += self._wrap(f"! {more}{notes[0]}", 2)
+        lines += self._done()
         clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
-        cases = "1 case" if data.rows == 1 else f"{count(data.rows)} cases"
-        basis = f"{cases}{clusters}, {len(data.classes)} classes; {level:g} % intervals."
-        parts = [
-            self._scenarios(),
-            self._prices(),
-            self._notes(),
-            self._done(),
-            self._wrap(basis),
-            self._wrap(MORE),
-        ]
-        return [Line(text, "dim") for part in parts for text in part]
-
-    def _scenarios(self) -> list[str]:
-        """What models cost under other prices that were asked about, the cheapest first."""
-        asked = [
-            (index, each.name) for index, each in enumerate(self.result.scenarios) if each.name not in BUILT_IN
-        ]
-        lines = list[str]()
-        for index, name in asked:
-            models = sorted(self.result.models, key=lambda model: model.scenarios[index])
-            costs = ", ".join(f"{model.name} {self._part(model, model.scenarios[index])}" for model in models)
-            lines += self._wrap(f"Under {name}: {costs}.", SCENARIO_LINES)
-        return lines if len(lines) <= SCENARIO_LINES else [*lines[: SCENARIO_LINES - 1], MORE_SCENARIOS]
-
-    def _prices(self) -> list[str]:
-        """The price nearest to the stated one that changes the leader; that there is none gives way to groups."""
-        sentences = price_sentences(self.result.break_even, self.result.best.name, self.result.costs.currency)
-        if self.result.by and not any(each.below or each.above for each in self.result.break_even):
-            return []
-        return self._wrap(f"Prices: {sentences[0]}", PRICE_LINES) if sentences else []
-
-    def _notes(self) -> list[str]:
-        """The first reason not to trust a number."""
-        notes = self.result.notes
-        if not notes:
-            return []
-        more = f"{len(notes)} warnings (--full), the first: " if len(notes) > 1 else ""
-        return self._wrap(f"! {more}{notes[0]}", NOTE_LINES)
+        level = f"{100 * self.result.interval.level:g} % intervals"
+        basis = f"{counted(data.rows, 'case')}{clusters}, {len(data.classes)} classes; {level}."
+        return [*lines, *self._wrap(basis), *self._wrap(MORE)]
 
     def _done(self) -> list[str]:
         """All that was changed or left out, or as much as there is room for and how much more there is."""
         sentences = [each.sentence for each in self.result.done]
         for kept in range(len(sentences), 0, -1):
             more = [f"{len(sentences) - kept} more: --full"] if kept < len(sentences) else []
-            said = f"Done to the files: {'; '.join([*sentences[:kept], *more])}."
-            if len(self._wrap(said)) <= DONE_LINES or kept == 1:
-                return self._wrap(said, DONE_LINES)
+            lines = self._wrap(f"Done to the files: {'; '.join([*sentences[:kept], *more])}.")
+            if len(lines) <= 3 or kept == 1:
+                return lines[:3]
         return []
 
 
+def fitted(name: str, width: int) -> str:
+    """A name no wider than that on a terminal, where some letters take two columns: its ends tell it apart."""
+    name = without_controls(name)
+    lengths = range(len(name), 1, -1)
+    return next((short for n in lengths if cell_width(short := shortened(name, n)) <= width), name[:1])
+
+
+def cut(line: str, width: int) -> str:
+    """As much of a line as there is room for."""
+    return next(line[:n] for n in range(len(line), -1, -1) if cell_width(line[:n]) <= width).rstrip()
+
+
+def _side_by_side(pairs: Sequence[tuple[str, str]], unit: str) -> list[str]:
+    """Values to the right, intervals beside them to the left; without a unit that the title says."""
+    values, intervals = zip(*((value.removesuffix(unit), interval) for value, interval in pairs), strict=True)
+    left, right = (max(map(len, texts)) for texts in (values, intervals))
+    return [
+        f"{value:>{left}} {interval:<{right}}" if right else value
+        for value, interval in zip(values, intervals, strict=True)
+    ]
+
+
+def chance(probability: float | None) -> str:
+    """A probability in a table."""
+    if probability is None:
+        return UNDEFINED
+    return percent(probability).replace("less than", "<").replace("more than", ">")
+
+
 @dataclass(frozen=True)
-class _Row:
-    """Of the table of models."""
+class _Section:
+    """A table of the full form, with a heading above and sentences below."""
 
-    name: str
-    cost: tuple[str, str]  # and its interval
-    gap: tuple[str, str]
-    avoidable: str = ""
-    cheapest: str = ""
-
-    def without(self, unit: str) -> _Row:
-        """The same numbers without their unit, where the title says it."""
-        cost, gap = ((value.removesuffix(unit), interval) for value, interval in (self.cost, self.gap))
-        return replace(self, cost=cost, gap=gap, avoidable=self.avoidable.removesuffix(unit))
+    title: str
+    note: str = ""
+    table: Table | None = None
+    sentences: Sequence[str] = ()
 
 
-def _side_by_side(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """Values to the right, intervals beside them to the left."""
-    left, right = (max(cell_len(pair[side]) for pair in pairs) for side in (0, 1))
-    return [f"{value:>{left}} {interval:<{right}}" if right else value for value, interval in pairs]
+def _print_sections(comparison: Comparison, sections: Iterable[_Section]) -> None:
+    """The answer first, then the sections, then what to know about all of them."""
+    for number, sentence in enumerate(comparison.headline):
+        say(sentence, bold=number == 0)
+    echo()
+    for section in sections:
+        heading(section.title, section.note, dim=True)
+        if section.table is not None:
+            print_table(section.table, BEST)
+        bullets(section.sentences)
+        echo()
+    data = comparison.data
+    clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
+    costs = f"Costs: {comparison.costs.in_words}."
+    say(f"{count(data.rows)} cases{clusters}, {len(data.classes)} classes. {costs}", dim=True)
+    bullets(comparison.notes, mark="!")
+    print_done(comparison.done)
+
+
+class _Tables(_Written):
+    """The sections of the full form."""
+
+    def sections(self, pairs: bool, by_class: bool) -> Iterator[_Section]:
+        """One after the other."""
+        yield self._models()
+        if len(self.names) > 1:
+            yield self._all_pairs() if pairs else self._differences()
+            yield self._ranks()
+        if self.scenarios():
+            yield self._under_scenarios()
+        yield from self._wrong_tests()
+        yield from self._steps()
+        if any(model.calibration for model in self.result.models):
+            yield self._calibration()
+        yield from self._recalibrated()
+        yield from self._stated_prices()
+        yield from self._decompositions()
+        yield from map(self._breakdown, self.result.by)
+        if by_class:
+            yield from map(self._classes, self.result.models)
+
+    def _cell(self, estimate: Estimate | None, unit: str = "money", best: bool = False) -> Cell:
+        return Cell(UNDEFINED) if estimate is None else Cell(*self.estimate(estimate, unit), best=best)
+
+    def _columns(
+        self, columns: Mapping[str, Sequence[Content]], names: Sequence[str] = (), title: str = "Model"
+    ) -> Table:
+        """A table with one row per name, those of the models unless said."""
+        return Table([title, *columns], list(zip(names or self.names, *columns.values(), strict=True)))
+
+    def _models(self) -> _Section:
+        how = self.result.interval
+        by = f"{count(how.replicates)} bootstrap replicates" if how.method == "bootstrap" else "linearisation"
+        note = f"{100 * how.level:g} % intervals by {by}"
+        marks = f"; best marked {BEST.strip()}" if len(self.names) > 1 else ""
+        columns = {metric.title: self._scores(metric) for metric in self.result.metrics}
+        return _Section("Models", note + marks, self._columns(columns))
+
+    def _scores(self, metric: MetricInfo) -> list[Cell]:
+        ranks = self.result.ranks[metric.key]
+        best = min(ranks) if len(ranks) > 1 else 0.0
+        return [
+            self._cell(model.scores[metric.key], metric.unit, rank == best)
+            for model, rank in zip(self.result.models, ranks, strict=True)
+        ]
+
+    def _differences(self) -> _Section:
+        gaps = [gap for gap in self.result.differences if gap.model == self.names[0]]
+        chances = {model.name: chance(model.probability_best) for model in self.result.models}
+        columns = self._gaps(gaps) | {"Chance to be cheapest": [chances[gap.against] for gap in gaps]}
+        note = "paired, per case; p is adjusted for all pairs, intervals are not"
+        table = self._columns(columns, [gap.against for gap in gaps])
+        return _Section(f"What other models cost more than {self.names[0]}", note, table)
+
+    def _all_pairs(self) -> _Section:
+        gaps = self.result.differences
+        named = [f"{gap.against} over {gap.model}" for gap in gaps]
+        table = self._columns(self._gaps(gaps), named, "More expensive over cheaper")
+        return _Section("Every pair of models", "paired, per case", table)
+
+    def _gaps(self, gaps: Sequence[Difference]) -> dict[str, Sequence[Content]]:
+        per_case, per_1000 = ([self._more(gap, cases) for gap in gaps] for cases in (1, 1000))
+        return {
+            "Costs more": [more for more, _ in per_case],
+            "Interval": [limits or UNDEFINED for _, limits in per_case],
+            "p (Holm)": [self.formats.p_value(gap.p_holm) for gap in gaps],
+            "Per 1,000 cases": [more for more, _ in per_1000],
+        }
+
+    def _more(self, gap: Difference, cases: int) -> tuple[str, str]:
+        """What so many cases cost more with the more expensive model, and its limits."""
+        return self.estimate(gap.more.mapped(lambda amount: cases * amount))
+
+    def _ranks(self) -> _Section:
+        metrics = [metric for metric in self.result.metrics if not ranks_as_another(metric.key)]
+        columns = {each.title: [f"{rank:g}" for rank in self.result.ranks[each.key]] for each in metrics}
+        return _Section("Ranks by each metric", "", self._columns(columns), self.result.disagreements)
+
+    def _under_scenarios(self) -> _Section:
+        columns = {}
+        for number, scenario in enumerate(self.result.scenarios):
+            least = min(model.scenarios[number] for model in self.result.models)
+            columns[scenario.name] = [
+                self._as_precise(model, model.scenarios[number], least) for model in self.result.models
+            ]
+        return _Section("Under other costs", "expected search cost; best marked *", self._columns(columns))
+
+    def _as_precise(self, model: ModelResult, cost: float, least: float) -> Cell:
+        """Another cost of a model, with the digits that its expected cost deserves."""
+        return Cell(self.estimate(replace(model.scores["expected_cost"], value=cost))[0], best=cost == least)
+
+    def _wrong_tests(self) -> Iterator[_Section]:
+        note = "the most expensive wrong tests, per case"
+        grouped = groupby(self.result.largest_pairs, lambda pair: pair.model)
+        for number, (name, pairs) in enumerate(grouped):
+            if number < MODELS_IN_DETAIL:
+                yield _Section(f"Where the money goes: {name}", note, sentences=[pair.sentence for pair in pairs])
+        if self.result.largest_pairs and len(self.names) > MODELS_IN_DETAIL:
+            yield _Section(f"and {len(self.names) - MODELS_IN_DETAIL} more models", "see --json or --html")
+
+    def _steps(self) -> Iterator[_Section]:
+        if self.result.workup is None or not self.result.workup.spending:
+            return
+        spending = self.result.workup.spending
+        columns = {
+            "Made in": [self.formats.share(step.chance) for step in spending],
+            "Costs per case": [self.formats.money(step.cost) for step in spending],
+        }
+        table = self._columns(columns, [step.name for step in spending], "Step")
+        note = "of which only class frequencies are known"
+        yield _Section("Where the money goes in a typical case", note, table)
+
+    def _calibration(self) -> _Section:
+        what, models = "search" if self.result.workup is None else "work-up", self.result.models
+        columns: dict[str, Sequence[Content]] = {
+            "Predicted": [self._cell(model.predicted_cost) for model in models],
+            "Found": [self._cell(model.scores["expected_cost"]) for model in models],
+            "Found / predicted": [_ratio(model) for model in models],
+        }
+        note = f"what forecasts predict their own {what} will cost"
+        return _Section("Cost calibration", note, self._columns(columns))
+
+    def _recalibrated(self) -> Iterator[_Section]:
+        """Every model beside its recalibrated self."""
+        again = {model.name: model.recalibrated for model in self.result.models if model.recalibrated}
+        if again:
+            columns = {
+                "Costs then": [self._cell(each.cost) for each in again.values()],
+                "Saves": [self._cell(each.saved) for each in again.values()],
+                f"Over {self.names[0]} as it is": [self._cell(each.against_leader) for each in again.values()],
+            }
+            note = f"by {next(iter(again.values())).method}, cross-fitted, per case"
+            yield _Section("Recalibrated", note, self._columns(columns, list(again)))
+
+    def _stated_prices(self) -> Iterator[_Section]:
+        stated = {model.name: model.at_stated_prices for model in self.result.models if model.at_stated_prices}
+        sentences = self.prices()
+        if self.unit is not None and stated:
+            table = self._columns({"Costs": [self._cell(cost) for cost in stated.values()]}, list(stated))
+            yield _Section("Prices exactly as stated", "what a search then costs, per case", table, sentences)
+        elif sentences:
+            yield _Section("Prices", sentences=sentences)
+
+    def _decompositions(self) -> Iterator[_Section]:
+        parts = {model.name: model.decomposition for model in self.result.models if model.decomposition}
+        if not parts:
+            return
+        columns = {
+            title: [self._cell(of_model[title.lower()]) for of_model in parts.values()]
+            for title in ("Miscalibration", "Discrimination", "Uncertainty")
+        }
+        verdicts = ((model.name, recalibrating(model, self.unit)) for model in self.result.models)
+        sentences = [f"{name}: {sentence}" for name, sentence in verdicts if sentence]
+        note = "cost = uncertainty + miscalibration - discrimination"
+        yield _Section("What recalibrating would save", note, self._columns(columns, list(parts)), sentences)
+
+    def _breakdown(self, part: Breakdown) -> _Section:
+        """What each model costs in each group, beside its own prediction, and how that differs from the best."""
+        header = [part.column, "Cases"]
+        rows: list[list[Cell | str]] = [[group.name, count(group.rows)] for group in part.groups]
+        for index, name in enumerate(self.names):
+            header += [name, "predicted", *([f"over {self.names[0]}", "p (Holm)"] if index else [])]
+            for row, group in zip(rows, part.groups, strict=True):
+                model = group.models[index]
+                row += [self._cell(model.cost), self._cell(model.predicted)]
+                row += [self._cell(model.against_leader), self.formats.p_value(model.p_holm)] if index else []
+        pooled = f"; {count(part.pooled)} small groups pooled as the last" if part.pooled else ""
+        note = f"found, predicted, over {self.names[0]}; p for all groups{pooled}"
+        return _Section(f"By {part.column}", note, Table(header, rows), part.all_flags)
+
+    def _classes(self, model: ModelResult) -> _Section:
+        rows = model.by_class
+        columns = {"Cases": [count(row.weight) for row in rows]} | {
+            metric.title: [self.formats.write(metric.unit, getattr(row, metric.key)) for row in rows]
+            for metric in self.result.metrics
+            if hasattr(rows[0], metric.key)
+        }
+        table = self._columns(columns, [row.label for row in rows], "Class")
+        return _Section(f"{model.name}, class by class", "", table)
+
+
+def _ratio(model: ModelResult) -> str:
+    predicted = model.predicted_cost.value
+    return f"{model.cost / predicted:.2f}" if predicted else UNDEFINED

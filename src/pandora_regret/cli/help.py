@@ -32,7 +32,7 @@ def help(topic: str) -> None:
       pandora help metrics
     """
     formatter = click.get_current_context().make_formatter()
-    formatter.write_text(ABOUT[topic])
+    formatter.write_text(" ".join(ABOUT[topic].split()))
     with formatter.section({"files": "Options about files"}.get(topic, topic.capitalize())):
         formatter.write_dl(list(_rows(topic)))
     echo(formatter.getvalue(), nl=False)
@@ -42,7 +42,9 @@ def _rows(topic: str) -> Iterator[tuple[str, str]]:
     if topic == "files":
         context = click.get_current_context()
         for each in fields(LayoutOptions):
-            record = Option([*each.metadata["names"], each.name], **each.metadata["settings"]).get_help_record(context)
+            record = Option([*each.metadata["names"], each.name], **each.metadata["settings"]).get_help_record(
+                context
+            )
             yield record or ("", "")
     elif topic == "prices":
         from pandora_regret.costs import available_costs

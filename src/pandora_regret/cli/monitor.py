@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pandora_regret.cli.option_groups import option
 from pandora_regret.cli.options import (
     INPUT_PATH,
     JSON,
     PATH,
+    Command,
     CostOptions,
     LayoutOptions,
     check_output,
+    option,
     takes,
 )
-from pandora_regret.cli.printing import echo, print_json
+from pandora_regret.cli.output import echo, print_json
 from pandora_regret.records import to_plain
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class WatchOptions:
     )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", nargs=-1, type=INPUT_PATH)
 @takes(WatchOptions, CostOptions, LayoutOptions)
 @click.option("--html", type=PATH, metavar="FILE", help="Write a page with the whole history; it is replaced.")

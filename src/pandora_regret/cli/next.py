@@ -195,9 +195,10 @@ def _sensitivity(text: str | None) -> Any:
     """One number for all tests, or one per class."""
     from pandora_regret.files.pairs import read_pairs
 
-    if text is None or "=" not in text:
-        return 1.0 if text is None else float(text)
-    return read_pairs(text, "--sensitivity")
+    try:
+        return float(text or 1)
+    except ValueError:
+        return read_pairs(str(text), "--sensitivity")
 
 
 def _print(plan: Plan, currency: str | None, source: str | None, most: int | None) -> None:
@@ -208,7 +209,9 @@ def _print(plan: Plan, currency: str | None, source: str | None, most: int | Non
 
     def price(amount: float) -> str:
         """Minutes or bare numbers stay as they were written."""
-        return formats.money(amount) if is_currency(currency) else f"{significant(amount)} {currency or ''}".rstrip()
+        return (
+            formats.money(amount) if is_currency(currency) else f"{significant(amount)} {currency or ''}".rstrip()
+        )
 
     rows = [
         (

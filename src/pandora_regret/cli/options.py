@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pandora_regret.files.roles import BY, COSTS, GROUP, ID, LABEL, MODEL, VOTES, WEIGHT, Role
+from pandora_regret.files.roles import COSTS, GROUP, ID, LABEL, MODEL, VOTES, WEIGHT, Role
 
 if TYPE_CHECKING:
     from pandora_regret.files import Layout, Prices
@@ -40,19 +40,21 @@ class Option(click.Option):
 class Command(click.Command):
     r"""A command whose help has headings; lines below a ``\b`` of its docstring are kept apart."""
 
-    def __init__(self, *arguments: Any, help: str | None = None, **settings: Any) -> None:
-        super().__init__(*arguments, help=(help or "").replace("\\b\n", "\b\n"), **settings)
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.help = (self.help or "").replace("\\b\n", "\b\n")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options of each section; those about the layout of files are only named."""
-        shown = [each for each in self.get_params(ctx) if each.get_help_record(ctx)]
+        shown = [each for each in self.get_params(ctx) if isinstance(each, click.Option) and not each.hidden]
         for section in SECTIONS:
             options = [each for each in shown if getattr(each, "section", MAIN) == section]
             if not options:
                 continue
             with formatter.section(section):
                 if section == FILES:
-                    formatter.write_text(f"{', '.join(each.opts[0] for each in options)}: pandora help files")
+                    names = ", ".join(each.opts[0] for each in options[:4])
+                    formatter.write_text(f"{names} and {len(options) - 4} more: pandora help files")
                 else:
                     formatter.write_dl([each.get_help_record(ctx) or ("", "") for each in options])
         if isinstance(self, click.Group):
@@ -109,7 +111,7 @@ class LayoutOptions:
     """Which column of a file is what."""
 
     normalise: bool = option(
-        "--normalise", is_flag=True, help="Divide rows of forecasts that are off by at most 1 % by their sum."
+        "--normalise", is_flag=True, help="Rescale forecasts whose sum is off by at most 1 %."
     )
     label: str | None = role_option(LABEL)
     proba_prefix: str | None = option(
@@ -179,8 +181,7 @@ class PriceOptions:
     costs: str | None = option(
         "--costs",
         metavar="COSTS",
-        help="What tests cost: NAME=VALUE,..., a table or a pathway file, or dermamnist, octmnist, pump_fault "
-        "(pandora help prices).  [default: all tests cost the same]",
+        help="What tests cost: NAME=VALUE,..., or a file (pandora help prices).  [default: all the same]",
     )
     currency: str | None = option(
         "--currency", metavar="CODE", section=PRICES, help="Such as USD.  [default: as costs are written]"
@@ -232,13 +233,13 @@ class CostOptions(PriceOptions):
     """What tests cost, and how that varies; or a whole work-up."""
 
     workup: str | None = option(
-        "--workup", metavar="FILE", help="A work-up file (TOML): what the work-up costs, instead of a search."
+        "--workup", metavar="FILE", help="A work-up file: what it costs, instead of a search."
     )
     prior: str | None = option(
         "--prior",
         metavar="PRIOR",
         section=PRICES,
-        help="How costs vary, such as lognormal:0.5 (pandora help prices).  [default: uniform]",
+        help="How costs vary (pandora help prices).  [default: uniform]",
     )
 
     def read_workup(self) -> Workup | None:
@@ -295,7 +296,7 @@ class IntervalOptions:
         "--seed",
         type=click.IntRange(0),
         default=0,
-        show_default=True,
+        metavar="N",
         section=INTERVALS,
         help="Of the bootstrap.",
     )
@@ -305,21 +306,19 @@ class IntervalOptions:
 class ComparisonOptions:
     """What else a comparison looks into."""
 
-    common_rows: bool = option(
-        "--common-rows", is_flag=True, help="Compare on the rows whose ids all files have, and count the others."
-    )
+    common_rows: bool = option("--common-rows", is_flag=True, help="Compare on the rows that all files have.")
     by: tuple[str, ...] = option(
         "--by",
         multiple=True,
         metavar="COLUMN,...",
-        help=f"{BY.help}: site; age:10 (ten bins), age:18|65 (edges); site*sex (crossed).",
+        help="Break results down: site; age:10 (ten bins), age:18|65 (edges); site*sex (crossed).",
     )
     scenario: tuple[str, ...] = option(
         "--scenario",
         multiple=True,
-        metavar="NAME=CLASS=PRICE,...",
+        metavar="NAME=COSTS",
         section=PRICES,
-        help="Other costs to compare under, only those that change: cheap CT=CT=300,scope=90.",
+        help="Other prices to compare under: cheap CT=CT=300,scope=90.",
     )
     smallest_group: int = option(
         "--smallest-group",
@@ -331,9 +330,10 @@ class ComparisonOptions:
         help="Of --by: groups of fewer cases are pooled.",
     )
     decompose: bool = option(
-        "--decompose/--no-decompose",
+        "--decompose",
+        is_flag=True,
         section=OUTPUT,
-        help="Split costs into miscalibration, discrimination and uncertainty; takes seconds.",
+        help="Split costs into miscalibration, discrimination, uncertainty.",
     )
 
     def read_scenarios(
@@ -383,7 +383,7 @@ class FormatOptions:
         "--keep-formulas",
         is_flag=True,
         section=OUTPUT,
-        help="Leave names in CSV that a spreadsheet would run (=, +, -, @) as they are.",
+        help="Leave names in CSV that a spreadsheet would run.",
     )
 
     def __post_init__(self) -> None:

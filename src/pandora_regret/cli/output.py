@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
@@ -37,7 +38,8 @@ def echo(text: str = "", *, nl: bool = True, err: bool = False, **style: Any) ->
     """Print text as it is; colour only on a terminal that wants it."""
     colour = False if "NO_COLOR" in os.environ else True if "FORCE_COLOR" in os.environ else None
     text = without_controls(text)
-    click.echo(click.style(text, **style) if style else text, nl=nl, err=err, color=colour)
+    stream = sys.stderr if err else sys.stdout  # click's own would not fall back to ASCII
+    click.echo(click.style(text, **style) if style else text, stream, nl, color=colour)
 
 
 def say(text: str, **style: Any) -> None:

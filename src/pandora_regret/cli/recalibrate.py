@@ -16,9 +16,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from pandora_regret.cli.option_groups import option, takes
-from pandora_regret.cli.options import FILES, FORCE, JSON, CostOptions, LayoutOptions, check_output
-from pandora_regret.cli.printing import echo, finite, print_done, print_json
+from pandora_regret.cli.options import (
+    FILE_ARGUMENTS,
+    FORCE,
+    INTERVALS,
+    JSON,
+    Command,
+    CostOptions,
+    LayoutOptions,
+    check_output,
+    option,
+    read_level,
+    takes,
+)
+from pandora_regret.cli.output import echo, finite, print_done, print_json
 from pandora_regret.records import to_plain
 
 if TYPE_CHECKING:
@@ -57,7 +68,7 @@ class MapOptions:
         "--folds", type=click.IntRange(2), default=10, show_default=True, help="To judge the map by."
     )
     level: float = option(
-        "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True
+        "--level", type=float, default=0.95, show_default=True, callback=read_level, section=INTERVALS
     )
 
     def __post_init__(self) -> None:
@@ -102,8 +113,8 @@ class MapAndSaving(NamedTuple):
     done: tuple[Done, ...]
 
 
-@click.command()
-@FILES
+@click.command(cls=Command)
+@FILE_ARGUMENTS
 @takes(MapOptions, CostOptions, LayoutOptions)
 @FORCE
 @JSON
@@ -122,8 +133,6 @@ def recalibrate(
       pandora recalibrate old.csv --costs prices.csv
       pandora recalibrate old.csv --apply new.csv --out new_recalibrated.csv --costs prices.csv
       pandora recalibrate old.csv --method prior --apply new.csv --out new_recalibrated.csv
-
-    The JSON has the schema pandora-recalibration/1.
     """
     from pandora_regret.files.writing import check_other_file, writer_of
 
@@ -143,11 +152,9 @@ def recalibrate(
             _as_dict(files, known, how, outcome, lines) | {"done": to_plain(done)}, "pandora-recalibration/1"
         )
         return
-    from pandora_regret.cli.console import output
-
     for line in lines:
         echo(line)
-    print_done(output(), done)
+    print_done(done)
 
 
 def _read(files: Sequence[str], costs: CostOptions, layout: LayoutOptions) -> LabelledFile:

@@ -21,21 +21,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pandora_regret.cli.options import (
-    FILES,
+    FILE_ARGUMENTS,
+    Command,
     CostOptions,
     FormatOptions,
     IntervalOptions,
     LayoutOptions,
-    ShowsMetrics,
     WorkOptions,
     takes,
 )
-from pandora_regret.cli.printing import finite, print_csv, print_done, print_json
+from pandora_regret.cli.output import (
+    bullets,
+    echo,
+    finite,
+    heading,
+    print_csv,
+    print_done,
+    print_json,
+    print_table,
+)
 from pandora_regret.records import to_plain
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from pandora_regret.compare.result import Costs, LargestPair
     from pandora_regret.files import Predictions, Prices
     from pandora_regret.inference.estimate import Estimate
@@ -47,8 +54,8 @@ if TYPE_CHECKING:
     from pandora_regret.workup import Workup
 
 
-@click.command(cls=ShowsMetrics)
-@FILES
+@click.command(cls=Command)
+@FILE_ARGUMENTS
 @takes(CostOptions, IntervalOptions, LayoutOptions, WorkOptions, FormatOptions)
 @click.option("--wrong-tests", is_flag=True, help="Also which wrong tests the money goes to; takes longer.")
 def score(
@@ -71,10 +78,7 @@ def score(
       pandora score predictions.parquet --costs "flu=20,covid=35,cold=5"
       pandora score part-1.csv part-2.csv --bootstrap 1000 --json
       pandora score huge.parquet --cluster tcp://scheduler:8786
-
-    The JSON has the schema pandora-score/1; the CSV has one row per metric.
     """
-    from pandora_regret.cli.console import output as console_output
     from pandora_regret.files import ModelFiles, open_models
     from pandora_regret.inference.resampling import check_enough
 
@@ -101,7 +105,7 @@ def score(
         print_csv(rows, keep_formulas=output.keep_formulas)
     else:
         _print(scores, charged, intervals.level, "expected_cost" if workup is None else "workup_cost")
-        print_done(console_output(), done)
+        print_done(done)
 
 
 def _check_each_file_once(files: Sequence[str]) -> None:
@@ -114,7 +118,7 @@ def _check_each_file_once(files: Sequence[str]) -> None:
 
 
 def _score_all(opened: Sequence[Predictions], prices: Prices | None, how: Mapping[str, Any]) -> list[StreamScore]:
-    from pandora_regret.cli.console import bars
+    from pandora_regret.cli.output import bars
     from pandora_regret.stream import score_stream
 
     scores = []
@@ -243,27 +247,24 @@ def _rows(score: StreamScore, level: float) -> list[dict[str, Any]]:
 
 
 def _print(scores: Sequence[StreamScore], costs: Costs, level: float, main_metric: str) -> None:
-    from pandora_regret.cli.console import output
-    from pandora_regret.cli.printing import bullets, heading
     from pandora_regret.text import Formats, count
 
-    console = output()
     for score in scores:
         note = f"{count(score.rows)} cases, {len(score.classes)} classes, {100 * level:g} % intervals"
         estimates = _estimates(score, level)
-        heading(console, score.name, note)
+        heading(score.name, note, dim=True)
         if costs.typical is not None:
-            console.print(_bill(score, estimates["expected_cost"], costs.typical, costs.currency), style="bold")
+            echo(_bill(score, estimates["expected_cost"], costs.typical, costs.currency), bold=True)
         formats = Formats(costs.currency, score.value(main_metric))
-        _print_metrics(console, formats, _metrics(score), estimates)
+        _print_metrics(formats, _metrics(score), estimates)
         if (doubt := estimates[main_metric].warning) is not None:
-            bullets(console, [f"{doubt}."], mark="!")
+            bullets([f"{doubt}."], mark="!")
         if pairs := _largest_pairs(score, costs.currency):
-            console.print()
-            heading(console, "Where the money goes", "the dearest wrong tests, per case")
-            bullets(console, (pair.sentence for pair in pairs))
-        console.print()
-    console.print(f"Costs: {costs.in_words}.", style="dim")
+            echo()
+            heading("Where the money goes", "the most expensive wrong tests, per case", dim=True)
+            bullets(pair.sentence for pair in pairs)
+        echo()
+    echo(f"Costs: {costs.in_words}.", dim=True)
 
 
 def _bill(score: StreamScore, cost: Estimate, typical: Sequence[float], unit: str | None) -> str:
@@ -276,16 +277,12 @@ def _bill(score: StreamScore, cost: Estimate, typical: Sequence[float], unit: st
     return f"{bill}, {wasted(total - needed, unit, cost.low, cost.high)}."
 
 
-def _print_metrics(
-    console: Console, formats: Formats, metrics: Sequence[Metric], estimates: Mapping[str, Estimate]
-) -> None:
-    from pandora_regret.cli.printing import Column, print_columns
+def _print_metrics(formats: Formats, metrics: Sequence[Metric], estimates: Mapping[str, Estimate]) -> None:
+    from pandora_regret.text import Table
 
-    values, limits = [], []
+    rows = []
     for metric in metrics:
         estimate = estimates[metric.key]
         value, between = formats.estimate(metric.unit, estimate.value, estimate.low, estimate.high)
-        values.append("infinite" if estimate.value is None else value)
-        limits.append(between)
-    names = Column("Metric", [metric.title for metric in metrics], "left")
-    print_columns(console, names, [Column("Value", values), Column("Interval", limits)])
+        rows.append((metric.title, "infinite" if estimate.value is None else value, between))
+    print_table(Table(["Metric", "Value", "Interval"], rows))

@@ -1,4 +1,4 @@
-"""`pandora validate`: what is wrong with a file, if anything.
+"""`pandora validate`: what is wrong with a file of predictions or a work-up, if anything.
 
 The JSON (schema "pandora-validation/1")::
 
@@ -12,11 +12,12 @@ The JSON (schema "pandora-validation/1")::
 Kinds of problems: file (it cannot be read, or its columns are not understood), columns, rows, label, missing,
 number (text where a number should be), negative, large, percent, sum, value (a weight, cost or logit out of
 range), id, weight. Kinds of problems of files that are fine by themselves (together): classes, ids, truth (the
-same case has different ones), prices.
+same case has different ones), prices. The JSON of a work-up file has the schema "pandora-workup/1".
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -24,15 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pandora_regret.cli.options import FILES, JSON, LayoutOptions, PriceOptions, takes
-from pandora_regret.cli.printing import print_json
+from pandora_regret.cli.options import FILE_ARGUMENTS, JSON, Command, LayoutOptions, PriceOptions, takes
+from pandora_regret.cli.output import bars, bullets, echo, heading, print_done, print_json
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
 from pandora_regret.records import to_plain
 from pandora_regret.text import count, counted
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from pandora_regret.files import Inspected, Problem
     from pandora_regret.files.agreement import Disagreement
     from pandora_regret.files.layout import Columns
@@ -40,8 +39,8 @@ if TYPE_CHECKING:
     from pandora_regret.inputs import Done
 
 
-@click.command()
-@FILES
+@click.command(cls=Command)
+@FILE_ARGUMENTS
 @takes(LayoutOptions, PriceOptions)
 @JSON
 def validate(options: LayoutOptions, prices: PriceOptions, *, files: Sequence[str], as_json: bool) -> None:
@@ -49,17 +48,18 @@ def validate(options: LayoutOptions, prices: PriceOptions, *, files: Sequence[st
 
     Says what was understood of each file (columns, classes, rows, labels), and every kind of problem with the
     number of rows that have it. Several files are checked against each other, too: ids, classes, truths; and
-    against --costs. FILES are as in `pandora compare`. The exit code is 0 if all is fine, and 2 if not.
+    against --costs. FILES are as in `pandora compare`, or one work-up file.
 
     \b
     Examples:
       pandora validate predictions.csv
       pandora validate *.parquet --proba-prefix p_ --json
       pandora validate models.toml --costs prices.csv
-
-    The JSON has the schema pandora-validation/1.
+      pandora validate skin.toml
     """
-    from pandora_regret.cli.console import bars
+    if len(files) == 1 and _is_workup(files[0]):
+        _describe_workup(files[0], as_json)
+        return
     from pandora_regret.files import inspect_models, read_models_argument
 
     models = read_models_argument(files, options.read())
@@ -75,9 +75,29 @@ def validate(options: LayoutOptions, prices: PriceOptions, *, files: Sequence[st
         about = {"fine": fine, "done": to_plain(done), "together": to_plain(together), "tables": tables}
         print_json(about, "pandora-validation/1")
     else:
-        _print(results)
-        _print_together(together, done)
+        _print(results, together, done)
     click.get_current_context().exit(0 if fine else 2)
+
+
+def _is_workup(path: str) -> bool:
+    """Whether a TOML file describes steps rather than models."""
+    if not path.endswith(".toml"):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return "models" not in tomllib.load(file)
+    except (OSError, ValueError):
+        return True  # whoever reads it as a work-up says what is wrong with it
+
+
+def _describe_workup(path: str, as_json: bool) -> None:
+    from pandora_regret.workup import Workup
+
+    summary = Workup.load(path).summary()
+    if as_json:
+        print_json({"schema": "pandora-workup/1", **summary.to_dict()})
+    else:
+        echo(summary.to_text())
 
 
 def _done_to_prices(prices: PriceList | None, results: Sequence[Inspected]) -> tuple[Done, ...]:
@@ -111,41 +131,26 @@ def _columns_as_dict(one: Inspected) -> dict[str, Any] | None:
     return roles | {"forecasts": one.columns.forecasts, "unused": one.unused}
 
 
-def _print(results: Sequence[Inspected]) -> None:
-    from pandora_regret.cli.console import output
-    from pandora_regret.cli.printing import bullets, heading
-
-    console = output()
+def _print(results: Sequence[Inspected], together: Sequence[Disagreement], done: Sequence[Done]) -> None:
     for number, result in enumerate(results):
         if number:
-            console.print()
-        n = len(result.problems)
-        verdict = ("fine", "green") if result.fine else (counted(n, "problem"), "red")
-        heading(console, result.path, *verdict)
+            echo()
+        verdict, colour = ("fine", "green") if result.fine else (counted(len(result.problems), "problem"), "red")
+        heading(result.path, verdict, fg=colour)
         if result.columns is not None:
-            _print_understood(console, result, result.columns)
-        if result.problems:
-            bullets(console, (_sentence(problem) for problem in result.problems), mark="!")
-
-
-def _print_together(together: Sequence[Disagreement], done: Sequence[Done]) -> None:
-    from pandora_regret.cli.console import output
-    from pandora_regret.cli.printing import bullets, heading, print_done
-
-    console = output()
+            _print_understood(result, result.columns)
+        bullets(map(_sentence, result.problems), mark="!")
     if together:
-        console.print()
-        heading(console, "Together", counted(len(together), "problem"), "red")
-        bullets(console, (each.message for each in together), mark="!")
+        echo()
+        heading("Together", counted(len(together), "problem"), fg="red")
+        bullets((each.message for each in together), mark="!")
     if done:
-        console.print()
-        print_done(console, done)
+        echo()
+        print_done(done)
 
 
-def _print_understood(console: Console, one: Inspected, columns: Columns) -> None:
+def _print_understood(one: Inspected, columns: Columns) -> None:
     """What each column is taken for."""
-    from rich.table import Table
-
     counts = {LABEL: {name: one.labels[name] for name in columns.classes}, MODEL: one.models}
     values = {role: _some([f"{name} {count(n)}" for name, n in times.items()]) for role, times in counts.items()}
     lines = [("rows", count(one.rows))]
@@ -153,11 +158,9 @@ def _print_understood(console: Console, one: Inspected, columns: Columns) -> Non
         names = _some(columns.of(role))
         lines.append((role.title, f"column {names!r}: {values[role]}" if names and role in values else names))
     lines.insert(2, ("forecasts", _some(columns.forecasts)))
-    grid = Table.grid(padding=(0, 2))
     for title, text in [*lines, ("not used", _some(one.unused))]:
         if text:
-            grid.add_row(title, text)
-    console.print(grid)
+            bullets([text], mark=f"{title:<10}")
 
 
 def _some(names: Sequence[str]) -> str:

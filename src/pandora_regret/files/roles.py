@@ -40,7 +40,7 @@ GROUP = Role(  # clusters change what an interval means, so they have no usual n
     "group",
     "groups",
     "names",
-    "Rows that belong together, such as patient_id; `pandora compare --by` breaks results down.",
+    "Rows that belong together, such as patient_id.",
     field="groups",
 )
 MODEL = Role("model", "models", "names", "Names of models that share a file.", ("model",))

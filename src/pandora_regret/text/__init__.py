@@ -23,12 +23,13 @@ from pandora_regret.text.numbers import (
     significant,
     typed,
 )
-from pandora_regret.text.table import Cell, Shown, Table, cell_width, without_controls, wrapped
+from pandora_regret.text.table import Cell, Content, Shown, Table, cell_width, without_controls, wrapped
 
 __all__ = [
     "SYMBOLS",
     "UNDEFINED",
     "Cell",
+    "Content",
     "Formats",
     "Shown",
     "Table",
