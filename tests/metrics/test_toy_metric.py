@@ -70,11 +70,9 @@ def test_it_is_in_a_studys_table(data):
     assert "Surprise" in as_text(grid)
 
 
-@pytest.mark.parametrize("command", [("score",), ("compare",), ("study", "table"), ("study", "figure")])
-def test_it_is_in_the_commands_help(command):
+def test_it_is_in_the_commands_help():
     cli_files = pytest.importorskip("cli_files", reason="click is not installed")
-    page = cli_files.run(*command, "--help").stdout
-    assert "surprise " in page.split("Metrics:")[1]
+    assert "surprise " in cli_files.run("help", "metrics").stdout
 
 
 def test_it_is_in_what_score_prints_and_writes(data, tmp_path):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pandora_regret.files.roles import COSTS, GROUP, ID, LABEL, MODEL, VOTES, WEIGHT, Role
+from pandora_regret.files.roles import BY, COSTS, GROUP, ID, LABEL, MODEL, VOTES, WEIGHT, Role
 
 if TYPE_CHECKING:
     from pandora_regret.files import Layout, Prices
@@ -311,7 +311,7 @@ class ComparisonOptions:
         "--by",
         multiple=True,
         metavar="COLUMN,...",
-        help="Break results down: site; age:10 (ten bins), age:18|65 (edges); site*sex (crossed).",
+        help=f"{BY.help}: site; age:10 (ten bins), age:18|65 (edges); site*sex (crossed).",
     )
     scenario: tuple[str, ...] = option(
         "--scenario",

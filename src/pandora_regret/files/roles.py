@@ -60,9 +60,7 @@ VOTES = Role(
     field="votes",
     prefix="votes_prefix",
 )
-BY = Role(
-    "by", "values", "values", "Break results down by columns, to see where a model fails", field="by", many=True
-)
+BY = Role("by", "values", "values", "Break results down", field="by", many=True)
 
 ROLES = (LABEL, ID, WEIGHT, GROUP, MODEL, VOTES, COSTS, BY)
 SINGLE = tuple(role for role in ROLES if role.prefix is None and not role.many)  # of one column each
