@@ -9,8 +9,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from pandora_regret.plots.bills import plot_bills
-from pandora_regret.plots.saving import save_figure
+from pandora_regret.plots.single_case import plot_bills
+from pandora_regret.plots.style import save_figure
 
 TRUTH = "appendicitis"
 PRICES = {TRUTH: 200, "gastritis": 220, "gallstones": 150, "kidney stone": 120}

@@ -175,7 +175,7 @@ def test_the_plot_is_written_beside_what_is_printed(tmp_path):
 
 def test_the_staircase_rises_by_what_each_test_may_find():
     figure = pytest.importorskip("matplotlib.figure").Figure()
-    from pandora_regret.plots.search_trace import plot_search_trace
+    from pandora_regret.plots.single_case import plot_search_trace
 
     plan = plan_search({"$5 to $10": 0.25, "b": 0.75}, [30.0, 10.0])
     axes = plot_search_trace(plan, figure.subplots(), currency="USD")

@@ -4,7 +4,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 
 from pandora_regret import InputError, search_cost
-from pandora_regret.plots.bills import plot_bills
+from pandora_regret.plots.single_case import plot_bills
 
 FORECASTS = {
     "spread": {"appendicitis": 0.4, "gastritis": 0.3, "gallstones": 0.3},

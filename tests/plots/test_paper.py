@@ -19,8 +19,7 @@ from pandora_regret.plots import (
     plot_gradient_profile,
     plot_pair_loss,
 )
-from pandora_regret.plots.beta_simplex import LEVELS, _shades
-from pandora_regret.plots.decision_rules import RULES, read_case
+from pandora_regret.plots.decision_regions import LEVELS, RULES, _shades, read_case
 from pandora_regret.plots.simplex import CORNERS, area_and_centre, bands, clipped, lattice, to_plane, width_at
 from pandora_regret.plots.style import COLOURS, tint
 

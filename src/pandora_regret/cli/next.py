@@ -145,7 +145,7 @@ def _plan_search(
     with case.blamed():
         plan = plan_search(case.forecast, tests=tests, labels=labels, **how)
     if asked.plot is not None:
-        from pandora_regret.plots.search_trace import draw_search_trace
+        from pandora_regret.plots.single_case import draw_search_trace
 
         echo(f"Plot: {draw_search_trace(plan, asked.plot, currency=currency)}", err=True)
     if as_json:

@@ -1,22 +1,144 @@
-"""The paper's first figure: what four decision rules test, on the simplex and in the plane of p and c."""
+"""The paper's first two figures: what four decision rules test, and the Beta family of scores, on the simplex."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, permutations, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.inputs import FloatArray
-from pandora_regret.plots.decision_rules import COSTS, FORECAST, RULES, Case, Region, read_case
-from pandora_regret.plots.simplex import area_and_centre, bands, frame, to_plane, width_at
-from pandora_regret.plots.style import COLOURS, COLUMN, MIDDLE, QUIET, axes_of, open_frame, sheet, tint
+from pandora_regret.inputs import FloatArray, read_alpha, read_choice, read_costs, read_probabilities
+from pandora_regret.inputs.labels import read_truth
+from pandora_regret.optional import import_optional
+from pandora_regret.plots.simplex import (
+    LONGEST_NAME,
+    WHOLE,
+    area_and_centre,
+    bands,
+    clipped,
+    frame,
+    lattice,
+    three_classes,
+    to_plane,
+    width_at,
+)
+from pandora_regret.plots.style import COLOURS, COLUMN, MIDDLE, QUIET, SHADES, axes_of, open_frame, sheet, tint
+from pandora_regret.scores import pandora_regret
+from pandora_regret.text import alpha_name, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
+
+RULES = {
+    "simultaneous": "tests every class with p > c",
+    "pairwise": "tests the better of the truth and one other class",
+    "top1": "tests the class of largest p / c, and no other",
+    "sequential": "tests by falling p / c until it finds the truth",
+}
+COSTS, FORECAST = (0.25, 0.2, 0.35), (0.35, 0.5, 0.15)  # of the paper's figure as it is drawn here
+NOTHING = 1e-12  # a part of the simplex so small is rounding
+
+
+@dataclass(frozen=True)
+class Region:
+    """Forecasts that make a rule test the same classes."""
+
+    tested: tuple[int, ...]  # in the order of the tests, where there is one
+    corners: FloatArray  # (n, 3)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A rule, and one instance it is applied to."""
+
+    rule: str
+    forecast: FloatArray  # (3,)
+    costs: FloatArray  # (3,)
+    truth: int
+    names: tuple[str, ...]
+
+    @property
+    def tested(self) -> tuple[int, ...]:
+        """What the rule tests: that of the part of the simplex where the forecast lies deepest."""
+        cuts = _CUTS[self.rule](self.costs, self.truth)
+        return max(cuts, key=lambda cut: min(side @ self.forecast for side in cut[1]))[0]
+
+    @property
+    def rival(self) -> int:
+        """The class that the truth is compared with, in a pairwise comparison."""
+        return _rival(self.truth)
+
+    def regions(self) -> list[Region]:
+        """All parts of the simplex that the rule tells apart; together they are all of it."""
+        regions = []
+        for tested, sides in _CUTS[self.rule](self.costs, self.truth):
+            corners = WHOLE
+            for side in sides:
+                corners = clipped(corners, side)
+            regions.append(Region(tested, corners))
+        return [region for region in regions if area_and_centre(region.corners)[0] > NOTHING]
+
+
+def read_case(rule: str, forecast: Any, costs: Any, truth: Any, labels: ArrayLike | None) -> Case:
+    """A rule and an instance of three classes, checked."""
+    read_choice(rule, "rule", RULES)
+    case = three_classes(read_probabilities([forecast], labels=labels, name="forecast")).check()
+    prices = np.broadcast_to(read_costs(costs, case.labels, len(case)), (1, 3))[0]
+    number = 0 if truth is None else int(read_truth([truth], case.labels, 1)[0])
+    names = (
+        ("1", "2", "3") if labels is None else tuple(shortened(str(label), LONGEST_NAME) for label in case.labels)
+    )
+    return Case(rule, case.values[0].astype(np.float64), prices, number, names)
+
+
+Cuts: TypeAlias = Iterator[tuple[tuple[int, ...], Sequence[FloatArray]]]  # tested where every ``side @ p >= 0``
+
+
+def _simultaneous(costs: FloatArray, truth: int) -> Cuts:
+    above = np.eye(3) - costs[:, None]  # p_k - c_k, as p adds up to 1
+    for signs in product([1.0, -1.0], repeat=3):
+        yield tuple(k for k in range(3) if signs[k] > 0), list(np.array(signs)[:, None] * above)
+
+
+def _pairwise(costs: FloatArray, truth: int) -> Cuts:
+    other = _rival(truth)
+    yield (truth,), [_before(truth, other, costs)]
+    yield (other,), [_before(other, truth, costs)]
+
+
+def _top1(costs: FloatArray, truth: int) -> Cuts:
+    for k in range(3):
+        yield (k,), [_before(k, j, costs) for j in range(3) if j != k]
+
+
+def _sequential(costs: FloatArray, truth: int) -> Cuts:
+    others = [k for k in range(3) if k != truth]
+    for first in (order for n in range(3) for order in permutations(others, n)):
+        tests = (*first, truth)
+        pairs = [*pairwise(tests), *((truth, k) for k in others if k not in first)]
+        yield tests, [_before(a, b, costs) for a, b in pairs]
+
+
+def _rival(truth: int) -> int:
+    return (truth + 1) % 3
+
+
+def _before(a: int, b: int, costs: FloatArray) -> FloatArray:
+    """``p_a / c_a - p_b / c_b``."""
+    side = np.zeros(3)
+    side[[a, b]] = 1 / costs[a], -1 / costs[b]
+    return side
+
+
+_CUTS = {"simultaneous": _simultaneous, "pairwise": _pairwise, "top1": _top1, "sequential": _sequential}
+
 
 TITLES = {
     "simultaneous": "A  Simultaneous",
@@ -230,3 +352,102 @@ def _explain(figure: Figure) -> None:
     }
     columns = 3 if figure.get_figwidth() < MIDDLE else 5
     figure.legend(marks.values(), marks, loc="outside lower center", ncols=columns, frameon=False)
+
+
+ALPHAS = (0.0, 0.3, 1.0, 3.0, np.inf)
+# The same for all alphas, so that shades compare; finer where forecasts are good, which would look alike
+LEVELS = np.array([0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
+STEPS = 100
+
+
+def plot_beta_simplex(
+    alpha: float = 1.0,
+    *,
+    labels: Sequence[str] = ("truth", "j", "k"),
+    colorbar: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """The score S_alpha of every forecast of three classes, of which the first is the truth.
+
+    Parameters
+    ----------
+    alpha
+        From 0 to inf, as in `pandora_regret`; at inf, shades are constant between the lines of equal rank.
+    labels
+        Names of the three corners.
+    colorbar
+        Whether to say beside it what shades mean: they mean the same for every alpha.
+    ax
+        Where to draw; the current axes unless given.
+
+    Returns
+    -------
+    Axes
+        The axes that were drawn on.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> plot_beta_simplex(alpha=1, ax=Figure().subplots()).get_title()
+    'α = 1'
+    """
+    alpha, axes = read_alpha(alpha), axes_of(ax)
+    shades = _shades()
+    if alpha == np.inf:
+        _fill_ranks(axes, shades)
+    else:
+        _fill_contours(axes, alpha, shades)
+    axes.set_title(alpha_name(alpha), pad=14)  # above the name of the corner
+    frame(axes, labels)
+    if colorbar:
+        _explain_shades(axes, shades)
+    return axes
+
+
+def _shades() -> ScalarMappable:
+    matplotlib = import_optional("matplotlib", extra="report")
+    colours = matplotlib.colormaps[SHADES]
+    limits = import_optional("matplotlib.colors", extra="report").BoundaryNorm(LEVELS, colours.N, extend="max")
+    mappable: ScalarMappable = import_optional("matplotlib.cm", extra="report").ScalarMappable(limits, colours)
+    return mappable
+
+
+def _scores(forecasts: FloatArray, alpha: float) -> FloatArray:
+    return pandora_regret(np.zeros(len(forecasts), np.intp), forecasts, alpha=alpha, per_instance=True)
+
+
+def _fill_contours(axes: Axes, alpha: float, shades: ScalarMappable) -> None:
+    forecasts, triangles = lattice(STEPS)
+    mesh = import_optional("matplotlib.tri", extra="report").Triangulation(*to_plane(forecasts).T, triangles)
+    scores = np.minimum(_scores(forecasts, alpha), 2 * LEVELS[-1])  # infinite on an edge as alpha tends to 0
+    filled = axes.tricontourf(mesh, scores, LEVELS, cmap=shades.cmap, norm=shades.norm, extend="max")
+    filled.set(edgecolor="face", linewidth=0.3)  # no white seams in a PDF
+    axes.tricontour(mesh, scores, LEVELS, colors="white", linewidths=0.3)
+
+
+def _fill_ranks(axes: Axes, shades: ScalarMappable) -> None:
+    """Exactly: the score knows nothing but how many classes come before the truth."""
+    case = read_case("sequential", np.full(3, 1 / 3), np.ones(3), 0, None)
+    for region in case.regions():
+        centre = area_and_centre(region.corners)[1]
+        colour: Any = shades.to_rgba(_scores(centre[None], np.inf))[0]
+        axes.fill(*to_plane(region.corners).T, facecolor=colour, edgecolor=colour, linewidth=0.3)
+
+
+def _explain_shades(axes: Axes | Sequence[Axes], shades: ScalarMappable, **where: Any) -> None:
+    figure = axes.figure if hasattr(axes, "figure") else axes[0].figure
+    figure.colorbar(shades, ax=axes, label="score $S_α$", ticks=LEVELS, format="%g", **where)
+
+
+def draw_beta_simplex(path: str | os.PathLike[str], width: float = COLUMN) -> Path:
+    """The family from alpha = 0 to inf, into a file: in two rows in a column, in one on a page."""
+    narrow = width < MIDDLE
+    with sheet(path, width, 3.2 if narrow else 1.6) as figure:
+        panels = list(figure.subplots(*((2, 3) if narrow else (1, 5))).flat)
+        for alpha, panel in zip(ALPHAS, panels, strict=False):
+            plot_beta_simplex(alpha, colorbar=False, ax=panel)
+        for panel in panels[len(ALPHAS) :]:
+            panel.set_axis_off()
+        place = {"location": "bottom", "aspect": 40} if narrow else {"location": "right", "aspect": 15}
+        _explain_shades(panels, _shades(), **place)
+    return Path(path)

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pandora_regret.inputs import read_choice
-from pandora_regret.plots.beta_simplex import draw_beta_simplex
-from pandora_regret.plots.decision_regions import draw_decision_regions
-from pandora_regret.plots.gradient_profile import plot_gradient_profile
-from pandora_regret.plots.pair_loss import plot_pair_loss
-from pandora_regret.plots.saving import KINDS
-from pandora_regret.plots.style import COLUMN, PAGE, sheet
+from pandora_regret.plots.decision_regions import draw_beta_simplex, draw_decision_regions
+from pandora_regret.plots.pair_loss import plot_gradient_profile, plot_pair_loss
+from pandora_regret.plots.style import COLUMN, KINDS, PAGE, sheet
 
 Draw: TypeAlias = Callable[[Path, float], Path]  # into a file, so many inches wide
 

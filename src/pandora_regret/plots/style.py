@@ -1,15 +1,16 @@
-"""What figures share: colours for all eyes, print small enough for a column, names that fit and are not parsed."""
+"""What figures share: colours for all eyes, small print, names that fit and are not parsed, and their files."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pandora_regret.atomic import write_atomically
 from pandora_regret.inputs import read_choice
 from pandora_regret.optional import import_optional
-from pandora_regret.plots.saving import save_figure
 from pandora_regret.text import alpha_name
 
 if TYPE_CHECKING:
@@ -18,6 +19,32 @@ if TYPE_CHECKING:
 
     from pandora_regret.compare import Comparison
     from pandora_regret.compare.result import ModelResult
+
+KINDS = {".svg": "vector graphics for the web", ".pdf": "vector graphics for print", ".png": "pixels"}
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure, whole or not at all, as its file's name says; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure
+        A figure of matplotlib.
+    path
+        A file whose name ends in .svg, .pdf or .png.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+    """
+    kind = read_choice(Path(path).suffix.lower(), f"the ending of {str(path)!r}", KINDS)
+    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[kind]
+    with import_optional("matplotlib", extra="report").rc_context({"svg.hashsalt": "pandora"}):
+        return write_atomically(
+            path, lambda file: figure.savefig(file, format=kind[1:], metadata=undated, dpi=200)
+        )
+
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito, for all eyes
 MARKERS = "osD^vP"

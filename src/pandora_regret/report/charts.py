@@ -12,7 +12,7 @@ from math import ceil, floor, isfinite, log10
 from textwrap import wrap
 from typing import Any
 
-from pandora_regret.plots.ranks import places
+from pandora_regret.plots.compared_models import places
 
 Facts = Mapping[str, Any]
 
