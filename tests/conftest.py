@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,18 @@ from hypothesis import settings
 
 settings.register_profile("house", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("house")
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The documentation, built once, also for tests that run side by side."""
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("mkdocstrings")
+    pytest.importorskip("material")
+    from docs_site import built_site
+
+    folder = tmp_path_factory.getbasetemp()
+    return built_site((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "site")
 
 
 @pytest.fixture

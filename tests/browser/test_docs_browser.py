@@ -7,12 +7,7 @@ from time import sleep
 from typing import NamedTuple
 
 import pytest
-
-pytest.importorskip("mkdocs")
-pytest.importorskip("mkdocstrings")
-pytest.importorskip("material")
-
-from docs_site import PAGES, built_site
+from docs_site import PAGES
 
 PHONE, DESK = 390, 1300
 
@@ -41,18 +36,18 @@ class Server(ThreadingHTTPServer):
 
 
 @pytest.fixture(scope="session")
-def site():
+def address(site):
     """Where the site is served, until all tests are done."""
-    with Server(("127.0.0.1", 0), partial(Handler, directory=built_site().folder)) as server:
+    with Server(("127.0.0.1", 0), partial(Handler, directory=site.folder)) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
 
 
-def visit(browser, site, page, width):
+def visit(browser, address, page, width):
     """Open a page; a busy machine may still be at the browser's own first page, so look twice."""
     for _ in range(3):
-        browser.open(Address(site + address_of(page)), width=width)
+        browser.open(Address(address + address_of(page)), width=width)
         for _ in range(20):
             if browser.run("return document.readyState === 'complete' && document.querySelector('h1') !== null"):
                 return
@@ -65,26 +60,25 @@ def address_of(page):
     return page if page.endswith(".html") else page.removesuffix(".md").removesuffix("index").strip("/") + "/"
 
 
-def requests_of(browser, site):
+def requests_of(browser, address):
     """What was asked for here, and what elsewhere; the browser's own pages are neither."""
     requested = [url for url in browser.requested() if not url.startswith("chrome:")]
-    ours = [url for url in requested if url.startswith((site, "data:", "blob:"))]
+    ours = [url for url in requested if url.startswith((address, "data:", "blob:"))]
     return ours, sorted(set(requested) - set(ours))
 
 
-def test_every_page_fits_a_phone_and_a_desk_and_asks_nobody_else(browser, site):
+def test_every_page_fits_a_phone_and_a_desk_and_asks_nobody_else(browser, site, address):
     """No page is wider than its window; what is too long for it, such as code, scrolls in a box of its own."""
-    folder = built_site().folder
-    pages = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
+    pages = sorted(path.relative_to(site.folder).as_posix() for path in site.folder.rglob("*.html"))
     assert len(pages) > len(PAGES)
     for page in pages:
-        visit(browser, site, page, DESK)
+        visit(browser, address, page, DESK)
         assert settled_width(browser, DESK) == DESK, page
         browser.resize(PHONE)  # the other way round, it would take the drawer with the contents a while to move
         assert settled_width(browser, PHONE) == PHONE, page
         assert all(browser.run("return [...document.images].map(i => i.complete && i.naturalWidth)")), page
         assert browser.complaints() == [], page
-        ours, others = requests_of(browser, site)
+        ours, others = requests_of(browser, address)
         assert len(ours) > 3, page
         assert others == [], page
 
@@ -100,8 +94,8 @@ def settled_width(browser, expected):
 
 
 @pytest.mark.parametrize("width", [PHONE, DESK])
-def test_no_code_of_the_landing_page_is_clipped(browser, site, width):
-    visit(browser, site, "index.md", width)
+def test_no_code_of_the_landing_page_is_clipped(browser, address, width):
+    visit(browser, address, "index.md", width)
     rooms = browser.run(
         "return [...document.querySelectorAll('pre > code')].map(e => [e.scrollWidth, e.clientWidth])"
     )
@@ -109,8 +103,8 @@ def test_no_code_of_the_landing_page_is_clipped(browser, site, width):
     assert all(needed <= room for needed, room in rooms)
 
 
-def test_formulas_are_drawn(browser, site):
-    visit(browser, site, "theory/beta-family.md", DESK)
+def test_formulas_are_drawn(browser, address):
+    visit(browser, address, "theory/beta-family.md", DESK)
     boxes = browser.run(
         "return [...document.querySelectorAll('math')].map(e => e.getBoundingClientRect())"
         ".map(b => [b.width, b.height])"
@@ -126,12 +120,12 @@ def test_formulas_are_drawn(browser, site):
     assert brace > 1.5 * one_line  # it stretches over both cases
 
 
-def test_search_finds_without_network(browser, site):
-    visit(browser, site, "index.md", DESK)
+def test_search_finds_without_network(browser, address):
+    visit(browser, address, "index.md", DESK)
     browser.find("input[data-md-component=search-query]").send_keys("melanoma")
     found = wait_for(browser, ".md-search-result__item h1, .md-search-result__item h2")
     assert any("pathway" in text.lower() for text in found)
-    assert requests_of(browser, site)[1] == []
+    assert requests_of(browser, address)[1] == []
 
 
 def wait_for(browser, css):
@@ -143,8 +137,8 @@ def wait_for(browser, css):
     return browser.driver.execute_async_script(script, css)
 
 
-def test_copying_an_example_takes_the_code_and_not_the_prompts(browser, site):
-    visit(browser, site, "start.md", DESK)
+def test_copying_an_example_takes_the_code_and_not_the_prompts(browser, address):
+    visit(browser, address, "start.md", DESK)
     browser.run("document.addEventListener('copy', () => { window.copied = document.activeElement.value })")
     wait_for(browser, "[data-clipboard-target]")
     browser.find("[data-clipboard-target]").click()

@@ -1,19 +1,25 @@
-"""The documentation for whoever tests it: its pages, the blocks on them, and the site that is built from them."""
+"""The documentation for whoever tests it: its pages, which run as tests, and the site that is built from them."""
 
+import doctest
+import fcntl
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
-from functools import cache
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
+DOCS, README = ROOT / "docs", ROOT / "README.md"
 PAGES = {page.relative_to(DOCS).as_posix(): page for page in sorted(DOCS.rglob("*.md"))}
 BLOCK = re.compile(r'^```(\w*)(?: title="(.+?)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+LENIENT = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 TERMINAL = {"COLUMNS": "80", "NO_COLOR": "1"}
 
 
@@ -25,29 +31,62 @@ class Block(NamedTuple):
     text: str
 
 
-class Command(NamedTuple):
-    """A line of a terminal session, and what is shown below it."""
-
-    line: str
-    shown: str
-
-
 def blocks_of(page):
-    return [Block(*found) for found in BLOCK.findall(page.read_text(encoding="utf-8"))]
+    return [Block(*parts) for parts in BLOCK.findall(page.read_text(encoding="utf-8"))]
 
 
-def write_shown_files(page):
-    """Into the current folder: blocks that have a title are files of that name."""
-    for block in blocks_of(page):
+class PageFile(pytest.File):
+    """A page as a test: every block is a Python session, a terminal session, or a file that one of them uses."""
+
+    def collect(self):
+        if blocks_of(self.path):
+            yield PageItem.from_parent(self, name=self.path.stem)
+
+
+class PageItem(pytest.Item):
+    def runtest(self):
+        with TemporaryDirectory() as folder, chdir(folder):
+            run_page(self.path)
+
+    def repr_failure(self, excinfo, style=None):
+        return (
+            str(excinfo.value) if excinfo.errisinstance(AssertionError) else super().repr_failure(excinfo, style)
+        )
+
+    def reportinfo(self):
+        return self.path, None, f"page {self.path.name}"
+
+
+def run_page(page):
+    """In the current folder; the README's commands are those of another page, where their files are shown."""
+    blocks, names = blocks_of(page), {"__name__": "__main__"}
+    for block in blocks:
         if block.title:
             Path(block.title).write_text(block.text, encoding="utf-8")
+    run = {"python": lambda text: check_session(text, names), "console": check_terminal}
+    for block in (block for block in blocks if not block.title):
+        if page != README or block.language == "python":
+            assert block.language in run, f"neither a session nor a file:\n{block.text}"
+            run[block.language](block.text)
 
 
-def commands_of(block):
-    """The lines behind prompts; one that ends with a backslash goes on in the next."""
-    sessions = re.split(r"^\$ ", block.text.replace("\\\n", ""), flags=re.MULTILINE)
-    assert not sessions[0].strip(), f"begins without a prompt: {block.text}"
-    return [Command(*session.partition("\n")[::2]) for session in sessions[1:]]
+def check_session(text, names):
+    assert text.startswith(">>> "), f"begins without a prompt: {text}"
+    assert text.endswith("\n\n"), f"ends without an empty line, where doctest sees the output end: {text}"
+    session, said = doctest.DocTestParser().get_doctest(text, names, "page", None, 0), []
+    failed, _ = doctest.DocTestRunner(verbose=False, optionflags=LENIENT).run(session, None, said.append, False)
+    names.update(session.globs)
+    assert not failed, "".join(said)
+
+
+def check_terminal(text):
+    """Every line behind a prompt prints what follows it; one that ends with a backslash goes on in the next."""
+    before, *commands = re.split(r"^\$ ", text.replace("\\\n", ""), flags=re.MULTILINE)
+    assert not before.strip(), f"begins without a prompt: {text}"
+    for command in commands:
+        line, _, shown = command.partition("\n")
+        printed = run_command(line)
+        assert doctest.OutputChecker().check_output(shown, printed, LENIENT), f"$ {line}\n{printed}"
 
 
 def run_command(line):
@@ -58,10 +97,10 @@ def run_command(line):
 
     program, *arguments = shlex.split(line)
     assert program == "pandora", f"only pandora is run, not: {line}"
-    target = arguments.pop() if arguments[-2:-1] == [">"] else None
-    if target is not None:
-        arguments.pop()
-    result = CliRunner().invoke(pandora, arguments, prog_name="pandora", env=TERMINAL)
+    target = arguments[-1] if arguments[-2:-1] == [">"] else None
+    result = CliRunner().invoke(
+        pandora, arguments[:-2] if target else arguments, prog_name="pandora", env=TERMINAL
+    )
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     if target is not None:
@@ -75,22 +114,18 @@ class Site(NamedTuple):
 
     folder: Path
     said: str
-    kept: TemporaryDirectory  # which is removed with the last reference to it
 
 
-def built_site():
-    """Built strictly, once for all who ask, even if the build fails."""
-    done, kept = _build()
-    assert done.returncode == 0, done.stdout + done.stderr
-    return Site(Path(kept.name), done.stdout + done.stderr, kept)
-
-
-@cache
-def _build():
-    """What mkdocs said, and where the site is. (`--quiet` would also silence the warnings that strict counts.)"""
-    kept = TemporaryDirectory(prefix="pandora-site-")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", kept.name],
-        cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return done, kept
+def built_site(folder):
+    """Built strictly, once for all processes of a test run, even if the build fails."""
+    said = folder.with_suffix(".json")
+    with open(folder.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not said.exists():  # (--quiet would also silence the warnings that strict counts.)
+            command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+            quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+            done = subprocess.run(command, cwd=ROOT, env=quiet, capture_output=True, text=True, check=False)
+            said.write_text(json.dumps([done.returncode, done.stdout + done.stderr]))
+    code, text = json.loads(said.read_text())
+    assert code == 0, text
+    return Site(folder, text)
