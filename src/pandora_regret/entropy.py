@@ -59,7 +59,7 @@ def search_entropy(
     )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     rows = ((block, expectation(block, probabilities(block), prior)) for block in forecast.blocks())
-    return mean_or_rows(rows, per_instance)
+    return mean_or_rows(forecast, rows, per_instance)
 
 
 def search_divergence(
@@ -108,7 +108,7 @@ def search_divergence(
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     pairs = zip(truth.with_costs(forecast.costs).blocks(), forecast.blocks(), strict=True)
     rows = ((block, _excess(pi, block, prior)) for pi, block in pairs)
-    return mean_or_rows(rows, per_instance)
+    return mean_or_rows(forecast, rows, per_instance)
 
 
 def _excess(truth: Forecast, block: Forecast, prior: Prior) -> FloatArray:

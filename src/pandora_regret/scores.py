@@ -128,7 +128,7 @@ def pandora_regret(
     forecast = read_forecast(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
-    return mean_or_rows(total_losses(forecast, alpha), per_instance) / (3 * (forecast.n_classes - 1))
+    return mean_or_rows(forecast, total_losses(forecast, alpha), per_instance) / (3 * (forecast.n_classes - 1))
 
 
 @overload
@@ -183,8 +183,8 @@ def beta_score(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
     if costs is not None:
-        forecast = forecast.with_costs(read_costs(costs, forecast.labels, len(forecast)))
-    return mean_or_rows(total_losses(forecast, alpha), per_instance)
+        forecast = forecast.with_costs(read_costs(costs, forecast.labels, forecast.n_cases))
+    return mean_or_rows(forecast, total_losses(forecast, alpha), per_instance)
 
 
 @overload
@@ -236,7 +236,7 @@ def excess_search_burden(
     forecast = read_forecast(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
-    return mean_or_rows(total_losses(forecast, 1.0), per_instance) / 3
+    return mean_or_rows(forecast, total_losses(forecast, 1.0), per_instance) / 3
 
 
 @overload
@@ -304,7 +304,7 @@ def expected_search_cost(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
-    return mean_or_rows(search_costs(forecast, prior), per_instance)
+    return mean_or_rows(forecast, search_costs(forecast, prior), per_instance)
 
 
 def pair_costs(
@@ -354,7 +354,7 @@ def pair_costs(
     )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     if per_instance:
-        return np.concatenate([mean_waste(block, prior) for block in forecast.blocks()])
+        return forecast.per_case(np.concatenate([mean_waste(block, prior) for block in forecast.blocks()]))
     return _tally_of_costs(forecast, prior).pair_costs
 
 
@@ -400,26 +400,28 @@ def search_tally(
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     tally = _tally_of_costs(forecast, prior)
     at_means, unit = at_mean_costs(forecast, prior)
-    for rows, spent in realised_costs(at_means, BROKEN_BY_INDEX):
-        tally.add_realised(unit * spent, rows.weights)
+    spent = mean_or_rows(forecast, realised_costs(at_means, BROKEN_BY_INDEX), per_instance=True)
+    tally.realised.add(unit * np.asarray(spent), forecast.case_weights)
     return tally
 
 
 def priced(forecast: Forecast, prior: Any, costs: Any, typical_costs: Any) -> tuple[Prior, Forecast]:
     """The prior, and the forecast with base costs."""
-    prior, base_costs = read_prices(prior, costs, typical_costs, forecast.labels, len(forecast))
+    prior, base_costs = read_prices(prior, costs, typical_costs, forecast.labels, forecast.n_cases)
     return prior, forecast.with_costs(base_costs)
 
 
 def row_costs(forecast: Forecast, prior: Prior) -> FloatArray:
-    """What the search of each row of a priced forecast is expected to cost, (N,)."""
-    return np.asarray(mean_or_rows(search_costs(forecast, prior), per_instance=True))
+    """What the search of each case of a priced forecast is expected to cost, (n_cases,)."""
+    return np.asarray(mean_or_rows(forecast, search_costs(forecast, prior), per_instance=True))
 
 
-def mean_or_rows(scored: Iterable[tuple[Forecast, FloatArray]], per_instance: bool) -> float | FloatArray:
-    """One value per row, or their weighted mean, from rows and their values, some at a time."""
+def mean_or_rows(
+    forecast: Forecast, scored: Iterable[tuple[Forecast, FloatArray]], per_instance: bool
+) -> float | FloatArray:
+    """One value per case, or their weighted mean, from a forecast's rows and their values, some at a time."""
     if per_instance:
-        return np.concatenate([_numbers(rows, values) for rows, values in scored])
+        return forecast.per_case(np.concatenate([_numbers(rows, values) for rows, values in scored]))
     total, weight = Sum(), Sum()
     for rows, values in scored:
         total.add(_weighted_total(rows, values))
@@ -445,8 +447,9 @@ def _numbers(rows: Forecast, values: FloatArray) -> FloatArray:
 
 
 def _tally_of_costs(forecast: Forecast, prior: Prior) -> Tally:
-    tally = Tally(forecast.n_classes)
+    tally, costs = Tally(forecast.n_classes), []
     for rows, wasted, classes, sums in wasted_pairs(forecast, prior):
-        costs = _numbers(rows, unavoidable_costs(rows, prior) + wasted)
-        tally.add_costs(costs, classes, sums, rows.weights)
+        costs.append(_numbers(rows, unavoidable_costs(rows, prior) + wasted))
+        tally.add_pairs(classes, sums)
+    tally.cost.add(forecast.per_case(np.concatenate(costs)), forecast.case_weights)
     return tally

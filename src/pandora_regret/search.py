@@ -20,7 +20,6 @@ from pandora_regret.inputs import (
     read_seed,
 )
 from pandora_regret.inputs.tables import read_one_or_many, row_slices
-from pandora_regret.inputs.votes import over_votes
 from pandora_regret.kernels.engine import realised_costs, simulated_totals
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 from pandora_regret.kernels.reference import search_order as order_of
@@ -163,10 +162,9 @@ def search_cost(
     )
     broken = BROKEN_BY_INDEX if read_choice(ties, "ties", TIES) == "index" else BROKEN_AT_RANDOM
     if groups is not None:
-        by_group = over_votes(lambda labelled: grouped_costs(labelled, costs, groups, method), forecast)
-        return mean_or_rows(by_group, per_instance)
-    forecast = forecast.with_costs(read_costs(costs, forecast.labels, len(forecast)))
-    return mean_or_rows(realised_costs(forecast, broken), per_instance)
+        return mean_or_rows(forecast, grouped_costs(forecast, costs, groups, method), per_instance)
+    forecast = forecast.with_costs(read_costs(costs, forecast.labels, forecast.n_cases))
+    return mean_or_rows(forecast, realised_costs(forecast, broken), per_instance)
 
 
 def simulate_search(

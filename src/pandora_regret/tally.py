@@ -157,16 +157,9 @@ class Tally(Shown):
         self.cost, self.realised = Mean(), Mean()
         self._pairs = Sum((n_classes, n_classes))
 
-    def add_costs(
-        self, costs: FloatArray, classes: Any, pairs: FloatArray, weights: FloatArray | None = None
-    ) -> None:
-        """Add rows: their expected costs (n,), some classes, and the weighted sums of what they waste on each."""
-        self.cost.add(costs, weights)
+    def add_pairs(self, classes: Any, pairs: FloatArray) -> None:
+        """Add some true classes, and the weighted sums of what their rows waste on each class."""
         self._pairs.add(pairs, index=classes)
-
-    def add_realised(self, costs: FloatArray, weights: FloatArray | None = None) -> None:
-        """Add rows: what their searches cost at known costs (n,)."""
-        self.realised.add(costs, weights)
 
     def merge(self, other: Tally) -> Self:
         """Add the rows of another tally; the tally itself, which then holds both."""

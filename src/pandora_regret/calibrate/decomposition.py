@@ -143,8 +143,8 @@ def decompose(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
-    method, numbered = read_choice(method, "method", CHOICES), read_groups(groups, len(forecast))
-    n_folds = read_folds(folds, len(forecast), numbered)
+    method, numbered = read_choice(method, "method", CHOICES), read_groups(groups, forecast.n_cases)
+    n_folds = read_folds(folds, forecast.n_cases, numbered)
     return decompose_forecast(forecast, prior, method, n_folds, seed, read_level(level), currency, numbered)
 
 
@@ -205,13 +205,15 @@ def _recalibrated_costs(
     Where a map changes nothing, or knows nothing but the frequencies, its costs are those of the forecasts or of
     the frequencies to the last bit, so that no rounding shows up as a saving.
     """
-    shares, table = np.empty(forecast.values.shape), np.empty(forecast.values.shape)
+    shares, table = np.empty((2, len(rows), rows.n_classes))
     unchanged, constant = np.zeros((2, len(rows)), dtype=bool)
     for inside, (frequencies, map_) in fitted:
         shares[inside], table[inside] = frequencies, probabilities_of(map_(rows.scores[:, inside]))
         unchanged[inside], constant[inside] = map_.changes_nothing, map_.forgets_everything
     settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
-    baseline, recalibrated = (row_costs(replace(settled, values=values), prior) for values in (shares, table))
+    baseline, recalibrated = (
+        row_costs(replace(settled, values=forecast.per_row(values)), prior) for values in (shares, table)
+    )
     return baseline, np.select([constant, unchanged], [baseline, own], recalibrated)
 
 

@@ -12,7 +12,6 @@ from pandora_regret.calibrate.reading import ReadsForecasts
 from pandora_regret.inputs import FloatArray, Forecast, read_count, read_positive, read_probabilities
 from pandora_regret.inputs.tables import by_name
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.metrics.formulas import one_hot
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -61,9 +60,7 @@ class PriorShift(ReadsForecasts):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PriorShift:
         """Count the classes y, (N,), or votes, (N, K), of data as in training; X are its forecasts, (N, K)."""
         forecast = self._labelled(X, y, sample_weight).check()
-        weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
-        votes = one_hot(forecast.truth, forecast.n_classes) if forecast.votes is None else forecast.votes
-        counts = weights @ votes
+        counts = np.bincount(forecast.truth, forecast.weights, forecast.n_classes)
         self.source_prior_ = counts / counts.sum()
         self.target_prior_, self.rounds_ = self._known_target(), 0
         return self

@@ -16,7 +16,7 @@ from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, re
 from pandora_regret.inputs.index import check_row_order
 from pandora_regret.inputs.labels import read_labels, read_truth
 from pandora_regret.inputs.tables import is_frame, read_columns
-from pandora_regret.inputs.votes import are_votes, as_labels, read_votes
+from pandora_regret.inputs.votes import are_votes, read_votes
 
 FLOATS = (np.float64, np.float32, np.float16)
 
@@ -62,9 +62,7 @@ class ReadsForecasts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._columns = list(range(X.shape[1]) if names is None else read_labels(list(names)))
         self._order, self.classes_ = None, np.asarray(self._columns)
         forecast = self._read(X, sample_weight)
-        votes = read_votes(y, self._columns, len(forecast))
-        truth = as_labels(votes)
-        return replace(forecast, votes=votes) if truth is None else replace(forecast, truth=truth)
+        return forecast.with_votes(read_votes(y, self._columns, len(forecast)))
 
     def _unlabelled(self, X: Any, sample_weight: Any = None) -> Forecast:
         """Forecasts to recalibrate."""

@@ -111,8 +111,8 @@ def recalibrate(
     options: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
     forecast = read_forecast(y_true, y_proba, logits=logits, normalise=normalise, **options)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
-    numbered = read_groups(groups, len(forecast))
-    n_folds = read_folds(folds, len(forecast), numbered)
+    numbered = read_groups(groups, forecast.n_cases)
+    n_folds = read_folds(folds, forecast.n_cases, numbered)
     return recalibrate_forecast(
         forecast, prior, method, objective, n_folds, seed, read_level(level), currency, numbered
     )
@@ -137,7 +137,7 @@ def recalibrate_forecast(
     def fit(some: LabelledScores) -> Map:
         return default_map(method, some, minimised)
 
-    table = np.empty(forecast.values.shape)
+    table = np.empty((len(rows), rows.n_classes))
     for inside, map_ in cross_fit(rows, deal(rows.truth, folds, seed, groups), fit):
         table[inside] = probabilities_of(map_(rows.scores[:, inside]))
     whole = fit(rows)
@@ -155,9 +155,9 @@ def judged(
     groups: IntArray | None = None,
 ) -> Recalibration:
     """What recalibrated forecasts, (N, K) in the order of the forecast's columns, save."""
-    settled = replace(forecast, values=table, logits=False, tolerance=1e-6, checked=True)
+    settled = replace(forecast, values=forecast.per_row(table), logits=False, tolerance=1e-6, checked=True)
     before, after = (row_costs(each, prior) for each in (forecast, settled))
-    weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
+    weights = np.ones(forecast.n_cases) if forecast.case_weights is None else forecast.case_weights
     term = partial(Term.of, weights=weights, groups=groups, level=level)
     return Recalibration(map_, term(before), term(after), term(before - after), currency, level)
 
@@ -176,4 +176,6 @@ def shifted_frequencies(labelled: Forecast, new: Forecast) -> RecalibrationMap:
 def _saved(forecast: Forecast, method: str, objective: str | None, map_: Map, zero: float) -> RecalibrationMap:
     classes, factors = tuple(str(label) for label in forecast.labels), map_.factors.tolist()
     nested = tuple(tuple(row) if isinstance(row, list) else row for row in factors)
-    return RecalibrationMap(classes, method, objective, nested, tuple(map_.shifts.tolist()), zero, len(forecast))
+    return RecalibrationMap(
+        classes, method, objective, nested, tuple(map_.shifts.tolist()), zero, forecast.n_cases
+    )

@@ -108,14 +108,14 @@ def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, 
 
 def rows_of(forecast: Forecast) -> tuple[LabelledScores, float]:
     """Labelled forecasts, turned, and the level at which zero counts."""
-    scores, level = turned(forecast)
-    weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
-    costs = np.ones(forecast.n_classes) if forecast.costs is None else forecast.costs
-    if forecast.votes is None:
-        many = worth_compiling(scores.size)
-        return LabelledScores(scores, forecast.truth, weights, np.atleast_2d(costs).T, many), level
-    votes, truth = np.ascontiguousarray(forecast.votes.T), forecast.votes.argmax(axis=1)
-    return LabelledScores(scores, truth, weights, np.atleast_2d(costs).T, False, votes), level
+    cases = forecast.by_case()
+    scores, level = turned(cases)
+    weights = np.ones(len(cases)) if cases.weights is None else cases.weights
+    costs = np.atleast_2d(np.ones(cases.n_classes) if cases.costs is None else cases.costs).T
+    if forecast.cluster is None:
+        return LabelledScores(scores, cases.truth, weights, costs, worth_compiling(scores.size)), level
+    votes = np.ascontiguousarray(forecast.shares_by_class().T)
+    return LabelledScores(scores, cases.truth, weights, costs, False, votes), level
 
 
 def probabilities_of(scores: FloatArray) -> FloatArray:

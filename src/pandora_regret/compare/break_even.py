@@ -17,7 +17,6 @@ import numpy as np
 
 from pandora_regret.compare.result import FURTHEST_PRICE, BreakEven, Crossing
 from pandora_regret.compare.sample import Sample
-from pandora_regret.compare.votes import Votes, one_row_per_vote
 from pandora_regret.inference.intervals import (
     ROUNDING,
     effective_number,
@@ -39,16 +38,15 @@ class Priced(NamedTuple):
     """One model, at the prices as stated."""
 
     name: str
-    votes: Votes
-    costs: FloatArray  # of the search for each vote, or for the one true class of each case
+    forecast: Forecast
+    costs: FloatArray  # of the search of each row
 
     @classmethod
     def of(cls, name: str, forecast: Forecast, prior: Prior, costs: FloatArray) -> Priced:
         """From a forecast and the costs of its cases, (N,)."""
-        votes = one_row_per_vote(forecast)
-        if forecast.votes is not None:
-            costs = row_costs(votes.forecast, prior)
-        return cls(name, votes, costs)
+        if forecast.cluster is not None:
+            costs = row_costs(replace(forecast, cluster=None, shares=None), prior)
+        return cls(name, forecast, costs)
 
 
 class PriceCurve:
@@ -56,7 +54,7 @@ class PriceCurve:
 
     def __init__(self, model: Priced, prior: Prior, test: int) -> None:
         self.model, self.prior, self.test = model, prior, test
-        self.forecast = model.votes.forecast
+        self.forecast = model.forecast
         truth = self.forecast.truth
         self.others, self.own = np.flatnonzero(truth != test), np.flatnonzero(truth == test)
 
@@ -67,7 +65,7 @@ class PriceCurve:
             costs[self.others] += self._spent_on_test(shift) - self._spent_as_stated
         if len(self.own):
             costs[self.own] = self._own_searches(shift)
-        return self.model.votes.mean_of_cases(costs)
+        return self.forecast.per_case(costs)
 
     @cached_property
     def _spent_as_stated(self) -> FloatArray:

@@ -212,7 +212,7 @@ def compare_forecasts(
     forecasts, orders = all_as_orders(check_forecasts(forecasts), workup)
     method = None if recalibrate is None else read_choice(recalibrate, "recalibrate", METHODS)
     method = None if orders else method
-    question = read_by(by, len(next(iter(forecasts.values()))), smallest_group)
+    question = read_by(by, next(iter(forecasts.values())).n_cases, smallest_group)
     if workup is not None:
         check_alone(costs=costs, typical_costs=typical_costs, scenarios=scenarios, decompose=decompose)
         return _compare_by_workup(
@@ -227,9 +227,9 @@ def compare_forecasts(
     other_costs = read_scenarios(scenarios, typical, prior, one, stated=stated)
     sample = read_sample(one, ids, groups)
     metrics, measured, parts = comparison_metrics(orders), [], {}
-    rows = {name: forecast.with_costs(one.costs).rows(sample.rows) for name, forecast in forecasts.items()}
+    rows = {name: forecast.with_costs(one.costs).cases(sample.rows) for name, forecast in forecasts.items()}
     for name, forecast in rows.items():
-        under = [forecasts[name].with_costs(base).rows(sample.rows) for _, base in other_costs]
+        under = [forecasts[name].with_costs(base).cases(sample.rows) for _, base in other_costs]
         later = None if method is None else recalibrated(forecast, sample, method, interval.seed)
         measured.append(measure(name, forecast, prior, under, metrics, later))
         parts[name] = _parts(forecast, prior, interval, sample) if decompose and not orders else None
@@ -263,7 +263,7 @@ def _compare_by_workup(
     sample, metrics = read_sample(one, ids, groups), workup_metrics()
     measured = []
     for name, forecast in forecasts.items():
-        rows = forecast.rows(sample.rows)
+        rows = forecast.cases(sample.rows)
         later = None if method is None else recalibrated(rows, sample, method, interval.seed)
         measured.append(measure_workup(name, rows, workup, prior, metrics, later))
         progress()

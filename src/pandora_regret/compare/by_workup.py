@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.compare.measure import Measured, predicted_costs
+from pandora_regret.compare.measure import Measured, predicted_costs, sums_by_class
 from pandora_regret.compare.result import StepSpending, WorkupPart
-from pandora_regret.compare.votes import sums_by_class, tables_without_costs
 from pandora_regret.inputs import FloatArray, Forecast, InputError
 from pandora_regret.metrics import METRICS, Metric, comparison_metrics
+from pandora_regret.metrics.by_workup import workup_metric
 from pandora_regret.priors import Prior, Uniform
 from pandora_regret.scores import mean_or_rows
 from pandora_regret.workup import Menu, PlanNode, Workup, plan_workup
@@ -44,24 +44,21 @@ def measure_workup(
     """All about one forecast."""
     forecast = forecast.check()
     rows = WorkupRows(workup, forecast, prior)
-    costs = np.asarray(mean_or_rows(rows.costs(), per_instance=True))
-    values = {"expected_cost": METRICS["expected_cost"].checked_rows(costs, forecast)}
+    costs = np.asarray(mean_or_rows(forecast, rows.costs(), per_instance=True))
+    values = {"expected_cost": METRICS["expected_cost"].checked_rows(costs, forecast.by_case())}
     for metric in metrics:
         if metric.is_mean and metric.key not in values:
             values[metric.key] = metric.of_rows(forecast, Uniform())
-    values["predicted_cost"], variance, least = predicted_costs(rows.costs_for_every_truth())
+    values["predicted_cost"], variance, least = predicted_costs(
+        WorkupRows(workup, forecast.by_case(), prior).costs_for_every_truth()
+    )
     if recalibrated is not None:
         later = WorkupRows(workup, recalibrated, prior)
-        values["recalibrated_cost"] = np.asarray(mean_or_rows(later.costs(), per_instance=True))
-    weights, votes = np.ones(len(forecast)) if forecast.weights is None else forecast.weights, forecast.votes
-    known = least_costs(rows)
-    unavoidable = float(np.average(known[forecast.truth] if votes is None else votes @ known, weights=weights))
-    predicted = np.asarray(forecast.values.argmax(axis=1))
-
-    def costs_if_true(block: Forecast) -> FloatArray:
-        return np.concatenate([table for _, table in WorkupRows(workup, block, prior).costs_for_every_truth()])
-
-    by_class = sums_by_class(forecast, tables_without_costs() | {"expected_cost": costs_if_true})
+        values["recalibrated_cost"] = np.asarray(mean_or_rows(recalibrated, later.costs(), per_instance=True))
+    unavoidable = float(np.average(least_costs(rows)[forecast.truth], weights=forecast.weights))
+    predicted = np.asarray(forecast.by_case().values.argmax(axis=1))
+    cost = replace(workup_metric(workup, prior), key="expected_cost")
+    by_class = sums_by_class(forecast, Uniform(), (cost, *metrics[1:]))
     return Measured(name, values, predicted, variance, least, unavoidable, np.empty((0, 0)), (), (), by_class)
 
 

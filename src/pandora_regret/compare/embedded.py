@@ -151,9 +151,9 @@ def _choose(pairs: _Pairs, n_classes: int, most: int, seed: int) -> tuple[IntArr
 
 
 def _rows(forecast: Forecast, sample: Sample, pairs: _Pairs, chosen: IntArray) -> Forecast:
-    rows = forecast.with_costs(None).rows(sample.rows).rows(pairs.case[chosen])
+    rows = forecast.with_costs(None).by_case().rows(sample.rows).rows(pairs.case[chosen])
     values = rows.values.astype(np.float64)
-    return replace(rows, values=values, truth=pairs.truth[chosen], votes=None, weights=None)
+    return replace(rows, values=values, truth=pairs.truth[chosen], weights=None)
 
 
 def _rounded(rows: Forecast) -> IntArray:

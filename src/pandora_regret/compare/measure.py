@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pandora_regret.compare.votes import sums_by_class, tables_of_search
 from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.engine import losses_at_alphas, search_costs, wasted_pairs
@@ -48,28 +47,42 @@ def measure(
     """All about one priced forecast; `scenarios` are the same forecast under other costs."""
     forecast = forecast.check()
     own, wasted, pairs = _spending(forecast, prior)
-    rows = {"expected_cost": METRICS["expected_cost"].checked_rows(own + wasted, forecast)}
-    rows["excess_burden"], unavoidable = _excess_burden(own, wasted, forecast.weights)
+    rows = {"expected_cost": METRICS["expected_cost"].checked_rows(own + wasted, forecast.by_case())}
+    rows["excess_burden"], unavoidable = _excess_burden(own, wasted, forecast.case_weights)
     for metric in metrics:
         if metric.is_mean and metric.key not in rows:
             rows[metric.key] = metric.of_rows(forecast, prior)
-    by_truth = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
+    by_truth = ((block, costs_for_every_truth(block, prior)) for block in forecast.by_case().blocks())
     rows["predicted_cost"], variance, least = predicted_costs(by_truth)
     if recalibrated is not None:
         rows["recalibrated_cost"] = row_costs(recalibrated, prior)
     return Measured(
         name,
         rows,
-        np.asarray(forecast.values.argmax(axis=1)),
+        np.asarray(forecast.by_case().values.argmax(axis=1)),
         variance,
         least,
         unavoidable,
         pairs,
         () if forecast.order_only else _beta_scores(forecast.with_costs(None)),
-        tuple(float(mean_or_rows(search_costs(scenario, prior), False)) for scenario in scenarios),
-        sums_by_class(forecast, tables_of_search(prior)),
+        tuple(float(mean_or_rows(scenario, search_costs(scenario, prior), False)) for scenario in scenarios),
+        sums_by_class(forecast, prior, metrics),
         forecast.order_only,
     )
+
+
+def sums_by_class(forecast: Forecast, prior: Prior, metrics: Sequence[Metric]) -> dict[str, FloatArray]:
+    """Weighted sums of some metrics over the rows of each true class, (K,) by key; empty where rows are cases."""
+    if forecast.cluster is None:
+        return {}
+    rows = replace(forecast, cluster=None, shares=None)
+    assert rows.weights is not None
+    sums = {}
+    for metric in metrics:
+        if metric.is_mean:
+            weighted = rows.weights * metric.of_rows(rows, prior)
+            sums[metric.key] = np.asarray(np.bincount(rows.truth, weighted, rows.n_classes), dtype=np.float64)
+    return sums
 
 
 def _beta_scores(forecast: Forecast) -> tuple[float, ...]:
@@ -87,8 +100,10 @@ def _spending(forecast: Forecast, prior: Prior) -> tuple[FloatArray, FloatArray,
     for rows, waste, classes, sums in wasted_pairs(forecast, prior):
         own.append(unavoidable_costs(rows, prior))
         wasted.append(waste)
-        tally.add_costs(own[-1] + waste, classes, sums, rows.weights)
-    return np.concatenate(own), np.concatenate(wasted), tally.pair_costs
+        tally.cost.add(own[-1] + waste, rows.weights)
+        tally.add_pairs(classes, sums)
+    by_case = [forecast.per_case(np.concatenate(parts)) for parts in (own, wasted)]
+    return by_case[0], by_case[1], tally.pair_costs
 
 
 def _excess_burden(own: FloatArray, wasted: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, float]:

@@ -31,9 +31,9 @@ def in_tests(n_classes: int) -> FloatArray:
 def read_typical(forecast: Forecast, prior: Prior, typical_costs: Any) -> FloatArray:
     """What tests cost on average, (K,) or (N, K); the very numbers that were given, where they were."""
     if typical_costs is not None:
-        return read_costs(typical_costs, forecast.labels, len(forecast), "typical_costs")
-    base = np.ones(forecast.n_classes) if forecast.costs is None else forecast.costs
-    return base * prior.mean
+        return read_costs(typical_costs, forecast.labels, forecast.n_cases, "typical_costs")
+    base = forecast.by_case().costs
+    return (np.ones(forecast.n_classes) if base is None else base) * prior.mean
 
 
 def read_scenarios(
@@ -52,7 +52,7 @@ def read_scenarios(
 def _changed(typical: FloatArray, listed: Any, forecast: Forecast, place: str) -> FloatArray:
     """The costs of a scenario: where it names only some classes, the others cost what they did."""
     if not hasattr(listed, "keys") or is_frame(listed):
-        return read_costs(listed, forecast.labels, len(forecast), place)
+        return read_costs(listed, forecast.labels, forecast.n_cases, place)
     names = {str(name): cost for name, cost in listed.items()}
     column_of = {str(label): k for k, label in enumerate(forecast.labels)}
     if unknown := [name for name in names if name not in column_of]:

@@ -36,4 +36,4 @@ def recalibrated(forecast: Forecast, sample: Sample, method: str, seed: int) -> 
         for inside, map_ in cross_fit(rows, fold, lambda others: default_map(method, others, LogLoss())):
             scores[:, inside] = map_(rows.scores[:, inside])
     read_as = forecast.read_as or forecast.values.dtype
-    return replace(forecast, values=scores.T, logits=True, checked=True, read_as=read_as)
+    return replace(forecast, values=forecast.per_row(scores.T), logits=True, checked=True, read_as=read_as)

@@ -128,19 +128,19 @@ def all_as_orders(forecasts: dict[str, Forecast], workup: Any) -> tuple[dict[str
 
 def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
     """Which rows there are, and which of them belong together."""
-    n = len(forecast)
+    n, case_weights = forecast.n_cases, forecast.case_weights
     row_keys = np.arange(n, dtype=np.uint64) if ids is None else _read_keys(ids, "ids", n)
     keys = row_keys if groups is None else _read_keys(groups, "groups", n)
     if ids is not None:
         _check_each_once(row_keys, ids)
     order = np.lexsort((row_keys, keys))
-    if forecast.weights is not None:
-        order = order[forecast.weights[order] > 0]
+    if case_weights is not None:
+        order = order[case_weights[order] > 0]
     rows = slice(None) if np.array_equal(order, np.arange(n)) else order
-    weights = np.ones(len(order)) if forecast.weights is None else forecast.weights[rows]
+    weights = np.ones(len(order)) if case_weights is None else case_weights[rows]
     distinct, starts = np.unique(keys[rows], return_index=True)
-    votes = None if forecast.votes is None else forecast.votes[rows]
-    truth = forecast.truth[rows] if votes is None else votes.argmax(axis=1)
+    votes = None if forecast.cluster is None else forecast.shares_by_class()[rows]
+    truth = forecast.by_case().truth[rows]
     return Sample(rows, truth, weights, starts, distinct, groups is not None, votes)
 
 

@@ -67,7 +67,7 @@ def instance_f1(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
     rows = ((block, _f1(_reported(probabilities(block), limit), block.truth)) for block in forecast.blocks())
-    return mean_or_rows(rows, per_instance)
+    return mean_or_rows(forecast, rows, per_instance)
 
 
 def instance_f1_decision(

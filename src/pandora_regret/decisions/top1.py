@@ -59,7 +59,7 @@ def single_shot_cost(
     rows = (
         (block, (block.values.argmax(axis=1) != block.truth).astype(np.float64)) for block in forecast.blocks()
     )
-    return mean_or_rows(rows, per_instance)
+    return mean_or_rows(forecast, rows, per_instance)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from pandora_regret.files.source import Source
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.done import NOTHING_RESCALED, Rescaled
 from pandora_regret.inputs.tables import rescalable, row_sum_tolerance
-from pandora_regret.inputs.votes import as_labels
 
 RowNumbers: TypeAlias = range | IntArray
 
@@ -101,10 +100,8 @@ class Batch:
             values = np.where(some.absent, -np.inf, values)
         about: dict[str, Any] = {"weights": some.weights, "rescaled": some.rescaled}
         about |= {"absent": some.absent, "order_only": self.order_only}
-        truth = some.truth
-        if some.votes is not None and as_labels(some.votes) is None:
-            truth, about["votes"] = truth[:0], some.votes
-        return Forecast(values, logits, labels, truth, numbers, self.tolerance, **about)
+        forecast = Forecast(values, logits, labels, some.truth, numbers, self.tolerance, **about)
+        return forecast if some.votes is None else forecast.with_votes(some.votes)
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order."""

@@ -13,7 +13,6 @@ tests make up. The indices are optimal whichever way those tests are charged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +32,6 @@ from pandora_regret.inputs import (
 )
 from pandora_regret.inputs.tables import row_slices
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
-from pandora_regret.inputs.votes import by_vote, over_votes
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.scores import mean_or_rows
 from pandora_regret.search import Simulation
@@ -164,11 +162,8 @@ def expected_expenditure(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
     tests = read_tests(tests, forecast)
-
-    def bills(labelled: Forecast) -> Iterator[tuple[Forecast, FloatArray]]:
-        return ((block, _mean_bills(block, tests, policy)) for block in labelled.blocks())
-
-    return mean_or_rows(over_votes(bills, forecast), per_instance)
+    bills = ((block, _mean_bills(block, tests, policy)) for block in forecast.blocks())
+    return mean_or_rows(forecast, bills, per_instance)
 
 
 def predicted_expenditure(
@@ -209,7 +204,7 @@ def predicted_expenditure(
     )
     tests = read_tests(tests, forecast)
     rows = ((block, _predicted_bills(block, tests, policy)) for block in forecast.blocks())
-    return mean_or_rows(rows, per_instance)
+    return mean_or_rows(forecast, rows, per_instance)
 
 
 def simulate_expenditure(
@@ -286,17 +281,11 @@ def _drawn_means(
 ) -> FloatArray:
     """The mean over instances of what each draw paid, (n_draws,)."""
     totals, weight = np.zeros(n_draws), 0.0
-    for block in _labelled_blocks(forecast):
+    for block in forecast.blocks():
         w = np.ones(len(block)) if block.weights is None else block.weights
         totals += _drawn_bills(policy.race(block, tests), policy, n_draws, rng) @ w
         weight += w.sum()
     return np.asarray(totals / weight)
-
-
-def _labelled_blocks(forecast: Forecast) -> Iterator[Forecast]:
-    """Blocks of rows with one truth each; every vote is a row of its own, with its share of the weight."""
-    labelled = (forecast,) if forecast.votes is None else (each_vote for _, each_vote in by_vote(forecast))
-    return (block for part in labelled for block in part.blocks())
 
 
 def _drawn_bills(race: Race, policy: Search, n_draws: int, rng: np.random.Generator) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,15 @@ from pandora_regret.inputs.tables import (
     rescale_rows,
     row_slices,
 )
-from pandora_regret.inputs.votes import are_votes, as_labels, read_votes
+from pandora_regret.inputs.votes import are_votes, read_votes
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """Forecasts of N instances over K classes; some of its rows are a Forecast too.
+    """Forecasts of N rows over K classes; some of its rows are a Forecast too.
+
+    A row is an instance, or where several classes are true of one to some extent, as annotators' votes say, one
+    of these: the rows of a case stand together, and share its weight.
 
     Everything has been checked at the door but the numbers themselves, which are checked as they are read: by
     `blocks`, or by a compiled kernel on its one pass over them.
@@ -37,7 +41,7 @@ class Forecast:
     values: NDArray[Any]  # (N, K) float16, float32 or float64: probabilities, or logits
     logits: bool
     labels: Sequence[Any]  # (K,) what each column stands for
-    truth: IntArray  # (N,) the true class as a column number; empty where there are votes, or no truth is known
+    truth: IntArray  # (N,) the true class as a column number; empty where no truth is known
     numbers: Sequence[int] | IntArray  # (N,) the rows' numbers in the table that was handed in
     tolerance: float  # how far a row of probabilities may be off 1
     name: str = "y_proba"
@@ -45,7 +49,9 @@ class Forecast:
     costs: FloatArray | None = None  # (K,) or (N, K); None means that every test costs 1
     checked: bool = False
     read_as: np.dtype[Any] | None = None  # the type in which the values came, where they were converted
-    votes: FloatArray | None = None  # (N, K) each class's share of a row's votes, instead of one true class
+    votes: FloatArray | None = None  # always None
+    cluster: IntArray | None = None  # (N,) the number of each row's case; None: every row is a case of its own
+    shares: FloatArray | None = None  # (N,) of its case, beside `cluster`: they sum to 1 over the rows of a case
     rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums, as was asked for
     absent: NDArray[np.bool_] | None = None  # (N, K) options that a row does not have, where rows have their own
     order_only: bool = False  # whether only the order of the options is known, not how likely they are
@@ -70,20 +76,86 @@ class Forecast:
             return self.n_classes - 1
         return np.asarray(np.maximum(self.n_classes - 1 - self.absent.sum(axis=1), 1))
 
+    @cached_property
+    def _starts(self) -> IntArray:
+        """Where each case begins, beside `cluster`."""
+        assert self.cluster is not None
+        return np.flatnonzero(np.diff(self.cluster, prepend=-1))
+
+    @property
+    def n_cases(self) -> int:
+        """How many instances there are."""
+        return len(self) if self.cluster is None else len(self._starts)
+
+    @property
+    def case_weights(self) -> FloatArray | None:
+        """The weight of each instance, (n_cases,)."""
+        if self.weights is None or self.shares is None:
+            return self.weights
+        return np.asarray(self.weights[self._starts] / self.shares[self._starts])
+
+    def per_case(self, values: FloatArray) -> FloatArray:
+        """From one value per row, or several, (N, ...), to their mean over each case's rows, (n_cases, ...)."""
+        if self.shares is None:
+            return values
+        shares = self.shares.reshape(-1, *(1,) * (values.ndim - 1))
+        return np.asarray(np.add.reduceat(shares * values, self._starts, axis=0))
+
+    def per_row(self, values: NDArray[Any]) -> NDArray[Any]:
+        """From one value per case, or several, (n_cases, ...), to the same for each of its rows, (N, ...)."""
+        if self.cluster is None:
+            return values
+        return np.repeat(values, np.diff(self._starts, append=len(self)), axis=0)
+
+    def by_case(self) -> Forecast:
+        """One row per case, whose truth is the class of the largest share."""
+        if self.cluster is None:
+            return self
+        truth = self.shares_by_class().argmax(axis=1)
+        return replace(self.rows(self._starts), truth=truth, weights=self.case_weights, cluster=None, shares=None)
+
+    def shares_by_class(self) -> FloatArray:
+        """How far each class is true of each case, (n_cases, K)."""
+        table = np.zeros((self.n_cases, self.n_classes))
+        table[self.per_row(np.arange(self.n_cases)), self.truth] = 1.0 if self.shares is None else self.shares
+        return table
+
+    def cases(self, index: slice | IntArray) -> Forecast:
+        """All rows of some of the cases, in this order."""
+        if self.cluster is None:
+            return self.rows(index)
+        starts, sizes = self._starts[index], np.diff(self._starts, append=len(self))[index]
+        place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of each row in its case
+        rows = self.rows(np.repeat(starts, sizes) + place)
+        return replace(rows, cluster=np.repeat(np.arange(len(starts)), sizes))
+
     def with_costs(self, costs: FloatArray | None) -> Forecast:
-        """The same forecasts under other costs."""
+        """The same forecasts under other costs: (K,), or (N, K) of all rows, or (n_cases, K)."""
+        if costs is not None and costs.ndim == 2 and len(costs) == self.n_cases:
+            costs = self.per_row(costs)
         return replace(self, costs=costs)
+
+    def with_votes(self, shares: FloatArray) -> Forecast:
+        """One row for each class that has votes, weighted by its share of them, (N, K), in each case.
+
+        Votes that are all for one class in every row are labels.
+        """
+        case, truth = np.nonzero(shares)
+        if len(case) == len(self):
+            return replace(self, truth=truth)
+        share = shares[case, truth]
+        rows = replace(self.rows(case), truth=truth, cluster=case, shares=share)
+        return replace(rows, weights=share if rows.weights is None else share * rows.weights)
 
     def rows(self, index: slice | IntArray) -> Forecast:
         """Some of the rows, their numbers not yet checked."""
         numbers = self.numbers[index] if isinstance(index, slice) else np.asarray(self.numbers)[index]
         costs = self.costs[index] if self.costs is not None and self.costs.ndim == 2 else self.costs
-        weights = None if self.weights is None else self.weights[index]
-        votes = None if self.votes is None else self.votes[index]
         values, truth = self.values[index], self.truth[index] if len(self.truth) else self.truth
-        absent = None if self.absent is None else self.absent[index]
-        of_rows: dict[str, Any] = {"values": values, "truth": truth, "votes": votes, "weights": weights}
-        return replace(self, numbers=numbers, costs=costs, absent=absent, **of_rows)
+        of_rows: dict[str, Any] = {"values": values, "truth": truth, "numbers": numbers, "costs": costs}
+        for name in ("weights", "absent", "cluster", "shares"):
+            of_rows[name] = None if getattr(self, name) is None else getattr(self, name)[index]
+        return replace(self, **of_rows)
 
     def blocks(self) -> Iterator[Forecast]:
         """Consecutive rows in float64, checked, few enough at a time that temporaries stay small."""
@@ -115,18 +187,13 @@ def read_forecast(
     logits: bool = False,
     normalise: bool = False,
 ) -> Forecast:
-    """Forecasts and the truth of the same instances, checked: labels, (N,), or votes, (N, K).
-
-    Votes that are all for one class in every row are labels.
-    """
+    """Forecasts and the truth of the same instances, checked: labels, (N,), or votes, (N, K)."""
     options: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
     if not are_votes(y_true):
         return read_labelled(y_true, y_proba, logits=logits, normalise=normalise, **options)
     check_row_order(y_proba=y_proba, y_true=y_true, sample_weight=sample_weight)
     forecast = read_probabilities(y_proba, logits=logits, normalise=normalise, **options)
-    votes = read_votes(y_true, forecast.labels, len(forecast))
-    truth = as_labels(votes)
-    return replace(forecast, votes=votes) if truth is None else replace(forecast, truth=truth)
+    return forecast.with_votes(read_votes(y_true, forecast.labels, len(forecast)))
 
 
 def read_labelled(

@@ -6,21 +6,15 @@ each class's share of a row's votes, not their number: a row is one instance, ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.labels import Labels
-from pandora_regret.inputs.numbers import LARGEST, FloatArray, IntArray, read_array
-from pandora_regret.inputs.tables import is_frame, read_columns, row_slices
-
-if TYPE_CHECKING:
-    from pandora_regret.inputs.forecast import Forecast
-
-Scored: TypeAlias = "Iterable[tuple[Forecast, FloatArray]]"
+from pandora_regret.inputs.numbers import LARGEST, FloatArray, read_array
+from pandora_regret.inputs.tables import is_frame, read_columns
 
 
 def are_votes(y_true: Labels) -> bool:
@@ -56,46 +50,3 @@ def shares_of(votes: FloatArray, argument: str = "y_true") -> FloatArray:
         row = int(np.argmin(total))
         raise InputError("has no votes", argument=argument, row=row, fix="drop the row, or give it one label")
     return np.asarray(votes / total)
-
-
-def as_labels(votes: FloatArray) -> IntArray | None:
-    """The label of each row, (N,), if all its votes go to one class in every row; else None."""
-    return votes.argmax(axis=1) if (votes.max(axis=1) == 1).all() else None
-
-
-def over_votes(score: Callable[[Forecast], Scored], forecast: Forecast) -> Iterator[tuple[Forecast, FloatArray]]:
-    """Rows, some at a time, and their scores, (n,) or (n, J): where there are votes, the mean over each row's.
-
-    `score` is of labels. It is asked once for every class that a row's votes name, so this is for what has no
-    closed form over all classes.
-    """
-    if forecast.votes is None:
-        yield from score(forecast)
-        return
-    for rows, each_vote in by_vote(forecast):
-        values = np.concatenate([np.asarray(of) for _, of in score(each_vote)])
-        yield rows, mean_over_votes(rows, values)
-
-
-def by_vote(forecast: Forecast) -> Iterator[tuple[Forecast, Forecast]]:
-    """Rows, some at a time, and the same with one row and one label for every class that has votes.
-
-    The weight of such a row is the instance's, times the share of its votes.
-    """
-    assert forecast.votes is not None
-    most = int(np.count_nonzero(forecast.votes, axis=1).max())
-    for index in row_slices(len(forecast), forecast.n_classes * most):
-        rows = forecast.rows(index)
-        assert rows.votes is not None
-        row, label = np.nonzero(rows.votes)
-        shares = rows.votes[row, label]
-        weights = shares if rows.weights is None else shares * rows.weights[row]
-        yield rows, replace(rows.rows(row), truth=label, votes=None, weights=weights)
-
-
-def mean_over_votes(rows: Forecast, values: FloatArray) -> FloatArray:
-    """From a value for every class that has votes, row after row, to one for every row."""
-    assert rows.votes is not None
-    row, label = np.nonzero(rows.votes)
-    shares = rows.votes[row, label].reshape(-1, *(1,) * (values.ndim - 1))
-    return np.add.reduceat(shares * values, np.searchsorted(row, np.arange(len(rows))), axis=0)

@@ -129,7 +129,7 @@ class SearchMetric:
         table = _table(predicted) if self.logits else _two_columns(predicted)
         forecast = _named(read_labelled(y, table, sample_weight=sample_weight, logits=self.logits), self.labels)
         prior, forecast = priced(forecast, self.prior, self.costs, self.typical_costs)
-        return float(mean_or_rows(search_costs(forecast, prior), per_instance=False))
+        return float(mean_or_rows(forecast, search_costs(forecast, prior), per_instance=False))
 
 
 class XGBoostMetric(SearchMetric):

@@ -1,14 +1,12 @@
 """Which loops do the work: the compiled ones where there is enough of it, else the reference, block by block.
 
 Every function yields rows, some at a time, with what was computed of them; the rows' numbers have been checked.
-Rows whose truth is votes get the mean over these: in the Beta family from what the search costs under every truth,
-O(K log K) per row, else from one search for every class that has votes.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -17,8 +15,7 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast
 from pandora_regret.inputs.tables import row_slices
-from pandora_regret.inputs.votes import by_vote, mean_over_votes, over_votes
-from pandora_regret.kernels import every_truth, reference
+from pandora_regret.kernels import reference
 from pandora_regret.kernels.reference import Ties
 from pandora_regret.priors import Beta, Prior
 
@@ -39,8 +36,6 @@ def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:
 
 def total_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, FloatArray]]:
     """``sum_j C_j L_alpha(q_i / q_j)`` of each row."""
-    if forecast.votes is not None:
-        return _voted(forecast, lambda block: every_truth.losses_for_every_truth(block, alpha))
     if worth_compiling(forecast.values.size, alpha):
         from pandora_regret.kernels import compiled
 
@@ -52,7 +47,7 @@ def losses_at_alphas(
     forecast: Forecast, alphas: Sequence[float]
 ) -> Iterator[tuple[Forecast, Sequence[FloatArray]]]:
     """``sum_j C_j L_alpha(q_i / q_j)`` of each row, (n,), at each alpha."""
-    bare = forecast.votes is None and forecast.absent is None and forecast.costs is None and not forecast.logits
+    bare = forecast.absent is None and forecast.costs is None and not forecast.logits
     if bare and worth_compiling(forecast.values.size):
         from pandora_regret.kernels import compiled
 
@@ -67,36 +62,12 @@ def search_costs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, F
         for rows, totals in total_losses(forecast, prior.alpha):
             yield rows, prior.mean * (reference.own_costs(rows) + prior.loss_to_share * totals)
         return
-    yield from over_votes(lambda labelled: _pairwise_costs(labelled, prior), forecast)
-
-
-def _voted(forecast: Forecast, table: Callable[[Forecast], FloatArray]) -> Iterator[tuple[Forecast, FloatArray]]:
-    """The mean over each row's votes of a table for every truth, (n, K)."""
-    return ((block, reference.at_truth(block, table(block))) for block in forecast.blocks())
-
-
-def _pairwise_costs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, FloatArray]]:
     for block in forecast.blocks():
         yield block, reference.unavoidable_costs(block, prior) + reference.mean_waste(block, prior).sum(axis=1)
 
 
 def wasted_pairs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, FloatArray, Any, FloatArray]]:
-    """What each row wastes; some classes, and the weighted sums of what their rows waste on every class.
-
-    Under votes that is one search for every class that has some, since who pays for which test is asked.
-    """
-    if forecast.votes is None:
-        yield from _labelled_pairs(forecast, prior)
-        return
-    for rows, each_vote in by_vote(forecast):
-        parts, pairs = [], np.zeros((forecast.n_classes, forecast.n_classes))
-        for _, wasted, classes, sums in _labelled_pairs(each_vote, prior):
-            parts.append(wasted)
-            pairs[classes] += sums
-        yield rows, mean_over_votes(rows, np.concatenate(parts)), slice(None), pairs
-
-
-def _labelled_pairs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, FloatArray, Any, FloatArray]]:
+    """What each row wastes; some classes, and the weighted sums of what their rows waste on every class."""
     if isinstance(prior, Beta) and worth_compiling(forecast.values.size, prior.alpha):
         from pandora_regret.kernels import compiled
 
@@ -111,8 +82,6 @@ def _labelled_pairs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast
 
 def realised_costs(forecast: Forecast, ties: Ties) -> Iterator[tuple[Forecast, FloatArray]]:
     """What each row's search costs when the costs are known."""
-    if forecast.votes is not None:
-        return _voted(forecast, lambda block: every_truth.realised_for_every_truth(block, ties))
     if worth_compiling(forecast.values.size):
         from pandora_regret.kernels import compiled
 
@@ -122,8 +91,6 @@ def realised_costs(forecast: Forecast, ties: Ties) -> Iterator[tuple[Forecast, F
 
 def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
     """The weighted total cost of all rows' searches under each drawn cost vector."""
-    if forecast.votes is not None:
-        return np.asarray(sum(simulated_totals(each_vote, unit_costs) for _, each_vote in by_vote(forecast)))
     if worth_compiling(forecast.values.size * len(unit_costs)):
         from pandora_regret.kernels import compiled
 

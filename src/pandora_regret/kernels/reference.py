@@ -186,15 +186,12 @@ def total_losses(block: Forecast, alpha: float) -> FloatArray:
 
 
 def at_truth(block: Forecast, table: FloatArray) -> FloatArray:
-    """The entry of each row's truth in an (n, K) table, or their mean over its votes; (n,)."""
-    if block.votes is None:
-        return np.asarray(of_class(table, block.truth)[:, 0])
-    named = block.votes > 0  # an infinite loss of a class without votes counts for nothing
-    return np.asarray(np.multiply(block.votes, table, out=np.zeros(table.shape), where=named).sum(axis=1))
+    """The entry of each row's truth in an (n, K) table; (n,)."""
+    return np.asarray(of_class(table, block.truth)[:, 0])
 
 
 def own_costs(block: Forecast) -> FloatArray:
-    """``C_i`` of each row's truth, or their mean over its votes."""
+    """``C_i`` of each row's truth."""
     return at_truth(block, costs_of(block))
 
 
@@ -211,9 +208,7 @@ def unavoidable_costs(block: Forecast, prior: Prior) -> FloatArray:
     array
         Shape (n,).
     """
-    if block.votes is None:
-        return np.asarray(own_costs(block) * prior.mean_of(block.truth))
-    return at_truth(block, costs_of(block) * prior.mean)
+    return np.asarray(own_costs(block) * prior.mean_of(block.truth))
 
 
 def at_mean_costs(forecast: Forecast, prior: Prior) -> tuple[Forecast, float]:

@@ -6,7 +6,7 @@ of a few such means, so all resamples of all models are one matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -24,7 +24,6 @@ from pandora_regret.inputs import (
 )
 from pandora_regret.inputs.costs import read_costs
 from pandora_regret.inputs.tables import row_sum_tolerance
-from pandora_regret.inputs.votes import over_votes
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.metrics.formulas import one_hot
 from pandora_regret.priors import Prior, Uniform
@@ -164,25 +163,13 @@ class Metric:
         """The metric of one model."""
         forecast = read_forecast(y_true, y_proba, sample_weight=sample_weight).check()
         weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
-        typical = None if costs is None else read_costs(costs, forecast.labels, len(forecast))
-        if forecast.votes is not None:
-            return self._of_votes(forecast, weights, typical)
-        table = forecast.values.astype(np.float64)[None]
-        return float(self.of_models(forecast.truth, table, weights[None], typical)[0, 0])
-
-    def _of_votes(self, forecast: Forecast, weights: FloatArray, typical: FloatArray | None) -> float:
-        assert forecast.votes is not None
-        if self.values is not None:
+        if costs is not None:
+            forecast = forecast.with_costs(read_costs(costs, forecast.labels, forecast.n_cases))
+        if forecast.cluster is not None and self.values is not None:
             fix = "pass one label per row, such as the class of most votes"
             raise InputError(f"holds votes, and metric {self.key!r} needs labels", argument="y_true", fix=fix)
-        if self.counts is not None:
-            predicted = one_hot(forecast.values.argmax(axis=1), forecast.n_classes)
-            counts = (forecast.votes, predicted, forecast.votes * predicted)
-            return float(self.counts(*(weights @ of for of in counts)))
-        base = None if typical is None else typical / Uniform().mean
-        rows = self.of_rows(forecast.with_costs(base), Uniform())
-        means = weighted_means(rows.reshape(1, len(forecast), -1), weights[None])[0, 0]
-        return float(means[0] if self.combine is None else self.combine(means))
+        table = forecast.values.astype(np.float64)[None]
+        return float(self.of_models(forecast.truth, table, weights[None], forecast.costs)[0, 0])
 
     def of_models(
         self, truth: IntArray, proba: FloatArray, weights: FloatArray, costs: FloatArray | None = None
@@ -199,14 +186,13 @@ class Metric:
         return means[..., 0] if self.combine is None else np.asarray(self.combine(means))
 
     def of_rows(self, forecast: Forecast, prior: Prior) -> FloatArray:
-        """Each row's value, (N,), or where there is `combine` its values, (N, J); NaN is an error."""
+        """Each case's value, (n_cases,), or where there is `combine` its values, (n_cases, J); NaN is an error."""
         if self.of_forecast is not None:
-            return self.checked_rows(np.asarray(self.of_forecast(forecast, prior)), forecast)
-
-        def values(labelled: Forecast) -> Iterator[tuple[Forecast, FloatArray]]:
-            return ((b, self.checked_rows(self._of_block(b, prior), b)) for b in labelled.blocks())
-
-        return np.concatenate([rows for _, rows in over_votes(values, forecast)])
+            rows = self.checked_rows(np.asarray(self.of_forecast(forecast, prior)), forecast)
+        else:
+            blocks = forecast.blocks()
+            rows = np.concatenate([self.checked_rows(self._of_block(block, prior), block) for block in blocks])
+        return forecast.per_case(rows)
 
     def _of_block(self, block: Forecast, prior: Prior) -> FloatArray:
         assert self.rows is not None

@@ -10,7 +10,6 @@ import numpy as np
 from pandora_regret.inputs import FloatArray, Forecast
 from pandora_regret.metrics.base import Metric
 from pandora_regret.priors import Prior
-from pandora_regret.scores import mean_or_rows
 
 if TYPE_CHECKING:
     from pandora_regret.workup import Menu, Workup
@@ -34,4 +33,4 @@ def _costs(workup: Workup | Menu, prior: Prior | None, forecast: Forecast, _: Pr
     """Of each row, (N,); the comparison's own prior is about tests of a search."""
     from pandora_regret.workup.scores import WorkupRows
 
-    return np.asarray(mean_or_rows(WorkupRows(workup, forecast, prior).costs(), per_instance=True))
+    return np.concatenate([costs for _, costs in WorkupRows(workup, forecast, prior).costs()])

@@ -12,7 +12,6 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses
-from pandora_regret.kernels.every_truth import place_of_every_truth
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, at_truth, probabilities, rank_odds
 from pandora_regret.priors import Exponential, Prior
 
@@ -51,8 +50,6 @@ def number_of_tests(forecast: Forecast, prior: Prior) -> FloatArray:
 
 
 def _place_of_truth(block: Forecast) -> FloatArray:
-    if block.votes is not None:
-        return at_truth(block, place_of_every_truth(block).astype(np.float64))
     odds, lower_number = rank_odds(block), np.arange(block.n_classes) < block.truth[:, None]
     return np.asarray(1.0 + np.where(odds == 0, lower_number, odds < 0).sum(axis=1))
 
@@ -69,29 +66,21 @@ def _log_losses(block: Forecast) -> FloatArray:
         ours = at_truth(block, block.values)
         return np.asarray(np.log(np.exp(block.values - largest[:, None]).sum(axis=1)) + (largest - ours))
     with np.errstate(divide="ignore"):
-        if block.votes is not None:
-            return at_truth(block, 0.0 - np.log(block.values))
         return np.asarray(0.0 - np.log(at_truth(block, block.values)))
 
 
 def accuracy(forecast: Forecast, prior: Prior) -> FloatArray:
-    """Whether the likeliest class is the truth, or its share of the votes."""
-    predicted = forecast.values.argmax(axis=1)
-    if forecast.votes is not None:
-        return np.asarray(forecast.votes[np.arange(len(predicted)), predicted])
-    return np.asarray(predicted == forecast.truth, dtype=np.float64)
+    """Whether the likeliest class is the truth."""
+    return np.asarray(forecast.values.argmax(axis=1) == forecast.truth, dtype=np.float64)
 
 
 def brier(forecast: Forecast, prior: Prior) -> FloatArray:
-    """``sum_k (p_k - 1(k = i))^2``; under votes q its mean, ``sum_k q_k (1 - p_k)^2 + (1 - q_k) p_k^2``."""
+    """``sum_k (p_k - 1(k = i))^2``."""
     return _by_block(_brier, forecast)
 
 
 def _brier(block: Forecast) -> FloatArray:
-    p = probabilities(block)
-    if block.votes is None:
-        return np.asarray(((p - one_hot(block.truth, block.n_classes)) ** 2).sum(axis=1))
-    return np.asarray((block.votes * (1 - p) ** 2 + (1 - block.votes) * p**2).sum(axis=1))
+    return np.asarray(((probabilities(block) - one_hot(block.truth, block.n_classes)) ** 2).sum(axis=1))
 
 
 def _joined(scored: Iterable[tuple[Forecast, FloatArray]]) -> FloatArray:

@@ -110,7 +110,8 @@ def _by_definition(forecast: Forecast, metrics: list[Metric], prior: Prior) -> S
     """The same as the registry has it, for any prior, costs of each row, and logits."""
     forecast = forecast.check()
     table = np.stack([metric.of_rows(forecast, prior) for metric in metrics])
-    return Scored(Means.of(table, forecast.weights), np.asarray(forecast.values.argmax(axis=1)), table)
+    predicted = np.asarray(forecast.by_case().values.argmax(axis=1))
+    return Scored(Means.of(table, forecast.case_weights), predicted, table)
 
 
 def ahead(items: Iterable[Item]) -> Iterator[Item]:

@@ -74,7 +74,7 @@ def workup_bills(truth: IntArray, proba: FloatArray, workup: str, classes: tuple
     """What the whole work-up of every row costs, (1, n), for a work-up file or a shipped pathway file."""
     forecast = replace(as_forecast(proba, truth, np.ones(len(classes))), labels=_labels(classes))
     rows = WorkupRows(_read_workup(workup), forecast)
-    return np.asarray(mean_or_rows(rows.costs(), per_instance=True))[None]
+    return np.asarray(mean_or_rows(forecast, rows.costs(), per_instance=True))[None]
 
 
 @lru_cache(16)

@@ -90,7 +90,7 @@ def workup_cost(
     """
     options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     rows = _read_rows(workup, prior, draws, y_true, y_proba, options)
-    return mean_or_rows(rows.costs(), per_instance)
+    return mean_or_rows(rows.forecast, rows.costs(), per_instance)
 
 
 def workup_regret(
@@ -127,10 +127,8 @@ def workup_regret(
     options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     rows = _read_rows(workup, prior, draws, y_true, y_proba, options)
     least = rows.least()
-    parts = ((block, rows.paid(p, pairs) - least[pairs.truths], pairs, votes) for block, p, pairs, votes in rows)
-    return mean_or_rows(
-        ((block, _weighted(excess, pairs, votes)) for block, excess, pairs, votes in parts), per_instance
-    )
+    excess = ((block, rows.paid(p, pairs) - least[pairs.truths]) for block, p, pairs in rows)
+    return mean_or_rows(rows.forecast, excess, per_instance)
 
 
 def workup_entropy(
@@ -165,7 +163,8 @@ def workup_entropy(
     """
     options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     rows = _read_rows(workup, prior, draws, None, y_proba, options)
-    return mean_or_rows(((block, rows.predicted(p)) for block, p, _, _ in rows), per_instance)
+    predicted = ((block, rows.predicted(p)) for block, p, _ in rows)
+    return mean_or_rows(rows.forecast, predicted, per_instance)
 
 
 class WorkupRows:
@@ -184,20 +183,15 @@ class WorkupRows:
         self.columns = class_columns(forecast, self.workup)
         self.policy.prepare(len(forecast))
 
-    def __iter__(self) -> Iterator[tuple[Forecast, FloatArray, Pairs, FloatArray | None]]:
-        """Rows, their probabilities, which truths they are asked about, and the votes for these."""
+    def __iter__(self) -> Iterator[tuple[Forecast, FloatArray, Pairs]]:
+        """Rows, their probabilities, and which truths they are asked about."""
         position = np.argsort(self.columns)
         for block in self.forecast.blocks():
-            if block.votes is None:
-                yield block, self._ordered(block), Pairs.of_labels(position[block.truth]), None
-                continue
-            votes = block.votes[:, self.columns]
-            pairs = Pairs.of_table(votes)
-            yield block, self._ordered(block), pairs, votes[pairs.rows, pairs.truths]
+            yield block, self._ordered(block), Pairs.of_labels(position[block.truth])
 
     def costs(self) -> Iterator[tuple[Forecast, FloatArray]]:
-        """Rows, and what each one's work-up costs under its truth, or in the mean over its votes."""
-        return ((block, _weighted(self.paid(p, pairs), pairs, votes)) for block, p, pairs, votes in self)
+        """Rows, and what each one's work-up costs under its truth."""
+        return ((block, self.paid(p, pairs)) for block, p, pairs in self)
 
     def costs_for_every_truth(self) -> Iterator[tuple[Forecast, FloatArray]]:
         """Rows, and what each one's work-up costs if each class is the truth, (n, K) in the order of columns."""
@@ -276,10 +270,3 @@ def _default_labels(y_true: Any, y_proba: Table, labels: Any, workup: Workup) ->
         return labels
     numbers = y_true is not None and not is_frame(y_true) and np.asarray(y_true).dtype.kind in "iuf"
     return None if numbers or np.shape(y_proba)[1:] != (len(workup.classes),) else list(workup.classes)
-
-
-def _weighted(costs: FloatArray, pairs: Pairs, votes: FloatArray | None) -> FloatArray:
-    """Per row: the cost of its truth, or the mean over its votes."""
-    if votes is None:
-        return costs
-    return np.asarray(np.bincount(pairs.rows, costs * votes, len(pairs.starts) - 1), dtype=np.float64)
