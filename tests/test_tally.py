@@ -216,8 +216,9 @@ def test_tally_of_a_class_that_never_is_the_truth_has_an_empty_row():
 def test_tally_fed_by_hand_equals_the_one_from_scores():
     tally = Tally(2)
     weights = np.array([1.0, 1.0, 2.0])
-    tally.add_costs(np.array([5.0, 7.0, 9.0]), [0, 1], np.array([[0.0, 5.0], [16.0, 0.0]]), weights)
-    tally.add_realised(np.array([1.0, 7.0, 1.0]), weights)
+    tally.cost.add(np.array([5.0, 7.0, 9.0]), weights)
+    tally.add_pairs([0, 1], np.array([[0.0, 5.0], [16.0, 0.0]]))
+    tally.realised.add(np.array([1.0, 7.0, 1.0]), weights)
     assert tally.mean == (5 + 7 + 2 * 9) / 4
     assert tally.realised.mean == (1 + 7 + 2) / 4
     assert tally.pair_costs.tolist() == [[0, 5 / 4], [(4 + 2 * 6) / 4, 0]]

@@ -169,8 +169,8 @@ def _compared(
     unit = "" if prices is None else prices.currency
     scenarios, unused = question.comparison.read_scenarios(classes, unit)
     weights = _first(batches, "weights")
-    read = (batch.forecast(are_logits) for batch, are_logits in zip(batches, logits, strict=True))
-    forecasts = (replace(forecast, weights=weights) for forecast in read)
+    weighted = (replace(batch, weights=weights) for batch in batches)
+    forecasts = (batch.forecast(are_logits) for batch, are_logits in zip(weighted, logits, strict=True))
     done = (*orders_too(batches, names), *done)
     done += tuple(each for name, batch in zip(names, batches, strict=True) for each in batch.rescaled.done(name))
     result = compare_forecasts(
