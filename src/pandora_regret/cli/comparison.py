@@ -116,11 +116,12 @@ class _Screen(_Written):
         flags = [flag for part in self.result.by for flag in part.all_flags]
         sentences = self.result.verdict.sentences
         first, *others = dict.fromkeys([sentences[0], *flags[:1], *sentences])
-        lines = self._wrap(first, most)
+        kept = {first: self._wrap(first, most)}
         for sentence in others:
-            more = self._wrap(sentence)
-            lines += more if len(lines) + len(more) <= most else []
-        return lines
+            lines = self._wrap(sentence)
+            if sum(map(len, kept.values())) + len(lines) <= most:
+                kept[sentence] = lines
+        return [line for sentence in sentences for line in kept.get(sentence, ())]
 
     def _models(self) -> list[str]:
         models = self.result.models
