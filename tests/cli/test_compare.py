@@ -323,7 +323,7 @@ def test_files_that_disagree_about_a_column_are_refused(tmp_path):
     files = [wine_file(tmp_path, "tree", site=SITES), wine_file(tmp_path, "bayes", site=others)]
     result = run("compare", *files, "--by", "site")
     assert result.exit_code == 2
-    assert "bayes.csv line 7 has 'west' in column 'site' but" in result.stderr
+    assert "bayes.csv line 7 has the site 'west' but" in result.stderr
     assert "has 'north' for the same row" in result.stderr
 
 

@@ -59,7 +59,7 @@ def test_a_good_file_is_fine_and_understood(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "row", "words"),
     [
-        ("label", (6, "d", 0.5, 0.3, 0.2), "['d']"),
+        ("label", (6, "d", 0.5, 0.3, 0.2), "the label 'd'"),
         ("missing", (6, "", 0.5, 0.3, 0.2), "'y_true'"),
         ("missing", (6, "a", "", 0.3, 0.2), "'a'"),
         ("missing", (6, "a", "nan", 0.3, 0.2), "'a'"),
@@ -67,9 +67,9 @@ def test_a_good_file_is_fine_and_understood(tmp_path):
         ("number", (6, "a", "much", 0.3, 0.2), "'much'"),
         ("negative", (6, "a", -0.5, 1.3, 0.2), "-0.5"),
         ("large", (6, "a", 1.5, 0.3, 0.2), "1.5"),
-        ("percent", (6, "a", 50, 30, 20), "divide them by 100"),
+        ("percent", (6, "a", 50, 30, 20), "divide by 100"),
         ("sum", (6, "a", 0.5, 0.3, 0.3), "1.1"),
-        ("id", (5, "a", 0.5, 0.3, 0.2), "'5'"),
+        ("id", (5, "a", 0.5, 0.3, 0.2), "the id 5"),
     ],
 )
 def test_each_kind_of_problem_is_found_and_placed(tmp_path, kind, row, words):

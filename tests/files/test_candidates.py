@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from prediction_files import opened, refused, whole
 
 from pandora_regret import expected_search_cost, pandora_regret
-from pandora_regret.files import Layout, align, inspect_file, open_predictions, read_all
+from pandora_regret.files import (
+    Layout,
+    ModelFiles,
+    align,
+    inspect_file,
+    open_models,
+    open_predictions,
+    read_all,
+    read_models,
+)
 from pandora_regret.files.dialect import Dialect
 from pandora_regret.inputs import InputError
 from pandora_regret.kernels import engine
@@ -46,12 +55,9 @@ def test_a_row_is_scored_over_its_own_options(tmp_path):
         for row in ROWS
     ]
     np.testing.assert_allclose(rows_of("expected_cost", path), alone)
-    regrets = [
-        pandora_regret([list(row["forecast"]).index(row["truth"])], [list(row["forecast"].values())])
-        for row in ROWS
-    ]
-    np.testing.assert_allclose(rows_of("pandora_regret", path), regrets)
     batch = whole(path)
+    regrets = pandora_regret(batch.truth, batch.values, per_instance=True)  # a mean over all four classes
+    np.testing.assert_allclose(rows_of("pandora_regret", path), regrets)
     assert batch.classes == ("flu", "cold", "covid", "gout")
     assert batch.ids.tolist() == [1, 2, 3]
     assert inspect_file(path, Layout())[0].fine
@@ -102,13 +108,11 @@ def test_what_lists_do_not_name_goes_into_a_bucket_and_is_counted(tmp_path):
         {"id": 3, "truth": "gout", "forecast": {"flu": 0.75, "cold": 0.25}},
     ]
     path = lists(tmp_path, rows)
-    assert "line 1 lists probabilities that sum to 0.8: name a class for the rest (--other NAME)" in refused(path)
-    whole_list = lists(tmp_path, [{"truth": "gout", "forecast": {"flu": 0.75, "cold": 0.25}}], "b")
-    assert "has the truth 'gout', which its list does not name" in refused(whole_list)
-    assert "--other NAME" in refused(whole_list)
+    assert "line 3 has the truth 'gout', which its list does not name" in refused(path)
+    assert "--other NAME" in refused(path)
     batch = whole(path, dialect=Dialect(other="something else"))
     assert batch.classes == ("something else", "flu", "cold")
-    np.testing.assert_allclose(batch.values, [[0.2, 0.5, 0.3], [0.2, 0.5, 0.3], [0, 0.75, 0.25]])
+    np.testing.assert_allclose(batch.values, [[0.2, 0.5, 0.3], [0.2, 0.5, 0.3], [0, 0.75, 0.25]], atol=1e-300)
     assert batch.truth.tolist() == [1, 0, 0]
     [done] = opened(path, dialect=Dialect(other="something else")).done
     assert (done.what, done.count) == ("truths to other", 2)
@@ -123,14 +127,20 @@ def test_lists_of_two_models_may_name_different_things(tmp_path):
         {"id": 0, "truth": "flu", "forecast": {"flu": 1.0}},
     ]
     paths = lists(tmp_path, first), lists(tmp_path, second, "b")
-    batches = [whole(path, dialect=Dialect(other="other")) for path in paths]
-    aligned = align(batches, ["a", "b"])
+    files = [ModelFiles((path,), Layout(dialect=Dialect(other="other"))) for path in paths]
+    aligned = align(list(read_models(open_models(files))), ["a", "b"])
     assert aligned[0].classes == aligned[1].classes == ("other", "flu", "cold", "covid", "gout")
     np.testing.assert_allclose(
         aligned[1].values, [[0, 1, 0, 0, 0], [0.1, 0, 0, 0, 0.9], [0, 0.5, 0, 0.5, 0]], atol=1e-15
     )
     assert aligned[1].truth.tolist() == [1, 0, 1]
-    assert aligned[1].absent.tolist()[0] == [False, False, True, True, True]
+    assert (aligned[1].values[0] > 0).tolist() == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]  # listed with 0, and not listed
     result = run("compare", *paths, "--other", "other", "--json")
     assert result.exit_code == 0, result.output
     models = {
@@ -248,11 +258,8 @@ def test_samples_of_a_language_model_are_recognised(tmp_path, as_text):
     assert batch.values[0].tolist() == [-3.5, -1.25, -8.0, -np.inf]
     [done] = predictions.done
     assert done.sentence.startswith(f"{path} read as samples of lm-evaluation-harness")
-    alone = [
-        pandora_regret([truth], [list(map(float, (score for score, _ in row["filtered_resps"])))], logits=True)
-        for row, truth in zip(rows, [1, 3, 0], strict=True)
-    ]
-    np.testing.assert_allclose(rows_of("pandora_regret", path), alone)
+    regrets = pandora_regret(batch.truth, batch.values, logits=True, per_instance=True)
+    np.testing.assert_allclose(rows_of("pandora_regret", path), regrets)
     assert np.isfinite(rows_of("log_loss", path)).all()  # -900 would underflow as a probability
     assert inspect_file(path, Layout())[0].fine
 
@@ -332,10 +339,24 @@ def test_the_order_of_a_row_is_that_of_its_own_options(tmp_path):
     assert "in order only: look in this order" in run("order", orders, "--row", 1).stderr
 
 
-def test_what_needs_the_same_classes_in_all_rows_says_so(tmp_path):
-    path = lists(tmp_path, ROWS)
-    assert "lists of candidates" in run("monitor", path, "--state", tmp_path / "state.json").stderr
+def test_what_needs_probabilities_or_a_table_says_so(tmp_path):
+    path, orders = lists(tmp_path, ROWS), lists(tmp_path, [{"truth": "a", "forecast": ["a", "b"]}], "b")
+    assert run("monitor", path, "--state", tmp_path / "state.json").exit_code == 0
+    assert "in order only" in run("monitor", orders, "--state", tmp_path / "other.json").stderr
     assert "lists of candidates" in run("recalibrate", path).stderr
+
+
+def test_what_a_list_leaves_goes_evenly_to_the_classes_that_it_does_not_name(tmp_path):
+    rows = [
+        {"truth": "flu", "forecast": {"flu": 0.5, "cold": 0.3}},
+        {"truth": "gout", "forecast": {"flu": 0.7}},
+        {"truth": "flu", "forecast": {"flu": 1.0, "cold": 0.0}},
+    ]
+    batch = whole(lists(tmp_path, rows))
+    assert batch.classes == ("flu", "cold", "gout")
+    np.testing.assert_allclose(batch.values, [[0.5, 0.3, 0.2], [0.7, 0.15, 0.15], [1, 0, 0]], atol=1e-300)
+    assert batch.values[2, 1] > batch.values[2, 2] == 0
+    assert "line 1 sums to 0.8" in refused(lists(tmp_path, rows[:1]))  # there is no other class
 
 
 def test_generated_text_and_positive_logarithms_are_no_forecasts(tmp_path):

@@ -11,7 +11,7 @@ from pandora_regret import pandora_regret
 from pandora_regret.files import open_predictions, read_all, read_models
 from pandora_regret.files.delimited import DelimitedFile, _open_quote
 from pandora_regret.files.layout import Classes
-from pandora_regret.files.pairs import read_pairs
+from pandora_regret.files.written import read_pairs
 from pandora_regret.inputs import InputError
 from pandora_regret.stream import score_stream
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pandora_regret import Beta, Empirical, Exponential, Gamma, LogNormal
 from pandora_regret.costs import load_costs
 from pandora_regret.files import read_costs_argument, read_price_list, read_prior_argument
-from pandora_regret.files.amounts import read_amounts
+from pandora_regret.files.written import read_amounts
 from pandora_regret.inputs import InputError
 
 pa = pytest.importorskip("pyarrow")

@@ -15,7 +15,7 @@ from pandora_regret.inputs import InputError
     [
         ("y_true,a,b\na,0.5,0.5\nb,,1\n", ["line 3", "'a'", "has no value"]),
         ("y_true,a,b\na,0.5,0.5\nb,nan,1\n", ["line 3", "'a'", "has no value"]),
-        ("y_true,a,b\na,0.5,0.5\n\n,0,1\n", ["line 4", "''", "'y_true'"]),
+        ("y_true,a,b\na,0.5,0.5\n\n,0,1\n", ["line 4", "'y_true'", "no value"]),
         ("y_true,a,b\na,0.5,0.5\nb,half,0.5\n", ["line 3", "'a'", "'half'", "number"]),
         ("y_true,a,b\na,0.5,0.5\nb,0.5\n", ["line 3", "2 values", "3 columns"]),
         ("y_true,a,a\na,0.5,0.5\n", ["'a'", "twice"]),
@@ -85,11 +85,11 @@ def test_missing_values_in_typed_files_are_said_with_their_row(tmp_path):
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
     assert f"{tmp_path / 'a.parquet'} row 2, column 'a' has no value" in refused(tmp_path / "a.parquet")
     write(tmp_path / "b.arrow", columns | {"a": [0.5, 0.5, float("nan")]})
-    assert f"{tmp_path / 'b.arrow'} row 3, class 'a' is nan" in refused(tmp_path / "b.arrow")
+    assert f"{tmp_path / 'b.arrow'} row 3, column 'a' has no value" in refused(tmp_path / "b.arrow")
     write(tmp_path / "c.arrow", {"y_true": ["a", None, "b"], "a": [0.5] * 3, "b": [0.5] * 3})
     assert "row 2, column 'y_true' has no value" in refused(tmp_path / "c.arrow")
     write(tmp_path / "d.parquet", {"y_true": ["a", "b"], "a": ["x", "y"], "b": [0.5] * 2, "c": [0.5] * 2})
-    assert "column 'a' holds no numbers" in refused(tmp_path / "d.parquet")
+    assert "row 1, column 'a' holds 'x'" in refused(tmp_path / "d.parquet")
     assert "row 1, column 'a' holds 'x'" in refused(tmp_path / "d.parquet", classes=("a", "b"))
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from prediction_files import CLASSES, opened, table, write
 
 from pandora_regret.files import ModelFiles, open_models
-from pandora_regret.files.errors import FileError
 from pandora_regret.files.layout import Layout
+from pandora_regret.files.problems import FileError
 from pandora_regret.stream import ids, rows, score_stream
 
 TEXTS = st.lists(st.text(max_size=40).filter(lambda text: "\0" not in text), min_size=1, max_size=30)
@@ -67,7 +67,7 @@ def test_two_models_are_no_parts_of_one_table(tmp_path, jobs):
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_an_id_that_comes_twice_is_named_with_both_places(tmp_path, ending):
     names = [f"p{n}" for n in range(19)] + ["p4"]
-    with pytest.raises(FileError, match=r"(line 21|row 20): id 'p4' occurred before .*(line 6|row 5)"):
+    with pytest.raises(FileError, match=r"(line 21|row 20) has the id 'p4', which .* before .*(line 6|row 5)"):
         score_stream(opened(write(tmp_path / f"a{ending}", {"id": names, **table()})))
 
 
@@ -78,7 +78,7 @@ def test_numbers_in_one_part_are_the_texts_of_another(tmp_path):
     assert score_stream(both).rows == 40
     write(tmp_path / "b.parquet", {"id": np.arange(10, 30), **table(seed=3)})
     [both] = open_models([ModelFiles((str(first), str(other)), Layout(classes=CLASSES))])
-    with pytest.raises(FileError, match="id '10' occurred before"):
+    with pytest.raises(FileError, match="has the id '10', which occurred before"):
         score_stream(both)
 
 

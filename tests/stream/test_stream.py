@@ -332,7 +332,7 @@ def test_errors_name_the_file_and_the_row(tmp_path, way):
     truth, values = forecasts(30)
     values[20] = [0.5, np.nan, 0.3, 0.2]
     predictions = predictions_of(tmp_path, truth, values)
-    with pytest.raises(InputError, match=r"model\.parquet row 21, class 'b' is nan"):
+    with pytest.raises(InputError, match=r"model\.parquet row 21, column 'b' has no value"):
         score_stream(predictions, rows=7)
     values[20] = [50, 20, 20, 10]
     with pytest.raises(InputError, match=r"model\.parquet row 21 sums to 100: these look like percentages"):

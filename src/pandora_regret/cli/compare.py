@@ -204,7 +204,7 @@ def _first(batches: Sequence[Batch], what: str) -> Any:
 def _breakdowns(question: Question) -> dict[str, list[str]]:
     """What results are broken down by, and the columns that it takes: ``age:10`` and ``site*sex``."""
     from pandora_regret.compare.grouping import read_cuts
-    from pandora_regret.files.pairs import listed
+    from pandora_regret.files.written import listed
 
     texts = (text for several in question.comparison.by for text in listed(several))
     return {text: [cut.column for cut in read_cuts(text)] for text in texts}

@@ -116,12 +116,11 @@ class _Screen(_Written):
         flags = [flag for part in self.result.by for flag in part.all_flags]
         sentences = self.result.verdict.sentences
         first, *others = dict.fromkeys([sentences[0], *flags[:1], *sentences])
-        kept = {first: self._wrap(first, most)}
+        lines = self._wrap(first, most)
         for sentence in others:
-            lines = self._wrap(sentence)
-            if sum(map(len, kept.values())) + len(lines) <= most:
-                kept[sentence] = lines
-        return [line for sentence in sentences for line in kept.get(sentence, ())]
+            more = self._wrap(sentence)
+            lines += more if len(lines) + len(more) <= most else []
+        return lines
 
     def _models(self) -> list[str]:
         models = self.result.models

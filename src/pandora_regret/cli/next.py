@@ -109,7 +109,7 @@ def next(
 def _plan_workup(
     path: str, forecast: str, costs: PriceOptions, asked: PlanOptions, layout: CaseOptions, as_json: bool
 ) -> None:
-    from pandora_regret.files.pairs import listed
+    from pandora_regret.files.written import listed
     from pandora_regret.workup import Workup, plan_workup
 
     _refuse("WORKUP", costs=costs.costs, sensitivity=asked.sensitivity, steps=asked.steps)
@@ -181,7 +181,7 @@ def _written_out(forecast: str) -> OneRow:
     import numpy as np
 
     from pandora_regret.files import OneRow
-    from pandora_regret.files.pairs import read_pairs
+    from pandora_regret.files.written import read_pairs
     from pandora_regret.inputs import InputError
 
     if "=" not in forecast:
@@ -193,7 +193,7 @@ def _written_out(forecast: str) -> OneRow:
 
 def _sensitivity(text: str | None) -> Any:
     """One number for all tests, or one per class."""
-    from pandora_regret.files.pairs import read_pairs
+    from pandora_regret.files.written import read_pairs
 
     try:
         return float(text or 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
@@ -159,7 +159,7 @@ class LayoutOptions:
         """The same as the library says it."""
         from pandora_regret.files import Layout
         from pandora_regret.files.dialect import Dialect
-        from pandora_regret.files.pairs import listed
+        from pandora_regret.files.written import listed
 
         values = asdict(self)
         dialect = Dialect(**{each.name: values.pop(each.name) for each in fields(Dialect)})
@@ -195,7 +195,7 @@ class PriceOptions:
     @property
     def said_unit(self) -> str:
         """What --currency or --unit says, "" where neither does."""
-        from pandora_regret.files.amounts import unit_named
+        from pandora_regret.files.written import unit_named
 
         return unit_named(self.currency or self.unit or "")
 
@@ -203,29 +203,29 @@ class PriceOptions:
         self, classes: Sequence[str], own: FloatArray | None = None, source: str = "each row's own"
     ) -> Prices | None:
         """What --costs says, or the costs that the rows of a file have of their own, but not both."""
-        from pandora_regret.files import Prices, read_costs_argument
+        from pandora_regret.files import Prices
         from pandora_regret.inputs import InputError
 
         if own is not None and self.costs is not None:
             raise InputError("the files have cost columns and --costs is given too: use one price list, not both.")
         if own is not None:
             return Prices(own, self.said_unit, source)
-        if self.costs is not None:
-            return read_costs_argument(self.costs, classes, self.said_unit)
+        if (prices := self.price_list) is not None:
+            return prices.for_classes(classes)
         if self.said_unit:
             raise click.UsageError("--currency and --unit say what --costs are in: add them.")
         return None
 
-    def read_list(self) -> PriceList | None:
-        """What --costs says, whatever the classes are."""
+    @cached_property
+    def price_list(self) -> PriceList | None:
+        """What --costs says, whatever the classes are; read once."""
         from pandora_regret.files import read_price_list
 
         return None if self.costs is None else read_price_list(self.costs, self.said_unit)
 
     def priced(self) -> Collection[str] | None:
         """The names in the price list, where there is one."""
-        prices = self.read_list()
-        return None if prices is None else prices.costs.keys()
+        return None if self.price_list is None else self.price_list.costs.keys()
 
 
 @dataclass(frozen=True)

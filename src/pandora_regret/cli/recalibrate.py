@@ -176,13 +176,14 @@ def _read(files: Sequence[str], costs: CostOptions, layout: LayoutOptions) -> La
 
 
 def _only_model(opened: Sequence[Predictions]) -> Predictions:
+    from pandora_regret.files.candidates import ListedRows
     from pandora_regret.inputs import InputError
 
     if len(opened) > 1:
         names = ", ".join(one.name for one in opened[:3])
         problem = f"{opened[0].path} holds {len(opened)} models ({names}, ...)"
         raise InputError(problem, fix="recalibrate one at a time: keep its rows only")
-    if opened[0].order_only or next(opened[0].batches(1)).absent is not None:
+    if any(isinstance(source, ListedRows) for source in opened[0].sources):
         raise InputError(f"{opened[0].path} holds lists of candidates", fix="recalibrating needs probabilities")
     return opened[0]
 

@@ -12,7 +12,8 @@ The JSON (schema "pandora-validation/1")::
 Kinds of problems: file (it cannot be read, or its columns are not understood), columns, rows, label, missing,
 number (text where a number should be), negative, large, percent, sum, value (a weight, cost or logit out of
 range), id, weight. Kinds of problems of files that are fine by themselves (together): classes, ids, truth (the
-same case has different ones), prices. The JSON of a work-up file has the schema "pandora-workup/1".
+same case has different ones; or weight, group, cost_prefix, votes_prefix, by), prices. The JSON of a work-up file
+has the schema "pandora-workup/1".
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ from pandora_regret.text import count, counted
 
 if TYPE_CHECKING:
     from pandora_regret.files import Inspected, Problem
-    from pandora_regret.files.agreement import Disagreement
     from pandora_regret.files.layout import Columns
     from pandora_regret.files.prices import PriceList
     from pandora_regret.inputs import Done
@@ -65,14 +65,14 @@ def validate(options: LayoutOptions, prices: PriceOptions, *, files: Sequence[st
     models = read_models_argument(files, options.read())
     with bars(passing=True) as progress:
         progress.start("reading", total=sum(len(one.paths) for one in models))
-        price_list = prices.read_list()
+        price_list = prices.price_list
         results, together = inspect_models(models, price_list, partial(progress.advance, "reading"))
     fine = all(result.fine for result in results) and not together
     done = tuple(dict.fromkeys(each for one in results for each in one.done))
     done += _done_to_prices(price_list, results)
     if as_json:
         tables = [_table_as_dict(result) for result in results]
-        about = {"fine": fine, "done": to_plain(done), "together": to_plain(together), "tables": tables}
+        about = {"fine": fine, "done": to_plain(done), "together": _problems(together, "paths"), "tables": tables}
         print_json(about, "pandora-validation/1")
     else:
         _print(results, together, done)
@@ -119,8 +119,14 @@ def _table_as_dict(one: Inspected) -> dict[str, Any]:
         "classes": {name: one.labels[name] for name in classes},
         "models": dict(one.models),
         "columns": _columns_as_dict(one),
-        "problems": [asdict(problem) | {"rows": [row + 1 for row in problem.rows]} for problem in one.problems],
+        "problems": _problems(one.problems, "rows", "places"),
     }
+
+
+def _problems(problems: Sequence[Problem], *where: str) -> list[dict[str, Any]]:
+    """Rows are counted from 1."""
+    plain = [asdict(problem) | {"rows": [row + 1 for row in problem.rows]} for problem in problems]
+    return [{key: each[key] for key in ("kind", "message", "count", *where)} for each in plain]
 
 
 def _columns_as_dict(one: Inspected) -> dict[str, Any] | None:
@@ -131,7 +137,7 @@ def _columns_as_dict(one: Inspected) -> dict[str, Any] | None:
     return roles | {"forecasts": one.columns.forecasts, "unused": one.unused}
 
 
-def _print(results: Sequence[Inspected], together: Sequence[Disagreement], done: Sequence[Done]) -> None:
+def _print(results: Sequence[Inspected], together: Sequence[Problem], done: Sequence[Done]) -> None:
     for number, result in enumerate(results):
         if number:
             echo()

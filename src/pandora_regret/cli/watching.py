@@ -167,11 +167,12 @@ class Watch:
         self.logits = opened[order[0]].logits
         if any(opened[index].logits != self.logits for index in order):
             raise InputError("one model forecasts logits and the other probabilities: give both alike.")
+        order_only = next((one for one in opened if one.order_only), None)
+        if order_only is not None:
+            raise FileError(
+                "lists options in order only", path=order_only.path, fix="watching needs probabilities"
+            )
         batches = align(list(read_models(opened)), names)
-        own = next((batch for batch in batches if batch.absent is not None), None)
-        if own is not None:
-            fix = "watching needs probabilities of the same classes in all rows"
-            raise FileError("holds lists of candidates", path=own.path, fix=fix)
         return [batches[index] for index in order], [names[index] for index in order]
 
     def _layout(self) -> Layout:
@@ -241,7 +242,7 @@ class Watch:
 
     def _read_labels(self, path: str) -> Taken:
         """A table of ids and labels, and perhaps of periods."""
-        from pandora_regret.files.label_table import read_label_table
+        from pandora_regret.files.cases import read_label_table
 
         monitor = self._monitor()
         assert monitor.labels is not None

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.files.errors import FileError
+from pandora_regret.files.problems import RAISED, FileError, Problems
 from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import Source
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
@@ -37,7 +37,6 @@ class Batch:
     costs: FloatArray | None = None  # (n, K) typical costs of each row's tests
     by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
     rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums
-    absent: NDArray[np.bool_] | None = None  # (n, K) options that a row does not have, where rows have their own
     id_column: Any = None  # ids as the file has them, where they are only to be told apart
     positions: IntArray | None = None  # (n,) where the rows stand among those of `origins`; None: in their order
 
@@ -95,48 +94,48 @@ class Batch:
         """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""
         labels, some = list(self.classes), self if rows is None else self.take(rows)
         numbers = range(len(self)) if rows is None else rows
-        values = some.values
-        if logits and some.absent is not None:
-            values = np.where(some.absent, -np.inf, values)
-        about: dict[str, Any] = {"weights": some.weights, "rescaled": some.rescaled}
-        about |= {"absent": some.absent, "order_only": self.order_only}
-        forecast = Forecast(values, logits, labels, some.truth, numbers, self.tolerance, **about)
+        about: dict[str, Any] = {"weights": some.weights, "rescaled": some.rescaled, "order_only": self.order_only}
+        forecast = Forecast(some.values, logits, labels, some.truth, numbers, self.tolerance, **about)
         return forecast if some.votes is None else forecast.with_votes(some.votes)
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order."""
         fields = {role.field: getattr(self, role.field) for role in KEPT}
         some: dict[str, Any] = {name: _rows_of(part, rows) for name, part in fields.items() if part is not None}
-        absent = None if self.absent is None else self.absent[rows]
         positions = rows if self.positions is None else self.positions[rows]
         columns = tuple(column[rows] for column in self.columns)
-        return replace(self, columns=columns, absent=absent, positions=positions, **some)
+        return replace(self, columns=columns, positions=positions, **some)
 
     @property
     def order_only(self) -> bool:
         """Whether forecasts say in which order to look, not how likely anything is."""
         return any(source.order_only for source, _ in self.origins)
 
-    def with_classes(self, classes: tuple[str, ...]) -> Batch:
-        """The same rows with further classes, which no row has as an option; in the order of `classes`."""
-        assert self.absent is not None
-        column = dict(zip(self.classes, self.columns, strict=True))
-        lacking = dict(zip(self.classes, self.absent.T, strict=True))
-        nothing, everywhere = np.zeros(len(self), self.dtype), np.ones(len(self), dtype=bool)
-        position = np.array([classes.index(name) for name in self.classes])
-        return replace(
-            self,
-            classes=classes,
-            truth=position[self.truth],
-            columns=tuple(column.get(name, nothing) for name in classes),
-            absent=np.stack([lacking.get(name, everywhere) for name in classes], axis=1),
-        )
-
-    def checked(self, logits: bool) -> Batch:
-        """The same batch, whose forecasts can be scored, or an error that says where they cannot."""
-        with self.blamed():
-            self.forecast(logits).check()
+    def checked(self, logits: bool, problems: Problems = RAISED) -> Batch:
+        """The same batch, whose forecasts can be scored; it is told where they cannot. What is nan was told."""
+        whole = self if problems is RAISED else self.take(np.flatnonzero(~np.isnan(self.values).any(axis=1)))
+        try:
+            with whole.blamed():
+                whole.forecast(logits).check()
+        except FileError as error:
+            if problems is RAISED:
+                raise
+            whole._tell(logits, problems, error)
         return self
+
+    def _tell(self, logits: bool, problems: Problems, first: FileError) -> None:
+        """All rows that cannot be scored, each kind in the words that its first row is refused with."""
+        kinds, told = _kinds_of_rows(self.values.astype(np.float64), logits, self.tolerance), False
+        for kind in filter(None, dict.fromkeys(kinds.tolist())):
+            rows = np.flatnonzero(kinds == kind)
+            try:
+                self.take(rows[:1]).forecast(logits).check()
+            except InputError as error:
+                numbers, told = [self.origin(int(row))[1] for row in rows], True
+                about = {name: getattr(error, name) for name in ("value", "fix", "command_fix")}
+                problems.in_rows(kind, self.origins[0][0], numbers, error.problem, **about)
+        if not told:
+            problems.in_file("file", first)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -150,13 +149,18 @@ class Batch:
 
     def _located(self, error: InputError, index: int) -> FileError:
         source, row = self.origin(index)
-        where = source.place(row)
         about: dict[str, Any] = {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
-        nan = next((name for name, x in zip(self.classes, self.columns, strict=True) if np.isnan(x[index])), None)
-        if nan is not None:
-            where = f"{where}, class {nan!r}"
-            about = {"problem": "is nan", "column": nan, "fix": "drop or repair the row before scoring"}
-        return FileError(path=source.path, where=where, row=row, **about)
+        return FileError(path=source.path, where=source.place(row), row=row, **about)
+
+
+def _kinds_of_rows(values: FloatArray, logits: bool, tolerance: float) -> NDArray[Any]:
+    """In what way each row cannot be scored, (n,) words; empty where it can."""
+    low, high, total = values.min(axis=1), values.max(axis=1), values.sum(axis=1)
+    if logits:
+        return np.where(np.isfinite(high), "", "value")
+    large = high > 1 + tolerance
+    conditions = [low < 0, large & (np.abs(total - 100) < 1), large, np.abs(total - 1) > tolerance]
+    return np.select(conditions, ["negative", "percent", "large", "sum"], "")
 
 
 def _rows_of(part: Any, rows: IntArray) -> Any:
@@ -177,29 +181,39 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
     fields: dict[str, Any] = {name: _joined(of) for name, of in parts.items() if of[0] is not None}
     coarsest = min((batch.dtype for batch in batches), key=lambda dtype: dtype.itemsize)
     columns = (np.concatenate(of) for of in zip(*(batch.columns for batch in batches), strict=True))
-    lacking = [batch.absent for batch in batches if batch.absent is not None]
-    whole = replace(
+    return replace(
         batches[0],
-        absent=np.concatenate(lacking) if lacking else None,
         columns=tuple(column.astype(coarsest, copy=False) for column in columns),  # how far sums may be off
         rescaled=sum((batch.rescaled for batch in batches), NOTHING_RESCALED),
         origins=tuple(origin for batch in batches for origin in batch.origins),
         **fields,
     )
-    _check_each_id_once(whole)
-    return whole
 
 
-def _check_each_id_once(batch: Batch) -> None:
-    first: dict[Any, int] = {}
-    for index, name in enumerate([] if batch.ids is None else batch.ids.tolist()):
-        if (other := first.setdefault(name, index)) != index:
-            raise twice(name, batch.place(other), *batch.origin(index))
+class EachIdOnce:
+    """No id may occur twice among rows that come in batches."""
+
+    def __init__(self) -> None:
+        self._first: dict[Any, tuple[Source, int]] = {}
+
+    def check(self, batch: Batch, problems: Problems = RAISED) -> None:
+        """Rows whose ids came before are told."""
+        if batch.ids is None:
+            return
+        [(source, numbers)] = batch.origins
+        repeated, names = list[int](), batch.ids.tolist()
+        for index, (name, number) in enumerate(zip(names, numbers, strict=True)):
+            place = (source, number)
+            if self._first.setdefault(name, place) is not place and not (name is None or name == ""):
+                repeated.append(index)
+        if repeated:
+            before = self._first[names[repeated[0]]]
+            rows = [int(numbers[index]) for index in repeated]
+            problems.in_rows("id", source, rows, **twice(names[repeated[0]], *before))
 
 
-def twice(name: Any, before: str, source: Source, row: int) -> FileError:
-    """The error for an id that a row has although one before has it."""
+def twice(name: Any, source: Source, row: int) -> dict[str, Any]:
+    """What is said of an id that a row has although one before, in this place, has it."""
     fix = "each row needs its own id; say which column it is (--id), or drop the second row"
-    about = {"row": row, "argument": "id", "value": name, "fix": fix}
-    problem = f"id {name!r} occurred before ({before})"
-    return FileError(problem, path=source.path, where=f"{source.place(row)}:", **about)
+    problem = f"has the id {name!r}, which occurred before ({source.path}{source.place(row)})"
+    return {"problem": problem, "argument": "id", "value": name, "fix": fix}

@@ -10,7 +10,7 @@ from typing import Any, Self
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
-from pandora_regret.files.arrow import explained, kinds_of
+from pandora_regret.files.columns import explained, kinds_of
 from pandora_regret.files.source import Records, Source, check_names, even_cuts
 
 BYTES_IN_DICTIONARY = 6  # of a row whose text is written as its number in a dictionary, at most
@@ -22,47 +22,50 @@ class ParquetFile(Source):
     """A Parquet file, or some of its row groups."""
 
     groups: tuple[int, int] | None = None  # from, and up to but not with
+    lengths: tuple[int, ...] = ()  # of the row groups
+    repeating: frozenset[str] = frozenset()  # columns of text that is written as numbers in a dictionary
 
     @classmethod
     def open(cls, path: str) -> Self:
         with explained(path, "Parquet"), pq.ParquetFile(path) as file:
-            schema = file.schema_arrow
+            schema, metadata = file.schema_arrow, file.metadata
+            lengths = tuple(metadata.row_group(index).num_rows for index in range(metadata.num_row_groups))
+            repeating = _repeating(metadata) if lengths else frozenset()
         check_names(schema.names, path)
-        return cls(path, kinds_of(schema))
+        return cls(path, kinds_of(schema), lengths=lengths, repeating=repeating)
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Only the columns' own pages are read; text that repeats comes as a dictionary, as it lies there."""
-        with explained(self.path, "Parquet"), pq.ParquetFile(self.path) as file:
-            texts = [name for name in columns if name not in numbers and _repeats(file.metadata, name)]
-        bounded = {"buffer_size": BUFFER_BYTES, "pre_buffer": False}  # a file read ahead would stay in memory
-        with explained(self.path, "Parquet"), pq.ParquetFile(self.path, read_dictionary=texts, **bounded) as file:
+        options: dict[str, Any] = {
+            "read_dictionary": [name for name in columns if name in self.repeating - numbers]
+        }
+        options |= {"buffer_size": BUFFER_BYTES, "pre_buffer": False}  # a file read ahead would stay in memory
+        with explained(self.path, "Parquet"), pq.ParquetFile(self.path, **options) as file:
             groups = range(*self.groups) if self.groups else None
             yield from _valid(file.iter_batches(rows, columns=list(columns), row_groups=groups))
 
     def pieces(self, n: int) -> list[Source]:
         """Whole row groups."""
-        with explained(self.path, "Parquet"), pq.ParquetFile(self.path) as file:
-            lengths = [file.metadata.row_group(index).num_rows for index in range(file.metadata.num_row_groups)]
-        start, stop = self.groups or (0, len(lengths))
-        ends = list(accumulate(lengths[start:stop], initial=0))
+        start, stop = self.groups or (0, len(self.lengths))
+        ends = list(accumulate(self.lengths[start:stop], initial=0))
         return [
             replace(self.part(ends[low], ends[high]), groups=(start + low, start + high))
             for low, high in even_cuts(stop - start, n)
         ]
 
     def _count(self) -> int:
-        with explained(self.path, "Parquet"), pq.ParquetFile(self.path) as file:
-            return int(file.metadata.num_rows)
+        return sum(self.lengths)
 
 
-def _repeats(metadata: Any, name: str) -> bool:
-    """Whether a column takes so little room that it is written as a dictionary; ids, each another, are not."""
-    if not metadata.num_row_groups:
-        return False
+def _repeating(metadata: Any) -> frozenset[str]:
+    """Columns that take so little room that they are written as a dictionary; ids, each another, are not."""
     group = metadata.row_group(0)
-    chunks = (group.column(index) for index in range(group.num_columns))
-    chunk = next((chunk for chunk in chunks if chunk.path_in_schema == name), None)
-    return chunk is not None and chunk.total_uncompressed_size < BYTES_IN_DICTIONARY * chunk.num_values
+    chunks = [group.column(index) for index in range(group.num_columns)]
+    return frozenset(
+        chunk.path_in_schema
+        for chunk in chunks
+        if chunk.total_uncompressed_size < BYTES_IN_DICTIONARY * chunk.num_values
+    )
 
 
 @dataclass(frozen=True)

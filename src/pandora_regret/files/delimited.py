@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from pandora_regret.files.arrow import kinds_of
+from pandora_regret.files.columns import is_number, kinds_of, no_number
 from pandora_regret.files.dialect import (
     DECIMALS,
     RECOGNISED,
@@ -23,8 +23,7 @@ from pandora_regret.files.dialect import (
     recognise_marks,
     written_otherwise,
 )
-from pandora_regret.files.errors import FileError
-from pandora_regret.files.reading import is_number, no_number
+from pandora_regret.files.problems import FileError
 from pandora_regret.files.source import Records, check_names
 from pandora_regret.files.text import BYTE_ORDER_MARK, LONGEST_LINE, TextFile
 
@@ -49,19 +48,18 @@ class DelimitedFile(TextFile):
     starts_with_header = True
 
     @classmethod
-    def open(cls, path: str, said: Dialect = RECOGNISED, usual: str = ",", location: str = "") -> Self:
+    def open(
+        cls, path: str, head: bytes, said: Dialect = RECOGNISED, usual: str = ",", location: str = ""
+    ) -> Self:
         """Its head is read: how it is written, names, and from the first lines what the columns hold.
 
         `usual` is the separator that its name promises.
         """
-        file = cls(path, {}, location=location).in_encoding(said.encoding)
-        sample, complete = file.sample()
-        marks = recognise_marks(sample, said, usual, path)
-        file = replace(file, delimiter=marks.separator, decimal=marks.decimal)._with_header(sample, complete)
-        decimals = frozenset(name for number, name in enumerate(file.kinds) if number in marks.decimals)
-        done = written_otherwise(
-            path, file.encoding, file.delimiter if file.delimiter != usual else "", file.decimal
-        )
+        file, sample, complete = cls.begun(path, head, said.encoding, 2, location)
+        separator, decimal, with_commas = recognise_marks(sample, said, usual, path)
+        file = replace(file, delimiter=separator, decimal=decimal)._with_header(sample, complete)
+        decimals = frozenset(name for number, name in enumerate(file.kinds) if number in with_commas)
+        done = written_otherwise(path, file.encoding, separator if separator != usual else "", decimal)
         file = replace(file, decimals=decimals, done=done)
         options = arrow_csv.ReadOptions(
             column_names=list(file.kinds), skip_rows=file.header_lines, block_size=len(sample) + 1
@@ -79,7 +77,7 @@ class DelimitedFile(TextFile):
 
     def _with_header(self, sample: bytes, complete: bool) -> Self:
         """The same file with the names of its columns, nothing being known yet of what they hold."""
-        lines = [(number, line) for number, line in self._joined(io.BytesIO(sample)) if self.is_row(line)]
+        lines = [(number, line) for number, line in self.numbered(io.BytesIO(sample)) if self.is_row(line)]
         if not lines:
             raise FileError("has no header", path=self.path, fix="name the columns on the first line")
         header_line, header = lines[0]
@@ -89,7 +87,10 @@ class DelimitedFile(TextFile):
             names = next(csv.reader([header.decode("utf-8").rstrip("\r\n")], delimiter=self.delimiter), [])
         except (UnicodeError, csv.Error) as error:
             self.explain(error, frozenset())
-        self._check_delimiter(names)
+        if len(names) == 1:
+            problem = f"has a single column, {names[0][:80]!r}, if values are separated by {self.delimiter!r}"
+            fix = "say what separates them (--separator)"
+            raise FileError(problem, path=self.path, argument="separator", fix=fix)
         check_names(names, self.path)
         return replace(
             self,
@@ -100,19 +101,8 @@ class DelimitedFile(TextFile):
             has_rows=len(lines) > 1 or not complete,
         )
 
-    def _check_delimiter(self, names: list[str]) -> None:
-        if len(names) == 1:
-            problem = f"has a single column, {names[0][:80]!r}, if values are separated by {self.delimiter!r}"
-            raise FileError(
-                problem, path=self.path, argument="separator", fix="say what separates them (--separator)"
-            )
-
-    def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Lines that end within quotes go on in the next."""
-        return self._joined(self.physical_lines())
-
-    def _joined(self, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-        """Each row's first line number, and its lines; every line is looked at once, however long a row is."""
+    def numbered(self, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+        """Lines that end within quotes go on in the next; each is looked at once, however long a row is."""
         begun, parts, length = 0, list[bytes](), 0
         for number, line in enumerate(lines, 1):
             begun, length = (begun if parts else number), length + len(line)
@@ -189,10 +179,10 @@ class DelimitedFile(TextFile):
         if is_number(value if self.decimal == "." else value.replace(".", "?").replace(",", ".")):
             return None
         if not is_number(value.replace(other, ".", 1)):
-            return no_number(value, name)
+            return no_number(value) | {"column": name}
         words = f"write a number with a decimal {DECIMALS[self.decimal]}"
         fix = f"{words}, or say that the file has {DECIMALS[other]}s (--decimal {DECIMALS[other]})"
-        return no_number(value, name) | {"fix": fix}
+        return no_number(value) | {"column": name, "fix": fix}
 
 
 class _CountingStream:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pandora_regret.files.errors import FileError
+from pandora_regret.files.problems import FileError
 from pandora_regret.inputs import Done, InputError
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
@@ -137,24 +137,18 @@ def written_otherwise(path: str, encoding: str, separator: str = "", decimal: st
     return (Done("dialect", 1, f"{path} read with {' and '.join(said)}", path),) if said else ()
 
 
-@dataclass(frozen=True)
-class Marks:
-    """How values are written in a file of delimited text."""
+def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tuple[str, str, frozenset[int]]:
+    """Separator and decimal sign of whole lines of UTF-8 text, as said or as recognised; `usual` for the name.
 
-    separator: str
-    decimal: str
-    decimals: frozenset[int] = frozenset()  # the columns, by number, in which numbers with a decimal comma occur
-
-
-def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> Marks:
-    """Separator and decimal sign of whole lines of UTF-8 text, as said or as recognised; `usual` for the name."""
+    The columns, by number, in which numbers with a decimal comma occur come along.
+    """
     hint = SEPARATOR_LINE.match(sample)
     text = _first_lines(sample[hint.end() :] if hint else sample)
     separator = said.separator or (hint[1].decode() if hint else _separator(text, usual, path))
     rows = _parsed(text, separator)[1:]
     commas, points = (_columns_with(pattern, rows) for pattern in (WITH_COMMA, WITH_POINT))
     decimal = said.decimal or (_decimal(separator, commas, points, path) if commas else ".")
-    return Marks(separator, decimal, frozenset(commas) if decimal == "," else frozenset())
+    return separator, decimal, frozenset(commas if decimal == "," else ())
 
 
 def _first_lines(sample: bytes) -> str:

@@ -6,18 +6,15 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
-from typing import IO, Any, Self
+from typing import IO, Any
 
 import pyarrow as pa
 
-from pandora_regret.files.arrow import kinds_of
-from pandora_regret.files.dialect import RECOGNISED, Dialect
-from pandora_regret.files.errors import FileError
-from pandora_regret.files.in_memory import TableInMemory
+from pandora_regret.files.columns import kinds_of
 from pandora_regret.files.layout import some
-from pandora_regret.files.source import check_names, unreadable
+from pandora_regret.files.problems import FileError
+from pandora_regret.files.source import TableInMemory, check_names, unreadable
 from pandora_regret.inputs import Done
 from pandora_regret.optional import import_optional
 
@@ -27,42 +24,28 @@ SMALL, SPARSEST = 1 << 24, 100  # places in a sheet; places for each cell
 WHOLE = 1 << 53  # up to here, a number of a sheet that has no fraction is exactly that number
 
 
-@dataclass(frozen=True)
-class ExcelSheet(TableInMemory):
+def open_sheet(path: str, sheet: str | int | None = None) -> TableInMemory:
     """One sheet: the names of the columns in its first row that is not empty, and the rows below."""
-
-    sheet_rows: Sequence[int] = field(
-        default=(), compare=False, repr=False
-    )  # the rows' numbers, as Excel has them
-
-    @classmethod
-    def open(cls, path: str, said: Dialect = RECOGNISED) -> Self:
-        calamine = import_optional("python_calamine", extra="excel")
-        _check_extent(path)
-        try:
-            with calamine.CalamineWorkbook.from_path(path) as book:
-                number = _sheet_number(said.sheet, book.sheet_names, path)
-                cells = book.get_sheet_by_index(number).to_python(skip_empty_area=False)
-                done = _which_sheet(path, book.sheet_names, number)
-        except (calamine.CalamineError, OSError) as error:
-            raise unreadable(path, "Excel", error) from None
-        return cls._of_cells(path, cells, done)
-
-    @classmethod
-    def _of_cells(cls, path: str, cells: Sequence[Sequence[Any]], done: tuple[Done, ...]) -> Self:
-        rows = {number: row for number, row in enumerate(cells, 1) if any(cell != "" for cell in row)}
-        if not rows:
-            raise FileError("has an empty sheet", path=path, fix="name another (--sheet), or fill it")
-        header, *body = rows.values()
-        width = max(index for row in rows.values() for index, cell in enumerate(row, 1) if cell != "")
-        names = [_text(cell) or "" for cell in header[:width]]
-        check_names(names, path)
-        table = pa.table({name: _column(row[index] for row in body) for index, name in enumerate(names)})
-        return cls(path, kinds_of(table.schema), done=done, table=table, sheet_rows=list(rows)[1:])
-
-    def places(self, rows: Iterable[int]) -> dict[int, str]:
-        """Rows as Excel numbers them."""
-        return {row: f" row {self.sheet_rows[row]}" for row in rows}
+    calamine = import_optional("python_calamine", extra="excel")
+    _check_extent(path)
+    try:
+        with calamine.CalamineWorkbook.from_path(path) as book:
+            number, titles = _sheet_number(sheet, book.sheet_names, path), book.sheet_names
+            cells = book.get_sheet_by_index(number).to_python(skip_empty_area=False)
+    except (calamine.CalamineError, OSError) as error:
+        raise unreadable(path, "Excel", error) from None
+    rows = {number: row for number, row in enumerate(cells, 1) if any(cell != "" for cell in row)}
+    if not rows:
+        raise FileError("has an empty sheet", path=path, fix="name another (--sheet), or fill it")
+    header, *body = rows.values()
+    width = max(index for row in rows.values() for index, cell in enumerate(row, 1) if cell != "")
+    names = [_text(cell) or "" for cell in header[:width]]
+    check_names(names, path)
+    table = pa.table({name: _column(row[index] for row in body) for index, name in enumerate(names)})
+    sentence = f"{path}: sheet {titles[number]!r} read, of {len(titles)}"
+    done = (Done("sheet", len(titles) - 1, sentence, path),) if len(titles) > 1 else ()
+    places = [f" row {number}" for number in list(rows)[1:]]
+    return TableInMemory(path, kinds_of(table.schema), done=done, table=table, row_places=places)
 
 
 def _check_extent(path: str) -> None:
@@ -108,20 +91,13 @@ def _sheet_number(sheet: str | int | None, names: Sequence[str], path: str) -> i
     raise FileError(problem, path=path, argument="sheet", value=sheet, fix="name one, or its number (--sheet)")
 
 
-def _which_sheet(path: str, names: Sequence[str], number: int) -> tuple[Done, ...]:
-    """Said where there are several."""
-    if len(names) < 2:
-        return ()
-    return (Done("sheet", len(names) - 1, f"{path}: sheet {names[number]!r} read, of {len(names)}", path),)
-
-
 def _column(cells: Iterable[Any]) -> Any:
     """Whole numbers, numbers, or text; nothing where a cell is empty."""
     values = [None if cell == "" else cell for cell in cells]
-    known = [value for value in values if value is not None]
-    if not known or any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in known):
+    present = [value for value in values if value is not None]
+    if not present or any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in present):
         return pa.array([_text(value) for value in values], pa.string())
-    whole = all(value == int(value) and abs(value) < WHOLE for value in known)
+    whole = all(value == int(value) and abs(value) < WHOLE for value in present)
     return pa.array(values, pa.float64()).cast(pa.int64()) if whole else pa.array(values, pa.float64())
 
 

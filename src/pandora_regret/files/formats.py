@@ -1,46 +1,59 @@
-"""Which format a file has: said by its name, checked against its first bytes."""
+"""Which format a file has: said by its name, checked against its first bytes. `open_sources` opens them all."""
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import sys
+import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pandora_regret.files.binary import ArrowFile, ParquetFile
 from pandora_regret.files.candidates import is_list, read_lists
+from pandora_regret.files.columns import explained, regrouped
 from pandora_regret.files.delimited import DelimitedFile
-from pandora_regret.files.dialect import RECOGNISED, Dialect
-from pandora_regret.files.errors import FileError
-from pandora_regret.files.excel import ExcelSheet
+from pandora_regret.files.dialect import RECOGNISED, Dialect, written_otherwise
+from pandora_regret.files.excel import open_sheet
 from pandora_regret.files.json_lines import JsonLines, first_object
 from pandora_regret.files.lm_eval import is_sample, read_samples
-from pandora_regret.files.npz import FORECASTS, NpzFile, headers_of, models_of
-from pandora_regret.files.source import Source, check_readable
-from pandora_regret.files.standard_input import NAME, STANDARD_INPUT, spooled_input
+from pandora_regret.files.npz import open_archive
+from pandora_regret.files.problems import FileError
+from pandora_regret.files.source import ROWS_AT_ONCE, Source, head_of
 from pandora_regret.files.text import COMPRESSED
 
+STANDARD_INPUT, NAME = "-", "standard input"
+Open = Callable[[str, bytes, Dialect, Sequence[str] | None], Source | dict[str, Source]]
 
-def _open_json(path: str, said: Dialect, classes: Sequence[str] | None, location: str = "") -> Source:
-    """JSON lines, which may be rows with options of their own."""
-    file, sample = JsonLines.begin(path, said, location)
+_spooled: tuple[Any, str] | None = None  # standard input, and the file that holds what it held
+
+
+def _open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | None, location: str = "") -> Source:
+    """JSON lines, which may be rows with lists of their own."""
+    file, sample, _ = JsonLines.begun(path, head, said.encoding, 1, location)
+    file = replace(file, done=written_otherwise(path, file.encoding))
     first = first_object(sample)
     if is_sample(first):
         return read_samples(file, classes or ())
-    return read_lists(file, said, classes or ()) if is_list(first) else file.with_schema(sample)
+    return read_lists(file, said.other, classes or ()) if is_list(first) else file.with_schema(sample)
 
 
-FORMATS: dict[str, tuple[str, Callable[[str, Dialect, Sequence[str] | None], Source] | None]] = {
-    ".csv": ("text", lambda path, said, classes: DelimitedFile.open(path, said)),
-    ".tsv": ("text", lambda path, said, classes: DelimitedFile.open(path, said, usual="\t")),
-    ".jsonl": ("text", _open_json),
-    ".ndjson": ("text", _open_json),
-    **dict.fromkeys((".parquet", ".pq"), ("Parquet", lambda path, said, classes: ParquetFile.open(path))),
-    **dict.fromkeys(
-        (".arrow", ".arrows", ".feather", ".ipc"), ("Arrow", lambda path, said, classes: ArrowFile.open(path))
-    ),
-    **dict.fromkeys((".xlsx", ".xlsm"), ("Excel", lambda path, said, classes: ExcelSheet.open(path, said))),
-    ".npz": ("NPZ", None),  # several tables
+def _formats(name: str, endings: str, opened: Open) -> dict[str, tuple[str, Open]]:
+    return dict.fromkeys(endings.split(), (name, opened))
+
+
+FORMATS: dict[str, tuple[str, Open]] = {
+    **_formats("text", ".csv", lambda path, head, said, classes: DelimitedFile.open(path, head, said)),
+    **_formats("text", ".tsv", lambda path, head, said, classes: DelimitedFile.open(path, head, said, "\t")),
+    **_formats("text", ".jsonl .ndjson", _open_json),
+    **_formats("Parquet", ".parquet .pq", lambda path, head, said, classes: ParquetFile.open(path)),
+    **_formats("Arrow", ".arrow .arrows .feather .ipc", lambda path, head, said, classes: ArrowFile.open(path)),
+    **_formats("Excel", ".xlsx .xlsm", lambda path, head, said, classes: open_sheet(path, said.sheet)),
+    **_formats("NPZ", ".npz", lambda path, head, said, classes: open_archive(path, classes)),
 }
 BEGINNINGS = {
     b"PAR1": ("Parquet", ".parquet"),
@@ -64,92 +77,107 @@ def open_sources(
     path = os.fspath(path)
     if path == STANDARD_INPUT:
         return {NAME: _open_standard_input(said, classes)}
-    check_readable(path)
-    extension = _extension(path)
-    format_name, open_table = FORMATS[extension]
-    if not _compression(path):
-        _check_beginning(path, format_name, extension)
-    file_name = Path(path).name
-    stem = file_name[: len(file_name) - len(extension) - len(_compression(path))]
-    if open_table is not None:
-        return {stem: open_table(path, said, classes)}
-    headers = headers_of(path)
-    models = {stem if model == FORECASTS else model: model for model in models_of(path, headers)}
-    return {name: NpzFile.open(path, model, headers, classes) for name, model in models.items()}
-
-
-def _open_standard_input(said: Dialect, classes: Sequence[str] | None) -> Source:
-    """CSV or JSON lines, as its content tells."""
-    location = spooled_input()
-    if not os.path.getsize(location):
-        raise FileError("is empty (0 bytes)", path=NAME, fix="pipe predictions into the command")
-    real = _format_of(location)
-    if real is not None and real[0] != "gzip":
-        raise FileError(
-            f"holds {real[0]}", path=NAME, fix=f"save it as a file that ends in {real[1]}, and pass that"
-        )
-    sample, _ = JsonLines(NAME, {}, location=location).in_encoding(said.encoding).sample()
-    if sample.lstrip().startswith(b"{"):
-        return _open_json(NAME, said, classes, location)
-    return DelimitedFile.open(NAME, said, location=location)
-
-
-def _compression(path: str) -> str:
-    return next((ending for ending in COMPRESSED if path.lower().endswith(ending)), "")
-
-
-def _extension(path: str) -> str:
-    """The ending that says the format, in lower case; text may be compressed."""
-    compression = _compression(path)
-    ending = Path(path[: len(path) - len(compression)]).suffix.lower()
+    head = head_of(path)
+    compression = next((ending for ending in COMPRESSED if path.lower().endswith(ending)), "")
+    name = Path(path).name
+    name = name[: len(name) - len(compression)]
+    ending = Path(name).suffix.lower()
+    real = _format_of(path, head)
     if ending not in FORMATS or (compression and FORMATS[ending][0] != "text"):
-        real = _format_of(path)
         hint = f"; it holds {real[0]}, so call it {real[1]}" if real else ""
-        known = f"{', '.join(FORMATS)}, text also compressed ({', '.join(COMPRESSED)})"
-        fix = f"predictions are read from {known}{hint}"
+        formats = f"{', '.join(FORMATS)}, text also compressed ({', '.join(COMPRESSED)})"
+        fix = f"predictions are read from {formats}{hint}"
         raise FileError(f"has the ending {Path(path).suffix!r}", path=path, fix=fix)
-    return ending
+    format_name, open_table = FORMATS[ending]
+    if not compression:
+        _check_beginning(path, ending, format_name, real)
+    opened = open_table(path, head, said, classes)
+    stem = name[: len(name) - len(ending)]
+    return {stem: opened} if isinstance(opened, Source) else {key or stem: table for key, table in opened.items()}
 
 
-def _check_beginning(path: str, format_name: str, extension: str) -> None:
+def read_table(path: str | os.PathLike[str], said: Dialect = RECOGNISED) -> Any:
+    """All rows and columns of a file of any format, as one Arrow table: numbers as numbers, all else as text.
+
+    For whoever wants a table that holds no predictions, such as the features of a data set. Errors name the file
+    and the line.
+    """
+    import pyarrow as pa
+
+    [source] = open_sources(path, said=said).values()
+    columns = list(source.kinds)
+    numbers = frozenset(name for name, kind in source.kinds.items() if kind == "number")
+    with explained(source.path, "a table"):
+        return pa.concat_tables(regrouped(source.read(columns, numbers, ROWS_AT_ONCE), ROWS_AT_ONCE))
+
+
+def _check_beginning(path: str, ending: str, format_name: str, real: tuple[str, str] | None) -> None:
     """A file's first bytes must be of the format that its name promises."""
-    real = _format_of(path)
     if real is not None and real[0] != format_name:
-        fix = f"rename it to end in {real[1]}"
-        raise FileError(f"is called {extension} but holds {real[0]}", path=path, fix=fix)
+        problem, fix = f"is called {ending} but holds {real[0]}", f"rename it to end in {real[1]}"
+        raise FileError(problem, path=path, fix=fix)
     if real is None and format_name in NEVER_TEXT:
         fix = "it may be incomplete or damaged; write it again, or rename it to what it is"
-        problem = f"is called {extension} but does not begin as {format_name} does"
-        raise FileError(problem, path=path, fix=fix)
+        raise FileError(f"is called {ending} but does not begin as {format_name} does", path=path, fix=fix)
 
 
-def _format_of(path: str) -> tuple[str, str] | None:
-    with open(path, "rb") as file:
-        beginning = file.read(8)
-    known = next((known for mark, known in BEGINNINGS.items() if beginning.startswith(mark)), None)
-    return _archive_of(path) if known == ("NPZ", ".npz") else known
-
-
-def _archive_of(path: str) -> tuple[str, str]:
-    """Which of the formats that are zip files; one that cannot be opened is what it is called."""
+def _format_of(path: str, head: bytes) -> tuple[str, str] | None:
+    """By its first bytes; of the formats that are zip files, one that cannot be opened is what it is called."""
+    real = next((real for mark, real in BEGINNINGS.items() if head.startswith(mark)), None)
+    if real != ("NPZ", ".npz"):
+        return real
     try:
         with zipfile.ZipFile(path) as archive:
             is_excel = any(name.startswith(("xl/", "[Content_Types]")) for name in archive.namelist())
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         is_excel = path.lower().endswith((".xlsx", ".xlsm"))
-    return ("Excel", ".xlsx") if is_excel else ("NPZ", ".npz")
+    return ("Excel", ".xlsx") if is_excel else real
+
+
+def _open_standard_input(said: Dialect, classes: Sequence[str] | None) -> Source:
+    """CSV or JSON lines, as its content tells."""
+    location = _spooled_input()
+    try:
+        head = head_of(location)
+    except FileError:
+        raise FileError("is empty (0 bytes)", path=NAME, fix="pipe predictions into the command") from None
+    real = _format_of(location, head)
+    if real is not None and real[0] != "gzip":
+        fix = f"save it as a file that ends in {real[1]}, and pass that"
+        raise FileError(f"holds {real[0]}", path=NAME, fix=fix)
+    _, sample, _ = JsonLines.begun(NAME, head, said.encoding, 1, location)
+    if sample.lstrip().startswith(b"{"):
+        return _open_json(NAME, head, said, classes, location)
+    return DelimitedFile.open(NAME, head, said, location=location)
+
+
+def _spooled_input() -> str:
+    """A file that holds all of standard input, kept while the program runs, because files are read repeatedly."""
+    global _spooled
+    if _spooled is not None and _spooled[0] is sys.stdin:
+        return _spooled[1]
+    if sys.stdin is None:
+        raise FileError("is closed", path=NAME, fix="name a file instead of -")
+    folder = tempfile.mkdtemp(prefix="pandora-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    beginning = sys.stdin.buffer.read(2)
+    path = os.path.join(folder, "input.gz" if beginning == b"\x1f\x8b" else "input")
+    with open(path, "wb") as file:
+        file.write(beginning)
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    _spooled = sys.stdin, path
+    return path
 
 
 def sources_of_parts(
     paths: Sequence[str | os.PathLike[str]], classes: Sequence[str] | None, said: Dialect = RECOGNISED
-) -> Iterator[tuple[str, tuple[Source, ...]]]:
+) -> dict[str, tuple[Source, ...]]:
     """Each model's tables, one after the other, from files that are parts of one."""
     opened = [open_sources(path, classes, said) for path in paths]
     if len(opened) > 1 and all(len(tables) == 1 for tables in opened):
-        opened = [{next(iter(opened[0])): next(iter(tables.values()))} for tables in opened]
-    for name in opened[0]:
-        without = next((path for path, tables in zip(paths, opened, strict=True) if name not in tables), None)
-        if without is not None:
-            problem = f"has no model {name!r} but {paths[0]} has"
-            raise FileError(problem, path=os.fspath(without), fix="parts need the same models")
-        yield name, tuple(tables[name] for tables in opened)
+        opened = [dict(zip(opened[0], tables.values(), strict=True)) for tables in opened]
+    for path, tables in zip(paths, opened, strict=True):
+        if without := next((name for name in opened[0] if name not in tables), None):
+            problem = f"has no model {without!r} but {paths[0]} has"
+            raise FileError(problem, path=os.fspath(path), fix="parts need the same models")
+    return {name: tuple(tables[name] for tables in opened) for name in opened[0]}

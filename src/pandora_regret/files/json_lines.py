@@ -14,10 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json as arrow_json
 
-from pandora_regret.files.arrow import explained, kinds_of
-from pandora_regret.files.dialect import RECOGNISED, Dialect, written_otherwise
-from pandora_regret.files.errors import FileError
-from pandora_regret.files.reading import no_number
+from pandora_regret.files.columns import explained, kinds_of, no_number
+from pandora_regret.files.problems import FileError
 from pandora_regret.files.source import Records, check_names
 from pandora_regret.files.text import BYTE_ORDER_MARK, TextFile
 
@@ -36,14 +34,6 @@ class JsonLines(TextFile):
     """One JSON object per line, the columns in the types that the first lines have."""
 
     schema: Any = field(default=None, compare=False, repr=False)
-
-    @classmethod
-    def begin(cls, path: str, said: Dialect = RECOGNISED, location: str = "") -> tuple[Self, bytes]:
-        """The file as far as its encoding tells, and its first lines."""
-        file = cls(path, {}, location=location).in_encoding(said.encoding)
-        sample, _ = file.sample(least_lines=1)
-        longest_line = max(map(len, sample.split(b"\n")))
-        return replace(file, longest_line=longest_line, done=written_otherwise(path, file.encoding)), sample
 
     def with_schema(self, sample: bytes) -> Self:
         """The same file with names and types from its first lines."""
@@ -109,7 +99,7 @@ class JsonLines(TextFile):
         if kind is None or usual is None or kind == usual:
             return None
         if name in numbers:
-            return no_number(value, name)
+            return no_number(value) | {"column": name}
         problem, fix = f"holds {kind} where other lines hold {usual}", "write the same kind on every line"
         return {"problem": problem, "column": name, "value": value, "fix": fix}
 

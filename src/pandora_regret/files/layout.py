@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from pandora_regret.files.dialect import RECOGNISED, Dialect
-from pandora_regret.files.errors import FileError
+from pandora_regret.files.problems import FileError
 from pandora_regret.files.roles import COSTS, LABEL, ROLES, SINGLE, VOTES, Role
-from pandora_regret.inputs import InputError
+from pandora_regret.inputs import InputError, IntArray
 from pandora_regret.text import listed
 
-COMPARE = "if these are two models: use compare"
 Kind: TypeAlias = Literal["number", "text", "nested", "other"]
 
 
@@ -106,33 +106,35 @@ class Columns:
 
 def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Columns:
     """The columns of a file in a layout."""
-    taken = {role.name: name for role in SINGLE if (name := _find(role, layout, kinds, path)) is not None}
+    single = {role.name: name for role in SINGLE if (name := find_column(role, layout, kinds, path))}
     if layout.votes_prefix is not None:
-        _check_no_label(layout, path)
-        taken.pop(LABEL.name, None)
-    elif LABEL.name not in taken and not layout.unlabelled:
-        problem = f"has no label column ({', '.join(LABEL.usual[:-1])} or {LABEL.usual[-1]}) among {some(kinds)}"
-        fix = "say which one holds the true classes (label, --label)"
-        raise FileError(problem, path=path, argument=LABEL.option, fix=fix)
-    _check_once(taken, path)
+        single.pop(LABEL.name, None)
+        if layout.label is not None:
+            problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
+            fix = "say one of them (--votes-prefix, --label)"
+            raise FileError(problem, path=path, argument=LABEL.option, fix=fix)
+    elif LABEL.name not in single and not layout.unlabelled:
+        raise no_column(LABEL, kinds, path)
+    _check_once(single, path)
     by = tuple(name for name in dict.fromkeys(layout.by) if name in kinds)
-    column_of = _forecasts(layout, kinds, {*taken.values(), *by}, path)
-    classes, forecasts = tuple(column_of), tuple(column_of.values())
+    column_of = _forecasts(layout, kinds, {*single.values(), *by}, path)
     said = (layout.proba_prefix, layout.classes, layout.columns, layout.votes_prefix)
-    certain = any(each is not None for each in said)
-    votes, costs = (_of_each_class(role, layout, classes, kinds, path) for role in (VOTES, COSTS))
-    _check_flat((*taken.values(), *forecasts, *votes, *costs, *by), kinds, path)
-    found: dict[str, Any] = {LABEL.name: "", "forecasts": forecasts, "votes": votes, "costs": costs, **taken}
-    return Columns(classes=classes, by=by, certain=certain, unlabelled=layout.unlabelled, **found)
+    about: dict[str, Any] = {
+        LABEL.name: "",
+        "classes": tuple(column_of),
+        "forecasts": tuple(column_of.values()),
+        "votes": _of_each_class(VOTES, layout, column_of, kinds, path),
+        "costs": _of_each_class(COSTS, layout, column_of, kinds, path),
+        **single,
+    }
+    columns = Columns(**about, by=by, certain=any(each is not None for each in said), unlabelled=layout.unlabelled)
+    if nested := next((name for name in columns.wanted if kinds.get(name) == "nested"), None):
+        where, fix = f": column {nested!r}", "write one number or text per row"
+        raise FileError("holds lists or structures", path=path, where=where, column=nested, fix=fix)
+    return columns
 
 
-def _check_no_label(layout: Layout, path: str) -> None:
-    if layout.label is not None:
-        problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
-        raise FileError(problem, path=path, argument=LABEL.option, fix="say one of them (--votes-prefix, --label)")
-
-
-def _find(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str) -> str | None:
+def find_column(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str) -> str | None:
     """The column that was asked for, which must be there, or one of a usual name that is no class's."""
     name: str | None = getattr(layout, role.option)
     if name is not None and name not in kinds:
@@ -143,37 +145,39 @@ def _find(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str) -> s
     return name or next((usual for usual in role.usual if usual in kinds and usual not in classes), None)
 
 
-def _check_once(taken: Mapping[str, str], path: str) -> None:
-    first: dict[str, str] = {}
-    for role, name in taken.items():
-        if (other := first.setdefault(name, role)) != role:
+def no_column(role: Role, kinds: Mapping[str, Kind], path: str) -> FileError:
+    """The error for a file that lacks a column."""
+    usual = " or ".join(filter(None, (", ".join(role.usual[:-1]), role.usual[-1])))
+    values = "true classes" if role is LABEL else role.title
+    fix = f"say which one holds the {values} ({role.option}, --{role.option})"
+    problem = f"has no {role.name} column ({usual}) among {some(kinds)}"
+    return FileError(problem, path=path, argument=role.option, fix=fix)
+
+
+def _check_once(single: Mapping[str, str], path: str) -> None:
+    role_of: dict[str, str] = {}
+    for role, name in single.items():
+        if (other := role_of.setdefault(name, role)) != role:
             problem = f"is asked for both as {other} and as {role}"
             raise FileError(problem, path=path, where=f": column {name!r}", argument=role, fix="it can be one")
-
-
-def _check_flat(names: Sequence[str], kinds: Mapping[str, Kind], path: str) -> None:
-    nested = next((name for name in names if kinds.get(name) == "nested"), None)
-    if nested is not None:
-        where, fix = f": column {nested!r}", "write one number or text per row"
-        raise FileError("holds lists or structures", path=path, where=where, column=nested, fix=fix)
 
 
 def _forecasts(layout: Layout, kinds: Mapping[str, Kind], taken: set[str], path: str) -> dict[str, str]:
     """The column of each class, in file order."""
     prefix, said = layout.proba_prefix or "", layout.columns or {}
     if layout.classes is not None or said:
-        wanted = layout.classes if layout.classes is not None else tuple(said)
-        return _listed(wanted, [said.get(name, f"{prefix}{name}") for name in wanted], kinds, path)
+        classes = layout.classes if layout.classes is not None else tuple(said)
+        return _listed([(name, said.get(name, f"{prefix}{name}")) for name in classes], kinds, path)
     if prefix:
         names = [name for name in kinds if name.startswith(prefix) and name not in taken and name != prefix]
-    else:
-        numbers = [name for name, kind in kinds.items() if kind == "number" and name not in taken]
-        usual = LABEL.usual if layout.votes_prefix is not None else ()  # a majority's label beside the votes
-        others = tuple(filter(None, (layout.cost_prefix, layout.votes_prefix)))
-        names = [name for name in numbers if not name.startswith(others) and name not in usual]
-    if len(names) < 2 and prefix:
-        raise too_few(names, kinds, path, f" whose names begin with {prefix!r}")
-    return {name.removeprefix(prefix): name for name in names}
+        if len(names) < 2:
+            raise too_few(names, kinds, path, f" whose names begin with {prefix!r}")
+        return {name.removeprefix(prefix): name for name in names}
+    if layout.votes_prefix is not None:
+        taken = taken.union(LABEL.usual)  # a majority's label beside the votes
+    others = tuple(filter(None, (layout.cost_prefix, layout.votes_prefix)))
+    numbers = [name for name, kind in kinds.items() if kind == "number" and name not in taken]
+    return {name: name for name in numbers if not name.startswith(others)}
 
 
 def too_few(names: Sequence[str], kinds: Mapping[str, Kind], path: str, condition: str) -> FileError:
@@ -186,37 +190,32 @@ def too_few(names: Sequence[str], kinds: Mapping[str, Kind], path: str, conditio
     )
 
 
-def _listed(
-    classes: Sequence[str], columns: Sequence[str], kinds: Mapping[str, Kind], path: str
-) -> dict[str, str]:
-    """The columns of the classes that were listed."""
-    missing = {name: column for name, column in zip(classes, columns, strict=True) if column not in kinds}
+def _listed(pairs: Sequence[tuple[str, str]], kinds: Mapping[str, Kind], path: str) -> dict[str, str]:
+    """The columns of the classes that were listed, in file order."""
+    missing = {name: column for name, column in pairs if column not in kinds}
     if missing:
-        listed_names = f"for the classes {some(missing)}"
+        words = f"for the classes {some(missing)}"
         if list(missing) != list(missing.values()):
-            listed_names = listed([f"{column!r} for the class {name!r}" for name, column in missing.items()], 8)
-        problem = f"has no column {listed_names}; it has {some(kinds)}"
+            words = listed([f"{column!r} for the class {name!r}" for name, column in missing.items()], 8)
+        problem = f"has no column {words}; it has {some(kinds)}"
         raise FileError(problem, path=path, argument="classes", value=list(missing.values()))
-    for names in (classes, columns):
-        twice = next((name for name, times in Counter(names).items() if times > 1), None)
-        if twice is not None:
-            fix = "name each class once"
+    for names in zip(*pairs, strict=True):
+        if len(set(names)) < len(names):
+            twice, fix = next(name for name in names if names.count(name) > 1), "name each class once"
             raise InputError(f"contain {twice!r} twice", argument="classes", value=twice, fix=fix)
-    if len(classes) < 2:
-        raise too_few(columns, kinds, path, "")
+    if len(pairs) < 2:
+        raise too_few(pairs, kinds, path, "")  # type: ignore[arg-type]
     position = {name: index for index, name in enumerate(kinds)}
-    pairs = zip(classes, columns, strict=True)
     return dict(sorted(pairs, key=lambda pair: position[pair[1]]))
 
 
 def _of_each_class(
-    role: Role, layout: Layout, classes: Sequence[str], kinds: Mapping[str, Kind], path: str
+    role: Role, layout: Layout, classes: Collection[str], kinds: Mapping[str, Kind], path: str
 ) -> tuple[str, ...]:
     """The columns of a role that has one for each class."""
     prefix: str | None = getattr(layout, role.option)
     names = () if prefix is None else tuple(f"{prefix}{name}" for name in classes)
-    missing = [name for name in names if name not in kinds]
-    if missing:
+    if missing := [name for name in names if name not in kinds]:
         fix = f"write one for each class, {prefix}<class>"
         problem = f"has no columns of {role.title} {some(missing)}"
         raise FileError(problem, path=path, argument=role.option, fix=fix)
@@ -250,9 +249,15 @@ class Classes:
                 return int(text)
         return None
 
-    def is_number(self, label: Any) -> bool:
-        """Whether a label is a whole number, however it is written; True and False are names."""
-        return not isinstance(label, bool) and any(_is_integer(text) for text in _spellings(label))
+    def numbers_of(self, labels: Iterable[Any]) -> IntArray:
+        """The columns of labels; -1 where there is no label, or none that is a class."""
+        numbers = (None if label is None else self.number_of(label) for label in labels)
+        return np.array([-1 if number is None else number for number in numbers], dtype=np.intp)
+
+
+def is_integer_label(label: Any) -> bool:
+    """Whether a label is a whole number, however it is written; True and False are names."""
+    return not isinstance(label, bool) and any(_is_integer(text) for text in _spellings(label))
 
 
 def _spellings(label: Any) -> tuple[str, ...]:
@@ -266,29 +271,6 @@ def _spellings(label: Any) -> tuple[str, ...]:
 
 def _is_integer(text: str) -> bool:
     return text.isascii() and text.removeprefix("-").isdigit()
-
-
-def unlabelled(columns: Columns, unseen: Sequence[str], path: str) -> FileError:
-    """The error for columns of numbers that no row has as its label."""
-    return FileError(
-        f"hold numbers but never occur as a label in {columns.label!r}",
-        path=path,
-        where=f": columns {some(unseen)}",
-        argument="classes",
-        value=list(unseen),
-        fix="if they are classes, list all classes (--classes); if not, say what the forecasts' names begin with "
-        "(--proba-prefix), or which column is what (--id, --weight, --group, --cost-prefix)",
-    )
-
-
-def check_same_columns(first: Columns, other: Columns, path: str, other_path: str) -> None:
-    """A further part of the same table has the same columns, perhaps in another order."""
-    differ = sorted(set(first.forecasts) ^ set(other.forecasts))
-    missing = sorted(set(first.wanted) - set(other.wanted))
-    if differ or missing:
-        lacks = f"lacks the columns {some(missing)} that {path} has"
-        problem = f"and {path} differ in the columns {some(differ)}" if differ else lacks
-        raise FileError(problem, path=other_path, value=differ or missing, fix=f"parts need the same; {COMPARE}")
 
 
 def some(names: Collection[str]) -> str:

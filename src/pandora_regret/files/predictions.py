@@ -6,26 +6,17 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from pandora_regret.files.arrow import regrouped, texts_of
-from pandora_regret.files.batch import Batch, RowNumbers, concatenated
-from pandora_regret.files.errors import FileError
+from pandora_regret.files.batch import Batch, EachIdOnce, RowNumbers, concatenated
+from pandora_regret.files.classes import ModelTable, settled, with_known_classes
+from pandora_regret.files.columns import ColumnReader, batch_of, is_missing, regrouped, texts_of
 from pandora_regret.files.formats import sources_of_parts
-from pandora_regret.files.known_classes import ModelTable, with_known_classes
-from pandora_regret.files.label_checks import check_labels, reader_of
-from pandora_regret.files.layout import (
-    Columns,
-    Layout,
-    check_same_columns,
-    find_columns,
-    some,
-)
+from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, some
 from pandora_regret.files.models_file import ModelFiles
-from pandora_regret.files.reading import batch_of
+from pandora_regret.files.problems import RAISED, FileError, Problems
 from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import Done, InputError, IntArray
 from pandora_regret.text import listed
@@ -35,6 +26,7 @@ ROWS, ELEMENTS = 1 << 20, 11 << 20  # the usual row group of a Parquet file: cut
 MOST_NAMED = 5  # of columns that are ignored
 OWN = frozenset({"label", "id", "proba_prefix", "classes"})  # what a file of its own kind may call otherwise
 DESCRIBE = "where files call these differently, describe each in a models.toml"
+PARTS = "parts need the same; if these are two models: use compare"
 
 
 @dataclass(frozen=True)
@@ -68,22 +60,19 @@ class Predictions:
     @property
     def done(self) -> tuple[Done, ...]:
         """What was recognised in the files, or left out of them, as far as their heads tell."""
-        recognised = tuple(done for source in self.sources for done in source.done) + self._votes
-        used, first = set(self.columns.wanted), self.sources[0]
-        left = {name: kind for name, kind in first.kinds.items() if name not in used}
-        ignored = [name or "without a name" for name, kind in left.items() if kind == "number" or _is_index(name)]
-        if not ignored:
-            return recognised
-        name = self.name if self.only is None else self.path
-        columns = f"column{'s' * (len(ignored) > 1)} {listed(ignored, MOST_NAMED)}"
-        return (*recognised, Done("columns ignored", len(ignored), f"{columns} of {name} ignored", name))
-
-    @property
-    def _votes(self) -> tuple[Done, ...]:
-        votes = self.columns.votes
-        if not votes:
-            return ()
-        return (Done("votes", len(votes), f"truths read as votes (columns {listed(votes, MOST_NAMED)})"),)
+        done = [each for source in self.sources for each in source.done]
+        if votes := self.columns.votes:
+            sentence = f"truths read as votes (columns {listed(votes, MOST_NAMED)})"
+            done.append(Done("votes", len(votes), sentence))
+        unused = {name: kind for name, kind in self.sources[0].kinds.items() if name not in self.columns.wanted}
+        ignored = [
+            name or "without a name" for name, kind in unused.items() if kind == "number" or _is_index(name)
+        ]
+        if ignored:
+            name = self.name if self.only is None else self.path
+            columns = f"column{'s' * (len(ignored) > 1)} {listed(ignored, MOST_NAMED)}"
+            done.append(Done("columns ignored", len(ignored), f"{columns} of {name} ignored", name))
+        return tuple(done)
 
     @property
     def order_only(self) -> bool:
@@ -97,40 +86,60 @@ class Predictions:
     def ids(self) -> Iterator[tuple[Source, RowNumbers, Any]]:
         """The watched ids: file, numbers of rows in it, a column."""
         assert self.watched is not None
-        columns = [self.watched] if self.columns.model is None else [self.watched, self.columns.model]
-        for source, file_row, records in self.walk(list(dict.fromkeys(columns))):
-            kept, numbers = self.kept(records, file_row)
-            yield source, numbers, kept.column(self.watched)
+        for source, numbers, records in self._own_rows([self.watched]):
+            yield source, numbers, records.column(self.watched)
 
     def no_rows(self) -> FileError:
         """The error for files without any row."""
         return FileError("has no rows", path=" and ".join(self.paths[:3]), fix="there is nothing to score")
 
-    def batches(self, rows: int | None = None) -> Iterator[Batch]:
-        """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
-        rows = rows or max(1, min(ROWS, ELEMENTS // len(self.classes)))
-        number = self.first_row
-        wanted = [*self.columns.wanted, *([self.watched] if self.watched else [])]
-        for source, file_row, records in self.walk(list(dict.fromkeys(wanted)), rows):
-            kept, numbers = self.kept(records, file_row)
-            if len(kept):
-                yield self.batch(kept, source, numbers, number)
-            number += len(kept)
+    def batches(
+        self, rows: int | None = None, problems: Problems = RAISED, numbers_as_text: bool = False
+    ) -> Iterator[Batch]:
+        """The rows in order, at most so many at a time; some tens of megabytes of them unless said.
 
-    def batch(self, records: Records, source: Source, numbers: RowNumbers, first_row: int) -> Batch:
+        Where numbers are read as text, all that are none are told, not just the first.
+        """
+        number = self.first_row
+        wanted = [*self.columns.wanted, *filter(None, [self.watched])]
+        for source, numbers, records in self._own_rows(wanted, rows, numbers_as_text):
+            if len(records):
+                yield self.batch(records, source, numbers, number, problems)
+            number += len(records)
+
+    def batch(
+        self, records: Records, source: Source, numbers: RowNumbers, first_row: int, problems: Problems = RAISED
+    ) -> Batch:
         """Rows of a table that has the columns as arrays, rescaled where that was asked for."""
-        batch = batch_of(records, self.columns, source, numbers, first_row)
+        batch = batch_of(records, self.columns, source, numbers, first_row, problems)
         batch = replace(batch, id_column=records.column(self.watched)) if self.watched else batch
         return batch.normalised() if self.normalise and not self.logits else batch
 
-    def walk(self, columns: Sequence[str], rows: int = ROWS) -> Iterator[tuple[Source, int, Records]]:
-        """Some columns: file, number in it of the first row, rows."""
-        numbers = self.columns.numbers & frozenset(columns)
+    def walk(
+        self, columns: Sequence[str], rows: int | None = None, numbers_as_text: bool = False
+    ) -> Iterator[tuple[Source, int, Records]]:
+        """Some columns, each once: file, number in it of the first row, rows."""
+        columns = list(dict.fromkeys(columns))
+        rows = rows or max(1, min(ROWS, ELEMENTS // len(columns)))
+        numbers = frozenset[str]() if numbers_as_text else self.columns.numbers & frozenset(columns)
         for source in self.sources:
             file_row = source.first
             for records in regrouped(source.read(columns, numbers, rows), rows):
                 yield source, file_row, records
                 file_row += len(records)
+
+    def _own_rows(
+        self, columns: Sequence[str], rows: int | None = None, numbers_as_text: bool = False
+    ) -> Iterator[tuple[Source, Any, Records]]:
+        """The same of this model's rows only, with their numbers in the file."""
+        model = self.columns.model
+        wanted = [*columns, model] if self.only is not None and model else columns
+        for source, file_row, records in self.walk(wanted, rows, numbers_as_text):
+            if self.only is None:
+                yield source, range(file_row, file_row + len(records)), records
+            else:
+                own = np.flatnonzero(texts_of(records.column(model)) == self.only)
+                yield source, own + file_row, records.take(own)
 
     def fragments(self, n: int) -> list[Predictions]:
         """About n pieces that can be tallied apart, in other processes too; each knows its first row's number."""
@@ -146,15 +155,7 @@ class Predictions:
         """How many rows there are."""
         if self.only is None:
             return sum(source.count() for source in self.sources)
-        assert self.columns.model is not None
-        return sum(len(self.kept(records, 0)[0]) for _, _, records in self.walk([self.columns.model]))
-
-    def kept(self, records: Records, file_row: int) -> tuple[Records, Any]:
-        """The rows of this model, and their numbers in the file."""
-        if self.only is None:
-            return records, range(file_row, file_row + len(records))
-        rows = np.flatnonzero(texts_of(records.column(self.columns.model)) == self.only)
-        return records.take(rows), rows + file_row
+        return sum(len(records) for _, _, records in self._own_rows([]))
 
 
 def _is_index(name: str) -> bool:
@@ -171,7 +172,7 @@ def open_predictions(
     ----------
     path
         A CSV, TSV, JSONL, Parquet, Arrow (Feather), NPZ or Excel file: a label column and one column of forecasts
-        for each class; or JSON lines whose rows have options of their own. Text may be compressed; ``-`` is
+        for each class; or JSON lines whose rows have lists of their own. Text may be compressed; ``-`` is
         standard input. A list of files is read one after the other, as parts of one.
     layout
         Which column is what, where names do not tell.
@@ -216,7 +217,8 @@ def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = No
         One for each model.
     """
     try:
-        return _open_models(files, priced)
+        tables = with_known_classes([table for one in files for table in tables_of(one)], priced)
+        return [model for table in tables for model in models_of(table)]
     except FileError as error:
         alike = len(files) > 1 and all(one.layout == files[0].layout for one in files)
         if not alike or error.argument not in OWN:
@@ -225,37 +227,56 @@ def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = No
         raise error.replace(fix=fix) from None
 
 
-def _open_models(files: Sequence[ModelFiles], priced: Collection[str] | None) -> list[Predictions]:
-    tables: list[ModelTable] = []
-    files_of: list[ModelFiles] = []
-    for one in files:
-        parts = list(sources_of_parts(one.paths, one.layout.classes, one.layout.dialect))
-        _check_one_model(one, [name for name, _ in parts])
-        tables += [ModelTable(name, sources, one.layout) for name, sources in parts]
-        files_of += [one] * len(parts)
-    pairs = zip(files_of, with_known_classes(tables, priced), strict=True)
-    return [model for one, table in pairs for model in _named(one, models_of(table))]
+def tables_of(files: ModelFiles) -> list[ModelTable]:
+    """The tables in the files of a model; files without a name may hold several models."""
+    parts = sources_of_parts(files.paths, files.layout.classes, files.layout.dialect)
+    _check_one_model(files.name, list(parts), files.paths[0])
+    return [
+        ModelTable(files.name or name, sources, files.layout, files.name is not None)
+        for name, sources in parts.items()
+    ]
 
 
-def _named(files: ModelFiles, models: list[Predictions]) -> list[Predictions]:
-    _check_one_model(files, [model.name for model in models])
-    return models if files.name is None else [replace(models[0], name=files.name)]
-
-
-def _check_one_model(files: ModelFiles, models: Sequence[str]) -> None:
+def _check_one_model(name: str | None, models: Sequence[str], path: str) -> None:
     """A file that holds several models names them itself."""
-    if files.name is not None and len(models) > 1:
-        fix = f"pass the file without the name {files.name!r}"
-        raise FileError(f"holds the models {some(models)}", path=files.paths[0], value=list(models), fix=fix)
+    if name is not None and len(models) > 1:
+        fix = f"pass the file without the name {name!r}"
+        raise FileError(f"holds the models {some(models)}", path=path, value=list(models), fix=fix)
 
 
-def models_of(table: ModelTable) -> list[Predictions]:
-    """The models in a table, which may be cut into several files."""
+def model_of(table: ModelTable) -> Predictions:
+    """A table as one model's, as far as names of columns tell what they are; all parts must have the same."""
     layout, sources = table.layout, table.sources
+    first, *others = (find_columns(source.in_layout(layout), source.kinds, source.path) for source in sources)
+    for source, columns in zip(sources[1:], others, strict=True):
+        differ = sorted(set(first.forecasts) ^ set(columns.forecasts))
+        missing = sorted(set(first.wanted) - set(columns.wanted))
+        if differ or missing:
+            lacks = f"lacks the columns {some(missing)} that {sources[0].path} has"
+            problem = f"and {sources[0].path} differ in the columns {some(differ)}" if differ else lacks
+            raise FileError(problem, path=source.path, value=differ or missing, fix=PARTS)
     logits = any(source.in_layout(layout).logits for source in sources)
-    model = Predictions(table.name, sources, _columns_of(sources, layout), logits, layout.normalise)
-    check_labels(model, layout)
-    return _each_model(model)
+    return Predictions(table.name, sources, first, logits, layout.normalise)
+
+
+def models_of(table: ModelTable, problems: Problems = RAISED) -> list[Predictions]:
+    """The models in a table: one for every value of the model column, in order of appearance."""
+    model = settled(model_of(table), table.layout, problems)
+    column = model.columns.model
+    if column is None:
+        return [model]
+    names: dict[str, None] = {}
+    for source, row, records in model.walk([column]):
+        distinct = texts_of(records.column(column).unique()).tolist()
+        if any(is_missing(name) or "\0" in name for name in distinct):
+            ColumnReader(records, source, range(row, row + len(records)), Classes(())).names(column)
+        names |= dict.fromkeys(distinct)
+    if not names:
+        return [model]
+    if table.is_named:
+        _check_one_model(model.name, list(names), model.path)
+        return [replace(model, only=name) for name in names]
+    return [replace(model, name=name, only=name) for name in names]
 
 
 def read_all(predictions: Predictions) -> Batch:
@@ -273,7 +294,7 @@ def read_all(predictions: Predictions) -> Batch:
     Batch
         All rows.
     """
-    return _whole(predictions, [batch.checked(predictions.logits) for batch in predictions.batches()])
+    return next(read_models([predictions]))
 
 
 def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
@@ -291,24 +312,51 @@ def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
     iterator of Batch
         One for each model.
     """
-    for _, sharing in groupby(opened, key=attrgetter("sources")):
-        models = list(sharing)
-        if len(models) == 1 or models[0].only is None:
-            yield from map(read_all, models)
-        else:
-            parts = _read_long(models)
-            yield from (_whole(model, parts.pop(model.only)) for model in models)
+    for models in sharing_files(opened):
+        parts = {model.only: list[Batch]() for model in models}
+        for model, batch in checked_batches(models):
+            parts[model.only].append(batch)
+        yield from (concatenated(parts.pop(model.only)) for model in models)
 
 
-def _read_long(models: Sequence[Predictions]) -> dict[str | None, list[Batch]]:
+def sharing_files(opened: Sequence[Predictions]) -> list[list[Predictions]]:
+    """Neighbours that share a file, each another of its models, together."""
+    groups = groupby(opened, key=lambda model: id(model) if model.only is None else model.sources)
+    return [list(models) for _, models in groups]
+
+
+def checked_batches(
+    models: Sequence[Predictions], problems: Problems = RAISED, numbers_as_text: bool = False
+) -> Iterator[tuple[Predictions, Batch]]:
+    """All rows of models that share their files, read once: who predicted them, and a batch.
+
+    Forecasts can be scored, no id occurs twice, and there are rows and weights, or it is told.
+    """
+    first, ids, has_weight = models[0], {model.only: EachIdOnce() for model in models}, dict[str | None, bool]()
+    alone = ((first, batch) for batch in first.batches(problems=problems, numbers_as_text=numbers_as_text))
+    for model, batch in alone if len(models) == 1 else _split(models, problems, numbers_as_text):
+        batch.checked(first.logits, problems)
+        ids[model.only].check(batch, problems)
+        some = batch.weights is None or bool((batch.weights > 0).any())
+        has_weight[model.only] = some or has_weight.get(model.only, False)
+        yield model, batch
+    if not has_weight:
+        problems.in_file("rows", first.no_rows())
+    elif not all(has_weight.values()):
+        fix = "give at least one row a positive weight"
+        problems.in_file("weight", FileError("has weights that add up to nothing", path=first.path, fix=fix))
+
+
+def _split(
+    models: Sequence[Predictions], problems: Problems, numbers_as_text: bool
+) -> Iterator[tuple[Predictions, Batch]]:
     """The rows of each model in a table of several."""
-    first, parts = models[0], {model.only: list[Batch]() for model in models}
-    columns = first.columns
-    for source, file_row, records in first.walk(columns.wanted):
-        for name, rows in _rows_by_name(records.column(columns.model)):
-            batch = first.batch(records.take(rows), source, rows + file_row, 0)
-            parts[name].append(batch.checked(first.logits))
-    return parts
+    first, by_name = models[0], {model.only: model for model in models}
+    for source, file_row, records in first.walk(first.columns.wanted, numbers_as_text=numbers_as_text):
+        for name, rows in _rows_by_name(records.column(first.columns.model)):
+            if name in by_name:
+                batch = first.batch(records.take(rows), source, rows + file_row, 0, problems)
+                yield by_name[name], batch
 
 
 def _rows_by_name(column: Any) -> Iterator[tuple[str, IntArray]]:
@@ -316,31 +364,3 @@ def _rows_by_name(column: Any) -> Iterator[tuple[str, IntArray]]:
     names, numbers = np.unique(texts_of(column), return_inverse=True)
     rows = np.split(np.argsort(numbers, kind="stable"), np.cumsum(np.bincount(numbers))[:-1])
     return zip(names.tolist(), rows, strict=True)
-
-
-def _whole(predictions: Predictions, batches: list[Batch]) -> Batch:
-    if not batches:
-        raise predictions.no_rows()
-    return concatenated(batches)
-
-
-def _columns_of(sources: tuple[Source, ...], layout: Layout) -> Columns:
-    """Of the first part; the others must have the same."""
-    parts = [find_columns(source.in_layout(layout), source.kinds, source.path) for source in sources]
-    for source, columns in zip(sources[1:], parts[1:], strict=True):
-        check_same_columns(parts[0], columns, sources[0].path, source.path)
-    return parts[0]
-
-
-def _each_model(model: Predictions) -> list[Predictions]:
-    """One for every value of the model column, in order of appearance."""
-    column = model.columns.model
-    if column is None:
-        return [model]
-    names: dict[str, None] = {}
-    for source, row, records in model.walk([column]):
-        distinct = texts_of(records.column(column).unique()).tolist()
-        if any(not name or "\0" in name for name in distinct):
-            reader_of(model, source, row, records).names(column)
-        names |= dict.fromkeys(distinct)
-    return [replace(model, name=name, only=name) for name in names]

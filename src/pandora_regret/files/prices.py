@@ -10,12 +10,14 @@ from difflib import get_close_matches
 import numpy as np
 
 from pandora_regret.costs import load_costs
-from pandora_regret.files.amounts import read_amounts, unit_named
-from pandora_regret.files.layout import some
-from pandora_regret.files.pairs import read_texts, read_written_number
-from pandora_regret.files.source import check_readable
+from pandora_regret.files.dialect import RECOGNISED, Dialect
+from pandora_regret.files.layout import Classes, Layout, some
+from pandora_regret.files.problems import FileError
+from pandora_regret.files.source import ROWS_AT_ONCE, Source, check_readable
+from pandora_regret.files.written import named_twice, read_amounts, read_texts, read_written_number, unit_named
 from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
+from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import FILE, PRIORS, spelled_priors
 from pandora_regret.text import SYMBOLS, listed
@@ -26,6 +28,10 @@ TABLES = (  # other files are pathways
     ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xlsx", ".xlsm", ".gz",
     ".bz2", ".zst",
 )  # fmt: skip
+
+NAMES, COSTS = ("class", "name", "test", "label"), ("cost", "price", "fee", "minutes")
+UNITS = ("currency", "unit")
+AS_WRITTEN = Dialect(decimal=".")  # commas stay in texts, where `read_amounts` tells what they mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +163,6 @@ def _read_list(text: str) -> PriceList:
     if "=" in text and not os.path.exists(path):
         return _written_out(text)
     if columns or path.lower().endswith(TABLES):
-        from pandora_regret.files import read_price_table
-
         return read_price_table(path, *columns)
     if os.path.exists(path):
         check_readable(path)
@@ -207,7 +211,88 @@ def read_prior_argument(text: str) -> Prior:
     if parameter is None:
         return make()
     if parameter == FILE:
-        from pandora_regret.files import read_observed_costs
-
         return make(*read_observed_costs(rest))
     return make(read_written_number(rest, f"prior {text!r}: the parameter"))
+
+
+def read_price_table(path: str, name_column: str | None = None, cost_column: str | None = None) -> PriceList:
+    """The cost of each class, from columns that are named, or called as such columns are."""
+    source = _only_table(path, AS_WRITTEN)
+    names_in, costs_in = _column(source, NAMES, name_column), _column(source, COSTS, cost_column)
+    others = [name for name in source.kinds if name not in (names_in, costs_in)]
+    unit_column = next((name for name in others if name.strip().casefold() in UNITS), None)
+    rows = _texts(source, [names_in, costs_in, *([unit_column] if unit_column else [])])
+    numbers: dict[str, int] = {}  # of the rows
+    for row, (name, *_) in enumerate(rows):
+        if not name:
+            raise source.error(row, "has no value", names_in, fix="name the class, or drop the row")
+        if name in numbers:
+            raise named_twice(name, path)
+        numbers[name] = row
+
+    def complain(name: str, problem: str, fix: str) -> FileError:
+        where, text = f"{source.place(numbers[name])}: the cost of {name!r}", rows[numbers[name]][1]
+        return FileError(problem, path=path, where=where, column=costs_in, value=text, fix=fix)
+
+    amounts = read_amounts(
+        {row[0]: row[1] for row in rows}, complain, {row[0]: row[2] for row in rows} if unit_column else None
+    )
+    unit = amounts.unit or ("min" if costs_in.strip().casefold() == "minutes" else "")
+    return PriceList(amounts.values, unit, path, done=(*source.done, *amounts.done(path)))
+
+
+def _column(source: Source, usual: Sequence[str], name: str | None) -> str:
+    """The column that is named, else the only one of a usual name, in any case; "class" goes first."""
+    if name is not None:
+        if name not in source.kinds:
+            raise FileError(f"has no column {name!r} among {some(source.kinds)}", path=source.path, column=name)
+        return name
+    candidates = [column for column in source.kinds if column.strip().casefold() in usual]
+    best = [column for column in candidates if column.strip().casefold() == "class"]
+    if len(best or candidates) != 1:
+        fix = f"name the two columns, {source.path}:CLASS_COLUMN:COST_COLUMN"
+        problem = f"has {'the columns' if candidates else 'none of the columns'} {', '.join(candidates or usual)}"
+        raise FileError(f"{problem} among {some(source.kinds)}", path=source.path, fix=fix)
+    return (best or candidates)[0]
+
+
+def _texts(source: Source, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """The rows of a table, as text; what is missing is empty."""
+    from pandora_regret.files.columns import texts_of
+
+    parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
+    return [
+        tuple((text or "").strip() for text in row)
+        for part in parts
+        for row in zip(*(texts_of(part.column(column)) for column in columns), strict=True)
+    ]
+
+
+def read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:
+    """Observed cost vectors, (n, K), and the classes: every column of numbers is a class."""
+    from pandora_regret.files.columns import ColumnReader
+
+    source = _only_table(path)
+    prefix = source.in_layout(Layout()).proba_prefix or ""
+    columns = [name for name, kind in source.kinds.items() if kind == "number" and name.startswith(prefix)]
+    if len(columns) < 2:
+        fix = "write one column of costs for each class"
+        raise FileError(f"has {len(columns)} columns of numbers", path=path, fix=fix)
+    samples, row = list[FloatArray](), 0
+    for records in source.read(columns, frozenset(columns), ROWS_AT_ONCE):
+        reader = ColumnReader(records, source, range(row, row + len(records)), Classes(()))
+        samples.append(np.column_stack(reader.forecasts(columns)).astype(np.float64))
+        row += len(records)
+    if not row:
+        raise FileError("has no rows", path=path, fix="write one observed cost vector per row")
+    return np.concatenate(samples), [name.removeprefix(prefix) for name in columns]
+
+
+def _only_table(path: str, said: Dialect = RECOGNISED) -> Source:
+    import_optional("pyarrow", extra="cli")
+    from pandora_regret.files.formats import open_sources
+
+    sources = open_sources(path, said=said)
+    if len(sources) > 1:
+        raise FileError(f"holds the tables {some(sources)}", path=path, fix="write one, of what tests cost")
+    return next(iter(sources.values()))

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 Reading: TypeAlias = Literal[
     "labels", "names", "weights", "votes", "costs", "values"
-]  # methods of `reading.ColumnReader`
+]  # methods of `columns.ColumnReader`
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,14 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Self, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pandora_regret.files.errors import FileError
 from pandora_regret.files.layout import Kind, Layout
-from pandora_regret.inputs import Done, InputError, IntArray
+from pandora_regret.files.problems import FileError
+from pandora_regret.inputs import Done, InputError
 
 Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
 
 ROWS_AT_ONCE = 1 << 16  # of a few columns
+HEAD_BYTES = 1 << 20  # of a file, from which its format and the kinds of its columns are told
 
 
 @dataclass(frozen=True)
@@ -31,11 +29,10 @@ class Source(ABC):
     first: int = 0  # the number in the file of the first row, counted from 0
     n_rows: int | None = None  # None: all there are
     done: tuple[Done, ...] = field(default=(), compare=False)  # what was recognised, where it is not plain
-    order_only: bool = False  # whether forecasts say in which order to look, not how likely anything is
-    other: str | None = None  # the class of truths that a row's own list does not name
 
-    is_text = False  # numbers in text have as many digits as were written, whatever their type
     names_classes = True  # whether the columns of forecasts are called by the classes
+    order_only = False  # whether forecasts say in which order to look, not how likely anything is
+    other: str | None = None  # the class of truths that a row's own list does not name
 
     @abstractmethod
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
@@ -49,9 +46,9 @@ class Source(ABC):
         """The layout, where the format leaves a choice."""
         return layout
 
-    def lacks(self, rows: range | IntArray) -> NDArray[np.bool_] | None:
-        """Which options some rows do not have, (n, K), where rows have options of their own."""
-        return None
+    def over(self, options: tuple[str, ...]) -> Source:
+        """The same rows over these options, where rows have lists of their own."""
+        return self
 
     def count(self) -> int:
         """How many rows there are."""
@@ -83,6 +80,25 @@ class Source(ABC):
         return replace(self, first=self.first + start, n_rows=stop - start)
 
 
+@dataclass(frozen=True)
+class TableInMemory(Source):
+    """All rows of a file that had to be read whole to be understood, as an Arrow table."""
+
+    table: Any = field(default=None, compare=False, repr=False)  # pyarrow.Table
+    row_places: Sequence[str] = field(default=(), compare=False, repr=False)  # of each row: " line 3"
+
+    def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
+        """All at once; text where numbers must be is found by who reads it."""
+        yield self.table.select(list(columns)).slice(self.first, self.n_rows)
+
+    def _count(self) -> int:
+        return len(self.table)
+
+    def places(self, rows: Iterable[int]) -> dict[int, str]:
+        """As the file's own format counts."""
+        return {row: self.row_places[row] for row in rows}
+
+
 def even_cuts(n_rows: int, n: int) -> list[tuple[int, int]]:
     """At most n ranges of nearly equal length that cover so many rows; one at least."""
     n = max(1, min(n, n_rows))
@@ -91,38 +107,43 @@ def even_cuts(n_rows: int, n: int) -> list[tuple[int, int]]:
 
 def check_names(names: Sequence[str], path: str) -> None:
     """Every column has a name of its own, but that the first may have none: the row numbers that pandas writes."""
-    seen: set[str] = set()
     for index, name in enumerate(names):
         if index and not name.strip():
             raise FileError("has no name", path=path, where=f": column {index + 1}", fix="name every column")
-        if name in seen:
-            fix = "each column needs its own name"
-            raise FileError("occurs twice", path=path, where=f": column {name!r}", column=name, fix=fix)
-        seen.add(name)
+    if len(set(names)) < len(names):
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
+        fix = "each column needs its own name"
+        raise FileError("occurs twice", path=path, where=f": column {twice!r}", column=twice, fix=fix)
 
 
-def check_readable(path: str) -> None:
-    """A file that is there, may be read, and holds something; no pipe or device, which may never end."""
+def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
+    """The first bytes of a file that may be read and holds something; no pipe or device, which may never end."""
     try:
         path.encode()
     except UnicodeEncodeError:  # libraries that read files know names in UTF-8 only
         raise InputError(f"the file name {path!r} is not UTF-8 text", fix="rename the file") from None
     try:
         mode = os.stat(path).st_mode
-        if stat.S_ISREG(mode):
-            with open(path, "rb") as file:
-                empty = not file.read(1)
+        if stat.S_ISDIR(mode):
+            raise FileError("is a directory", path=path, fix="pass a file of predictions")
+        if not stat.S_ISREG(mode):
+            fix = "pipe it into the command and pass -, or save it as a file"
+            raise FileError("is a pipe or a device", path=path, fix=fix)
+        with open(path, "rb") as file:
+            head = file.read(size)
+    except InputError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         reason = getattr(error, "strerror", None) or error
         raise FileError(f"cannot be read: {reason}", path=path) from None
-    if stat.S_ISDIR(mode):
-        raise FileError("is a directory", path=path, fix="pass a file of predictions")
-    if not stat.S_ISREG(mode):
-        raise FileError(
-            "is a pipe or a device", path=path, fix="pipe it into the command and pass -, or save it as a file"
-        )
-    if empty:
+    if not head:
         raise FileError("is empty (0 bytes)", path=path, fix="write the predictions again")
+    return head
+
+
+def check_readable(path: str) -> None:
+    """A file that is there, may be read, and holds something."""
+    head_of(path, 1)
 
 
 def unreadable(path: str, format_name: str, error: BaseException, where: str = "") -> FileError:
@@ -131,5 +152,4 @@ def unreadable(path: str, format_name: str, error: BaseException, where: str = "
     advice = "It may be incomplete or damaged; write it again"
     if isinstance(error, UnicodeError):
         advice = "It may have another encoding, which --encoding names, or be damaged"
-    problem = f"cannot be read as {format_name}: {reason}. {advice}"
-    return FileError(problem, path=path, where=where)
+    return FileError(f"cannot be read as {format_name}: {reason}. {advice}", path=path, where=where)

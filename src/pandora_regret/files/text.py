@@ -6,15 +6,15 @@ import io
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, Self
 
 import pyarrow as pa
 
-from pandora_regret.files.arrow import explained
+from pandora_regret.files.columns import explained
 from pandora_regret.files.dialect import recognise_encoding
-from pandora_regret.files.errors import FileError
-from pandora_regret.files.source import Source, even_cuts, unreadable
+from pandora_regret.files.problems import FileError
+from pandora_regret.files.source import HEAD_BYTES, Source, even_cuts, unreadable
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
@@ -32,19 +32,27 @@ class TextFile(Source):
     longest_line: int = 0  # of the first lines
     location: str = ""  # where the bytes lie, if not at `path`, as it is called
     encoding: str = UTF_8  # of the file
+    content: bytes | None = field(default=None, compare=False, repr=False)  # all of a small file
 
-    is_text = True
     starts_with_header = False
 
-    def in_encoding(self, said: str | None) -> Self:
-        """The same file in the encoding that was said, or that its beginning tells."""
-        with explained(self.path, "text"), replace(self, encoding=UTF_8).stream() as stream:
+    @classmethod
+    def begun(
+        cls, path: str, head: bytes, encoding: str | None, least_lines: int, location: str = ""
+    ) -> tuple[Self, bytes, bool]:
+        """The file as far as its encoding tells, said or recognised; whole lines, and whether they are all."""
+        file = cls(path, {}, location=location or path, content=head if len(head) < HEAD_BYTES else None)
+        with explained(path, "text"), file.stream() as stream:
             beginning = stream.read(SAMPLE_BYTES)
-        return replace(self, encoding=said or recognise_encoding(beginning, self.path))
+        file = replace(file, encoding=encoding or recognise_encoding(beginning, path))
+        sample, complete = file.sample(least_lines)
+        return replace(file, longest_line=max(map(len, sample.split(b"\n")))), sample, complete
 
     def stream(self) -> Any:
         """The whole file, decompressed and in UTF-8."""
-        stream = pa.input_stream(self.location or self.path, compression="detect")
+        compression = pa.Codec.detect(self.location).name if self.location.endswith(COMPRESSED) else None
+        source = self.location if self.content is None else pa.BufferReader(self.content)
+        stream = pa.input_stream(source, compression=compression)
         return stream if self.encoding == UTF_8 else pa.transcoding_input_stream(stream, self.encoding, UTF_8)
 
     def sample(self, least_lines: int = 2) -> tuple[bytes, bool]:
@@ -66,11 +74,16 @@ class TextFile(Source):
     def expected_rows(self) -> int:
         """By the size of the file, as if all rows were like the first, and all compressed as well."""
         sample, complete = self.sample()
-        rows, path = sample.count(b"\n") - self.starts_with_header, self.location or self.path
+        rows, path = sample.count(b"\n") - self.starts_with_header, self.location
         if complete or self.n_rows is not None:
             return rows if self.n_rows is None else self.n_rows
         stored = sample if self.encoding == UTF_8 else sample.decode().encode(self.encoding)
-        size = _compressed_size(stored, path) if path.endswith(COMPRESSED) else len(stored)
+        size = len(stored)
+        if path.endswith(COMPRESSED):
+            sink = pa.BufferOutputStream()
+            with pa.CompressedOutputStream(sink, pa.Codec.detect(path).name) as stream:
+                stream.write(stored)
+            size = len(sink.getvalue())
         return round(rows * os.path.getsize(path) / size)
 
     @property
@@ -81,7 +94,7 @@ class TextFile(Source):
     @property
     def in_one_piece(self) -> bool:
         """Whether it cannot be read from the middle."""
-        return (self.location or self.path).endswith(COMPRESSED) or self.encoding != UTF_8
+        return self.location.endswith(COMPRESSED) or self.encoding != UTF_8
 
     def is_row(self, line: bytes) -> bool:
         """Empty lines are no rows."""
@@ -89,12 +102,12 @@ class TextFile(Source):
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The file line by line, each with its number, to count them or to find what is wrong with one."""
-        return enumerate(self.physical_lines(), 1)
-
-    def physical_lines(self) -> Iterator[bytes]:
-        """The whole file up to each end of line."""
         with explained(self.path, "text"), self.stream() as stream:
-            yield from io.BufferedReader(stream, 1 << 20)
+            yield from self.numbered(io.BufferedReader(stream, 1 << 20))
+
+    def numbered(self, lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+        """Each row's first line number, and its lines."""
+        return iter(enumerate(lines, 1))
 
     def _rows(self) -> Iterator[tuple[int, int, int, bytes]]:
         """The file's rows: number of the row (the header's is -1), number of its line, where it begins, line."""
@@ -126,7 +139,7 @@ class TextFile(Source):
         cuts = even_cuts(n_rows, n)
         firsts = {self.first + low for low, _ in cuts}
         starts = [offset for row, _, offset, _ in self._rows() if row in firsts]
-        ends = [*starts[1:], os.path.getsize(self.location or self.path) if self.span is None else self.span[1]]
+        ends = [*starts[1:], os.path.getsize(self.location) if self.span is None else self.span[1]]
         spans = zip(starts, ends, strict=True)
         return [replace(self.part(*cut), span=span) for cut, span in zip(cuts, spans, strict=True)]
 
@@ -134,7 +147,8 @@ class TextFile(Source):
         """The bytes of this piece."""
         if self.span is None:
             return self.stream()
-        return pa.OSFile(self.location or self.path).get_stream(self.span[0], self.span[1] - self.span[0])
+        source = pa.OSFile(self.location) if self.content is None else pa.BufferReader(self.content)
+        return source.get_stream(self.span[0], self.span[1] - self.span[0])
 
     def explain(self, error: BaseException, numbers: frozenset[str], good_rows: int = 0) -> NoReturn:
         """What is wrong with the first line that is wrong; so many rows at the beginning are known to be good."""
@@ -158,11 +172,3 @@ class TextFile(Source):
     @abstractmethod
     def problem(self, text: str, row: int, numbers: frozenset[str]) -> dict[str, Any] | None:
         """What is wrong with a line, if anything: attributes of a `FileError`."""
-
-
-def _compressed_size(content: bytes, path: str) -> int:
-    """How many bytes it takes, compressed as the file's name says."""
-    sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, pa.Codec.detect(path).name) as stream:
-        stream.write(content)
-    return len(sink.getvalue())

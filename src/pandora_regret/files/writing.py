@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from pandora_regret.atomic import write_atomically
-from pandora_regret.files.arrow import texts_of
 from pandora_regret.files.batch import Batch
+from pandora_regret.files.columns import texts_of
 from pandora_regret.files.delimited import DelimitedFile
 from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.source import ROWS_AT_ONCE, Records, Source

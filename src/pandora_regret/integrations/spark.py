@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from pandora_regret.files import Layout, Predictions
-from pandora_regret.files.arrow import kinds_of
+from pandora_regret.files.columns import kinds_of
 from pandora_regret.files.layout import find_columns
 from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import InputError

@@ -83,7 +83,7 @@ def _is_plain(batch: Batch, settings: Settings) -> bool:
     return (
         not settings.logits
         and batch.dtype.itemsize >= 4
-        and all(table is None for table in (batch.costs, batch.votes, batch.absent))
+        and all(table is None for table in (batch.costs, batch.votes))
     )
 
 

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pandora_regret.files.arrow import plain_array, texts_of
 from pandora_regret.files.batch import Batch, twice
-from pandora_regret.files.errors import FileError
-from pandora_regret.files.reading import NO_VALUE
+from pandora_regret.files.columns import NO_VALUE, plain_array, texts_of
+from pandora_regret.files.problems import FileError
 from pandora_regret.inference.keyed import GOLDEN, Keys, keys_of, mixed
 from pandora_regret.stream.rows import SeenIds
 
@@ -97,7 +96,7 @@ def _fail(
     if source.path != first.path and _mostly_repeated(predictions, seen, source):
         fix = "these are two models: use compare; files that are scored together are parts of one table"
         raise FileError(f"has the same ids as {first.path}", path=source.path, argument="ids", fix=fix)
-    raise twice(name, f"{first.path}{first.place(row)}", source, again)
+    raise source.error(again, **twice(name, first, row))
 
 
 def _mostly_repeated(predictions: Predictions, seen: SeenIds, source: Source) -> bool:

@@ -109,8 +109,7 @@ class Table:
     def _columns(self, numbers: Sequence[int], width: int, best: str) -> list[str]:
         """The lines of some columns."""
         widest = max(NARROWEST_NAMES, width // 4)
-        titles = [[self.header[n]] if n < self.words else _in_two_lines(self.header[n]) for n in numbers]
-        header = [["", *title][-max(map(len, titles)) :] for title in titles]
+        header = [[self.header[n]] if n < self.words else _in_two_lines(self.header[n]) for n in numbers]
         rows = [
             [_stacked(row[n], widest if n < self.words else width, best) for n in numbers] for row in self.rows
         ]

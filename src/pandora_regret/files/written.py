@@ -1,11 +1,12 @@
-"""Prices as people write them: ``$1,250.00``, ``1.250,00 €``, ``1 250 EUR``, ``95 min``.
+"""What people write on one line: lists (``flu, cold``), pairs (``flu=0.7,cold=0.3``), amounts of money or time.
 
-Whether ``1,250`` is a thousand and more, or one and a quarter, is decided by the whole column: by prices that can
-be read in one way only, else by whole hundreds that stand without a mark. Where neither tells, that is an error.
+Whether ``1,250`` is a thousand and more, or one and a quarter, is decided by all amounts together: by those that
+can be read in one way only, else by whole hundreds without a mark. Where neither tells, that is an error.
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -27,6 +28,58 @@ MULTIPLES = frozenset(["k", "m", "mio", "mn", "bn", "tsd", "thousand", "million"
 WRITE = "write a number, such as 1250 or 1250.00, with or without its unit"
 
 Complain = Callable[[str, str, str], InputError]  # about the price of a name: the problem and the fix
+
+
+def listed(text: str) -> list[str]:
+    """What stands between commas; what contains a comma itself is quoted.
+
+    Examples
+    --------
+    >>> listed('flu, "cold, common",')
+    ['flu', 'cold, common']
+    """
+    one_line = " ".join(text.splitlines())
+    return [field.strip() for field in next(csv.reader([one_line], skipinitialspace=True), []) if field.strip()]
+
+
+def read_pairs(text: str, what: str) -> dict[str, float]:
+    """``NAME=VALUE,...`` as a mapping; a name that contains a comma is quoted with its value.
+
+    Examples
+    --------
+    >>> read_pairs("flu=20, cold=5", "costs")
+    {'flu': 20.0, 'cold': 5.0}
+    """
+    return {
+        name: read_written_number(value, f"{what}: the value of {name!r}")
+        for name, value in read_texts(text, what).items()
+    }
+
+
+def read_texts(text: str, what: str, fix: str = "write such as flu=0.7,cold=0.3") -> dict[str, str]:
+    """The same, the values as they are written; `fix` is said of what is no pair."""
+    pairs: dict[str, str] = {}
+    for field in listed(text):
+        name, _, value = (part.strip() for part in field.rpartition("="))
+        if not name:
+            raise InputError(f"{field!r} is not NAME=VALUE", place=f"{what}:", value=field, fix=fix)
+        if name in pairs:
+            raise named_twice(name, what)
+        pairs[name] = value
+    return pairs
+
+
+def named_twice(name: str, what: str) -> InputError:
+    """The error for a class that is listed twice."""
+    return InputError(f"there is {name!r} twice", place=f"{what}:", value=name, fix="name each class once")
+
+
+def read_written_number(text: str, place: str) -> float:
+    """A number that a person typed at a place."""
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"is {text!r}", place=place, value=text, fix="write a number") from None
 
 
 class Amounts(NamedTuple):

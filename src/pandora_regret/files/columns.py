@@ -1,0 +1,312 @@
+"""Columns of Arrow tables as the plain arrays that their roles need; what is wrong is told with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+import pyarrow.types as types
+from numpy.typing import NDArray
+
+from pandora_regret.files.batch import Batch, RowNumbers
+from pandora_regret.files.layout import Classes, Columns, Kind, some
+from pandora_regret.files.problems import RAISED, FileError, Problems
+from pandora_regret.files.roles import KEPT
+from pandora_regret.files.source import Records, Source, unreadable
+from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.inputs.numbers import LARGEST, SMALLEST, out_of_range
+
+NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
+NO_LABEL = np.intp(-1)
+MOST_NUMBERS = 1 << 16  # of labels that are looked up in a table
+TEXTS = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
+MISSING_NUMBERS = arrow_csv.ConvertOptions().null_values  # what Arrow takes for a missing number in text
+
+
+def kinds_of(schema: Any) -> dict[str, Kind]:
+    """What the columns hold; an index that pandas wrote along is no column of numbers that anybody meant."""
+    indices = (schema.pandas_metadata or {}).get("index_columns", ())
+    aside = {"", *(index for index in indices if isinstance(index, str))}
+    return {field.name: "other" if field.name.strip() in aside else _kind_of(field.type) for field in schema}
+
+
+def _kind_of(arrow_type: Any) -> Kind:
+    if types.is_dictionary(arrow_type):
+        return _kind_of(arrow_type.value_type)
+    if types.is_floating(arrow_type) or types.is_integer(arrow_type) or types.is_decimal(arrow_type):
+        return "number"
+    if types.is_nested(arrow_type):
+        return "nested"
+    return "text" if any(is_kind(arrow_type) for is_kind in TEXTS) else "other"
+
+
+@contextmanager
+def explained(path: str, format_name: str) -> Iterator[None]:
+    """A library's complaint about a file's bytes, as one sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror:
+            raise FileError(f"cannot be read: {error.strerror}", path=path) from None
+        raise unreadable(path, format_name, error) from None
+    except (pa.ArrowException, EOFError, UnicodeError) as error:
+        raise unreadable(path, format_name, error) from None
+
+
+def plain_array(column: Any) -> NDArray[Any]:
+    """A column of numbers, none missing, not copied where it lies in one piece.
+
+    Arrow's own way would import pandas wherever that is installed.
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return np.from_dlpack(column)
+
+
+def texts_of(column: Any) -> NDArray[Any]:
+    """A column as text, whatever its type; None where there is nothing."""
+    try:
+        listed = column.cast(pa.string()).to_pylist()
+    except pa.ArrowException:  # bytes that are no UTF-8
+        listed = [value if value is None else str(value) for value in column.to_pylist()]
+    return np.array(listed, dtype=object)
+
+
+def distinct(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
+    """Each value once, and then None for those that are missing; and which of them every row has."""
+    encoded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).unify_dictionaries()
+    values = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
+    chunks = (chunk.indices for chunk in encoded.chunks)  # asked to fill none, Arrow would import pandas
+    codes = [plain_array(codes.fill_null(len(values)) if codes.null_count else codes) for codes in chunks]
+    return [*values, None], np.concatenate([np.empty(0, np.intp), *codes]).astype(np.intp)
+
+
+def common_dtype(arrow_types: Iterable[Any]) -> Any:
+    """The one float type that all columns have, else double precision."""
+    distinct_types = set(arrow_types)
+    narrow = {pa.float16(): np.float16, pa.float32(): np.float32}
+    return narrow.get(distinct_types.pop(), np.float64) if len(distinct_types) == 1 else np.float64
+
+
+def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+    """Tables of at most so many rows, and of at least half as many but for the last."""
+    pending: list[Any] = []
+    n_pending = 0
+    for batch in batches:
+        table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+        for start in range(0, len(table), rows):
+            part = table.slice(start, rows)
+            if n_pending + len(part) > rows:
+                yield pa.concat_tables(pending)
+                pending, n_pending = [], 0
+            pending.append(part)
+            n_pending += len(part)
+            if 2 * n_pending >= rows:
+                yield pa.concat_tables(pending)
+                pending, n_pending = [], 0
+    if pending:
+        yield pa.concat_tables(pending)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether there is nothing, however a format says so: null, NaN, or empty text."""
+    return value is None or value != value or (isinstance(value, str) and not value.strip())
+
+
+def batch_of(
+    records: Records,
+    columns: Columns,
+    source: Source,
+    numbers: RowNumbers,
+    first_row: int = 0,
+    problems: Problems = RAISED,
+) -> Batch:
+    """Rows of a table as arrays; whatever is missing or no label is told."""
+    reader = ColumnReader(records, source, numbers, Classes(columns.classes), columns.unlabelled, problems)
+    fields: dict[str, Any] = {
+        role.field: reader.read(role.reads, columns.of(role)) for role in KEPT if columns.of(role)
+    }
+    if columns.votes:
+        fields["truth"] = fields["votes"].argmax(axis=1)
+    fields.setdefault("truth", np.full(len(records), NO_LABEL))
+    forecasts = reader.forecasts(columns.forecasts)
+    return Batch(columns.classes, columns=forecasts, first_row=first_row, origins=((source, numbers),), **fields)
+
+
+class ColumnReader:
+    """Columns of a table, each as an array of the kind that its role needs."""
+
+    def __init__(
+        self,
+        records: Records,
+        source: Source,
+        numbers: RowNumbers,
+        classes: Classes,
+        unlabelled: bool = False,
+        problems: Problems = RAISED,
+    ) -> None:
+        self.records, self.source, self.numbers, self.classes = records, source, numbers, classes
+        self.unlabelled, self.problems = unlabelled, problems
+
+    def read(self, how: str, names: Sequence[str]) -> Any:
+        """Columns by what their role reads: one array of a column, one of all `costs`, or `values` by name."""
+        if how == "values":
+            return {name: self.values(name) for name in names}
+        return getattr(self, how)(names if how in ("votes", "costs") else names[0])
+
+    def labels(self, name: str) -> IntArray:
+        """The column number of each row's label; where labels may be missing, `NO_LABEL` of those that are."""
+        column, truth = self.records.column(name), None
+        if types.is_integer(column.type) and not column.null_count:
+            truth = _by_number(plain_array(column), self.classes)
+        if truth is None:
+            labels, codes = distinct(column)
+            truth = self.classes.numbers_of(labels)[codes]
+        if len(truth) and truth.min() < 0:
+            self._check_labels(column, truth, name)
+        return truth
+
+    def _check_labels(self, column: Any, truth: IntArray, name: str) -> None:
+        labels, codes = distinct(column)
+        missing = np.array([is_missing(label) for label in labels])[codes]
+        if not self.unlabelled:
+            self._tell("missing", missing, name, lambda index: NO_VALUE)
+        self._tell("label", (truth < 0) & ~missing, name, lambda index: self._no_class(labels[codes[index]]))
+
+    def _no_class(self, label: Any) -> dict[str, Any]:
+        label = label if isinstance(label, (str, int, float)) else str(label)
+        fix = (
+            f"the classes are {some(self.classes.names)}; correct the label, add the column, or say what the "
+            "forecasts' names begin with (--proba-prefix)"
+        )
+        problem = f"holds the label {label!r}, which has no forecast column"
+        return {"problem": problem, "argument": "proba_prefix", "value": label, "fix": fix}
+
+    def forecasts(self, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
+        """Columns of numbers of one type; not copied where they lie in one piece."""
+        dtype = common_dtype(self.records.column(name).type for name in names)
+        return tuple(self._numbers(name).astype(dtype, copy=False) for name in names)
+
+    def weights(self, name: str) -> FloatArray:
+        """One weight per row, none of them negative."""
+        return self._in_range(name, "0, or a positive number")
+
+    def votes(self, names: Sequence[str]) -> FloatArray:
+        """Each class's share of a row's votes, (n, K); none is negative, and every row has one."""
+        table = np.stack([self._in_range(name, "0, or a positive number") for name in names], axis=1)
+        total = table.sum(axis=1, keepdims=True)
+        none = {"problem": "has no votes", "fix": "drop the row, or count a vote"}
+        self._tell("value", total[:, 0] == 0, None, lambda index: none)
+        return np.asarray(table / np.where(total == 0, 1.0, total))
+
+    def costs(self, names: Sequence[str]) -> FloatArray:
+        """What each row's tests cost, (n, K)."""
+        return np.stack([self._in_range(name, "a positive number") for name in names], axis=1)
+
+    def names(self, name: str) -> NDArray[Any]:
+        """Ids or groups: whole numbers, also where they are written as text, or text."""
+        column = self.records.column(name)
+        if types.is_integer(column.type) and not column.null_count:
+            return plain_array(column)
+        texts = texts_of(column)
+        self._tell("missing", np.array([not text for text in texts], bool), name, lambda index: NO_VALUE)
+        about = {"problem": "holds a null character", "fix": "write the text without it"}
+        self._tell("value", np.array(["\0" in (text or "") for text in texts], bool), name, lambda index: about)
+        return _whole_numbers(texts)
+
+    def values(self, name: str) -> NDArray[Any]:
+        """Any text, and None where there is nothing; a number is the same text in every format."""
+        column = self.records.column(name)
+        texts = texts_of(column)
+        if types.is_floating(column.type):
+            texts[texts == "nan"] = None
+        return texts
+
+    def _in_range(self, name: str, rule: str) -> FloatArray:
+        """A column of numbers that are positive and of sensible size, or 0 where the rule says so."""
+        numbers = self._numbers(name).astype(np.float64, copy=False)
+        bad = out_of_range(numbers) & ~np.isnan(numbers) & ~((numbers == 0) & rule.startswith("0"))
+        fix = f"it must be {rule} from {SMALLEST:g} to {LARGEST:g}"
+        self._tell(
+            "value", bad, name, lambda i: {"problem": f"is {numbers[i]:g}", "value": float(numbers[i]), "fix": fix}
+        )
+        return numbers
+
+    def _numbers(self, name: str) -> NDArray[Any]:
+        """A column of numbers, contiguous; none may be missing."""
+        column, told = self.records.column(name), np.False_
+        if not types.is_floating(column.type):
+            column, told = self._cast(column, name)
+        array = plain_array(column.fill_null(np.nan) if column.null_count else column)
+        array = array if array.flags.aligned else array.copy()
+        if len(array) and np.isnan(array.min()):
+            self._tell("missing", np.isnan(array) & ~told, name, lambda index: NO_VALUE)
+        return array
+
+    def _cast(self, column: Any, name: str) -> tuple[Any, Any]:
+        """Numbers that are written as text, or of another type; and which were told to be none."""
+        is_text = any(is_kind(column.type) for is_kind in TEXTS[:3])
+        if is_text:
+            nothing = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(MISSING_NUMBERS, column.type))
+            column = pc.if_else(nothing, pa.scalar(None, column.type), column)
+        try:
+            return column.cast(pa.float64()), np.False_
+        except pa.ArrowException:
+            texts = texts_of(column)
+        bad = np.array([not (text is None or (is_text and is_number(text))) for text in texts], bool)
+        self._tell("number", bad, name, lambda index: no_number(texts[index]))
+        texts[bad] = None
+        return pa.array([None if text is None else float(text) for text in texts], pa.float64()), bad
+
+    def _tell(
+        self, kind: str, bad: NDArray[np.bool_], column: str | None, about: Callable[[int], dict[str, Any]]
+    ) -> None:
+        """The rows that have a problem; what is said is about the first."""
+        if bad.any():
+            rows = np.flatnonzero(bad)
+            numbers = np.asarray(self.numbers)[rows].tolist()
+            self.problems.in_rows(kind, self.source, numbers, column=column, **about(int(rows[0])))
+
+
+def _by_number(labels: NDArray[Any], classes: Classes) -> IntArray | None:
+    """Labels that are whole numbers of a narrow range, looked up in a table; -1 where there is no class."""
+    lowest, highest = (int(labels.min()), int(labels.max())) if len(labels) else (0, 0)
+    if highest - lowest >= MOST_NUMBERS or highest > np.iinfo(np.int64).max:
+        return None
+    table = classes.numbers_of(range(lowest, highest + 1))
+    if table[0] == lowest and (np.diff(table) == 1).all():  # they are column numbers already
+        return labels.astype(np.intp)
+    return np.asarray(table[labels.astype(np.int64) - lowest])  # in int8, 100 - -100 would be -56
+
+
+def is_number(text: Any) -> bool:
+    """Whether Python reads it as one; an empty place is a missing value, which has a sentence of its own."""
+    try:
+        float(text)
+    except (TypeError, ValueError):
+        return is_missing(text)
+    return True
+
+
+def no_number(value: Any) -> dict[str, Any]:
+    """What is said of a value that is no number."""
+    comma = is_number(str(value).replace(",", ".", 1))
+    fix = "write a number with a decimal point" if comma else "write a number"
+    return {"problem": f"holds {value!r:.80}", "value": value, "fix": fix}
+
+
+def _whole_numbers(texts: NDArray[Any]) -> NDArray[Any]:
+    """Text that spells whole numbers as such, value by value, so that an id is the same id in every format."""
+    values = np.array([int(text) if _is_whole(text) else text for text in texts], dtype=object)
+    are_whole = len(values) and all(isinstance(value, int) for value in values)
+    return values.astype(np.int64) if are_whole else values
+
+
+def _is_whole(text: str | None) -> bool:
+    digits = (text or "").removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) < 19 and (digits == "0" or digits[0] != "0")
