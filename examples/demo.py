@@ -9,7 +9,7 @@ from pandora_regret.cli.comparison import print_comparison
 from pandora_regret.cli.output import bars, echo
 from pandora_regret.compare import Comparison, compare
 from pandora_regret.report import write_report
-from pandora_regret.study import PAPER_METRICS, Store, Study, as_text, begin, run_study, study_grid
+from pandora_regret.study import PAPER_METRICS, Store, Study, begin, run_study, study_grid
 
 STUDY = Path(__file__).parent / "studies" / "digits.toml"
 OUT = Path("demo-output")
@@ -47,9 +47,9 @@ def main() -> None:
     comparison = compare_candidates(study, Store.open(OUT / study.data[0].name))
     print_comparison(comparison)
     echo("All models of the zoo: which metric ranks them by what their searches cost?", bold=True)
-    echo(as_text(study_grid(results)))
+    echo(study_grid(results).render())
     echo("And what does it cost per case to pick the model that the metric likes best?", bold=True)
-    echo(as_text(study_grid(results, "regret", PAPER_METRICS), intervals=True))
+    echo(study_grid(results, "regret", PAPER_METRICS).render(intervals=True))
     page = write_report(comparison, OUT / "report.html", title="Which digit is it?")
     echo(f"The report, to look at and pass on: {page.resolve()}", bold=True)
 

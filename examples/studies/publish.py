@@ -22,7 +22,6 @@ from typing import Any
 
 from pandora_regret.plots.tau_gaps import draw_tau_gaps
 from pandora_regret.study import PAPER_METRICS, Cell, read_results, study_grid
-from pandora_regret.study.table import as_csv
 
 ROOT = Path(__file__).parents[2]
 sys.path += [str(ROOT / "benchmarks"), str(Path(__file__).parent)]
@@ -214,7 +213,7 @@ def draw() -> None:
     results = read_results(STORED)
     for what in ("tau", "gap", "regret"):
         (STORED.parent / f"medmnist-{what}.csv").write_text(
-            as_csv(study_grid(results, what, ())), encoding="utf-8"
+            study_grid(results, what, ()).render("csv"), encoding="utf-8"
         )
     for name, metrics in (("medmnist-gaps.svg", PAPER_METRICS), ("medmnist-gaps-all.svg", ())):
         draw_tau_gaps(study_grid(results, "gap", metrics), STORED.parent / name)

@@ -13,7 +13,7 @@ from pandora_regret.inputs import InputError
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.report import write_report
 from pandora_regret.study.ranking.agreement import agreement
-from pandora_regret.study.table import as_text, study_grid
+from pandora_regret.study.table import study_grid
 
 N, CLASSES = 80, ("a", "b", "c")
 
@@ -67,7 +67,7 @@ def test_it_is_in_a_studys_table(data):
     result = agreement(truth, forecasts, costs=[1.0, 2.0, 9.0], conditions=["clinical"], replicates=0)
     grid = study_grid({"data": [{"name": "toy", "failures": {}, "agreement": result.to_dict()}]}, metrics=())
     assert "Surprise" in grid.metrics
-    assert "Surprise" in as_text(grid)
+    assert "Surprise" in grid.render()
 
 
 def test_it_is_in_the_commands_help():

@@ -9,12 +9,10 @@ import pytest
 pytest.importorskip("safetensors")
 pytest.importorskip("click")
 from click.testing import CliRunner
-from pandora_regret.study.store.folder import Store
 
 from pandora_regret import InputError
 from pandora_regret.cli.commands import pandora
-from pandora_regret.study.ranking.agreement import agreement
-from pandora_regret.study.table import as_csv, as_latex, as_markdown, as_text, study_grid
+from pandora_regret.study import Store, agreement, study_grid
 
 KEYS = ["pandora_regret", "log_loss", "accuracy", "macro_f1", "beta_0.5"]
 
@@ -48,7 +46,7 @@ def test_the_paper_s_columns_unless_others_are_asked_for(results):
 
 
 def test_csv_keeps_every_digit(results):
-    rows = list(csv.DictReader(io.StringIO(as_csv(study_grid(results, metrics=())))))
+    rows = list(csv.DictReader(io.StringIO(study_grid(results, metrics=()).render("csv"))))
     cells = results["data"][1]["agreement"]["conditions"][0]["metrics"]
     ours = [row for row in rows if row["data"] == "OCT & co_1"]
     assert [float(row["tau"]) for row in ours] == [cell["tau"]["value"] for cell in cells]
@@ -61,27 +59,27 @@ def test_a_table_of_regrets_says_what_they_are_counted_in():
     found = agreement(truth, proba, costs=[1.0, 2.0, 9.0], conditions=conditions, metrics=KEYS, replicates=5)
     results = {"data": [{"name": "x", "currency": "USD", "failures": {}, "agreement": found.to_dict()}]}
     said = "In USD; Well Specified: in the unit of the costs drawn."
-    assert said in as_text(study_grid(results, "regret"))
-    assert said not in as_text(study_grid(results, "tau"))
+    assert said in study_grid(results, "regret").render()
+    assert said not in study_grid(results, "tau").render()
 
 
 def test_the_best_of_each_row_is_bold(results):
     grid = study_grid(results)
-    markdown = as_markdown(grid).splitlines()[2]
+    markdown = grid.render("markdown").splitlines()[2]
     values = [cell.value for cell in grid.rows[0][2]]
     bold = [cell.startswith("**") for cell in markdown.strip("| ").split(" | ")[2:]]
     assert bold == [round(value, 2) == max(round(v, 2) for v in values) for value in values]
 
 
 def test_latex_escapes_names_and_names_a_condition_once(results):
-    latex = as_latex(study_grid(results))
+    latex = study_grid(results).render("latex")
     assert r"OCT \& co\_1" in latex
     assert latex.count("Clinical &") == 1
     assert latex.count(r"\midrule") == 1
 
 
 def test_text_columns_line_up(results):
-    header, *rows = as_text(study_grid(results), intervals=True).split("\n\n")[0].splitlines()
+    header, *rows = study_grid(results).render(intervals=True).split("\n\n")[0].splitlines()
     assert len({len(line) for line in [header, *rows]}) == 1
     assert "[" in rows[0]
 
@@ -90,8 +88,8 @@ def test_a_constant_metric_is_starred_and_explained():
     truth, proba = forecasts(0)
     found = agreement(truth, np.repeat(proba[:1], 3, axis=0), costs=[1.0, 2.0, 3.0], conditions=["clinical"])
     grid = study_grid({"data": [{"name": "same", "failures": {}, "agreement": found.to_dict()}]})
-    assert "0.00*" in as_text(grid)
-    assert "ranks none" in as_text(grid)
+    assert "0.00*" in grid.render()
+    assert "ranks none" in grid.render()
 
 
 def test_a_metric_that_ranks_the_wrong_way_round_is_marked_and_never_best():
@@ -106,8 +104,8 @@ def test_a_metric_that_ranks_the_wrong_way_round_is_marked_and_never_best():
     assert type(found).from_dict(found.to_dict()).reversed.tolist() == found.reversed.tolist()
     grid = study_grid({"data": [{"name": "d", "failures": {}, "agreement": found.to_dict()}]}, metrics=())
     assert [cell.best for cell in grid.rows[0][2]][2] is False
-    assert "†" in as_text(grid)
-    assert "the wrong way round" in as_text(grid)
+    assert "†" in grid.render()
+    assert "the wrong way round" in grid.render()
 
 
 def test_every_panel_of_the_figure_has_the_same_metrics(results, tmp_path):
@@ -130,9 +128,9 @@ def test_every_panel_of_the_figure_has_the_same_metrics(results, tmp_path):
 @pytest.fixture
 def study_folder(tmp_path):
     truth, proba = forecasts(0)
-    with Store.create(tmp_path / "store", truth, ["a", "b", "c"]) as store:
-        for number, values in enumerate(proba):
-            store.save(f"m{number}", values)
+    store = Store.create(tmp_path / "store", truth, ["a", "b", "c"])
+    for number, values in enumerate(proba):
+        store.save(f"m{number}", values)
     (tmp_path / "study.toml").write_text(
         'title = "t"\nreplicates = 10\nconditions = ["clinical"]\n[[data]]\nname = "d"\n'
         '[data.zoo]\nkind = "store"\nfolder = "store"\n'

@@ -82,10 +82,9 @@ def table(
     Regret; regret, what the model that a metric picks costs more per case than the best of the zoo.
     """
     from pandora_regret.study import PAPER_METRICS, read_results, study_grid
-    from pandora_regret.study.table import FORMATS
 
     grid = study_grid(read_results(folder), what, () if every else metrics or PAPER_METRICS)
-    echo(FORMATS[form](grid, form == "csv" if intervals is None else intervals), nl=False)
+    echo(grid.render(form, intervals), nl=False)
 
 
 @study.command(cls=Command)
@@ -150,8 +149,8 @@ def status(folder: Path) -> None:
 def _finish(described: Study, folder: Path, work: WorkOptions) -> None:
     """Do what is left to do, with bars, and print the table."""
     from pandora_regret.cli.output import bars
-    from pandora_regret.study import as_text, run_study, study_grid
+    from pandora_regret.study import run_study, study_grid
 
     with bars() as watcher:
         results = run_study(described, folder, jobs=work.jobs, cluster=work.cluster, watcher=watcher)
-    echo(as_text(study_grid(results)), nl=False)
+    echo(study_grid(results).render(), nl=False)

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from pandora_regret.study.table import PAPER_METRICS as PAPER_METRICS
     from pandora_regret.study.table import Cell as Cell
     from pandora_regret.study.table import Grid as Grid
-    from pandora_regret.study.table import as_text as as_text
     from pandora_regret.study.table import study_grid as study_grid
     from pandora_regret.study.zoos.existing import FilesZoo as FilesZoo
     from pandora_regret.study.zoos.existing import StoreZoo as StoreZoo
@@ -59,7 +58,7 @@ __all__, __getattr__, __dir__ = lazy_exports(
         "run": ("agreement_of", "begin", "forget_failures", "reopen", "run_study", "standing"),
         "spec": ("DataSet", "Study", "read_study"),
         "store": ("Prediction", "Store", "Target"),
-        "table": ("Cell", "Grid", "PAPER_METRICS", "as_text", "study_grid"),
+        "table": ("Cell", "Grid", "PAPER_METRICS", "study_grid"),
         "zoos.existing": ("FilesZoo", "StoreZoo", "import_predictions"),
         "zoos.table_files": ("LabelledTable", "read_labelled"),
         "zoos.tables": ("TableZoo",),

@@ -1,17 +1,15 @@
-"""The paper's Table 1 of any study: |tau| of every metric under every condition; and the regret of choosing.
-
-A table is rows of text and numbers first, and text, Markdown, LaTeX or CSV after that.
-"""
+"""The paper's Table 1 of any study: |tau| of every metric under every condition; and the regret of choosing."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import read_choice
+from pandora_regret.text import table as text_table
+from pandora_regret.text.table import Shown, Table
 
 PAPER_METRICS = ("pandora_regret", "log_loss", "accuracy", "macro_f1")  # the columns of the paper's table
 WHAT = {
@@ -19,25 +17,31 @@ WHAT = {
     "gap": "the same minus that of Pandora's Regret",
     "regret": "what the model a metric picks on a resample costs more per case left out of it than the zoo's best",
 }
+DRAWN = {"instances": "instances", "models": "models", "both": "models and instances"}
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A number, perhaps with its interval."""
+class Cell(Estimate):
+    """One metric under one condition: a number, perhaps with its interval."""
 
-    value: float | None
-    low: float | None = None
-    high: float | None = None
     best: bool = False
     constant: bool = False
     reversed: bool = False
+
+    def shown(self, intervals: bool) -> text_table.Cell:
+        """As text, with marks that notes explain."""
+        if self.value is None:
+            return text_table.Cell("-")
+        text = f"{self.value:.2f}{'*' if self.constant else ''}{'†' if self.reversed else ''}"
+        known = intervals and self.low is not None and self.high is not None
+        return text_table.Cell(text, f"{self.low:.2f}, {self.high:.2f}" if known else "", self.best)
 
 
 Row: TypeAlias = tuple[str, str, tuple[Cell, ...]]  # condition, data set, one cell per metric
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(Shown):
     """Conditions x data sets down, metrics across."""
 
     what: str
@@ -47,9 +51,56 @@ class Grid:
     about: str = ""  # what the figures are, and of how many models and instances
     of_intervals: str = ""
 
-    def below(self, intervals: bool) -> list[str]:
-        """What is said below the table; of intervals only where they are shown."""
-        return [self.about, *([self.of_intervals] if intervals else []), *self.notes]
+    def table(self, intervals: bool = False) -> Table:
+        """Texts, with what is said below them; of intervals only where they are shown."""
+        rows: list[list[text_table.Content]] = [
+            [title, data, *(cell.shown(intervals) for cell in cells)] for title, data, cells in self.rows
+        ]
+        below = [self.about, *([self.of_intervals] if intervals else []), *self.notes]
+        return Table(["Condition", "Data", *self.metrics], rows, below=below, words=2)
+
+    def render(self, form: str = "text", intervals: bool | None = None) -> str:
+        """The table as text, Markdown, LaTeX in the paper's layout, or CSV.
+
+        Parameters
+        ----------
+        form
+            "text", "markdown", "latex" or "csv": one line per condition, data set and metric, with all digits.
+        intervals
+            Whether to write them; unless said, in CSV only.
+
+        Returns
+        -------
+        str
+            The table, with what is to be known about it below.
+        """
+        if form == "csv":
+            left_out = () if intervals is None or intervals else ("low", "high")
+            rows = [{name: value for name, value in row.items() if name not in left_out} for row in self._frame()]
+            return Table.of(rows).to_csv()
+        table = self.table(bool(intervals))
+        if form == "text":
+            return replace(table, below=["", *table.below]).to_text() + "\n"
+        return (table.to_markdown() if form == "markdown" else table.to_latex()) + "\n"
+
+    def _table(self) -> Table:
+        return self.table()
+
+    def _frame(self) -> list[Mapping[str, Any]]:
+        return [
+            {
+                "condition": condition,
+                "data": data,
+                "metric": metric,
+                self.what: cell.value,
+                "low": cell.low,
+                "high": cell.high,
+                "constant": int(cell.constant),
+                "reversed": int(cell.reversed),
+            }
+            for condition, data, cells in self.rows
+            for metric, cell in zip(self.metrics, cells, strict=True)
+        ]
 
 
 def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str] = PAPER_METRICS) -> Grid:
@@ -70,23 +121,24 @@ def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str
         Titles, and rows of cells.
     """
     read_choice(what, "what", WHAT)
-    agreements = [(data["name"], data["agreement"]) for data in results["data"]]
-    keys = _shared_keys([of_data for _, of_data in agreements], metrics)
-    titles = {metric["key"]: metric["title"] for metric in agreements[0][1]["metrics"]}
-    names = [condition["name"] for condition in agreements[0][1]["conditions"]]
+    names, agreements = zip(*((data["name"], data["agreement"]) for data in results["data"]), strict=True)
+    keys = _shared_keys(agreements, metrics)
+    titles = {metric["key"]: metric["title"] for metric in agreements[0]["metrics"]}
     rows = [
         (condition["title"], name, _cells(condition, keys, what))
-        for number in range(len(names))
-        for name, of_data in agreements
-        for condition in [of_data["conditions"][number]]
+        for of_condition in zip(*(each["conditions"] for each in agreements), strict=True)
+        for name, condition in zip(names, of_condition, strict=True)
     ]
+    interval = agreements[0]["interval"]
+    method = "percentiles" if what == "regret" or interval["method"] == "percentile" else interval["method"]
+    drawn = f"{interval['replicates']} bootstrap replicates of {DRAWN[interval['resample']]}"
     return Grid(
         what,
         tuple(titles[key] for key in keys),
         tuple(rows),
         tuple(_notes(results, what, rows)),
-        about=f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {_sizes(results)}.",
-        of_intervals=_interval_note(agreements[0][1]["interval"], what),
+        about=f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {', '.join(map(_size, results['data']))}.",
+        of_intervals=f"Intervals: {interval['level']:.0%}, {method} of {drawn}.",
     )
 
 
@@ -103,8 +155,8 @@ def _cells(condition: dict[str, Any], keys: Sequence[str], what: str) -> tuple[C
     figures = [by_key[key][what] for key in keys]
     values = [_number(figure.get("mean", figure["value"])) for figure in figures]
     wrong = [what != "regret" and by_key[key]["reversed"] for key in keys]
-    known = [round(v, 2) for v, is_wrong in zip(values, wrong, strict=True) if v is not None and not is_wrong]
-    best = (min if what == "regret" else max)(known, default=None)
+    eligible = [round(v, 2) for v, is_wrong in zip(values, wrong, strict=True) if v is not None and not is_wrong]
+    best = (min if what == "regret" else max)(eligible, default=None)
     return tuple(
         Cell(
             value,
@@ -122,144 +174,22 @@ def _number(value: Any) -> float | None:
     return None if value is None else float(value)  # "inf" included
 
 
-def _sizes(results: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{data['name']}: {len(data['agreement']['data']['models'])} models, "
-        f"{data['agreement']['data']['rows']} instances{_grouped(data['agreement']['data'])}"
-        + (f", {len(data['failures'])} models left out" if data["failures"] else "")
-        for data in results["data"]
-    )
-
-
-def _grouped(contest: dict[str, Any]) -> str:
-    return f" in {contest['groups']} groups, drawn as a whole" if contest.get("groups") else ""
-
-
-def _interval_note(interval: dict[str, Any], what: str) -> str:
-    drawn = {"instances": "instances", "models": "models", "both": "models and instances"}[interval["resample"]]
-    method = "percentiles" if what == "regret" or interval["method"] == "percentile" else interval["method"]
-    replicates = f"{interval['replicates']} bootstrap replicates of {drawn}"
-    return f"Intervals: {interval['level']:.0%}, {method} of {replicates}."
+def _size(data: dict[str, Any]) -> str:
+    contest = data["agreement"]["data"]
+    groups = f" in {contest['groups']} groups, drawn as a whole" if contest.get("groups") else ""
+    left_out = f", {len(data['failures'])} models left out" if data["failures"] else ""
+    return f"{data['name']}: {len(contest['models'])} models, {contest['rows']} instances{groups}{left_out}"
 
 
 def _notes(results: dict[str, Any], what: str, rows: Sequence[Row]) -> Iterator[str]:
+    """What regrets are counted in, which differs between conditions, and what marks mean."""
     if what == "regret":
-        yield _unit_note(results)
+        currencies = dict.fromkeys(data.get("currency") or "the costs' unit" for data in results["data"])
+        conditions = results["data"][0]["agreement"]["conditions"]
+        drawn = ", ".join(condition["title"] for condition in conditions if condition["unit"] == "draws")
+        yield f"In {', '.join(currencies)}{f'; {drawn}: in the unit of the costs drawn' if drawn else ''}."
     every = [cell for _, _, cells in rows for cell in cells]
     if any(cell.constant for cell in every):
         yield "* the same for all models, so that it ranks none: its tau is 0."
     if any(cell.reversed for cell in every):
         yield "† the wrong way round: models that it holds to be better cost more."
-
-
-def _unit_note(results: dict[str, Any]) -> str:
-    """What regrets are counted in, which differs between conditions."""
-    currencies = dict.fromkeys(data.get("currency") or "the costs' unit" for data in results["data"])
-    conditions = results["data"][0]["agreement"]["conditions"]
-    drawn = [condition["title"] for condition in conditions if condition["unit"] == "draws"]
-    other = f"; {', '.join(drawn)}: in the unit of the costs drawn" if drawn else ""
-    return f"In {', '.join(currencies)}{other}."
-
-
-def as_text(grid: Grid, intervals: bool = False) -> str:
-    """Columns of plain text.
-
-    Parameters
-    ----------
-    grid
-        From `study_grid`.
-    intervals
-        Whether to write them.
-
-    Returns
-    -------
-    str
-        The table.
-    """
-    return "\n".join([_aligned(_texts(grid, intervals)), "", *grid.below(intervals)]) + "\n"
-
-
-def as_markdown(grid: Grid, intervals: bool = False) -> str:
-    """A table whose best figures are bold."""
-    header, *body = _texts(grid, intervals, bold="**{}**".format)
-    lines = [header, ["---"] * 2 + ["---:"] * len(grid.metrics), *body]
-    table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-    return "\n".join([table, "", *grid.below(intervals)]) + "\n"
-
-
-def as_latex(grid: Grid, intervals: bool = False) -> str:
-    """The paper's layout, for the package booktabs."""
-    header, *body = _texts(grid, intervals, bold=r"\textbf{{{}}}".format, escape=_escape_latex)
-    lines = [r"\begin{tabular}{ll" + "c" * len(grid.metrics) + "}", r"\toprule", " & ".join(header) + r" \\"]
-    previous = None
-    for (condition, _, _), line in zip(grid.rows, body, strict=True):
-        if condition != previous:
-            lines.append(r"\midrule")
-        lines.append(" & ".join(["" if condition == previous else line[0], *line[1:]]) + r" \\")
-        previous = condition
-    lines += [r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in grid.below(intervals))]
-    return "\n".join(lines) + "\n"
-
-
-def as_csv(grid: Grid, intervals: bool = True) -> str:
-    """One line per condition, data set and metric, with all digits."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    ends = ["low", "high"] if intervals else []
-    writer.writerow(["condition", "data", "metric", grid.what, *ends, "constant", "reversed"])
-    for condition, data, cells in grid.rows:
-        for metric, cell in zip(grid.metrics, cells, strict=True):
-            interval = [_exact(cell.low), _exact(cell.high)] if intervals else []
-            flags = [int(cell.constant), int(cell.reversed)]
-            writer.writerow([condition, data, metric, _exact(cell.value), *interval, *flags])
-    return out.getvalue()
-
-
-FORMATS: dict[str, Callable[[Grid, bool], str]] = {
-    "text": as_text,
-    "markdown": as_markdown,
-    "latex": as_latex,
-    "csv": as_csv,
-}
-
-
-def _texts(
-    grid: Grid, intervals: bool, bold: Callable[[str], str] = str, escape: Callable[[str], str] = str
-) -> list[list[str]]:
-    """Header and rows as text."""
-
-    def shown(cell: Cell) -> str:
-        text = escape(_shown(cell, intervals))
-        return bold(text) if cell.best else text
-
-    header = ["Condition", "Data", *map(escape, grid.metrics)]
-    return [header] + [[escape(c), escape(d), *map(shown, cells)] for c, d, cells in grid.rows]
-
-
-def _shown(cell: Cell, intervals: bool) -> str:
-    if cell.value is None:
-        return "-"
-    text = f"{cell.value:.2f}{'*' if cell.constant else ''}{'†' if cell.reversed else ''}"
-    if intervals and cell.low is not None and cell.high is not None:
-        text += f" [{cell.low:.2f}, {cell.high:.2f}]"
-    return text
-
-
-def _exact(value: float | None) -> str:
-    return "" if value is None else repr(value)
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Text to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    justified = (
-        [c.ljust(w) if column < 2 else c.rjust(w) for column, (c, w) in enumerate(zip(line, widths, strict=True))]
-        for line in lines
-    )
-    return "\n".join("  ".join(line).rstrip() for line in justified)
-
-
-def _escape_latex(text: str) -> str:
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    special |= {mark: f"\\{mark}" for mark in "&%$#_{}"} | {"α": r"$\alpha$", "†": r"$^\dagger$"}
-    return "".join(special.get(mark, mark) for mark in text)
