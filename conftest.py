@@ -42,7 +42,7 @@ NEEDS = {
     "src/pandora_regret/metrics/auroc_loops.py": ["numba"],
     "src/pandora_regret/monitor/loops.py": ["numba"],
     "src/pandora_regret/plots": ["matplotlib"],
-    "src/pandora_regret/study/ranking/loops.py": ["numba"],
+    "src/pandora_regret/study/ranking_loops.py": ["numba"],
     "src/pandora_regret/study/store.py": ["safetensors"],
     "src/pandora_regret/study/zoos/existing.py": ["safetensors", "pyarrow"],
     "src/pandora_regret/study/zoos/table_files.py": ["sklearn"],

@@ -12,7 +12,7 @@ from pandora_regret.compare import Comparison, compare
 from pandora_regret.inputs import InputError
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.report import write_report
-from pandora_regret.study.ranking.agreement import agreement
+from pandora_regret.study import agreement
 from pandora_regret.study.table import study_grid
 
 N, CLASSES = 80, ("a", "b", "c")

@@ -151,7 +151,7 @@ def command(monkeypatch):
 
 @pytest.fixture
 def study(tmp_path):
-    from pandora_regret.study.ranking.agreement import agreement
+    from pandora_regret.study import agreement
 
     proba = np.random.default_rng(2).dirichlet([1.0, 1.0, 1.0], (4, 40))
     truth = proba.mean(axis=0).argmax(axis=1)

@@ -15,8 +15,7 @@ from pandora_regret.study.conditions import (
     read_condition,
     read_conditions,
 )
-from pandora_regret.study.simulator import search_bills
-from pandora_regret.study.temperatures import temperature_of, tempered, tempered_distractors
+from pandora_regret.study.simulator import search_bills, temperature_of, tempered, tempered_distractors
 
 COSTS = np.array([383.77, 75.15, 240.82, 75.15])
 CLASSES = ("melanoma", "nevus", "carcinoma", "benign")

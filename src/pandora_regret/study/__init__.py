@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pandora_regret.study.predicting import Outcome as Outcome
     from pandora_regret.study.predicting import Zoo as Zoo
     from pandora_regret.study.predicting import predict_all as predict_all
-    from pandora_regret.study.ranking.agreement import agreement as agreement
-    from pandora_regret.study.ranking.results import Agreement as Agreement
+    from pandora_regret.study.ranking_agreement import agreement as agreement
+    from pandora_regret.study.results import Agreement as Agreement
     from pandora_regret.study.results import read_results as read_results
     from pandora_regret.study.run import agreement_of as agreement_of
     from pandora_regret.study.run import begin as begin
@@ -52,9 +52,8 @@ __all__, __getattr__, __dir__ = lazy_exports(
     {
         "conditions": ("CONDITIONS", "Condition", "PAPER_CONDITIONS", "read_condition", "read_conditions"),
         "predicting": ("Outcome", "Zoo", "predict_all"),
-        "ranking.agreement": ("agreement",),
-        "ranking.results": ("Agreement",),
-        "results": ("read_results",),
+        "ranking_agreement": ("agreement",),
+        "results": ("Agreement", "read_results"),
         "run": ("agreement_of", "begin", "forget_failures", "reopen", "run_study", "standing"),
         "spec": ("DataSet", "Study", "read_study"),
         "store": ("Prediction", "Store", "Target"),

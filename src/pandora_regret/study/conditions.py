@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -30,9 +30,13 @@ from pandora_regret.inputs.tables import by_name
 from pandora_regret.inputs.tests import SearchName
 from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform
 from pandora_regret.priors.reading import check_prior
-from pandora_regret.study.randomness import named_generator
-from pandora_regret.study.simulator import imperfect_bills, search_bills, workup_bills
-from pandora_regret.study.temperatures import tempered, tempered_distractors
+from pandora_regret.study.simulator import (
+    imperfect_bills,
+    search_bills,
+    tempered,
+    tempered_distractors,
+    workup_bills,
+)
 
 TEMPERATURES = {"all": "of all classes", "distractors": "of all but the true class, whose probability is kept"}
 TYPICAL = {"clinical": "costs scatter around the clinical ones", "drawn": "the draws themselves are the costs"}
@@ -41,6 +45,8 @@ READINGS = {
     "mean_of_costs": "costs are averaged over cost vectors, and models are ranked once",
     "per_instance": "every instance has cost vectors of its own, and models are ranked once",
 }
+GENERATORS = {"default": "numpy.random.default_rng(SEED)", "legacy": "numpy.random.RandomState(SEED)"}
+LARGEST_SEED = 2**32 - 1  # that both take
 
 
 @dataclass(frozen=True)
@@ -259,6 +265,36 @@ class Condition:
         if shares.shape != (len(classes),):
             raise InputError(f"prevalence has shape {shares.shape}: pass 'equal', or one number for each class.")
         return check_costs(shares, "prevalence", classes)
+
+
+def named_generator(name: Any) -> np.random.Generator:
+    """The generator that "legacy:42" or "default:42" names.
+
+    Draws from the uniform prior are then the very numbers that ``numpy.random.RandomState(42).uniform(size=K)`` or
+    ``numpy.random.default_rng(42).uniform(size=K)`` gives. Other priors draw from the same stream of bits.
+
+    Examples
+    --------
+    >>> from pandora_regret import Uniform
+    >>> Uniform().sample(1, 3, named_generator("legacy:42")).round(4)
+    array([[0.3745, 0.9507, 0.732 ]])
+    """
+    kind, _, seed = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if kind not in GENERATORS or not (seed.isascii() and seed.isdigit()) or int(seed) > LARGEST_SEED:
+        choices = ", ".join(f"'{known}:SEED' ({made})" for known, made in GENERATORS.items())
+        raise InputError(argument="generator", value=name, fix=f"pass {choices}, SEED from 0 to {LARGEST_SEED}")
+    if kind == "default":
+        return _Generator(np.random.PCG64(int(seed)))
+    bits = np.random.MT19937()
+    bits.state = cast(Any, np.random.RandomState(int(seed)).get_state(legacy=False))
+    return _Generator(bits)
+
+
+class _Generator(np.random.Generator):
+    """Uniform numbers U as 1 - U, which `Beta.draw` turns back: it takes 1 - U itself, so that no test is free."""
+
+    def random(self, *args: Any, **options: Any) -> FloatArray:  # type: ignore[override]
+        return np.asarray(1 - super().random(*args, **options))
 
 
 PAPER_CONDITIONS = ("clinical", "well_specified", "random_temperature", "random_distractor_temperature")

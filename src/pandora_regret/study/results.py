@@ -1,39 +1,203 @@
-"""A study's results as a file: written by a run, checked when they are read."""
+"""What a study found: one figure for every metric under every condition, and the file that a run writes."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal, TypeAlias
 
-from pandora_regret.inputs import InputError
-from pandora_regret.records import from_plain
-from pandora_regret.study.ranking.results import AgreementRecord, check_cells
+import numpy as np
 
-SCHEMA = "pandora-study/1"
+from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.records import from_plain, to_plain
+
+SCHEMA: Final = "pandora-agreement/1"
+STUDY_SCHEMA: Final = "pandora-study/1"
 RESULTS = "results.json"
+
+Number: TypeAlias = float | Literal["inf", "-inf"] | None  # as JSON holds it: undefined is null
 
 
 @dataclass(frozen=True)
-class DataSetRecord:
+class Figure:
+    """One figure and its interval."""
+
+    value: Number
+    low: Number
+    high: Number
+
+
+@dataclass(frozen=True)
+class Regret(Figure):
+    """What choosing costs on the sample; mean, low and high: picked on a resample, paid on the cases left out."""
+
+    mean: Number = None
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """One metric under one condition; see `Agreement`."""
+
+    key: str
+    constant: bool
+    reversed: bool
+    tau: Figure
+    gap: Figure
+    regret: Regret
+    picked: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ConditionResult:
+    """All metrics under one condition."""
+
+    name: str
+    title: str
+    unit: str
+    draws: int
+    metrics: tuple[MetricResult, ...]
+    reading: str = "mean_of_taus"
+
+
+@dataclass(frozen=True)
+class MetricTitle:
+    """One metric."""
+
+    key: str
+    title: str
+    better: Literal["lower", "higher"]
+
+
+@dataclass(frozen=True)
+class IntervalMethod:
+    """How intervals were found."""
+
+    method: str  # of tau and gaps: "bias and spread"; "percentile" in files of version 1
+    level: float
+    replicates: int
+    resample: Literal["instances", "models", "both"]
+    seed: int
+
+
+@dataclass(frozen=True)
+class ContestSize:
+    """What was compared on what; `groups` is None where each row counts by itself."""
+
+    models: tuple[str, ...]
+    classes: tuple[str, ...]
+    rows: int
+    groups: int | None = None
+
+
+def _figures(name: str, end: str) -> Any:
+    """A table of conditions x metrics, (C, Q)."""
+
+    def table(self: Agreement) -> FloatArray:
+        rows = [[getattr(getattr(cell, name), end) for cell in each.metrics] for each in self.conditions]
+        return np.array([[np.nan if value is None else float(value) for value in row] for row in rows])
+
+    return property(table)
+
+
+def _entries(name: str) -> Any:
+    return property(lambda self: np.array([[getattr(cell, name) for cell in c.metrics] for c in self.conditions]))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well metrics rank models by the cost of their searches: tables of conditions x metrics, (C, Q).
+
+    Attributes
+    ----------
+    data, interval
+        What was compared on what: models, classes, rows, groups; how intervals were found.
+    conditions, metrics
+        Each condition with the results of all metrics; each metric's key, title and better.
+    tau, tau_low, tau_high
+        ``|tau-b|`` between the metric's ranking and the costs', averaged over rankings by cost, and its interval.
+    gap, gap_low, gap_high
+        The metric's tau minus that of Pandora's Regret, and its interval, both from the same replicates.
+    constant
+        Whether the metric, or the cost, is the same for all models; tau is then 0.
+    reversed
+        Whether the metric ranks models the wrong way round: those it holds to be better cost more. The absolute
+        value, which the paper reports, hides that.
+    picked
+        The models that the metric holds to be best; several where they tie.
+    regret
+        What the picked model's search costs more per case than that of the cheapest model of the zoo; the mean of
+        the picked ones.
+    regret_mean, regret_low, regret_high
+        The same, honestly: picked on a resample, paid on the cases that it left out.
+    """
+
+    schema: Literal["pandora-agreement/1"]
+    library: str
+    data: ContestSize
+    interval: IntervalMethod
+    metrics: tuple[MetricTitle, ...]
+    conditions: tuple[ConditionResult, ...]
+
+    tau, tau_low, tau_high = (_figures("tau", end) for end in ("value", "low", "high"))
+    gap, gap_low, gap_high = (_figures("gap", end) for end in ("value", "low", "high"))
+    regret, regret_low, regret_high = (_figures("regret", end) for end in ("value", "low", "high"))
+    regret_mean = _figures("regret", "mean")
+    constant, reversed = _entries("constant"), _entries("reversed")
+
+    @property
+    def picked(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
+        return tuple(tuple(cell.picked for cell in each.metrics) for each in self.conditions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; an infinite number becomes "inf", an undefined one null."""
+        plain: dict[str, Any] = to_plain(self)
+        return plain
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Agreement:
+        """What `to_dict` gave."""
+        if record.get("schema") != SCHEMA:
+            raise InputError(f"schema is {record.get('schema')!r}: this library reads {SCHEMA!r}.")
+        agreement = from_plain(cls, record, "agreement")
+        agreement.check("agreement")
+        return agreement
+
+    def check(self, place: str) -> None:
+        """One result for every metric under every condition."""
+        keys = [metric.key for metric in self.metrics]
+        for condition in self.conditions:
+            if not keys or [cell.key for cell in condition.metrics] != keys:
+                raise InputError(f"has other metrics in condition {condition.name!r} than {keys}", place=place)
+
+
+def number_of(value: float) -> Number:
+    """As JSON holds it."""
+    if np.isnan(value):
+        return None
+    return float(value) if np.isfinite(value) else ("inf" if value > 0 else "-inf")
+
+
+@dataclass(frozen=True)
+class DataSetResult:
     """What a study found on one data set."""
 
     name: str
     currency: str | None
     failures: dict[str, str]
-    agreement: AgreementRecord
+    agreement: Agreement
 
 
 @dataclass(frozen=True)
-class ResultsRecord:
+class StudyResults:
     """The content of a results file."""
 
     schema: Literal["pandora-study/1"]
     library: str
     title: str
-    data: tuple[DataSetRecord, ...]
+    data: tuple[DataSetResult, ...]
 
 
 def read_results(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -58,16 +222,16 @@ def read_results(folder: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read ({error.strerror or error}).") from None
     except (ValueError, RecursionError):
         raise InputError(f"{str(path)!r} is corrupt: pandora study resume {folder} makes it again.") from None
-    if not isinstance(results, dict) or results.get("schema") != SCHEMA:
-        raise InputError(f"{str(path)!r} is not of the kind {SCHEMA}, which is what this release reads.")
-    _check(from_plain(ResultsRecord, results, str(path)), str(path))
+    if not isinstance(results, dict) or results.get("schema") != STUDY_SCHEMA:
+        raise InputError(f"{str(path)!r} is not of the kind {STUDY_SCHEMA}, which is what this release reads.")
+    _check(from_plain(StudyResults, results, str(path)), str(path))
     return results
 
 
-def _check(results: ResultsRecord, place: str) -> None:
+def _check(results: StudyResults, place: str) -> None:
     """What types do not say: all data sets have the same conditions, and all conditions the same metrics."""
     conditions = [[condition.name for condition in part.agreement.conditions] for part in results.data]
     if not conditions or not conditions[0] or any(names != conditions[0] for names in conditions):
         raise InputError(f"has the conditions {conditions}: every data set must have the same", place=place)
     for number, part in enumerate(results.data):
-        check_cells(part.agreement, f"{place}.data[{number}].agreement")
+        part.agreement.check(f"{place}.data[{number}].agreement")

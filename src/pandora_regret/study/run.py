@@ -18,8 +18,8 @@ from pandora_regret.atomic import write_atomically
 from pandora_regret.costs.section import parse_toml
 from pandora_regret.inputs import InputError
 from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_store, predict_all
-from pandora_regret.study.ranking.agreement import Progress, agreement
-from pandora_regret.study.results import RESULTS, SCHEMA
+from pandora_regret.study.ranking_agreement import Progress, agreement
+from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
 from pandora_regret.study.spec import DataSet, Study, read_data_sets, read_study
 from pandora_regret.study.store import Store
 
@@ -133,7 +133,12 @@ def run_study(
         _check_fit(study, data, open_store(data, out / data.name)[0])
     how: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "timeout": study.timeout, "watcher": watcher}
     parts = [agreement_of(study, data, predict_all(data, out / data.name, **how), watcher) for data in study.data]
-    results = {"schema": SCHEMA, "library": f"pandora-regret {__version__}", "title": study.title, "data": parts}
+    results = {
+        "schema": STUDY_SCHEMA,
+        "library": f"pandora-regret {__version__}",
+        "title": study.title,
+        "data": parts,
+    }
     write_atomically(out / RESULTS, lambda file: file.write(json.dumps(results, indent=1).encode()))
     return results
 

@@ -1,4 +1,4 @@
-"""What every instance's search really costs, under each of many cost vectors: the study's yardstick."""
+"""Forecasts at other temperatures, and what every instance's search really costs: the study's yardstick."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from pandora_regret.costs import available_costs
 from pandora_regret.imperfect import Tests, expected_expenditure
+from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.tests import SearchName
 from pandora_regret.kernels.engine import worth_compiling
@@ -20,6 +21,42 @@ from pandora_regret.search import search_cost
 from pandora_regret.workup import Workup
 from pandora_regret.workup.policies import as_forecast
 from pandora_regret.workup.scores import WorkupRows
+
+
+def temperature_of(model: str, sigma: float, seed: int) -> float:
+    """``exp(sigma z)``, z the model's own; the same z whatever sigma is."""
+    return float(np.exp(sigma * keyed_generator(seed, "temperature", model).standard_normal()))
+
+
+def tempered(proba: FloatArray, temperature: Any) -> FloatArray:
+    """``p^(1/T)``, normalised; impossible classes stay impossible.
+
+    Examples
+    --------
+    >>> tempered(np.array([[0.8, 0.2]]), 0.5).round(3)
+    array([[0.941, 0.059]])
+    """
+    with np.errstate(divide="ignore", over="ignore"):
+        logs = np.log(proba)
+        powers = np.exp((logs - logs.max(axis=-1, keepdims=True)) / temperature)
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+def tempered_distractors(truth: IntArray, proba: FloatArray, temperature: Any) -> FloatArray:
+    """The truth's probability as it was, the rest shared by the other classes at another temperature.
+
+    Where no other class has any probability but there is some to share, they share it equally.
+
+    Examples
+    --------
+    >>> tempered_distractors(np.array([0]), np.array([[0.5, 0.4, 0.1]]), 0.5).round(3)
+    array([[0.5  , 0.471, 0.029]])
+    """
+    is_truth = truth[:, None] == np.arange(proba.shape[-1])
+    others = np.where(is_truth, 0.0, proba)
+    others = np.where(others.any(axis=-1, keepdims=True), others, ~is_truth)
+    left = np.maximum(1 - np.where(is_truth, proba, 0.0).sum(axis=-1, keepdims=True), 0.0)
+    return np.where(is_truth, proba, left * tempered(others, temperature))
 
 
 def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> FloatArray:
@@ -40,13 +77,13 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     if not worth_compiling(proba.size * len(costs)):
         return np.stack([search_cost(truth, proba, drawn, per_instance=True) for drawn in costs])
     from pandora_regret.kernels.compiled import in_threads
-    from pandora_regret.study.ranking import loops
+    from pandora_regret.study import ranking_loops
 
     bills = np.empty((len(costs), len(truth)))
     merit_costs, tie = costs / unit_near(float(costs.max())), TIE_IN_SINGLE if proba.itemsize <= 4 else TIE
 
     def search(rows: slice) -> None:
-        loops.search_bills(proba[rows], truth[rows], costs, merit_costs, tie, bills[:, rows])
+        ranking_loops.search_bills(proba[rows], truth[rows], costs, merit_costs, tie, bills[:, rows])
 
     in_threads(search, len(truth), proba.size * len(costs))
     return bills

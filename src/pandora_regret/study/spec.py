@@ -21,8 +21,7 @@ from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import Metric, read_metrics
 from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
 from pandora_regret.study.predicting import Zoo
-from pandora_regret.study.ranking.agreement import Resample
-from pandora_regret.study.ranking.replicates import RESAMPLE
+from pandora_regret.study.ranking_agreement import RESAMPLE, Resample
 from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 
 STUDY_KEYS = ("title", "seed", "metrics", "replicates", "resample", "level", "timeout", "data", "conditions")

@@ -15,11 +15,11 @@ from pandora_regret.inference.intervals import BIAS_WEIGHT, percentiles
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.study import Agreement, agreement
+from pandora_regret.study import contest as contest_module
+from pandora_regret.study import ranking_agreement as module
 from pandora_regret.study.conditions import CONDITIONS, Condition
-from pandora_regret.study.ranking import agreement as module
-from pandora_regret.study.ranking import contest as contest_module
-from pandora_regret.study.ranking.choosing import PARTS
-from pandora_regret.study.ranking.replicates import instance_counts, model_counts
+from pandora_regret.study.ranking import PARTS
+from pandora_regret.study.ranking_agreement import draw_counts
 
 COSTS = [100.0, 40.0, 10.0]
 KEYS = ["pandora_regret", "log_loss", "accuracy", "auroc", "macro_f1"]
@@ -93,12 +93,12 @@ def test_groups_are_drawn_and_left_out_as_a_whole():
     result = agreement(truth, proba, **asked)
     costs = np.array([cost_of(truth[groups == g], proba[:, groups == g]) for g in range(5)])  # (groups, models)
     regrets = []
-    for drawn in instance_counts(range(1, 13), 5, "instances", 2):
+    for drawn in draw_counts(range(1, 13), 5, "instances", 2):
         scores = [METRICS["pandora_regret"](truth, table, sample_weight=drawn[groups]) for table in proba]
         left_out = np.flatnonzero(drawn == 0)
         best = [costs[g, np.delete(costs, g, axis=0).mean(axis=0).argmin()] for g in left_out]
         regrets.append(costs[left_out].mean(axis=0)[np.argmin(scores)] - np.mean(best))
-    assert result.groups == result.to_dict()["data"]["groups"] == 5
+    assert result.data.groups == result.to_dict()["data"]["groups"] == 5
     assert_allclose(result.regret_mean[0, 0], np.mean(regrets), rtol=1e-9)
     with pytest.raises(InputError, match=r"groups has shape \(39,\), but there are 40 instances"):
         agreement(truth, proba, **{**asked, "groups": groups[1:]})
@@ -106,13 +106,13 @@ def test_groups_are_drawn_and_left_out_as_a_whole():
 
 def resampled_taus(truth, proba, number, resample, seed, keys):
     """|tau| of one replicate, with its rows and models duplicated."""
-    rows = np.repeat(
-        np.arange(len(truth)),
-        instance_counts(range(number, number + 1), len(truth), resample, seed)[0].astype(int),
-    )
-    zoo_of = np.repeat(
-        np.arange(len(proba)), model_counts(range(number, number + 1), len(proba), resample, seed)[0].astype(int)
-    )
+
+    def drawn(n_items, what):
+        others = {"instances": "models", "models": "instances"}[what]
+        counts = draw_counts(range(number, number + 1), n_items, what, seed)[0].astype(int)
+        return np.repeat(np.arange(n_items), 1 if resample == others else counts)
+
+    rows, zoo_of = drawn(len(truth), "instances"), drawn(len(proba), "models")
     truth, proba = truth[rows], proba[zoo_of][:, rows]
     costs = np.round(cost_of(truth, proba), 9)  # ties are ties, however sums were rounded
     values = [np.round([METRICS[key](truth, table) for table in proba], 12) for key in keys]
@@ -135,18 +135,17 @@ def test_intervals_reach_as_far_as_replicates_of_duplicated_rows_and_models_lie_
 
 
 def test_replicates_are_classical_and_each_depends_on_its_number_alone():
-    counts = instance_counts(range(0, 50), 30, "both", 1)
+    counts = draw_counts(range(0, 50), 30, "instances", 1)
     assert_array_equal(counts.sum(axis=1), 30)
     assert_array_equal(counts[0], 1)
     assert len(np.unique(counts[1:], axis=0)) == 49
-    assert_array_equal(instance_counts(range(20, 30), 30, "both", 1), counts[20:30])
-    assert_array_equal(instance_counts(range(0, 50), 30, "models", 1), 1)
-    assert_array_equal(model_counts(range(0, 50), 30, "instances", 1), 1)
-    assert (model_counts(range(1, 50), 30, "models", 1) != counts[1:]).any()
+    assert_array_equal(draw_counts(range(20, 30), 30, "instances", 1), counts[20:30])
+    assert (draw_counts(range(1, 50), 30, "models", 1) != counts[1:]).any()
 
 
 def arrays_of(found):
-    return {name: value for name, value in vars(found).items() if isinstance(value, np.ndarray)}
+    names = [f"{name}{end}" for name in ("tau", "gap", "regret") for end in ("", "_low", "_high")]
+    return {name: getattr(found, name) for name in (*names, "regret_mean", "constant", "reversed")}
 
 
 def assert_same(found, other):
@@ -277,7 +276,7 @@ def test_the_regret_of_choosing_by_hand():
 def honest_regret(truth, proba, number, seed):
     """Picked by accuracy on the resample, paid on the rows that it left out; the best picked on all rows but those
     that it is paid on."""
-    counts = instance_counts(range(number, number + 1), len(truth), "instances", seed)[0]
+    counts = draw_counts(range(number, number + 1), len(truth), "instances", seed)[0]
     accuracies = [METRICS["accuracy"](truth, table, sample_weight=counts) for table in proba]
     bills = np.array([search_cost(truth, table, COSTS, per_instance=True) for table in proba])
     left_out, best = counts == 0, 0.0
@@ -304,7 +303,7 @@ def test_among_resampled_models_the_best_is_the_best_of_those_drawn():
     costs = np.array(cost_of(truth, proba))
     accuracies = np.array([METRICS["accuracy"](truth, table) for table in proba])
     regrets = []
-    for counts in model_counts(range(1, 26), 5, "models", 2):
+    for counts in draw_counts(range(1, 26), 5, "models", 2):
         drawn = np.repeat(np.arange(5), counts.astype(int))
         picked = drawn[accuracies[drawn] == accuracies[drawn].max()]
         regrets.append(costs[picked].mean() - costs[drawn].min())

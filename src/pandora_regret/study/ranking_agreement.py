@@ -1,8 +1,10 @@
 """Which metric picks the model that is cheapest to deploy: Kendall's tau, its gaps, and the regret of choosing.
 
 The bootstrap is paired throughout: a replicate draws the same instances and the same models for all metrics and
-all conditions. All replicates of a mean are one matrix product; forecasts are changed and searched some models at
-a time, so memory holds one condition's table of costs and little else.
+all conditions. Replicate 0 is the sample itself; every other one depends on the seed and its own number alone, so
+that they may be computed in any order and in blocks of any size. All replicates of a mean are one matrix product;
+forecasts are changed and searched some models at a time, so memory holds one condition's table of costs and little
+else.
 """
 
 from __future__ import annotations
@@ -14,22 +16,37 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pandora_regret._version import __version__
 from pandora_regret.inference.intervals import interval_around, percentiles
+from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.inputs import FloatArray, Labels, read_choice, read_count
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import BASELINE, Metric, default_metrics, read_metrics
 from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
-from pandora_regret.study.ranking.choosing import excess_costs, picked_models, regret_of
-from pandora_regret.study.ranking.contest import Contest, read_contest
-from pandora_regret.study.ranking.replicates import RESAMPLE, instance_counts, model_counts
-from pandora_regret.study.ranking.results import Agreement
-from pandora_regret.study.ranking.tau import replicate_taus
-
-__all__ = ["Agreement", "agreement"]
+from pandora_regret.study.contest import Contest, read_contest
+from pandora_regret.study.ranking import excess_costs, picked_models, regret_of, replicate_taus
+from pandora_regret.study.results import (
+    SCHEMA,
+    Agreement,
+    ConditionResult,
+    ContestSize,
+    Figure,
+    IntervalMethod,
+    MetricResult,
+    MetricTitle,
+    Regret,
+    number_of,
+)
 
 Resample: TypeAlias = Literal["instances", "models", "both"]
 Progress: TypeAlias = Callable[[int, int, str], None]
 
+RESAMPLE = {
+    "instances": "other cases, the same models",
+    "models": "other models, the same cases",
+    "both": "other cases and other models",
+}
+METHOD = "bias and spread"  # of the intervals of tau and gaps
 TABLE_BYTES = 1 << 29  # of one condition's costs: of all models and draws, and as many replicates as fit
 DIGITS = 40  # binary: values that agree in so many are ties, however their sums were rounded
 
@@ -46,9 +63,20 @@ class Replicates:
     def draw(cls, numbers: range, contest: Contest, resample: str) -> Replicates:
         """The replicates of these numbers."""
         cases = range(1) if resample == "models" else numbers
-        counts = instance_counts(cases, contest.n_groups, resample, contest.seed)[:, contest.groups]
-        drawn = model_counts(numbers, len(contest.models), resample, contest.seed)
-        return cls(np.asfortranarray(counts), drawn)
+        counts = draw_counts(cases, contest.n_groups, "instances", contest.seed)[:, contest.groups]
+        everyone = np.ones((len(numbers), len(contest.models)))
+        drawn = draw_counts(numbers, len(contest.models), "models", contest.seed)
+        return cls(np.asfortranarray(counts), everyone if resample == "instances" else drawn)
+
+
+def draw_counts(numbers: range, n_items: int, what: str, seed: int) -> FloatArray:
+    """How often each of some replicates draws each item, (R, n)."""
+
+    def draw(number: int) -> FloatArray:
+        drawn = keyed_generator(seed, what, number).integers(0, n_items, n_items)
+        return np.bincount(drawn, minlength=n_items).astype(np.float64)
+
+    return np.stack([draw(number) if number > 0 else np.ones(n_items) for number in numbers])
 
 
 @dataclass(frozen=True)
@@ -59,6 +87,7 @@ class Findings:
     regrets: FloatArray  # (R, Q)
     constant: NDArray[np.bool_]  # (Q,) in the first of them
     picked: tuple[tuple[str, ...], ...]  # by each metric in the first of them
+    n_models: int
 
 
 def agreement(
@@ -134,8 +163,8 @@ def agreement(
     """
     asked = read_conditions(conditions)
     contest = read_contest(truth, forecasts, models, classes, costs, read_count(seed, "seed", least=0), groups)
-    known = contest.costs is not None or all(condition.typical == "drawn" for condition in asked)
-    by = default_metrics(len(contest.classes), priced=known) if metrics is None else read_metrics(metrics)
+    priced = contest.costs is not None or all(condition.typical == "drawn" for condition in asked)
+    by = default_metrics(len(contest.classes), priced=priced) if metrics is None else read_metrics(metrics)
     read_choice(resample, "resample", RESAMPLE)
     numbers, share = range(read_count(replicates, "replicates", least=0) + 1), read_level(level)
     by_condition: list[list[Findings]] = [[] for _ in asked]
@@ -145,8 +174,16 @@ def agreement(
         resampled = Replicates.draw(block, contest, resample)
         for of_condition, condition in zip(by_condition, asked, strict=True):
             of_condition.append(_findings(contest, condition, by, resampled, advance))
-    about = {"resample": resample, "replicates": len(numbers) - 1, "level": share, "seed": contest.seed}
-    return _summary(contest, asked, by, [_joined(parts) for parts in by_condition], about)
+    n_groups = contest.n_groups if contest.n_groups < len(contest.truth) else None
+    results = [_of_condition(*pair, by, share) for pair in zip(asked, by_condition, strict=True)]
+    return Agreement(
+        SCHEMA,
+        f"pandora-regret {__version__}",
+        ContestSize(contest.models, tuple(map(str, contest.classes)), len(contest.truth), n_groups),
+        IntervalMethod(METHOD, share, len(numbers) - 1, resample, contest.seed),
+        tuple(MetricTitle(metric.key, metric.title, metric.better) for metric in by),
+        tuple(results),
+    )
 
 
 def _blocks(numbers: range, contest: Contest, conditions: Sequence[Condition]) -> Iterator[range]:
@@ -187,7 +224,7 @@ def _findings(
     regrets = [regret_of(models, excess, resampled.drawn) for models in picked]
     constant = _is_constant(values[:, :, 0]) | _is_constant(costs[:, 0].T).all()
     names = tuple(tuple(contest.models[index] for index in np.flatnonzero(models[0])) for models in picked)
-    return Findings(taus, np.stack(regrets, axis=1), constant, names)
+    return Findings(taus, np.stack(regrets, axis=1), constant, names, len(contest.models))
 
 
 def _metric_values(
@@ -222,58 +259,49 @@ def _is_constant(values: FloatArray) -> NDArray[np.bool_]:
     return np.asarray((values == values[:, :1]).all(axis=1))
 
 
-def _joined(parts: list[Findings]) -> Findings:
-    taus, regrets = (np.concatenate([getattr(part, name) for part in parts]) for name in ("taus", "regrets"))
-    return Findings(taus, regrets, parts[0].constant, parts[0].picked)
-
-
-def _summary(
-    contest: Contest,
-    conditions: Sequence[Condition],
-    metrics: Sequence[Metric],
-    results: Sequence[Findings],
-    about: dict[str, Any],
-) -> Agreement:
+def _of_condition(
+    condition: Condition, parts: list[Findings], metrics: Sequence[Metric], level: float
+) -> ConditionResult:
     """Values from replicate 0, the sample itself, and intervals from the others."""
-    signed = np.stack([result.taus for result in results])  # (C, R, Q)
-    taus = signed * np.where(signed[:, :1] < 0, -1, 1)  # the estimate's absolute value, and what lies around it
-    baseline = [metric.key for metric in metrics].index(BASELINE)
-    gaps = taus - taus[:, :, [baseline]]
-    regrets = np.stack([result.regrets for result in results])
-    size = {"items": len(contest.models), "level": about["level"]}
-    low, high = interval_around(taus[:, 0], taus[:, 1:], **size)
-    low, high = np.maximum(low, 0), np.minimum(high, 1)
-    gap_low, gap_high = interval_around(gaps[:, 0], gaps[:, 1:], **size)
-    gap_low = np.maximum(gap_low, low - high[:, [baseline]])  # further apart the two cannot be
-    gap_high = np.minimum(gap_high, high - low[:, [baseline]])
-    regret_low, regret_high = percentiles(regrets[:, 1:], about["level"])
-    with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no mean
-        mean = regrets[:, 1:].mean(axis=1) if about["replicates"] else np.full_like(regrets[:, 0], np.nan)
-    return Agreement(
-        conditions=tuple(_described(condition) for condition in conditions),
-        metrics=tuple({"key": m.key, "title": m.title, "better": m.better} for m in metrics),
-        tau=taus[:, 0],
-        tau_low=low,
-        tau_high=high,
-        gap=gaps[:, 0],
-        gap_low=gap_low,
-        gap_high=gap_high,
-        regret=regrets[:, 0],
-        regret_mean=mean,
-        regret_low=regret_low,
-        regret_high=regret_high,
-        constant=np.stack([result.constant for result in results]),
-        reversed=signed[:, 0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0,
-        picked=tuple(result.picked for result in results),
-        models=contest.models,
-        classes=tuple(map(str, contest.classes)),
-        rows=len(contest.truth),
-        groups=contest.n_groups if contest.n_groups < len(contest.truth) else None,
-        **about,
+    first = parts[0]
+    signed, regrets = (np.concatenate([getattr(part, name) for part in parts]) for name in ("taus", "regrets"))
+    reversed_ = signed[0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0
+    figures = zip(
+        *_tau_figures(signed, metrics, first.n_models, level), _regret_figures(regrets, level), strict=True
+    )
+    return ConditionResult(
+        condition.name,
+        condition.title,
+        condition.unit,
+        1 if condition.prior is None else condition.draws,
+        tuple(
+            MetricResult(metric.key, bool(first.constant[q]), bool(reversed_[q]), *numbers, first.picked[q])
+            for q, (metric, numbers) in enumerate(zip(metrics, figures, strict=True))
+        ),
+        condition.reading,
     )
 
 
-def _described(condition: Condition) -> dict[str, Any]:
-    draws = 1 if condition.prior is None else condition.draws
-    described = {name: getattr(condition, name) for name in ("name", "title", "unit", "reading")}
-    return {**described, "draws": draws}
+def _tau_figures(
+    signed: FloatArray, metrics: Sequence[Metric], n_models: int, level: float
+) -> tuple[list[Figure], list[Figure]]:
+    """Of |tau| and of its gap to Pandora's Regret, from taus of all replicates, (R, Q)."""
+    taus = (signed * np.where(signed[:1] < 0, -1, 1))[None]  # the estimate's absolute value, and what is around it
+    baseline = [metric.key for metric in metrics].index(BASELINE)
+    gaps = taus - taus[:, :, [baseline]]
+    low, high = interval_around(taus[:, 0], taus[:, 1:], items=n_models, level=level)
+    low, high = np.maximum(low, 0), np.minimum(high, 1)
+    gap_low, gap_high = interval_around(gaps[:, 0], gaps[:, 1:], items=n_models, level=level)
+    gap_low = np.maximum(gap_low, low - high[:, [baseline]])  # further apart the two cannot be
+    gap_high = np.minimum(gap_high, high - low[:, [baseline]])
+    return (
+        [Figure(*map(number_of, ends)) for ends in zip(taus[0, 0], low[0], high[0], strict=True)],
+        [Figure(*map(number_of, ends)) for ends in zip(gaps[0, 0], gap_low[0], gap_high[0], strict=True)],
+    )
+
+
+def _regret_figures(regrets: FloatArray, level: float) -> list[Regret]:
+    low, high = percentiles(regrets[None, 1:], level)
+    with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no mean
+        mean = regrets[1:].mean(axis=0) if len(regrets) > 1 else np.full_like(regrets[0], np.nan)
+    return [Regret(*map(number_of, ends)) for ends in zip(regrets[0], low[0], high[0], mean, strict=True)]

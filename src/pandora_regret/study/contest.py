@@ -16,8 +16,8 @@ from pandora_regret.inputs.numbers import read_array
 from pandora_regret.inputs.tables import check_probabilities
 from pandora_regret.metrics import Metric, weighted_means
 from pandora_regret.study.conditions import Condition
+from pandora_regret.study.simulator import temperature_of
 from pandora_regret.study.store import read_groups, together
-from pandora_regret.study.temperatures import temperature_of
 
 Advance: TypeAlias = Callable[[int], None]  # told how many models have been searched
 
