@@ -10,7 +10,7 @@ from pandora_regret.priors.beta import beta_loss, beta_loss_slope
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from pandora_regret.integrations.torch import pandora_loss, reading  # noqa: E402
+from pandora_regret.integrations.torch import pandora_loss, tensors  # noqa: E402
 
 ALPHAS = [0.0, 1e-6, 0.37, 1.0, 3.0, 50.0, np.inf]
 SMOOTH = ALPHAS[:-1]
@@ -155,7 +155,7 @@ def test_shapes_are_those_of_cross_entropy():
 def test_many_rows_are_handled_in_blocks(monkeypatch):
     logits, target = batch(50)
     whole = grad_of(lambda z: pandora_loss(z, target), logits)
-    monkeypatch.setattr(reading, "CPU_BLOCK", 35)
+    monkeypatch.setattr(tensors, "CPU_BLOCK", 35)
     assert torch.equal(grad_of(lambda z: pandora_loss(z, target), logits), whole)
 
 

@@ -29,7 +29,7 @@ torchmetrics = pytest.importorskip("torchmetrics", reason="torchmetrics is not i
 from pandora_regret.integrations.torch import (  # noqa: E402
     ExpectedSearchCost,
     PandoraRegret,
-    reading,
+    tensors,
 )
 
 K = 4
@@ -120,7 +120,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     logits, target, weights = batch()
     whole, parts = PandoraRegret(K, logits=True), PandoraRegret(K, logits=True)
     whole.update(logits, target, weights)
-    monkeypatch.setattr(reading, "CPU_BLOCK", 3 * K)
+    monkeypatch.setattr(tensors, "CPU_BLOCK", 3 * K)
     parts.update(logits, target, weights)
     assert parts.compute().item() == pytest.approx(whole.compute().item(), rel=1e-14)
 

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from pandora_regret import InputError  # noqa: E402
-from pandora_regret.integrations.torch import AlphaSchedule, PandoraLoss, ops, pandora_loss  # noqa: E402
+from pandora_regret.integrations.torch import AlphaSchedule, PandoraLoss, fused, pandora_loss  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 ONE = torch.tensor(1.0, dtype=torch.float64)
@@ -94,7 +94,7 @@ def test_a_second_derivative_is_refused_by_torch_func_too():
 def test_vmap_over_costs_is_refused():
     logits, target, _ = case({})
     with pytest.raises(InputError, match="costs and alpha must be the same for all"):
-        torch.vmap(lambda c: ops.row_losses(logits, target, c, ONE, 0.0, -100))(torch.ones(3, 5, device=DEVICE))
+        torch.vmap(lambda c: fused.row_losses(logits, target, c, ONE, 0.0, -100))(torch.ones(3, 5, device=DEVICE))
 
 
 @pytest.mark.parametrize("options", [{}, {"soft": True}, {"dtype": torch.float16}], ids=str)
@@ -102,8 +102,8 @@ def test_operators_pass_the_checks_of_torch(options):
     logits, target, _ = case(options)
     costs = torch.arange(1.0, 6.0, device=DEVICE)
     rule = (target, costs, ONE, 0.1 if "soft" in options else 0.0, -100)
-    torch.library.opcheck(ops.row_losses, (logits.clone().requires_grad_(), *rule))
-    torch.library.opcheck(ops.row_gradients, (torch.rand(6, device=DEVICE), logits, *rule))
+    torch.library.opcheck(fused.row_losses, (logits.clone().requires_grad_(), *rule))
+    torch.library.opcheck(fused.row_gradients, (torch.rand(6, device=DEVICE), logits, *rule))
 
 
 @pytest.mark.parametrize("schedule", [None, AlphaSchedule(steps=4)], ids=["by hand", "by a schedule"])

@@ -1,17 +1,27 @@
-"""Loss and gradient from one pass: the forward writes the gradient, the backward only scales it."""
+"""Loss and gradient of rows, as autograd, compilers and torch.func see them.
+
+In eager mode one pass is enough: the forward writes the gradient, the backward only scales it.
+
+``pandora_regret::row_losses`` and ``pandora_regret::row_gradients`` are operators, opaque to a compiler, which
+knows their shapes and derivatives. No gradient is computed ahead there, as a graph may not scale it in place: the
+forward reads the logits, the backward reads them again and writes the gradient. Operators don't work under
+`torch.func.grad`, which wants autograd functions: these are there for it, and call the operators.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import torch
 
-from pandora_regret.integrations.torch.reading import Reduction, beside, blocks_of, check_classes
-from pandora_regret.integrations.torch.soft_targets import LossAndGradient, loss_of_soft_targets
-from pandora_regret.kernels.portable import finite_size, settle_ties, tie_of
+from pandora_regret.inputs import InputError
+from pandora_regret.integrations.torch.tensors import Reduction, beside, blocks_of, check_classes
+from pandora_regret.kernels.portable import finite_size, limit_of, settle_ties, tie_of
+
+LossAndGradient: TypeAlias = tuple[torch.Tensor, torch.Tensor | None]  # (n,), and (n, K) if it is wanted
 
 SMALL_ALPHA = 0.1  # below this, 1 - r^alpha loses digits that 1/alpha magnifies
 
@@ -95,7 +105,7 @@ def _computed_now(ctx: Any, factor: torch.Tensor) -> torch.Tensor:
     logits, target, _ = ctx.saved_tensors
     if ctx.reduction == "mean":
         factor = factor / count_rows(target, ctx.rule.ignore_index)
-    return row_gradients(logits, target, ctx.rule, factor)
+    return gradients_of_rows(logits, target, ctx.rule, factor)
 
 
 def count_rows(target: torch.Tensor, ignore_index: int) -> torch.Tensor | int:
@@ -120,12 +130,14 @@ def reduced_loss(
     return losses if reduction == "none" else losses.sum() * weight, grad
 
 
-def row_losses(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
+def losses_of_rows(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
     """The loss of every row, (N,)."""
     return reduced_loss(logits, target, rule, "none", want_grad=False)[0]
 
 
-def row_gradients(logits: torch.Tensor, target: torch.Tensor, rule: Rule, weights: torch.Tensor) -> torch.Tensor:
+def gradients_of_rows(
+    logits: torch.Tensor, target: torch.Tensor, rule: Rule, weights: torch.Tensor
+) -> torch.Tensor:
     """The gradient of every row's loss times its weight, (N,), or that of all, (): a table (N, K)."""
     kernels = _kernels_for_rows(logits, target, rule)
     if kernels is not None:
@@ -146,7 +158,7 @@ def _by_torch(
     rule = rule._replace(costs=beside(rule.costs, logits.device, dtype))
     losses = torch.empty(len(logits), dtype=dtype, device=logits.device)
     grad = None if weights is None else torch.empty(logits.shape, dtype=logits.dtype, device=logits.device)
-    for rows in blocks_of(logits):
+    for rows in blocks_of(logits, _truths_per_row(target, rule, logits.shape[1])):
         block, truths = logits[rows].to(dtype), target[rows]
         losses[rows], slopes = _block(block, truths, rule, want_grad=grad is not None)
         if grad is not None and weights is not None and slopes is not None:
@@ -157,17 +169,38 @@ def _by_torch(
 
 def _block(logits: torch.Tensor, target: torch.Tensor, rule: Rule, *, want_grad: bool) -> LossAndGradient:
     """Losses, and gradients before ignored rows are blanked, of a few rows."""
+    evenly = torch.full_like(logits[:1], 1 / logits.shape[1])
     if target.ndim == 2:
-        truth = target.to(logits.dtype).lerp(_evenly(logits), rule.label_smoothing)
-        return loss_of_soft_targets(logits, truth, rule.alpha, rule.costs, want_grad=want_grad)
+        shares = target.to(logits.dtype).lerp(evenly, rule.label_smoothing)
+        return _of_weighted_rows(logits, shares, rule, want_grad=want_grad)
     truth = target.where(target != rule.ignore_index, 0)
     if rule.label_smoothing:
         sure = torch.zeros_like(logits).scatter_(1, truth[:, None], 1.0)
-        spread = sure.lerp_(_evenly(logits), rule.label_smoothing)
-        losses, grad = loss_of_soft_targets(logits, spread, rule.alpha, rule.costs, want_grad=want_grad)
+        shares = sure.lerp_(evenly, rule.label_smoothing)
+        losses, grad = _of_weighted_rows(logits, shares, rule, want_grad=want_grad)
     else:
         losses, grad = loss_of_one_truth(logits, truth, rule.alpha, rule.costs, want_grad=want_grad)
     return _unless_ignored(losses, target, rule), grad
+
+
+def _truths_per_row(target: torch.Tensor, rule: Rule, n_classes: int) -> int:
+    """How many classes have a share of a row's target, at most."""
+    if rule.label_smoothing:
+        return n_classes
+    return 1 if target.ndim == 1 or not len(target) else max(1, int(target.count_nonzero(dim=1).max()))
+
+
+def _of_weighted_rows(
+    logits: torch.Tensor, shares: torch.Tensor, rule: Rule, *, want_grad: bool
+) -> LossAndGradient:
+    """Where the target is a distribution, (n, K): one row for each class that has a share, weighted by it."""
+    row, truth = shares.nonzero(as_tuple=True)
+    weights, counts = shares[row, truth], shares.count_nonzero(dim=1)
+    losses, slopes = loss_of_one_truth(logits[row], truth, rule.alpha, rule.costs, want_grad=want_grad)
+    total = torch.segment_reduce(weights * losses, "sum", lengths=counts)
+    if slopes is None:
+        return total, None
+    return total, torch.segment_reduce(slopes.mul_(weights[:, None]), "sum", lengths=counts)
 
 
 def _unless_ignored(values: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
@@ -223,10 +256,6 @@ def _pair_loss(odds: torch.Tensor, alpha: float) -> tuple[torch.Tensor, torch.Te
     return risen.mul_(1 + 1 / alpha).add_(left), kept.mul_(left).mul_(alpha + 1)
 
 
-def _evenly(logits: torch.Tensor) -> torch.Tensor:
-    return torch.full_like(logits[:1], 1 / logits.shape[1])
-
-
 def precision_of(logits: torch.Tensor) -> torch.dtype:
     """What is computed in, and returned: half precision is too coarse for sums."""
     return torch.float64 if logits.dtype == torch.float64 else torch.float32
@@ -255,3 +284,136 @@ def _triton_kernels() -> ModuleType | None:
     from pandora_regret.kernels import gpu
 
     return gpu
+
+
+RULE = "Tensor? costs, Tensor alpha, float label_smoothing, int ignore_index"
+
+
+def _rule_of(costs: torch.Tensor | None, alpha: torch.Tensor, label_smoothing: float, ignore_index: int) -> Rule:
+    return Rule(limit_of(alpha.item()), costs, label_smoothing, ignore_index)
+
+
+@torch.library.custom_op(
+    "pandora_regret::row_losses", mutates_args=(), schema=f"(Tensor logits, Tensor target, {RULE}) -> Tensor"
+)
+def row_losses(logits: torch.Tensor, target: torch.Tensor, *rule: Any) -> torch.Tensor:
+    """The loss of every row, (N,). Alpha is a tensor on the CPU, whose value is no part of a compiled graph."""
+    return losses_of_rows(logits, target, _rule_of(*rule))
+
+
+@torch.library.custom_op(
+    "pandora_regret::row_gradients",
+    mutates_args=(),
+    schema=f"(Tensor weights, Tensor logits, Tensor target, {RULE}) -> Tensor",
+)
+def row_gradients(weights: torch.Tensor, logits: torch.Tensor, target: torch.Tensor, *rule: Any) -> torch.Tensor:
+    """The gradient of every row's loss times the row's weight, (N, K)."""
+    return gradients_of_rows(logits, target, _rule_of(*rule), weights)
+
+
+@row_losses.register_fake
+def _(logits: torch.Tensor, *_rest: Any) -> torch.Tensor:
+    return logits.new_empty(logits.shape[0], dtype=precision_of(logits))
+
+
+@row_gradients.register_fake
+def _(_weights: torch.Tensor, logits: torch.Tensor, *_rest: Any) -> torch.Tensor:
+    return logits.new_empty(logits.shape)
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+    *tensors, ctx.label_smoothing, ctx.ignore_index = inputs
+    ctx.save_for_backward(*tensors)
+
+
+def _differentiate(ctx: Any, *grad_outputs: torch.Tensor) -> tuple[Any, ...]:
+    gradient = row_gradients(grad_outputs[0], *ctx.saved_tensors, ctx.label_smoothing, ctx.ignore_index)
+    return gradient, None, None, None, None, None
+
+
+def _refuse(ctx: Any, *grad_outputs: torch.Tensor) -> None:
+    refuse_second_derivative()
+
+
+row_losses.register_autograd(_differentiate, setup_context=_keep)
+row_gradients.register_autograd(_refuse)
+
+
+def _over_batches(of_rows: Any, n_tables: int) -> Any:
+    """How vmap calls a function of rows, whose first arguments are tables: once, with the rows of all batches."""
+
+    def of_batches(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[torch.Tensor, int]:
+        if any(dim is not None for dim in in_dims[n_tables:]):
+            raise InputError("costs and alpha must be the same for all: vmap over logits and targets only.")
+        tables = (
+            table.expand(info.batch_size, *table.shape) if dim is None else table.movedim(dim, 0)
+            for table, dim in zip(inputs[:n_tables], in_dims[:n_tables], strict=True)
+        )
+        result = of_rows(*(table.flatten(0, 1) for table in tables), *inputs[n_tables:])
+        return result.unflatten(0, (info.batch_size, -1)), 0
+
+    return of_batches
+
+
+if hasattr(torch.library, "register_vmap"):  # since 2.5
+    row_losses.register_vmap(_over_batches(row_losses, 2))
+    row_gradients.register_vmap(_over_batches(row_gradients, 3))
+
+
+class RowLosses(torch.autograd.Function):
+    """`row_losses` for torch.func."""
+
+    @staticmethod
+    def forward(*inputs: Any) -> Any:
+        return row_losses(*inputs)
+
+    setup_context = staticmethod(_keep)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        rule = (ctx.label_smoothing, ctx.ignore_index)
+        gradient = RowGradients.apply(grad_outputs[0], *ctx.saved_tensors, *rule)  # type: ignore[no-untyped-call]
+        return gradient, None, None, None, None, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> Any:
+        return _over_batches(RowLosses.apply, 2)(info, in_dims, *inputs)
+
+
+class RowGradients(torch.autograd.Function):
+    """`row_gradients` for torch.func."""
+
+    @staticmethod
+    def forward(*inputs: Any) -> Any:
+        return row_gradients(*inputs)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+        pass
+
+    backward = staticmethod(_refuse)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> Any:
+        return _over_batches(RowGradients.apply, 3)(info, in_dims, *inputs)
+
+
+def traced_loss(
+    logits: torch.Tensor,
+    target: torch.Tensor,
+    costs: torch.Tensor | None,
+    alpha: torch.Tensor,
+    reduction: Reduction,
+    label_smoothing: float,
+    ignore_index: int,
+) -> torch.Tensor:
+    """The reduced loss of rows (N, K), by the operators."""
+    rule = (costs, alpha, label_smoothing, ignore_index)
+    losses: torch.Tensor
+    if torch.compiler.is_compiling():
+        losses = row_losses(logits, target, *rule)
+    else:
+        losses = RowLosses.apply(logits, target, *rule)  # type: ignore[no-untyped-call]
+    if reduction == "none":
+        return losses
+    return losses.sum() if reduction == "sum" else losses.sum() / count_rows(target, ignore_index)

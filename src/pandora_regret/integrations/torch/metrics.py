@@ -10,7 +10,7 @@ from torchmetrics import Metric
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
 from pandora_regret.inputs.tables import HALF_TOLERANCE, TOLERANCE, check_logits, check_probabilities
-from pandora_regret.integrations.torch.reading import ClassCosts, blocks_of, check_classes, costs_beside, read_rows
+from pandora_regret.integrations.torch.tensors import ClassCosts, blocks_of, check_classes, costs_beside, read_rows
 from pandora_regret.kernels.portable import search_cost, tie_of, total_loss
 from pandora_regret.priors import Beta, Uniform
 

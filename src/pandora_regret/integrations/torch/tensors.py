@@ -68,9 +68,10 @@ def _check_target(target: torch.Tensor, values: torch.Tensor, shape: torch.Size,
         raise InputError(f"target is on {target.device} but {name} is on {values.device}: move one to the other.")
 
 
-def blocks_of(values: torch.Tensor) -> Iterator[slice]:
-    """Consecutive rows, few enough at a time that temporaries stay small."""
-    step = max(1, (CPU_BLOCK if values.device.type == "cpu" else DEVICE_BLOCK) // values.shape[1])
+def blocks_of(values: torch.Tensor, copies: int = 1) -> Iterator[slice]:
+    """Consecutive rows, few enough at a time that temporaries, so many copies of them, stay small."""
+    block = CPU_BLOCK if values.device.type == "cpu" else DEVICE_BLOCK
+    step = max(1, block // (values.shape[1] * copies))
     return (slice(start, start + step) for start in range(0, len(values), step))
 
 
