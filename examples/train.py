@@ -31,12 +31,12 @@ def trained(loss: torch.nn.Module, X: np.ndarray, y: np.ndarray, X_new: np.ndarr
     torch.nn.init.zeros_(head.bias)
     optimizer = torch.optim.AdamW(head.parameters(), lr=0.03, weight_decay=1e-4)
     for _ in range(EPOCHS):
-        for rows in torch.randperm(len(y), generator=chance).split(BATCH):
+        for rows in torch.split(torch.randperm(len(y), generator=chance), BATCH):
             optimizer.zero_grad()
             loss(head(features[rows]), truth[rows]).backward()
             optimizer.step()
             RISING.step()  # only the last loss follows it
-    return head(new).softmax(dim=1).detach().numpy()
+    return np.asarray(head(new).softmax(dim=1).detach())
 
 
 def verdict(comparison: Comparison) -> str:
