@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 AXE_VERSION := 4.14.0
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile  # side by side, file by file
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test engines faults dist docs format clean
+.PHONY: help demo quick test static engines faults dist docs format clean
 .NOTPARALLEL:  # two installations into one environment would trip over each other
 
 help:  ## Show this list
@@ -16,13 +17,18 @@ help:  ## Show this list
 demo: $(VENV)/demo.stamp  ## A zoo of classifiers, a comparison, the study's table and a report
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/dev.stamp $(AXE)  ## Check style and types, run every test and every documented example, build the wheel
+quick: static  ## Check style, types and layers, and run the tests that matter most: under two minutes on two cores
+	$(PYTEST) -m "not slow" --hypothesis-profile=quick tests
+
+test: static $(AXE)  ## Check style and types, run every test and every documented example, build the wheel
+	$(PYTEST)
+	@$(MAKE) --no-print-directory dist
+
+static: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/pytest
-	@$(MAKE) --no-print-directory dist
 
 # They are large, and want an older pandas: they get an environment of their own.
 engines:  ## Test scores inside DuckDB, Polars, Spark (which needs Java 17) and Dask, and MLflow
@@ -31,7 +37,7 @@ engines:  ## Test scores inside DuckDB, Polars, Spark (which needs Java 17) and 
 	$(VENV)-engines/bin/pytest -W ignore docs/how-to/integrations.md  # MLflow's own parts warn of each other
 
 faults: $(VENV)/dev.stamp  ## Ten times as many malformed files, mutations and random cases as make test
-	FAULTS=10 $(BIN)/pytest tests/faults
+	FAULTS=10 $(PYTEST) tests/faults
 
 # The wheel is tried in an environment of its own, from another folder, so that nothing of the tree can help it.
 dist: $(VENV)/dev.stamp  ## Build wheel and sdist, check them, and try the wheel in an empty environment

@@ -458,7 +458,12 @@ REFUSED = {
     "work-up": "score a.csv --workup bad_workup.toml",
     "lists": "recalibrate la_short.jsonl",
 }
-EXPECTED: dict[str, str] = {}  # what was meant to change: a case's name, and why
+EXPECTED = {  # what was meant to change: a case's name, and why
+    "compare: lists": "lists are whole forecasts, so that prices can be varied",
+    "compare: short lists": "lists are whole forecasts: means divide by K - 1, and zeros are recalibrated",
+    "validate: bad_sum": "problems in the order of rows",
+    "validate: mixed": "problems in the order of rows",
+}
 
 
 def data(votes=False):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("house", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=8)
 settings.load_profile("house")
 
 

@@ -127,7 +127,7 @@ def test_steps_have_no_slope(prior):
         (FromScipy(stats.weibull_min(1.5)), stats.weibull_min(1.5)),
         (FromScipy(stats.uniform(1, 2)), stats.uniform(1, 2)),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 @pytest.mark.parametrize("odds", [0.05, 0.8, 1.0, 1.7, 12.0])
 def test_pair_loss_equals_its_integral(prior, dist, odds):
