@@ -38,7 +38,7 @@ def test_a_prior_added_to_the_table_is_parsed_scored_and_explained(monkeypatch):
     prior = read_prior_argument("toy:4")
     assert prior == Toy(4.0)
     assert expected_search_cost([0], [[0.9, 0.1]], prior=prior) == 6.0
-    assert "toy:SIZE" in CliRunner().invoke(pandora, ["score", "--help"]).output
+    assert "toy:SIZE" in CliRunner().invoke(pandora, ["help", "prices"]).output
     with pytest.raises(InputError, match="toy:SIZE") as caught:
         read_prior_argument("toy")
     assert (caught.value.argument, caught.value.value) == ("prior", "toy")

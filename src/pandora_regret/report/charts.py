@@ -18,11 +18,9 @@ Facts = Mapping[str, Any]
 
 ALIKE = 1e-9  # values that differ by less, relatively, differ by rounding
 SMALLEST = 1e-280  # values below it are drawn as zero
-HUES = 8  # colours that colour-blind readers can tell apart; further models are grey
 
 BUMP_ROW, BUMP_TOP, BUMP_GUTTER, BUMP_COLUMN = 26, 56, 216, 88
 TITLE_LINE, TITLE_LETTERS = 14, 13
-PLOT_SIDE, PLOT_LEFT, PLOT_BOTTOM, PLOT_MARGIN = 300, 68, 46, 14
 
 
 @dataclass(frozen=True)
@@ -165,36 +163,81 @@ def _smooth(points: Sequence[tuple[float, float]]) -> str:
     return path
 
 
+@dataclass(frozen=True)
+class Plot:
+    """Two axes in a frame of pixels."""
+
+    across: Axis
+    up: Axis
+    width: int
+    height: int
+    left: int = 68
+    below: int = 46
+    margin: int = 14
+
+    @property
+    def frame(self) -> dict[str, Any]:
+        """Where the frame is."""
+        ends = {"left": self.left, "right": self.width - self.margin, "top": self.margin}
+        return {"width": self.width, "height": self.height, "bottom": self.height - self.below, **ends}
+
+    def x(self, value: float) -> float:
+        """How far to the right a value is."""
+        return round(self.left + (self.width - self.margin - self.left) * self.across.percent(value) / 100, 2)
+
+    def y(self, value: float) -> float:
+        """How far down a value is."""
+        return round(
+            self.margin + (self.height - self.below - self.margin) * (1 - self.up.percent(value) / 100), 2
+        )
+
+    def path(self, points: Iterable[tuple[float, float]]) -> str:
+        """A line through points."""
+        return "M" + "L".join(f"{self.x(x)} {self.y(y)}" for x, y in points)
+
+
 def calibration_plot(bins: Sequence[Facts]) -> dict[str, Any]:
     """What forecasts said the search would cost, across, against what it cost, upwards, on equal axes."""
     axis = Axis.around(bin_[key] for bin_ in bins for key in ("predicted", "observed", "low", "high"))
     heaviest = max((bin_["weight"] for bin_ in bins), default=1.0) or 1.0
+    plot = Plot(axis, axis, 382, 360)
     return {
-        "width": PLOT_LEFT + PLOT_SIDE + PLOT_MARGIN,
-        "height": PLOT_MARGIN + PLOT_SIDE + PLOT_BOTTOM,
-        "left": PLOT_LEFT,
-        "right": PLOT_LEFT + PLOT_SIDE,
-        "top": PLOT_MARGIN,
-        "bottom": PLOT_MARGIN + PLOT_SIDE,
-        "ticks": [{"value": tick, "x": _across(axis, tick), "y": _up(axis, tick)} for tick in axis.ticks],
-        "points": [_point(axis, bin_, heaviest) for bin_ in bins if bin_["observed"] is not None],
+        **plot.frame,
+        "ticks": [{"value": tick, "x": plot.x(tick), "y": plot.y(tick)} for tick in axis.ticks],
+        "points": [_point(plot, bin_, heaviest) for bin_ in bins if bin_["observed"] is not None],
     }
 
 
-def _point(axis: Axis, bin_: Facts, heaviest: float) -> dict[str, float]:
+def _point(plot: Plot, bin_: Facts, heaviest: float) -> dict[str, float]:
     low, high = (bin_["observed"] if bin_[end] is None else bin_[end] for end in ("low", "high"))
     return {
-        "x": _across(axis, bin_["predicted"]),
-        "y": _up(axis, bin_["observed"]),
-        "low": _up(axis, low),
-        "high": _up(axis, high),
+        "x": plot.x(bin_["predicted"]),
+        "y": plot.y(bin_["observed"]),
+        "low": plot.y(low),
+        "high": plot.y(high),
         "radius": round(3 + 3 * (bin_["weight"] / heaviest) ** 0.5, 2),
     }
 
 
-def _across(axis: Axis, value: float) -> float:
-    return round(PLOT_LEFT + PLOT_SIDE * axis.percent(value) / 100, 2)
-
-
-def _up(axis: Axis, value: float) -> float:
-    return round(PLOT_MARGIN + PLOT_SIDE * (1 - axis.percent(value) / 100), 2)
+def chart_over_time(
+    values: Sequence[float],
+    *,
+    other: Sequence[float] = (),
+    band: tuple[Sequence[float], Sequence[float]] | None = None,
+    level: float | None = None,
+) -> dict[str, Any]:
+    """One curve, period by period, with another, a band around it or a level line."""
+    low, high = band or ((), ())
+    up = Axis.around([*values, *other, *low, *high, *([] if level is None else [level])])
+    plot = Plot(Axis.around([0, len(values) - 1], padding=0.015), up, 960, 240, left=84, below=34)
+    area = [*enumerate(high), *reversed(list(enumerate(low)))]
+    return {
+        **plot.frame,
+        "ticks": [{"value": tick, "y": plot.y(tick)} for tick in up.ticks],
+        "places": [plot.x(number) for number in range(len(values))],
+        "curve": plot.path(enumerate(values)),
+        "dots": [plot.y(value) for value in values] if len(values) <= 60 else [],
+        "other": plot.path(enumerate(other)) if other else None,
+        "band": f"{plot.path(area)}Z" if band else None,
+        "level": None if level is None else plot.y(level),
+    }

@@ -1,0 +1,272 @@
+"""What a page shows that the comparison does not say in so many words."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import log10
+from typing import Any
+
+import numpy as np
+
+from pandora_regret.compare import Comparison
+from pandora_regret.compare.result import Breakdown, BreakEven
+from pandora_regret.compare.words import price_between, recalibrating
+from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.report.charts import Facts, bump_chart, calibration_plot, cost_bars, group_strips
+from pandora_regret.search import search_order
+from pandora_regret.text import count, listed, money_between, without_direction_marks
+
+CASES_PER_YEAR = 10_000
+LIKE_COST = ("pandora_regret", "excess_burden")  # need the paper, and rank models as costs do
+MOST_MODELS = 50  # with every pair of them; a page of 500 would take a browser more than 100 MB
+CHEAPEST, COSTLIEST = 40, 10
+MOST_PAIRS = 10  # of wrong tests
+MOST_CLASSES = 24  # of a matrix of wrong tests in the page's data; more would not go into a small file
+MOST_CLASSES_LISTED = 100  # one below the other
+MOST_COLUMNS = 4  # models side by side
+MOST_STEPS = 8  # of a worked case, before the middle is left out
+
+
+def select_models(comparison: Comparison, names: Sequence[str] = ()) -> tuple[Comparison, str | None]:
+    """The comparison of the models to show, and a sentence about those left out; None where all are shown.
+
+    Ranks, chances and sentences stay those of all models.
+    """
+    every = [model.name for model in comparison.models]
+    unknown = next((name for name in names if name not in every), None)
+    if unknown is not None:
+        raise InputError(argument="show", value=unknown, fix=f"the models are {listed(every[:8])}")
+    if len(every) <= MOST_MODELS:
+        return comparison, None
+    shown = {*every[:CHEAPEST], *every[-COSTLIEST:], *names}
+    return _only(comparison, shown), _sentence(len(every), len(shown) - CHEAPEST - COSTLIEST)
+
+
+def _only(comparison: Comparison, names: set[str]) -> Comparison:
+    numbers = [number for number, model in enumerate(comparison.models) if model.name in names]
+    return replace(
+        comparison,
+        models=tuple(comparison.models[number] for number in numbers),
+        differences=tuple(gap for gap in comparison.differences if {gap.model, gap.against} <= names),
+        ranks={key: tuple(ranks[number] for number in numbers) for key, ranks in comparison.ranks.items()},
+        largest_pairs=tuple(pair for pair in comparison.largest_pairs if pair.model in names),
+        by=tuple(_groups_of(each, numbers) for each in comparison.by),
+        sample=comparison.sample
+        and replace(
+            comparison.sample, odds={name: odds for name, odds in comparison.sample.odds.items() if name in names}
+        ),
+    )
+
+
+def _groups_of(breakdown: Breakdown, numbers: Sequence[int]) -> Breakdown:
+    """Groups under some of the models, of which the cheapest leads where the group's leader is not shown."""
+    groups = []
+    for group in breakdown.groups:
+        models = tuple(group.models[number] for number in numbers)
+        shown = {model.name: model.cost.value or 0.0 for model in models}
+        leader = group.leader if group.leader in shown else min(shown, key=shown.__getitem__)
+        groups.append(replace(group, models=models, leader=leader))
+    return replace(breakdown, groups=tuple(groups))
+
+
+def _sentence(n_models: int, n_asked: int) -> str:
+    parts = [f"the {CHEAPEST} cheapest", f"the {COSTLIEST} most expensive"]
+    if n_asked:
+        parts.append(f"{n_asked} that {'was' if n_asked == 1 else 'were'} asked for")
+    return f"Of {count(n_models)} models this page shows {listed(parts)}; pandora compare --json tells of all."
+
+
+def views_of(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
+    """What the templates show that the comparison does not say in so many words."""
+    models, classes = facts["models"], facts["data"]["classes"]
+    ranked = sorted(
+        (metric for metric in facts["metrics"] if metric["key"] not in LIKE_COST),
+        key=lambda metric: metric["key"] != "expected_cost",
+    )
+    return {
+        "bars": cost_bars(models),
+        "recalibrated": any(model["recalibrated"] for model in models),
+        "certain": any(model["at_stated_prices"] for model in models),
+        "against": list(_against_best(facts)),
+        "saving": _saving(comparison),
+        "live": comparison.sample is not None,
+        "tests": tests_that_matter(models, flips := _flips(comparison)),
+        "flips": flips,
+        "breakdowns": [_breakdown(breakdown, facts["models"]) for breakdown in facts.get("by", ())],
+        "wrong_tests": wrong_tests(models, classes),
+        "case": worked_case(comparison),
+        "ranked": ranked,
+        "all_alike": len({tuple(places) for places in facts["ranks"].values()}) == 1,
+        "bumps": bump_chart(models, ranked, facts["ranks"]),
+        "panels": list(_panels(facts, comparison)),
+        "workup": _as_image(facts.get("workup")),
+    }
+
+
+def _against_best(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What each model costs more than the cheapest, with its interval; nothing of the cheapest itself."""
+    best = facts["models"][0]["name"]
+    gaps = {gap["against"]: gap for gap in facts["differences"] if gap["model"] == best}
+    for model in facts["models"]:
+        gap = gaps.get(model["name"], {"difference": None, "low": None, "high": None})
+        value, low, high = (None if gap[key] is None else -gap[key] for key in ("difference", "high", "low"))
+        yield {"value": value, "low": low, "high": high}
+
+
+def _saving(comparison: Comparison) -> dict[str, Any] | None:
+    """What the cheapest model saves in a year against the first that certainly costs more, or else the next."""
+    best = comparison.best.name
+    gaps = [gap for gap in comparison.differences if gap.model == best]
+    if not gaps:
+        return None
+    gap = next((gap for gap in gaps if gap.is_settled), gaps[0])
+    more = gap.more.mapped(lambda amount: CASES_PER_YEAR * amount)
+    yearly = money_between(more.value or 0.0, more.low, more.high, comparison.costs.currency)
+    return {"against": gap.against, "sentence": f"{best} instead of {gap.against} saves {yearly} per year."}
+
+
+def _flips(comparison: Comparison) -> list[dict[str, Any] | None]:
+    """For each class the prices of its test at which another model becomes the cheapest; None where unknown."""
+    prices = {each.test: each for each in comparison.break_even}
+    return [_flip(prices[name], comparison) if name in prices else None for name in comparison.data.classes]
+
+
+def _flip(each: BreakEven, comparison: Comparison) -> dict[str, Any]:
+    unit, sides = comparison.costs.currency, {}
+    ranges: dict[str, list[str]] = {}
+    for side, crossing in (("below", each.below), ("above", each.above)):
+        if crossing is not None:
+            place = min(max(50 * (1 + log10(crossing.price / each.stated)), 0.0), 100.0)
+            sides[side] = {"price": crossing.price, "place": round(place, 3)}
+            at = price_between(crossing, each.stated, unit)
+            ranges.setdefault(without_direction_marks(crossing.leader), []).append(f"{side} {at}")
+    flips = "; ".join(f"{leader} is cheapest {' and '.join(at)}" for leader, at in ranges.items())
+    return {"sentence": flips or "no change", **sides}
+
+
+def _breakdown(breakdown: Facts, models: Sequence[Facts]) -> dict[str, Any]:
+    """Groups of one column under the cheapest models, and under those that a flag is about."""
+    flags = [*breakdown["flags"], *(flag for group in breakdown["groups"] for flag in group["flags"])]
+    named = [m for m, model in enumerate(models) if any(model["name"] in flag for flag in flags)]
+    others = [m for m in range(len(models)) if m not in named]
+    shown = sorted([*named[: MOST_COLUMNS + 1], *others][: max(MOST_COLUMNS, len(named[: MOST_COLUMNS + 1]))])
+    return group_strips(breakdown, shown)
+
+
+def _as_image(workup: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The work-up with its picture as an image, in which nothing can run, whoever wrote the comparison."""
+    if workup is None or not workup["picture"]:
+        return workup
+    encoded = b64encode(workup["picture"].encode("utf-8", errors="replace")).decode()
+    return workup | {"picture": f"data:image/svg+xml;base64,{encoded}"}
+
+
+def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """Each model in detail."""
+    for model, result in zip(facts["models"], comparison.models, strict=True):
+        yield {
+            "model": model,
+            "recalibrating": recalibrating(result, comparison.costs.currency),
+            "calibration": calibration_plot(model["calibration"]),
+            "by_class": (by_class := costliest_classes(model["by_class"])),
+            "left_out": len(model["by_class"]) - len(by_class),
+            "sentences": [pair["sentence"] for pair in facts["largest_pairs"] if pair["model"] == model["name"]],
+        }
+
+
+def wrong_tests(models: Sequence[Facts], classes: Sequence[str]) -> Facts:
+    """The most expensive wrong tests of the cheapest models; empty where a page saved its numbers without them."""
+    models = models[:MOST_COLUMNS]
+    if not all(model["pair_costs"] for model in models):
+        return {}
+    spent = np.nan_to_num(
+        np.array([model["pair_costs"] for model in models], dtype=np.float64)
+    )  # None becomes nan
+    spent = spent.reshape(len(models), -1)
+    costliest = [n for n in np.argsort(-spent.max(axis=0), kind="stable")[:MOST_PAIRS] if spent[:, n].any()]
+    largest = spent.max(initial=0.0) or 1.0
+    pairs = [(classes[n // len(classes)], classes[n % len(classes)]) for n in costliest]
+    return {
+        "rows": [
+            {"truth": truth, "tested": tested, "cells": [_cell(value, largest) for value in spent[:, n].tolist()]}
+            for (truth, tested), n in zip(pairs, costliest, strict=True)
+        ],
+        "others": int((spent.any(axis=0)).sum()) - len(costliest),
+        "rest": (spent.sum(axis=1) - spent[:, costliest].sum(axis=1)).tolist(),
+        "total": spent.sum(axis=1).tolist(),
+    }
+
+
+def _cell(value: float, largest: float) -> Facts:
+    return {"value": value, "width": round(100 * value / largest, 3)}
+
+
+def costliest_classes(by_class: Sequence[Facts]) -> list[Facts]:
+    """The classes whose cases cost the most together, in their own order; all of them where they are not many."""
+    spent = [-(row["weight"] * (row["expected_cost"] or 0.0)) for row in by_class]
+    kept = np.sort(np.argsort(spent, kind="stable")[:MOST_CLASSES_LISTED])
+    return [by_class[k] for k in kept]
+
+
+def tests_that_matter(models: Sequence[Facts], flips: Sequence[Facts | None]) -> list[int]:
+    """Classes in the order of the price panel.
+
+    First those whose price can change who is cheapest; then by what testing for them wrongly costs the cheapest
+    model.
+    """
+    table = models[0]["pair_costs"]
+    spent = np.nan_to_num(np.array(table, dtype=np.float64)).sum(axis=0) if table else np.zeros(len(flips))
+    changes = [flip is not None and ("below" in flip or "above" in flip) for flip in flips]
+    return sorted(range(len(flips)), key=lambda k: (not changes[k], -spent[k]))
+
+
+def worked_case(comparison: Comparison) -> Facts | None:
+    """A case that the cheapest model finds sooner than the next: what both test, in order, until they have it.
+
+    Of all such cases, the one whose saving is nearest to their mean. None without cases, prices or a second model.
+    """
+    sample, prices = comparison.sample, comparison.costs.typical
+    if sample is None or prices is None or len(comparison.models) < 2:
+        return None
+    costs, truth = np.array(prices), sample.truths()
+    names = [model.name for model in comparison.models[:2]]
+    forecasts = [sample.probabilities(name) for name in names]
+    orders = [search_order(forecast, costs) for forecast in forecasts]
+    paid = [_paid(order, truth, costs) for order in orders]
+    saved = np.where(paid[1] > paid[0], paid[1] - paid[0], np.nan)
+    row = int(np.nanargmin(np.abs(saved - np.nanmean(saved)))) if np.isfinite(saved).any() else 0
+    plans = zip(names, forecasts, orders, strict=True)
+    return {
+        "row": row,
+        "truth": comparison.data.classes[truth[row]],
+        "plans": [
+            {"model": name, **_plan(forecast[row], order[row].tolist(), int(truth[row]), costs)}
+            for name, forecast, order in plans
+        ],
+    }
+
+
+def _paid(order: Any, truth: Any, costs: FloatArray) -> FloatArray:
+    """What each row's search pays until it has found the truth, (rows,)."""
+    spent = np.cumsum(costs[order], axis=1)
+    return np.asarray(spent[order == truth[:, None]])
+
+
+def _plan(forecast: FloatArray, order: list[int], truth: int, costs: FloatArray) -> Facts:
+    """The steps up to the truth; of very many, the middle is left out and counted."""
+    until = order[: order.index(truth) + 1]
+    spent = np.cumsum(costs[until]).tolist()
+    steps = [
+        {"class": k, "number": n + 1, "chance": float(forecast[k]), "cost": float(costs[k]), "found": k == truth}
+        for n, k in enumerate(until)
+    ]
+    skipped = len(steps) - MOST_STEPS if len(steps) > MOST_STEPS else 0
+    return {
+        "first": steps[: MOST_STEPS - 1] if skipped else steps,
+        "skipped": skipped,
+        "last": steps[-1:] if skipped else [],
+        "spent": spent[-1],
+        "never": len(order) - len(until),
+    }
