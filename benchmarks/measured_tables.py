@@ -13,8 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evidence_results import STORED
-from evidence_tables import markdown
+from evidence_tables import STORED, markdown
 
 from pandora_regret.study import Cell, study_grid
 

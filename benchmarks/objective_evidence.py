@@ -1,7 +1,7 @@
 """Which objective should calibrators have: the search cost that people pay, or log loss?
 
 Run with ``python benchmarks/objective_evidence.py DATA OUT.json``; DATA is a folder that holds tabular/ (see
-evidence_data.py), "-" leaves those tables out. Models of the study's zoo forecast rows they were not fitted on.
+training_evidence.py), "-" leaves those tables out. Models of the study's zoo forecast rows that were held out.
 Maps are fitted for either objective on a half of these rows and judged by the search cost of the other half, both
 ways round, at unequal prices and at equal ones. Stored is what every case costs, raw and by either objective.
 """
