@@ -9,6 +9,7 @@ from typing import Any
 
 import lightgbm
 import numpy as np
+from pandora_regret.calibrate.objectives import LogLoss, Objective, SearchCost
 from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.decomposition import PCA
@@ -19,7 +20,6 @@ from sklearn.preprocessing import StandardScaler
 
 from pandora_regret import expected_search_cost
 from pandora_regret.calibrate import TemperatureScaling, VectorScaling
-from pandora_regret.calibrate.objectives import LogLoss, Objective, SearchCost
 from pandora_regret.calibrate.rows import LabelledScores as Cases
 from pandora_regret.integrations.boosting import SearchObjective, probabilities
 from pandora_regret.priors import Beta

@@ -88,15 +88,17 @@ def test_costs_without_names_ask_for_them(argument, skin):
     prices = {argument: [380.0, 120.0, 90.0]}
     message = rf"{argument} is a list without names, but the classes are .*: name them, .* or say the order"
     with pytest.raises(pr.InputError, match=message):
-        VectorScaling(**prices).fit(pd.DataFrame(forecasts, columns=NAMES), truth)
+        TemperatureScaling(**prices).fit(pd.DataFrame(forecasts, columns=NAMES), truth)
     with pytest.raises(pr.InputError, match=message):
         CalibratedSearch(GaussianNB(), **prices).fit(forecasts, truth)
     with pytest.raises(pr.InputError, match=message):
         search_cost_scorer(**prices)(GaussianNB().fit(forecasts, truth), forecasts, truth)
     named = {argument: PRICES}
-    by_labels = VectorScaling(labels=NAMES, objective="search", **prices).fit(forecasts, truth)
-    by_names = VectorScaling(labels=NAMES, objective="search", **named).fit(forecasts, truth)
-    np.testing.assert_array_equal(by_labels.factors_, by_names.factors_)
+    by_labels, by_names = (
+        TemperatureScaling(labels=NAMES, objective="search", **each).fit(forecasts, truth)
+        for each in (prices, named)
+    )
+    assert by_labels.temperature_ == by_names.temperature_
 
 
 def test_scorers_of_named_classes(skin):

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pandora_regret.calibrate.objectives import LogLoss
-from pandora_regret.calibrate.rows import LabelledScores, cross_fit, deal, probabilities_of, read_groups, rows_of
-from pandora_regret.calibrate.scaling import METHODS, Map, default_map, frequency_map, warranted_map
-from pandora_regret.inference.intervals import effective_number, interval_of_mean, within_groups
-from pandora_regret.inputs import (
-    FloatArray,
-    Forecast,
-    InputError,
-    IntArray,
-    Labels,
-    Table,
-    read_choice,
-    read_count,
-    read_forecast,
+from pandora_regret.calibrate.maps import METHODS, Map, fitted_map, frequency_map, warranted_map
+from pandora_regret.calibrate.rows import (
+    LabelledScores,
+    cross_fit,
+    deal_cases,
+    probabilities_of,
+    read_folds,
+    read_groups,
+    rows_of,
+    units_of,
 )
+from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.intervals import effective_number, interval_of_mean, within_groups
+from pandora_regret.inputs import FloatArray, Forecast, IntArray, Labels, Table, read_choice, read_forecast
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.priors import Prior
+from pandora_regret.records import to_plain
 from pandora_regret.scores import priced, row_costs
 
 ENOUGH_ROWS = 100_000  # to fit a map on
@@ -35,35 +35,21 @@ SAME = 1e-12  # forecasts whose log-probabilities differ by no more are one fore
 
 
 @dataclass(frozen=True)
-class Term:
-    """A mean cost per instance and its interval; NaN ends where there is none."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, values: FloatArray, weights: FloatArray, groups: IntArray | None, level: float) -> Term:
-        """The weighted mean of one value per row, (N,), whose rows are independent, or groups of them are."""
-        mean, low, high = interval_of_mean(values, weights, groups, level)
-        return cls(mean, np.nan if low is None else low, np.nan if high is None else high)
-
-
-@dataclass(frozen=True)
 class Decomposition:
     """``score = miscalibration - discrimination + uncertainty``, each an amount of the costs' unit."""
 
-    score: Term
-    miscalibration: Term
-    discrimination: Term
-    uncertainty: Term
+    score: Estimate
+    miscalibration: Estimate
+    discrimination: Estimate
+    uncertainty: Estimate
     unit: str | None
     level: float
 
     def to_dict(self) -> dict[str, dict[str, float | None]]:
         """The three terms as plain numbers, None where there is no interval."""
-        terms = ("miscalibration", "discrimination", "uncertainty")
-        return {name: {end: _plain(x) for end, x in asdict(getattr(self, name)).items()} for name in terms}
+        return {
+            name: to_plain(getattr(self, name)) for name in ("miscalibration", "discrimination", "uncertainty")
+        }
 
 
 def decompose(
@@ -158,31 +144,34 @@ def decompose_forecast(
     currency: str | None = None,
     groups: IntArray | None = None,
 ) -> Decomposition:
-    """The same, past the door: of a forecast that has its costs, and groups numbered from 0."""
-    own = row_costs(forecast, prior)
-    rows = _counted_by_group(rows_of(forecast)[0], groups)
+    """The same, past the door: of a forecast that has its costs, and the group of each case, numbered from 0."""
+    own, units = row_costs(forecast, prior), units_of(forecast, groups)
+    rows = _counted_by_unit(rows_of(forecast)[0], units)
     all_alike = (np.ptp(rows.scores, axis=1) <= SAME).all()
     method = "frequencies" if all_alike else method
-    out_of_fold = cross_fit(rows, deal(rows.truth, folds, seed, groups), partial(_fitted, method=method))
+    fold = deal_cases(forecast, folds, seed, groups)
+    out_of_fold = cross_fit(rows, fold, partial(_fitted, method=method))
     baseline, recalibrated = _recalibrated_costs(forecast, prior, own, rows, out_of_fold)
     hindsight = [(np.ones(len(rows), dtype=bool), _fitted(rows, "vector" if method == "auto" else method))]
     easier, best = _recalibrated_costs(forecast, prior, own, rows, hindsight)
-    term = partial(Term.of, weights=rows.weights, groups=groups, level=level)
-    miscalibration = _up_to(term(own - recalibrated), term(own - best))
-    discrimination = _up_to(term(baseline - recalibrated), term(easier - best))
-    return Decomposition(term(own), miscalibration, discrimination, term(baseline), currency, level)
+
+    def mean(values: FloatArray) -> Estimate:
+        return Estimate(*interval_of_mean(values, rows.weights, units, level))
+
+    miscalibration = _up_to(mean(own - recalibrated), mean(own - best))
+    discrimination = _up_to(mean(baseline - recalibrated), mean(easier - best))
+    return Decomposition(mean(own), miscalibration, discrimination, mean(baseline), currency, level)
 
 
-def _counted_by_group(rows: LabelledScores, groups: IntArray | None) -> LabelledScores:
-    """Without costs, and with weights that sum to the number of independent rows, whatever their unit.
+def _counted_by_unit(rows: LabelledScores, units: IntArray | None) -> LabelledScores:
+    """The rows with weights that sum to the number of independent ones, whatever their unit.
 
     A map must be warranted by what is independent: rows of one group count as one, and rows of unequal weights as
     the number of equal ones that would say as much.
     """
     total = rows.weights.sum()
-    size = effective_number(within_groups(rows.weights, groups) / total)
-    weights = rows.weights * (size / total)
-    return replace(rows, weights=weights, costs=np.ones((rows.n_classes, 1)))
+    size = effective_number(within_groups(rows.weights, units) / total)
+    return replace(rows, weights=rows.weights * (size / total))
 
 
 def _fitted(rows: LabelledScores, method: str) -> tuple[FloatArray, Map]:
@@ -190,7 +179,7 @@ def _fitted(rows: LabelledScores, method: str) -> tuple[FloatArray, Map]:
     if method == "frequencies":
         return rows.frequencies, frequency_map(rows)
     some = rows.at_most(ENOUGH_ROWS)
-    return rows.frequencies, warranted_map(some) if method == "auto" else default_map(method, some, LogLoss())
+    return rows.frequencies, warranted_map(some) if method == "auto" else fitted_map(method, some)
 
 
 def _recalibrated_costs(
@@ -209,7 +198,7 @@ def _recalibrated_costs(
     unchanged, constant = np.zeros((2, len(rows)), dtype=bool)
     for inside, (frequencies, map_) in fitted:
         shares[inside], table[inside] = frequencies, probabilities_of(map_(rows.scores[:, inside]))
-        unchanged[inside], constant[inside] = map_.changes_nothing, map_.forgets_everything
+        unchanged[inside], constant[inside] = map_.changes_nothing, not map_.factors.any()
     settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
     baseline, recalibrated = (
         row_costs(replace(settled, values=forecast.per_row(values)), prior) for values in (shares, table)
@@ -217,26 +206,13 @@ def _recalibrated_costs(
     return baseline, np.select([constant, unchanged], [baseline, own], recalibrated)
 
 
-def _up_to(term: Term, hindsight: Term) -> Term:
+def _up_to(term: Estimate, hindsight: Estimate) -> Estimate:
     """An interval that reaches up to what hindsight would save.
 
     Maps that other rows fitted save less than the best one would, and fitted to the rows themselves they save
     more. Both err by the number of parameters over the number of rows, which the rows' spread does not show: what
     the best map saves lies between.
     """
+    if term.high is None or hindsight.high is None:
+        return term
     return replace(term, high=max(term.high, hindsight.high))
-
-
-def _plain(number: float) -> float | None:
-    return None if np.isnan(number) else float(number)
-
-
-def read_folds(folds: Any, n_rows: int, groups: IntArray | None) -> int:
-    """How many folds rows, or groups, are dealt into; at most as many as there are."""
-    argument, unit = ("y_true", "row") if groups is None else ("groups", "group")
-    available = n_rows if groups is None else int(groups.max()) + 1
-    count = min(read_count(folds, "folds", least=2), available)
-    if count < 2:
-        fix = f"recalibrating a {unit} takes another to learn from; pass at least two"
-        raise InputError(f"has 1 {unit}", argument=argument, fix=fix)
-    return count

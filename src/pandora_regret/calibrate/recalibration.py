@@ -1,27 +1,145 @@
-"""One map for all forecasts of a model, and what it saves on rows that had no part in it."""
+"""One map for all forecasts of a model, what it saves on rows that had no part in it, and its file."""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.calibrate.decomposition import Term, read_folds
-from pandora_regret.calibrate.frequencies import adjusted_frequencies
-from pandora_regret.calibrate.objectives import DEFAULT_OBJECTIVE, OBJECTIVES, LogLoss, Objective, SearchCost
-from pandora_regret.calibrate.rows import LabelledScores, cross_fit, deal, probabilities_of, read_groups, rows_of
-from pandora_regret.calibrate.saved_map import RecalibrationMap
-from pandora_regret.calibrate.scaling import METHODS, Map, default_map
-from pandora_regret.inputs import FloatArray, Forecast, IntArray, Labels, Table, read_choice, read_forecast
+from pandora_regret._version import __version__
+from pandora_regret.atomic import write_atomically
+from pandora_regret.calibrate.maps import METHODS, Map, adjusted_frequencies, fitted_map, one_factor
+from pandora_regret.calibrate.rows import (
+    LabelledScores,
+    cross_fit,
+    deal_cases,
+    probabilities_of,
+    read_folds,
+    read_groups,
+    rows_of,
+    turned,
+    units_of,
+)
+from pandora_regret.calibrate.temperature import read_objective, search_inverse_temperature
+from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.intervals import interval_of_mean
+from pandora_regret.inputs import (
+    FloatArray,
+    Forecast,
+    InputError,
+    IntArray,
+    Labels,
+    Table,
+    read_choice,
+    read_forecast,
+    read_probabilities,
+)
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
+from pandora_regret.records import from_plain, to_plain
 from pandora_regret.scores import priced, row_costs
 
+SCHEMA = "pandora-map/1"
 SMALLEST_FREQUENCY = 1e-12  # a class that has gone keeps this much, so that its logarithm is a number
+
+
+@dataclass(frozen=True)
+class RecalibrationMap:
+    """Forecasts that say better what they know, ``softmax(factors ln p + shifts)``; made by `recalibrate`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> calmer = RecalibrationMap(("a", "b"), "temperature", "log_loss", (0.5, 0.5), (0.0, 0.0), -20.0, rows=100)
+    >>> calmer.predict_proba([[0.9, 0.1]])
+    array([[0.75, 0.25]])
+    """
+
+    classes: tuple[str, ...]
+    method: str  # "temperature", "vector", "matrix" or "prior"
+    objective: str | None  # "search" or "log_loss"; None of class frequencies
+    factors: tuple[float, ...] | tuple[tuple[float, ...], ...]  # (K,), or (K, K) of a matrix
+    shifts: tuple[float, ...]  # (K,)
+    zero: float  # the log-probability at which a probability of 0 counts
+    rows: int  # it was fitted on
+
+    @property
+    def temperature(self) -> float | None:
+        """What logits are divided by, where that is all it does: above 1 the forecasts were too bold."""
+        return 1 / float(np.asarray(self.factors)[0]) if self.method == "temperature" else None
+
+    def predict_proba(self, y_proba: Table, *, labels: Any = None, logits: bool = False) -> FloatArray:
+        """Recalibrated forecasts, (N, K), columns in the order of `classes`.
+
+        A frame's columns are matched by name; an array's are in the order of `classes`, or of `labels`.
+        """
+        names = list(self.classes) if labels is None else labels
+        return self.apply(read_probabilities(y_proba, labels=names, logits=logits).check())
+
+    def apply(self, forecast: Forecast) -> FloatArray:
+        """The same past the door; the forecast's columns may be in any order."""
+        scores, _ = turned(forecast, self.zero)
+        scores = scores[self._positions(forecast.labels)]
+        return probabilities_of(Map(np.asarray(self.factors), np.asarray(self.shifts))(scores))
+
+    def _positions(self, labels: Sequence[Any]) -> list[int]:
+        """The column of each class."""
+        named = {str(label): column for column, label in enumerate(labels)}
+        if set(named) != set(self.classes):
+            differ = sorted(set(named) ^ set(self.classes))
+            problem = f"has other classes than the map was fitted for: {differ[:8]}"
+            raise InputError(
+                problem, argument="y_proba", value=differ, fix="recalibrate forecasts of the same model"
+            )
+        return [named[name] for name in self.classes]
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it as JSON, for `load_map`."""
+        about = {"schema": SCHEMA, "library": f"pandora-regret {__version__}"}
+        text = json.dumps(about | to_plain(self), indent=1, allow_nan=False) + "\n"
+        return write_atomically(path, lambda file: file.write(text.encode()))
+
+
+def load_map(path: str | os.PathLike[str]) -> RecalibrationMap:
+    """A map that `RecalibrationMap.save` or ``pandora recalibrate`` has written.
+
+    Parameters
+    ----------
+    path
+        The JSON file.
+
+    Returns
+    -------
+    RecalibrationMap
+        Ready to transform forecasts of the same classes.
+
+    Examples
+    --------
+    >>> load_map("triage.map.json").predict_proba(forecasts)  # doctest: +SKIP
+    """
+    place = os.fspath(path)
+    try:
+        plain = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"is no JSON: {error}", place=place, fix="write the map again") from None
+    if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
+        raise InputError(
+            f"is no map: its schema is not {SCHEMA!r}", place=place, fix="pandora recalibrate writes them"
+        )
+    loaded = from_plain(RecalibrationMap, {key: plain[key] for key in plain if key != "schema"}, place)
+    k, shape = len(loaded.classes), np.shape(np.asarray(loaded.factors, dtype=object))
+    if len(set(loaded.classes)) != k or k < 2 or shape not in ((k,), (k, k)) or len(loaded.shifts) != k:
+        raise InputError(
+            f"has {k} classes, factors {shape} and {len(loaded.shifts)} shifts: they differ", place=place
+        )
+    return loaded
 
 
 @dataclass(frozen=True)
@@ -29,18 +147,18 @@ class Recalibration:
     """A map fitted to all rows, and the mean costs per case without it and with maps that other rows fitted."""
 
     map: RecalibrationMap
-    cost: Term
-    recalibrated: Term
-    saved: Term  # paired
+    cost: Estimate
+    recalibrated: Estimate
+    saved: Estimate  # paired
     unit: str | None
     level: float
 
     @property
     def worth_it(self) -> bool | None:
         """Whether the interval of what it saves lies above zero; None where it includes zero, or there is none."""
-        if self.saved.low > 0:
-            return True
-        return False if self.saved.high <= 0 else None
+        if self.saved.low is None or self.saved.high is None or self.saved.low <= 0 < self.saved.high:
+            return None
+        return self.saved.low > 0
 
 
 def recalibrate(
@@ -48,7 +166,7 @@ def recalibrate(
     y_proba: Table,
     *,
     method: str = "temperature",
-    objective: str = DEFAULT_OBJECTIVE,
+    objective: str = "log_loss",
     prior: Prior | None = None,
     costs: Any = None,
     typical_costs: Any = None,
@@ -71,7 +189,7 @@ def recalibrate(
     method
         "temperature" (one factor), "vector" (one factor and one shift per class) or "matrix" scaling.
     objective
-        What the map is fitted for: "log_loss", or "search", the expected search cost itself.
+        What the map is fitted for: "log_loss", or, of a temperature, "search", the expected search cost itself.
     prior, costs, typical_costs, currency
         What tests cost, as in `expected_search_cost`: what is saved is in their unit.
     groups
@@ -129,20 +247,22 @@ def recalibrate_forecast(
     currency: str | None = None,
     groups: IntArray | None = None,
 ) -> Recalibration:
-    """The same, past the door: of a forecast that has its costs, and groups numbered from 0."""
-    method, wanted = read_choice(method, "method", METHODS), read_choice(objective, "objective", OBJECTIVES)
-    minimised: Objective = LogLoss() if wanted == "log_loss" else SearchCost(prior)
+    """The same, past the door: of a forecast that has its costs, and the group of each case, numbered from 0."""
+    method = read_choice(method, "method", METHODS)
+    by_search = read_objective(objective, method) == "search"
     rows, zero = rows_of(forecast)
 
     def fit(some: LabelledScores) -> Map:
-        return default_map(method, some, minimised)
+        if by_search:
+            return one_factor(search_inverse_temperature(some, prior), some.n_classes)
+        return fitted_map(method, some)
 
-    table = np.empty((len(rows), rows.n_classes))
-    for inside, map_ in cross_fit(rows, deal(rows.truth, folds, seed, groups), fit):
+    table = np.empty(forecast.values.shape)
+    for inside, map_ in cross_fit(rows, deal_cases(forecast, folds, seed, groups), fit):
         table[inside] = probabilities_of(map_(rows.scores[:, inside]))
-    whole = fit(rows)
-    saved_map = _saved(forecast, method, wanted, whole, zero)
-    return judged(forecast, table, prior, saved_map, level, currency, groups)
+    return judged(
+        forecast, table, prior, _saved(forecast, method, objective, fit(rows), zero), level, currency, groups
+    )
 
 
 def judged(
@@ -155,11 +275,16 @@ def judged(
     groups: IntArray | None = None,
 ) -> Recalibration:
     """What recalibrated forecasts, (N, K) in the order of the forecast's columns, save."""
-    settled = replace(forecast, values=forecast.per_row(table), logits=False, tolerance=1e-6, checked=True)
+    settled = replace(forecast, values=table, logits=False, tolerance=1e-6, checked=True)
     before, after = (row_costs(each, prior) for each in (forecast, settled))
-    weights = np.ones(forecast.n_cases) if forecast.case_weights is None else forecast.case_weights
-    term = partial(Term.of, weights=weights, groups=groups, level=level)
-    return Recalibration(map_, term(before), term(after), term(before - after), currency, level)
+    weights, units = (
+        np.ones(len(forecast)) if forecast.weights is None else forecast.weights,
+        units_of(forecast, groups),
+    )
+    cost, recalibrated, saved = (
+        Estimate(*interval_of_mean(values, weights, units, level)) for values in (before, after, before - after)
+    )
+    return Recalibration(map_, cost, recalibrated, saved, currency, level)
 
 
 def shifted_frequencies(labelled: Forecast, new: Forecast) -> RecalibrationMap:
@@ -176,6 +301,4 @@ def shifted_frequencies(labelled: Forecast, new: Forecast) -> RecalibrationMap:
 def _saved(forecast: Forecast, method: str, objective: str | None, map_: Map, zero: float) -> RecalibrationMap:
     classes, factors = tuple(str(label) for label in forecast.labels), map_.factors.tolist()
     nested = tuple(tuple(row) if isinstance(row, list) else row for row in factors)
-    return RecalibrationMap(
-        classes, method, objective, nested, tuple(map_.shifts.tolist()), zero, forecast.n_cases
-    )
+    return RecalibrationMap(classes, method, objective, nested, tuple(map_.shifts.tolist()), zero, len(forecast))

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inference.keyed import keys_of
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
-from pandora_regret.kernels.engine import worth_compiling
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_count
 
 
 @dataclass(frozen=True)
@@ -22,11 +21,9 @@ class LabelledScores:
     """N labelled forecasts over K classes, turned."""
 
     scores: FloatArray  # (K, N) finite log-probabilities
-    truth: IntArray  # (N,) the true class as a column number, or the one of most votes
+    truth: IntArray  # (N,) the true class as a column number
     weights: FloatArray  # (N,)
-    costs: FloatArray  # (K, 1), or (K, N) where each instance has its own
-    many: bool  # enough for compiled loops to pay, also on a part of them; they know no votes
-    votes: FloatArray | None = None  # (K, N) each class's share of an instance's votes, instead of one true class
+    costs: FloatArray | None  # (K,), or (N, K) where each row has its own
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -37,54 +34,22 @@ class LabelledScores:
         return len(self.scores)
 
     def some(self, rows: IntArray) -> LabelledScores:
-        """Some of the instances."""
-        costs = self.costs[:, rows] if self.costs.shape[1] > 1 else self.costs
-        return replace(
-            self,
-            scores=np.ascontiguousarray(self.scores[:, rows]),
-            truth=self.truth[rows],
-            weights=self.weights[rows],
-            costs=costs,
-            votes=None if self.votes is None else self.votes[:, rows],
-        )
-
-    def by_class(self) -> Iterator[tuple[IntArray, LabelledScores]]:
-        """For every class that has votes: the instances, (n,), and these with it as their true class.
-
-        Each weighs as much as its share of the votes.
-        """
-        assert self.votes is not None
-        for k, shares in enumerate(self.votes):
-            if len(rows := np.flatnonzero(shares)):
-                truth, weights = np.full(len(rows), k, dtype=np.intp), self.weights[rows] * shares[rows]
-                yield rows, replace(self.some(rows), truth=truth, weights=weights, votes=None)
+        """Some of the rows."""
+        costs = self.costs[rows] if self.costs is not None and self.costs.ndim == 2 else self.costs
+        scores = np.ascontiguousarray(self.scores[:, rows])
+        return LabelledScores(scores, self.truth[rows], self.weights[rows], costs)
 
     def at_most(self, n_rows: int) -> LabelledScores:
-        """So many of the instances, or all: always the same, but drawn by chance, since files have periods."""
+        """So many of the rows, or all: always the same, but drawn by chance, since files have periods."""
         if len(self) <= n_rows:
             return self
         drawn = np.random.default_rng(0).choice(len(self), n_rows, replace=False, shuffle=False)
         return self.some(np.sort(drawn))
 
-    def shifted(self, by: FloatArray) -> LabelledScores:
-        """The same instances with other scores, by so much more, (K, 1)."""
-        return replace(self, scores=self.scores + by)
-
-    def of_truth(self, table: FloatArray) -> FloatArray:
-        """The entry of each instance's truth, or their mean over its votes, in a (K, N) or (K, 1) table; (N,)."""
-        if self.votes is not None:
-            return np.asarray((self.votes * table).sum(axis=0))
-        return np.asarray(table[self.truth, 0] if table.shape[1] == 1 else table[self.truth, np.arange(len(self))])
-
-    def mean(self, values: FloatArray) -> float:
-        """The weighted mean of one value per instance."""
-        return float((self.weights * values).sum() / self.weights.sum())
-
     @property
     def frequencies(self) -> FloatArray:
         """How often each class is the truth, (K,); one that never is counts as half a row of weight 1."""
-        counted = np.bincount(self.truth, self.weights, self.n_classes)
-        counts = np.maximum(counted if self.votes is None else self.votes @ self.weights, 0.5)
+        counts = np.maximum(np.bincount(self.truth, self.weights, self.n_classes), 0.5)
         return np.asarray(counts / counts.sum())
 
 
@@ -97,7 +62,12 @@ def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, 
     """
     values = np.array(forecast.values.T, dtype=np.float64, order="C")
     replace(forecast, values=values.T).check()  # of columns that lie together, which is faster
-    scores = _normalised(values) if forecast.logits else _logarithms(values)
+    if forecast.logits:
+        values -= values.max(axis=0)
+        scores = values - np.log(np.exp(values).sum(axis=0))
+    else:
+        with np.errstate(divide="ignore"):
+            scores = np.log(values, out=values)
     possible = scores > -np.inf
     if possible.all():
         return scores, float(scores.min() - np.log(2)) if level is None else level
@@ -108,31 +78,15 @@ def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, 
 
 def rows_of(forecast: Forecast) -> tuple[LabelledScores, float]:
     """Labelled forecasts, turned, and the level at which zero counts."""
-    cases = forecast.by_case()
-    scores, level = turned(cases)
-    weights = np.ones(len(cases)) if cases.weights is None else cases.weights
-    costs = np.atleast_2d(np.ones(cases.n_classes) if cases.costs is None else cases.costs).T
-    if forecast.cluster is None:
-        return LabelledScores(scores, cases.truth, weights, costs, worth_compiling(scores.size)), level
-    votes = np.ascontiguousarray(forecast.shares_by_class().T)
-    return LabelledScores(scores, cases.truth, weights, costs, False, votes), level
+    scores, level = turned(forecast)
+    weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
+    return LabelledScores(scores, forecast.truth, weights, forecast.costs), level
 
 
 def probabilities_of(scores: FloatArray) -> FloatArray:
     """The forecasts of (K, N) log-probabilities up to a constant of each instance, as an (N, K) table."""
     unnormalised = np.exp(scores - scores.max(axis=0))
     return np.ascontiguousarray((unnormalised / unnormalised.sum(axis=0)).T)
-
-
-def _logarithms(values: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(values, out=values))
-
-
-def _normalised(logits: FloatArray) -> FloatArray:
-    logits -= logits.max(axis=0)
-    logits -= np.log(np.exp(logits).sum(axis=0))
-    return logits
 
 
 def read_groups(groups: Any, n_rows: int) -> IntArray | None:
@@ -180,3 +134,24 @@ def cross_fit(
                 "groups; pass more of them, or fewer folds."
             )
         yield inside, fit(rows.some(np.flatnonzero(~inside)))
+
+
+def read_folds(folds: Any, n_cases: int, groups: IntArray | None) -> int:
+    """How many folds cases, or groups, are dealt into; at most as many as there are."""
+    argument, unit = ("y_true", "row") if groups is None else ("groups", "group")
+    available = n_cases if groups is None else int(groups.max()) + 1
+    count = min(read_count(folds, "folds", least=2), available)
+    if count < 2:
+        fix = f"recalibrating a {unit} takes another to learn from; pass at least two"
+        raise InputError(f"has 1 {unit}", argument=argument, fix=fix)
+    return count
+
+
+def units_of(forecast: Forecast, groups: IntArray | None) -> IntArray | None:
+    """The number of each row's independent unit, its case's group or its case; None where that is the row."""
+    return forecast.cluster if groups is None else forecast.per_row(groups)
+
+
+def deal_cases(forecast: Forecast, folds: int, seed: int, groups: IntArray | None) -> IntArray:
+    """The fold of each row, (N,): cases, or groups of them, are dealt as a whole."""
+    return forecast.per_row(deal(forecast.by_case().truth, folds, seed, groups))

@@ -1,53 +1,48 @@
-"""One number that makes forecasts bolder or meeker: the best temperature, by a safeguarded Newton method."""
+"""One number that makes forecasts bolder or more timid: the temperature of least log loss or search cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from typing import Any
 
 import numpy as np
 
-from pandora_regret.calibrate.objectives import Along, LogLoss, Objective
 from pandora_regret.calibrate.rows import LabelledScores
-from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_choice
+from pandora_regret.kernels.engine import search_costs, worth_compiling
+from pandora_regret.priors import Prior
+from pandora_regret.scores import mean_or_rows
 
 COLDEST, HOTTEST = 1e-3, 1e3  # temperatures; separable data would ask for 0, useless forecasts for infinity
 LAST_STEP = 1e-5  # relative; where steps square, what is left after it is 1e-10
-ONE_IN, FEWEST = 16, 4096  # where instances are many, one in so many finds where to start, but no fewer than these
+ONE_IN, FEWEST = 16, 4096  # where rows are many, one in so many finds where to start, but no fewer than these
 MOST_PASSES = 100
 NOT_SHRINKING = 0.9  # a Newton step this long beside the one before creeps towards a minimum at infinity
 SMALL_STEP = 0.01  # relative; what is left after it is 1e-6
 GRID = np.logspace(-3, 3, 49)  # eight steps per decade: a loss of odds cannot turn twice in less
-MOST_VALLEYS = 4
-FINE_STEPS = 33
-
-Curve = Callable[[float], Along]
-Bracket = tuple[float, float, float]
 
 
-def best_inverse_temperature(rows: LabelledScores, objective: Objective) -> float:
-    """The 1 / T in [1e-3, 1e3] of least mean loss.
+OBJECTIVES = {"log_loss": "the logarithmic score", "search": "the expected search cost; of a temperature only"}
 
-    Log loss is convex in 1 / T, so Newton's method starts at 1, inside a bracket that every slope narrows.
-    The search cost of alpha > 0 is not, and may have several valleys: a scan finds them, Newton's method goes down
-    each, and the lowest is kept if it beats leaving the forecasts alone. A loss that moves in steps is scanned
-    twice. Where there are many rows, a part of them, drawn by chance, finds the valleys; which one is lowest, and
-    where its bottom is, all rows decide.
+
+def read_objective(objective: Any, method: str) -> str:
+    """What a map is fitted for: one of OBJECTIVES that suits the method."""
+    chosen = read_choice(objective, "objective", OBJECTIVES)
+    if chosen == "search" and method != "temperature":
+        fix = "fit vector and matrix maps for log loss, which does as well, or choose method='temperature'"
+        raise InputError(f"is 'search' and method is {method!r}", argument="objective", value=chosen, fix=fix)
+    return chosen
+
+
+def best_inverse_temperature(rows: LabelledScores) -> float:
+    """The 1 / T in [1e-3, 1e3] of least mean log loss, which is convex in it.
+
+    Newton's method starts at 1; where there are many rows, at what a part of them, drawn by chance, asks for.
     """
-    curve: Curve = partial(objective.along, rows)
-    some = rows.at_most(max(len(rows) // ONE_IN, FEWEST)) if rows.many else rows
-    sample: Curve = partial(objective.along, some)
-    if objective.convex:
-        everywhere = (1 / HOTTEST, 1.0, 1 / COLDEST)
-        return _newton(curve, everywhere if some is rows else _from_sample(sample, everywhere))
-    valleys = _valleys(sample)
-    if objective.stepped:
-        candidates = [x for low, _, high in valleys for x in np.geomspace(low, high, FINE_STEPS).tolist()]
-        return _lowest(curve, [1.0, *candidates])
-    if rows.many:
-        valleys = sorted((_from_sample(sample, valley) for valley in valleys), key=lambda v: curve(v[1]).loss)[:1]
-    return _lowest(curve, [1.0, *(_newton(curve, valley) for valley in valleys)])
+    some = _sample(rows) if worth_compiling(rows.scores.size) else rows
+    start = 1.0 if some is rows else _newton(some, 1.0)
+    return _newton(rows, start)
 
 
 def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> FloatArray:
@@ -56,59 +51,80 @@ def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> Fl
     That is near the best one for all rows, where one pass finds three derivatives of every fold. A step by them is
     off by the cube of its length, relatively: where it is not small, the fold is searched by itself.
     """
-    objective = LogLoss()
-    start = best_inverse_temperature(rows, objective)
-    inverse = np.clip(start + _steps(objective.derivatives_by_fold(rows, start, fold)), 1 / HOTTEST, 1 / COLDEST)
+    start = best_inverse_temperature(rows)
+    sums = derivatives(rows, start, fold)
+    slope, curvature, third = (sums.sum(axis=0) - sums).T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        steps = -2 * slope / (curvature + np.sqrt(curvature**2 - 2 * slope * third))
+    inverse = np.clip(start + steps, 1 / HOTTEST, 1 / COLDEST)
     for number in np.flatnonzero(~(np.abs(inverse / start - 1) < SMALL_STEP)):
         others = replace(rows, weights=np.where(fold == number, 0.0, rows.weights))
-        inverse[number] = _newton(partial(objective.along, others), (1 / HOTTEST, start, 1 / COLDEST))
+        inverse[number] = _newton(others, start)
     return np.asarray(inverse[fold])
 
 
-def _steps(sums: FloatArray) -> FloatArray:
-    """From a point to where the slope of the rows outside each fold is zero, (F,); NaN where that is not near.
+def search_inverse_temperature(rows: LabelledScores, prior: Prior) -> float:
+    """The 1 / T in [1e-3, 1e3] of least mean search cost under a prior, at the rows' costs.
 
-    `sums` are the first three derivatives there, of the rows in each fold, (F, 3).
+    That cost may have several valleys, and may move in steps. A part of the rows, drawn by chance, finds the
+    deepest on a grid, the furthest from 1 of a plain; Brent's method on all rows then looks for its bottom. It is
+    kept if it beats leaving the forecasts alone.
     """
-    slope, curvature, third = (sums.sum(axis=0) - sums).T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(-2 * slope / (curvature + np.sqrt(curvature**2 - 2 * slope * third)))
+    from scipy.optimize import minimize_scalar
+
+    scan, cost = (_search_cost(some, prior) for some in (_sample(rows), rows))
+    grid = GRID.tolist()
+    lowest = min(range(len(grid)), key=lambda i: (scan(grid[i]), -abs(np.log(grid[i]))))
+    bounds = grid[max(lowest - 1, 0)], grid[min(lowest + 1, len(grid) - 1)]
+    bottom = minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-6 * grid[lowest]})
+    return min((1.0, grid[lowest], float(bottom.x)), key=cost)
 
 
-def _lowest(curve: Curve, candidates: Sequence[float]) -> float:
-    """The candidate of least loss; of equal ones, the first."""
-    return min(candidates, key=lambda candidate: curve(candidate).loss)
+def derivatives(rows: LabelledScores, inverse_temperature: float, fold: IntArray) -> FloatArray:
+    """The first three derivatives in 1 / T of the log loss, summed over the rows of each fold, (F, 3).
 
-
-def _from_sample(sample: Curve, valley: Bracket) -> Bracket:
-    """The same bracket, with a start that a part of the rows has found."""
-    return valley[0], _newton(sample, valley), valley[2]
-
-
-def _valleys(curve: Curve) -> list[Bracket]:
-    """Grid points below their neighbours, between these, the lowest first; of a plain, the furthest from 1."""
-    losses = np.array([curve(x).loss for x in GRID])
-    lowest = min(range(len(GRID)), key=lambda i: (losses[i], -abs(np.log(GRID[i]))))
-    padded = np.pad(losses, 1, constant_values=np.inf)
-    bottoms = np.flatnonzero((losses < padded[:-2]) & (losses < padded[2:]))
-    ranked = sorted(set(bottoms.tolist()) - {lowest}, key=lambda i: losses[i])
-    return [_around(i) for i in [lowest, *ranked][:MOST_VALLEYS]]
-
-
-def _around(i: int) -> Bracket:
-    low, start, high = GRID[np.clip([i - 1, i, i + 1], 0, len(GRID) - 1)].tolist()
-    return low, start, high
-
-
-def _newton(curve: Curve, bracket: Bracket) -> float:
-    """Where the slope turns from falling to rising in the bracket; the end it falls towards if nowhere.
-
-    A step that leaves the bracket, goes uphill or does not shrink is replaced by the bracket's geometric middle.
+    They are cumulants of the scores under the forecast.
     """
-    low, start, high = bracket
-    x, last, ends = start, np.inf, (low, high)
+    if worth_compiling(rows.scores.size):
+        from pandora_regret.calibrate import loops
+
+        return loops.log_loss_derivatives(rows, inverse_temperature, fold)
+    gaps = rows.scores - rows.scores[rows.truth, np.arange(len(rows))]
+    odds = np.exp(inverse_temperature * (gaps - gaps.max(axis=0)))
+    odds /= odds.sum(axis=0)
+    mean = (odds * gaps).sum(axis=0)
+    cumulants = (mean, *((odds * (gaps - mean) ** power).sum(axis=0) for power in (2, 3)))
+    return np.stack([np.bincount(fold, rows.weights * each) for each in cumulants], axis=1)
+
+
+def _sample(rows: LabelledScores) -> LabelledScores:
+    return rows.at_most(max(len(rows) // ONE_IN, FEWEST))
+
+
+def _search_cost(rows: LabelledScores, prior: Prior) -> Callable[[float], float]:
+    """The mean search cost of ``scores / T`` as a function of 1 / T."""
+    scores = np.ascontiguousarray(rows.scores.T)
+    columns, numbers = range(rows.n_classes), range(len(rows))
+
+    def mean_cost(inverse_temperature: float) -> float:
+        forecast = Forecast(inverse_temperature * scores, True, columns, rows.truth, numbers, 0.0, checked=True)
+        priced = replace(forecast, weights=rows.weights, costs=rows.costs)
+        return float(mean_or_rows(search_costs(priced, prior), per_instance=False))
+
+    return mean_cost
+
+
+def _newton(rows: LabelledScores, start: float) -> float:
+    """Where the slope turns from falling to rising; the end of the range it falls towards if nowhere.
+
+    Every slope narrows a bracket. A step that leaves it, goes uphill or does not shrink is replaced by the
+    bracket's geometric middle.
+    """
+    one_fold = np.zeros(len(rows), dtype=np.intp)
+    low, high = ends = 1 / HOTTEST, 1 / COLDEST
+    x, last = start, np.inf
     for passes in range(MOST_PASSES):
-        _, slope, curvature = curve(x)
+        slope, curvature, _ = derivatives(rows, x, one_fold)[0].tolist()
         if passes == 0 and slope == curvature == 0:
             return start  # every row says the same of all classes: nothing to scale
         low, high = (low, x) if slope > 0 else (x, high)

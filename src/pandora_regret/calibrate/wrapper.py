@@ -15,25 +15,24 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routi
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, column_or_1d, has_fit_parameter
 
-from pandora_regret.calibrate.estimators import MatrixScaling, Scaling, TemperatureScaling, VectorScaling
-from pandora_regret.calibrate.objectives import DEFAULT_OBJECTIVE
-from pandora_regret.calibrate.reading import check_labels
+from pandora_regret.calibrate.estimators import (
+    MatrixScaling,
+    Scaling,
+    TemperatureScaling,
+    VectorScaling,
+    check_labels,
+)
+from pandora_regret.calibrate.maps import METHODS
 from pandora_regret.calibrate.rows import deal, read_groups
-from pandora_regret.calibrate.scaling import METHODS
+from pandora_regret.calibrate.temperature import read_objective
 from pandora_regret.inputs import FloatArray, InputError, read_choice
 from pandora_regret.inputs.costs import check_named
 from pandora_regret.priors import Prior
 
-SCALINGS: dict[str, type[Scaling]] = {
-    "temperature": TemperatureScaling,
-    "vector": VectorScaling,
-    "matrix": MatrixScaling,
-}
-
 
 @dataclass(eq=False, repr=False)
 class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier whose forecasts are recalibrated so that searching by them costs less.
+    """A classifier whose forecasts are recalibrated, so that searching by them costs less.
 
     The classifier is fitted fold by fold, its forecasts of rows it has not seen are what the calibrator learns
     from, and in the end it is fitted to all rows. A `FrozenEstimator` is not fitted again: all rows given to `fit`
@@ -47,7 +46,7 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
     method
         "temperature", "vector" or "matrix" scaling.
     objective, prior, costs, typical_costs
-        As in `TemperatureScaling`.
+        As in `TemperatureScaling`; the search objective is one of temperature scaling.
     cv
         A number of folds, into which the rows of every class are dealt in turn (a class with fewer rows than folds
         is fine), whole groups at a time if `fit` is told of groups; or what scikit-learn takes: a splitter, or
@@ -84,7 +83,7 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
     estimator: Any
     _: KW_ONLY
     method: str = "vector"
-    objective: str = DEFAULT_OBJECTIVE
+    objective: str = "log_loss"
     prior: Prior | None = None
     costs: Any = None
     typical_costs: Any = None
@@ -132,14 +131,16 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         return int(self.estimator_.n_features_in_)
 
     def _calibrator(self) -> Scaling:
-        return SCALINGS[read_choice(self.method, "method", METHODS)](
-            objective=self.objective,
-            prior=self.prior,
-            costs=self.costs,
-            typical_costs=self.typical_costs,
-            logits=not hasattr(self.estimator_, "predict_proba"),
-            labels=self.classes_,
-        )
+        method = read_choice(self.method, "method", METHODS)
+        objective = read_objective(self.objective, method)
+        columns: dict[str, Any] = {
+            "logits": not hasattr(self.estimator_, "predict_proba"),
+            "labels": self.classes_,
+        }
+        if method != "temperature":
+            return (VectorScaling if method == "vector" else MatrixScaling)(**columns)
+        costs = {"prior": self.prior, "costs": self.costs, "typical_costs": self.typical_costs}
+        return TemperatureScaling(objective=objective, **costs, **columns)
 
     def _out_of_fold(
         self, X: Any, y: Any, options: dict[str, Any], split: dict[str, Any], groups: Any
@@ -182,18 +183,12 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         else:
             table, impossible = np.asarray(model.decision_function(X)), -np.inf
             table = np.stack([np.zeros_like(table), table], axis=1) if table.ndim == 1 else table
-        if np.array_equal(model.classes_, self.classes_) and table.shape[1] == len(self.classes_):
-            return table
-        return self._spread(table, model.classes_, impossible)
-
-    def _spread(self, table: FloatArray, classes: Any, impossible: float) -> FloatArray:
-        if table.shape[1] != len(classes):
-            raise InputError(
-                f"the classifier's decision_function has {table.shape[1]} columns for {len(classes)} classes: "
-                "one per class is needed; set decision_function_shape='ovr' if it has that parameter."
-            )
+        if table.shape[1] != len(model.classes_):
+            problem = f"decision_function has {table.shape[1]} columns for {len(model.classes_)} classes"
+            fix = "one per class is needed; set decision_function_shape='ovr' if it has that parameter"
+            raise InputError(f"the classifier's {problem}", fix=fix)
         every = np.full((len(table), len(self.classes_)), impossible)
-        every[:, np.searchsorted(self.classes_, classes)] = table
+        every[:, np.searchsorted(self.classes_, model.classes_)] = table
         return every
 
     def _routed(

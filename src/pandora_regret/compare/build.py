@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.calibrate.decomposition import decompose_forecast
-from pandora_regret.calibrate.scaling import METHODS
+from pandora_regret.calibrate.maps import METHODS
 from pandora_regret.compare.assemble import Measurements, comparison, measurements_of
 from pandora_regret.compare.break_even import Priced, break_even
 from pandora_regret.compare.by_workup import (

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pandora_regret.calibrate.objectives import LogLoss
 from pandora_regret.calibrate.rows import rows_of
 from pandora_regret.calibrate.temperature import best_inverse_temperature
 from pandora_regret.compare.sample import Sample
@@ -164,8 +163,7 @@ def _rounded(rows: Forecast) -> IntArray:
 
 
 def _inverse_temperature(rows: Forecast, weights: FloatArray) -> float:
-    labelled = replace(rows_of(replace(rows, weights=weights))[0], many=False)
-    return best_inverse_temperature(labelled, LogLoss())
+    return best_inverse_temperature(rows_of(replace(rows, weights=weights))[0])
 
 
 def _shares(prior: Prior, n_classes: int) -> tuple[tuple[float, ...], ...]:

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from pandora_regret.calibrate.objectives import LogLoss
+from pandora_regret.calibrate.maps import fitted_map
 from pandora_regret.calibrate.rows import cross_fit, deal, rows_of
-from pandora_regret.calibrate.scaling import default_map
 from pandora_regret.calibrate.temperature import out_of_fold_inverse_temperatures
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inputs import Forecast
@@ -33,7 +32,7 @@ def recalibrated(forecast: Forecast, sample: Sample, method: str, seed: int) -> 
         scores = rows.scores * out_of_fold_inverse_temperatures(rows, fold)
     else:
         scores = np.empty_like(rows.scores)
-        for inside, map_ in cross_fit(rows, fold, lambda others: default_map(method, others, LogLoss())):
+        for inside, map_ in cross_fit(rows, fold, lambda others: fitted_map(method, others)):
             scores[:, inside] = map_(rows.scores[:, inside])
     read_as = forecast.read_as or forecast.values.dtype
     return replace(forecast, values=forecast.per_row(scores.T), logits=True, checked=True, read_as=read_as)

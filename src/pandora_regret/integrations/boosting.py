@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from pandora_regret.calibrate.objectives import SearchCost
-from pandora_regret.calibrate.rows import rows_of
 from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_labelled
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.kernels.engine import search_costs
+from pandora_regret.kernels.reference import costs_of, log_odds
 from pandora_regret.optional import import_optional
-from pandora_regret.priors import Beta, Prior, Uniform
+from pandora_regret.priors import Prior, Uniform
+from pandora_regret.priors.beta import beta_loss_slope
 from pandora_regret.priors.reading import read_base_costs
 from pandora_regret.scores import mean_or_rows, priced
 
@@ -96,13 +96,19 @@ class SearchObjective:
         """Gradient and curvature at ``(raw, data)``, as `train` calls it, or at ``(y, raw, weight)``."""
         y, raw, weights = _arguments(first, second, sample_weight)
         forecast = self._priced(read_labelled(y, _table(raw), sample_weight=weights, logits=True))
-        rows, _ = rows_of(forecast)
-        _, slopes = SearchCost(Beta(self.alpha)).gradient(rows, rows.scores)
-        slopes *= 3 * rows.weights.sum()  # from the mean of shares to the sum of losses
+        slopes = np.concatenate([self._slopes(block) for block in forecast.blocks()])
         bends = (1 + self.alpha) * np.abs(slopes)
         if raw.ndim == 1:
-            return slopes[1], np.maximum(bends[1], LEAST_CURVATURE)
-        return slopes.T, np.maximum(2 * bends.T, LEAST_CURVATURE)
+            return slopes[:, 1], np.maximum(bends[:, 1], LEAST_CURVATURE)
+        return slopes, np.maximum(2 * bends, LEAST_CURVATURE)
+
+    def _slopes(self, block: Forecast) -> FloatArray:
+        """The derivative of each row's weighted loss in its raw scores, (n, K)."""
+        costs = costs_of(block)
+        slopes = costs * beta_loss_slope(log_odds(block), self.alpha) / -costs.mean()
+        slopes[np.arange(len(block)), block.truth] = 0.0
+        slopes[np.arange(len(block)), block.truth] = -slopes.sum(axis=1)
+        return np.asarray(slopes if block.weights is None else slopes * block.weights[:, None])
 
     def _priced(self, forecast: Forecast) -> Forecast:
         """Base and mean costs are proportional in the Beta family, also at alpha = 0, where the mean vanishes."""
