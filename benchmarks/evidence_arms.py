@@ -9,7 +9,6 @@ from typing import Any
 
 import lightgbm
 import numpy as np
-from pandora_regret.calibrate.objectives import LogLoss, Objective, SearchCost
 from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.decomposition import PCA
@@ -20,9 +19,8 @@ from sklearn.preprocessing import StandardScaler
 
 from pandora_regret import expected_search_cost
 from pandora_regret.calibrate import TemperatureScaling, VectorScaling
-from pandora_regret.calibrate.rows import LabelledScores as Cases
 from pandora_regret.integrations.boosting import SearchObjective, probabilities
-from pandora_regret.priors import Beta
+from pandora_regret.priors.beta import beta_loss, beta_loss_slope
 
 Setting = tuple[float, ...]
 Forecasts = dict[Setting, np.ndarray]
@@ -55,11 +53,26 @@ class Loss:
     costs: np.ndarray | None = None
 
     @property
-    def stages(self) -> list[Objective]:
-        """The loss with its closed-form gradient, after what to minimise first."""
+    def stages(self) -> list[Loss]:
+        """The loss, after what to minimise first."""
         if self.alpha is None:
-            return [LogLoss()]
-        return [SearchCost(Beta(alpha)) for alpha in sorted({0.0, self.alpha})]
+            return [self]
+        return [Loss(alpha, self.costs) for alpha in sorted({0.0, self.alpha})]
+
+    def gradient(self, truth: np.ndarray, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """The mean loss of scores, (N, K), and its derivative in each; costs are counted in their mean."""
+        n, own = len(truth), (np.arange(len(truth)), truth)
+        if self.alpha is None:
+            slopes = softmax(scores, axis=1)
+            value = -np.log(slopes[own]).mean()
+            slopes[own] -= 1
+            return float(value), slopes / n
+        costs = np.ones(scores.shape[1]) if self.costs is None else self.costs / np.mean(self.costs)
+        odds = scores[own][:, None] - scores + np.log(costs / costs[truth][:, None])
+        losses, slopes = costs * beta_loss(odds, self.alpha) / 3, -costs * beta_loss_slope(odds, self.alpha) / 3
+        losses[own] = slopes[own] = 0.0
+        slopes[own] = -slopes.sum(axis=1)
+        return float(losses.sum() / n), slopes / n
 
 
 LOG_LOSS = Loss()
@@ -73,25 +86,24 @@ def linear(loss: Loss, train: Rows, X: np.ndarray, settings: Sequence[Setting], 
     """
     scaler = make_pipeline(StandardScaler(), PCA(min(MOST_FEATURES, *train.features.shape))).fit(train.features)
     rows, unseen = (_with_ones(scaler.transform(table)) for table in (train.features, X))
-    cases, found = _cases(train.truth, loss.costs), {}
-    start = np.zeros((cases.n_classes, rows.shape[1]))
+    start, found = np.zeros((int(train.truth.max()) + 1, rows.shape[1])), {}
     for (penalty,) in sorted(settings, reverse=True):
-        start = weights = minimised(start, loss.stages[0], rows, cases, penalty)
+        start = weights = minimised(start, loss.stages[0], rows, train.truth, penalty)
         for stage in loss.stages[1:]:
-            weights = minimised(weights, stage, rows, cases, penalty)
+            weights = minimised(weights, stage, rows, train.truth, penalty)
         found[(penalty,)] = softmax(unseen @ weights.T, axis=1)
     return found
 
 
-def minimised(start: np.ndarray, loss: Objective, rows: np.ndarray, cases: Cases, penalty: float) -> np.ndarray:
+def minimised(start: np.ndarray, loss: Loss, rows: np.ndarray, truth: np.ndarray, penalty: float) -> np.ndarray:
     """Intercepts and weights, (K, 1 + D), that minimise the penalised mean loss."""
     free = np.ones(rows.shape[1])
     free[0] = 0.0  # intercepts
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights = flat.reshape(start.shape)
-        value, slopes = loss.gradient(cases, weights @ rows.T)
-        return value + penalty / 2 * (free * weights**2).sum(), (slopes @ rows + penalty * free * weights).ravel()
+        value, slopes = loss.gradient(truth, rows @ weights.T)
+        return value + penalty / 2 * (free * weights**2).sum(), (slopes.T @ rows + penalty * free * weights).ravel()
 
     best = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 300, "maxcor": 20})
     return best.x.reshape(start.shape)
@@ -99,13 +111,6 @@ def minimised(start: np.ndarray, loss: Objective, rows: np.ndarray, cases: Cases
 
 def _with_ones(table: np.ndarray) -> np.ndarray:
     return np.column_stack([np.ones(len(table)), table]).astype(float)
-
-
-def _cases(truth: np.ndarray, costs: np.ndarray | None) -> Cases:
-    """The labels as the losses read them; scores are filled in later."""
-    n_classes = int(truth.max()) + 1
-    costs = np.ones(n_classes) if costs is None else costs
-    return Cases(np.zeros((n_classes, len(truth))), truth, np.ones(len(truth)), costs[:, None], many=True)
 
 
 def boosting(loss: Loss, train: Rows, X: np.ndarray, settings: Sequence[Setting], seed: int) -> Forecasts:
@@ -188,15 +193,20 @@ class Arms:
         return table
 
     def _recalibrated(self, proba: np.ndarray, out_of_fold: np.ndarray) -> dict[str, np.ndarray]:
-        """As CalibratedSearch does it, which would train anew for every calibrator."""
-        purposes: dict[str, dict[str, Any]] = {"": {"objective": "log_loss"}} | {
-            f"{target}: ": {"objective": "search", "typical_costs": costs}
+        """As CalibratedSearch does it, which would train anew for every calibrator.
+
+        The stored results have vector scaling for cost besides, from when it could be fitted for that.
+        """
+        calibrators: dict[str, Any] = {
+            "log loss + temperature for log loss": TemperatureScaling(labels=self.columns),
+            "log loss + vector for log loss": VectorScaling(labels=self.columns),
+        } | {
+            f"{target}: log loss + temperature for cost": TemperatureScaling(
+                labels=self.columns, objective="search", typical_costs=costs
+            )
             for target, costs in self.targets.items()
         }
-        found = {}
-        for (prefix, purpose), scaling in product(purposes.items(), (TemperatureScaling, VectorScaling)):
-            method = {TemperatureScaling: "temperature", VectorScaling: "vector"}[scaling]
-            calibrator = scaling(labels=self.columns, **purpose).fit(out_of_fold, self.train.truth)
-            name = f"{prefix}log loss + {method} for {'cost' if prefix else 'log loss'}"
-            found[name] = calibrator.predict_proba(proba)
-        return found
+        return {
+            name: calibrator.fit(out_of_fold, self.train.truth).predict_proba(proba)
+            for name, calibrator in calibrators.items()
+        }

@@ -78,7 +78,7 @@ def texts_of(svg):
 def test_recalibrate_saves_about_what_the_decomposition_promised(printed):
     lines = printed("recalibrate.py")
     promised, low, high = numbers(lines[1])
-    before, after, oracle = rows(lines, "as it is", "vector for search", "an oracle")
+    before, after, oracle = rows(lines, "as it is", "recalibrated, vector", "an oracle")
     assert 0 < low < promised < high
     assert oracle < after < before
     assert before - after == pytest.approx(promised, rel=0.5)
