@@ -53,8 +53,9 @@ CLASSES = ["--classes", ",".join(NAMES)]
 
 
 def test_it_says_what_is_saved_out_of_fold_and_whether_that_is_worth_it(old):
-    printed = run_json("recalibrate", old, "--costs", PRICES, *CLASSES)
-    expected = recalibrate(*simulated(600, 0), typical_costs=COSTS, labels=NAMES)
+    options = ("--objective", "search", "--costs", PRICES, *CLASSES)
+    printed = run_json("recalibrate", old, *options)
+    expected = recalibrate(*simulated(600, 0), objective="search", typical_costs=COSTS, labels=NAMES)
     assert printed["saved"]["value"] == pytest.approx(expected.saved.value)
     assert printed["saved"]["low"] == pytest.approx(expected.saved.low)
     assert printed["cost"]["value"] == pytest.approx(expected.cost.value)
@@ -62,7 +63,7 @@ def test_it_says_what_is_saved_out_of_fold_and_whether_that_is_worth_it(old):
     assert printed["sentences"][0].startswith("Worth it: recalibrating saves $")
     assert printed["sentences"][1].startswith("The forecasts are too bold: temperature ")
     assert printed["written"] == {"forecasts": None, "map": None, "rows": None}
-    assert "Worth it" in run("recalibrate", old, "--costs", PRICES, *CLASSES).stdout
+    assert "Worth it" in run("recalibrate", old, *options).stdout
 
 
 def test_calibrated_forecasts_are_left_alone(tmp_path):
@@ -77,8 +78,7 @@ def test_calibrated_forecasts_are_left_alone(tmp_path):
 def test_the_map_in_python_is_the_map_of_the_new_file(method, old, new, tmp_path):
     source, out = tmp_path / "new.csv", tmp_path / "again.csv"
     new.to_csv(source, index=False)
-    objective = [] if method == "temperature" else ["--objective", "log_loss"]
-    arguments = ["--apply", source, "--out", out, "--costs", PRICES, "--method", method, *objective, *CLASSES]
+    arguments = ["--apply", source, "--out", out, "--costs", PRICES, "--method", method, *CLASSES]
     printed = run_json("recalibrate", old, *arguments)
     assert printed["written"] == {"forecasts": str(out), "map": str(tmp_path / "again.map.json"), "rows": 90}
     map_ = load_map(tmp_path / "again.map.json")

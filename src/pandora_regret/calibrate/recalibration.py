@@ -65,7 +65,7 @@ class RecalibrationMap:
     classes: tuple[str, ...]
     method: str  # "temperature", "vector", "matrix" or "prior"
     objective: str | None  # "search" or "log_loss"; None of class frequencies
-    factors: tuple[float, ...] | tuple[tuple[float, ...], ...]  # (K,), or (K, K) of a matrix
+    factors: tuple[float | tuple[float, ...], ...]  # (K,), or (K, K) of a matrix
     shifts: tuple[float, ...]  # (K,)
     zero: float  # the log-probability at which a probability of 0 counts
     rows: int  # it was fitted on
