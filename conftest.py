@@ -21,8 +21,6 @@ NEEDS = {
     "docs/training.md": ["torch", "torchmetrics", "sklearn"],
     "src/pandora_regret/calibrate/estimators.py": ["sklearn"],
     "src/pandora_regret/calibrate/loops.py": ["numba"],
-    "src/pandora_regret/calibrate/prior_shift.py": ["sklearn"],
-    "src/pandora_regret/calibrate/reading.py": ["sklearn"],
     "src/pandora_regret/calibrate/wrapper.py": ["sklearn"],
     "src/pandora_regret/cli": ["click", "rich"],
     "src/pandora_regret/files": ["pyarrow"],

@@ -79,7 +79,7 @@ def the_rest(bold: np.ndarray, truth: np.ndarray) -> None:
         record(what, f"{best(work, repeats=1):.2f} s", "no claim", None)
 
     for scaling in (VectorScaling, MatrixScaling):
-        took(scaling.__name__, lambda calibrator=scaling(): calibrator.fit(bold, truth))
+        took(scaling.__name__, lambda make=scaling: make().fit(bold, truth))
     took("decompose, 10 folds", lambda: decompose(truth, bold))
 
 

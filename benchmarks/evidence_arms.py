@@ -103,7 +103,9 @@ def minimised(start: np.ndarray, loss: Loss, rows: np.ndarray, truth: np.ndarray
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights = flat.reshape(start.shape)
         value, slopes = loss.gradient(truth, rows @ weights.T)
-        return value + penalty / 2 * (free * weights**2).sum(), (slopes.T @ rows + penalty * free * weights).ravel()
+        return value + penalty / 2 * (free * weights**2).sum(), (
+            slopes.T @ rows + penalty * free * weights
+        ).ravel()
 
     best = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 300, "maxcor": 20})
     return best.x.reshape(start.shape)

@@ -19,7 +19,7 @@ from pandora_regret.calibrate.rows import (
     read_folds,
     read_groups,
     rows_of,
-    units_of,
+    weights_of,
 )
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import effective_number, interval_of_mean, within_groups
@@ -31,6 +31,7 @@ from pandora_regret.scores import priced, row_costs
 
 ENOUGH_ROWS = 100_000  # to fit a map on
 CHOICES = {"auto": "the one of least AIC, or none", **METHODS}
+TERMS = ("miscalibration", "discrimination", "uncertainty")
 SAME = 1e-12  # forecasts whose log-probabilities differ by no more are one forecast
 
 
@@ -47,9 +48,7 @@ class Decomposition:
 
     def to_dict(self) -> dict[str, dict[str, float | None]]:
         """The three terms as plain numbers, None where there is no interval."""
-        return {
-            name: to_plain(getattr(self, name)) for name in ("miscalibration", "discrimination", "uncertainty")
-        }
+        return {name: to_plain(getattr(self, name)) for name in TERMS}
 
 
 def decompose(
@@ -145,8 +144,8 @@ def decompose_forecast(
     groups: IntArray | None = None,
 ) -> Decomposition:
     """The same, past the door: of a forecast that has its costs, and the group of each case, numbered from 0."""
-    own, units = row_costs(forecast, prior), units_of(forecast, groups)
-    rows = _counted_by_unit(rows_of(forecast)[0], units)
+    own, weights = row_costs(forecast, prior), weights_of(forecast)
+    rows = _counted(rows_of(forecast)[0], within_groups(weights, groups))
     all_alike = (np.ptp(rows.scores, axis=1) <= SAME).all()
     method = "frequencies" if all_alike else method
     fold = deal_cases(forecast, folds, seed, groups)
@@ -156,22 +155,21 @@ def decompose_forecast(
     easier, best = _recalibrated_costs(forecast, prior, own, rows, hindsight)
 
     def mean(values: FloatArray) -> Estimate:
-        return Estimate(*interval_of_mean(values, rows.weights, units, level))
+        return Estimate(*interval_of_mean(values, weights, groups, level))
 
     miscalibration = _up_to(mean(own - recalibrated), mean(own - best))
     discrimination = _up_to(mean(baseline - recalibrated), mean(easier - best))
     return Decomposition(mean(own), miscalibration, discrimination, mean(baseline), currency, level)
 
 
-def _counted_by_unit(rows: LabelledScores, units: IntArray | None) -> LabelledScores:
-    """The rows with weights that sum to the number of independent ones, whatever their unit.
+def _counted(rows: LabelledScores, units: FloatArray) -> LabelledScores:
+    """The rows with weights that sum to the number of independent units, whatever these weigh, (G,).
 
     A map must be warranted by what is independent: rows of one group count as one, and rows of unequal weights as
     the number of equal ones that would say as much.
     """
-    total = rows.weights.sum()
-    size = effective_number(within_groups(rows.weights, units) / total)
-    return replace(rows, weights=rows.weights * (size / total))
+    total = units.sum()
+    return replace(rows, weights=rows.weights * (effective_number(units / total) / total))
 
 
 def _fitted(rows: LabelledScores, method: str) -> tuple[FloatArray, Map]:
@@ -189,21 +187,20 @@ def _recalibrated_costs(
     rows: LabelledScores,
     fitted: Iterable[tuple[NDArray[np.bool_], tuple[FloatArray, Map]]],
 ) -> tuple[FloatArray, FloatArray]:
-    """What searching by class frequencies and by recalibrated forecasts costs, (N,) each.
+    """What searching by class frequencies and by recalibrated forecasts costs, (n_cases,) each.
 
     Where a map changes nothing, or knows nothing but the frequencies, its costs are those of the forecasts or of
     the frequencies to the last bit, so that no rounding shows up as a saving.
     """
-    shares, table = np.empty((2, len(rows), rows.n_classes))
-    unchanged, constant = np.zeros((2, len(rows)), dtype=bool)
+    shares, table = np.empty((2, *forecast.values.shape))
+    unchanged, constant = np.zeros((2, len(rows)))
     for inside, (frequencies, map_) in fitted:
         shares[inside], table[inside] = frequencies, probabilities_of(map_(rows.scores[:, inside]))
         unchanged[inside], constant[inside] = map_.changes_nothing, not map_.factors.any()
     settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
-    baseline, recalibrated = (
-        row_costs(replace(settled, values=forecast.per_row(values)), prior) for values in (shares, table)
-    )
-    return baseline, np.select([constant, unchanged], [baseline, own], recalibrated)
+    baseline, recalibrated = (row_costs(replace(settled, values=values), prior) for values in (shares, table))
+    kinds = [forecast.per_case(kind) > 0 for kind in (constant, unchanged)]  # all rows of a case have one map
+    return baseline, np.select(kinds, [baseline, own], recalibrated)
 
 
 def _up_to(term: Estimate, hindsight: Estimate) -> Estimate:

@@ -24,7 +24,7 @@ from pandora_regret.calibrate.rows import (
     read_groups,
     rows_of,
     turned,
-    units_of,
+    weights_of,
 )
 from pandora_regret.calibrate.temperature import read_objective, search_inverse_temperature
 from pandora_regret.inference.estimate import Estimate
@@ -274,15 +274,12 @@ def judged(
     currency: str | None = None,
     groups: IntArray | None = None,
 ) -> Recalibration:
-    """What recalibrated forecasts, (N, K) in the order of the forecast's columns, save."""
+    """What recalibrated forecasts, one for each row of the forecast and in the order of its columns, save."""
     settled = replace(forecast, values=table, logits=False, tolerance=1e-6, checked=True)
     before, after = (row_costs(each, prior) for each in (forecast, settled))
-    weights, units = (
-        np.ones(len(forecast)) if forecast.weights is None else forecast.weights,
-        units_of(forecast, groups),
-    )
     cost, recalibrated, saved = (
-        Estimate(*interval_of_mean(values, weights, units, level)) for values in (before, after, before - after)
+        Estimate(*interval_of_mean(values, weights_of(forecast), groups, level))
+        for values in (before, after, before - after)
     )
     return Recalibration(map_, cost, recalibrated, saved, currency, level)
 
@@ -301,4 +298,6 @@ def shifted_frequencies(labelled: Forecast, new: Forecast) -> RecalibrationMap:
 def _saved(forecast: Forecast, method: str, objective: str | None, map_: Map, zero: float) -> RecalibrationMap:
     classes, factors = tuple(str(label) for label in forecast.labels), map_.factors.tolist()
     nested = tuple(tuple(row) if isinstance(row, list) else row for row in factors)
-    return RecalibrationMap(classes, method, objective, nested, tuple(map_.shifts.tolist()), zero, len(forecast))
+    return RecalibrationMap(
+        classes, method, objective, nested, tuple(map_.shifts.tolist()), zero, forecast.n_cases
+    )

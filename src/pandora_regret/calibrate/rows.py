@@ -147,9 +147,9 @@ def read_folds(folds: Any, n_cases: int, groups: IntArray | None) -> int:
     return count
 
 
-def units_of(forecast: Forecast, groups: IntArray | None) -> IntArray | None:
-    """The number of each row's independent unit, its case's group or its case; None where that is the row."""
-    return forecast.cluster if groups is None else forecast.per_row(groups)
+def weights_of(forecast: Forecast) -> FloatArray:
+    """What each case weighs, (n_cases,)."""
+    return np.ones(forecast.n_cases) if forecast.case_weights is None else forecast.case_weights
 
 
 def deal_cases(forecast: Forecast, folds: int, seed: int, groups: IntArray | None) -> IntArray:

@@ -77,7 +77,8 @@ def search_inverse_temperature(rows: LabelledScores, prior: Prior) -> float:
     lowest = min(range(len(grid)), key=lambda i: (scan(grid[i]), -abs(np.log(grid[i]))))
     bounds = grid[max(lowest - 1, 0)], grid[min(lowest + 1, len(grid) - 1)]
     bottom = minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-6 * grid[lowest]})
-    return min((1.0, grid[lowest], float(bottom.x)), key=cost)
+    candidates: tuple[float, ...] = (1.0, grid[lowest], float(bottom.x))
+    return min(candidates, key=cost)
 
 
 def derivatives(rows: LabelledScores, inverse_temperature: float, fold: IntArray) -> FloatArray:
@@ -109,7 +110,7 @@ def _search_cost(rows: LabelledScores, prior: Prior) -> Callable[[float], float]
     def mean_cost(inverse_temperature: float) -> float:
         forecast = Forecast(inverse_temperature * scores, True, columns, rows.truth, numbers, 0.0, checked=True)
         priced = replace(forecast, weights=rows.weights, costs=rows.costs)
-        return float(mean_or_rows(search_costs(priced, prior), per_instance=False))
+        return float(mean_or_rows(priced, search_costs(priced, prior), per_instance=False))
 
     return mean_cost
 

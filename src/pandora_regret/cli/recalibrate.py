@@ -29,12 +29,11 @@ from pandora_regret.cli.options import (
     read_level,
     takes,
 )
-from pandora_regret.cli.output import echo, finite, print_done, print_json
+from pandora_regret.cli.output import echo, print_done, print_json
 from pandora_regret.records import to_plain
 
 if TYPE_CHECKING:
     from pandora_regret.calibrate import Recalibration, RecalibrationMap
-    from pandora_regret.calibrate.decomposition import Term
     from pandora_regret.files import Batch, Predictions
     from pandora_regret.inputs import Done, FloatArray, Forecast
     from pandora_regret.priors import Prior
@@ -61,8 +60,8 @@ class MapOptions:
     )
     objective: str | None = option(
         "--objective",
-        type=click.Choice(["search", "log_loss"]),
-        help="What the map is fitted for: what the search costs, or log loss.  [default: search]",
+        type=click.Choice(["log_loss", "search"]),
+        help="What the map is fitted for: log loss, or what the search costs (temperature).  [default: log_loss]",
     )
     folds: int = option(
         "--folds", type=click.IntRange(2), default=10, show_default=True, help="To judge the map by."
@@ -82,6 +81,8 @@ class MapOptions:
             )
         if self.method == "prior" and self.objective is not None:
             raise click.UsageError("--objective says what a map is fitted for; --method prior fits none.")
+        if self.method != "temperature" and self.objective == "search":
+            raise click.UsageError("--objective search is for --method temperature: others minimise log loss.")
 
     @property
     def map_path(self) -> Path | None:
@@ -190,13 +191,11 @@ def _only_model(opened: Sequence[Predictions]) -> Predictions:
 
 def _fitted(known: LabelledFile, how: MapOptions, layout: LayoutOptions) -> MapAndSaving:
     """A map of log-probabilities, judged out of fold."""
-    from pandora_regret.calibrate.decomposition import read_folds
-    from pandora_regret.calibrate.objectives import DEFAULT_OBJECTIVE
     from pandora_regret.calibrate.recalibration import recalibrate_forecast
-    from pandora_regret.calibrate.rows import read_groups
+    from pandora_regret.calibrate.rows import read_folds, read_groups
 
     groups = read_groups(known.batch.groups, len(known.batch))
-    folds, objective = read_folds(how.folds, len(known.batch), groups), how.objective or DEFAULT_OBJECTIVE
+    folds, objective = read_folds(how.folds, len(known.batch), groups), how.objective or "log_loss"
     settings = (how.method, objective, folds, 0, how.level, known.unit, groups)
     judged = recalibrate_forecast(known.forecast, known.prior, *settings)
     if how.apply is None:
@@ -282,8 +281,8 @@ def _verdict(known: LabelledFile, how: MapOptions, outcome: MapAndSaving) -> str
     cases = f"{len(known.batch):,} cases, each by a map that others fitted"
     if outcome.judged_on == "new cases":
         cases = f"the {outcome.written:,} new cases"
-    low, high = finite(saved.low), finite(saved.high)
-    if low is None or high is None:
+    low, high = saved.low, saved.high
+    if saved.value is None or low is None or high is None or cost.value is None:
         return "What it saves cannot be told from so few cases."
     if outcome.judged.worth_it is None:
         span = money_between(saved.value, low, high, known.unit, per="per case")
@@ -316,7 +315,7 @@ def _as_dict(
     files: Sequence[str], known: LabelledFile, how: MapOptions, outcome: MapAndSaving, lines: list[str]
 ) -> dict[str, Any]:
     judged = outcome.judged
-    terms = {name: None if judged is None else _term(getattr(judged, name)) for name in JUDGED}
+    terms = {name: None if judged is None else to_plain(getattr(judged, name)) for name in JUDGED}
     paths = {"forecasts": how.out, "map": how.map_path}
     written = {name: None if path is None else str(path) for name, path in paths.items()}
     return {
@@ -336,7 +335,3 @@ def _as_dict(
 
 
 JUDGED = ("cost", "recalibrated", "saved")
-
-
-def _term(term: Term) -> dict[str, float | None]:
-    return {"value": term.value, "low": finite(term.low), "high": finite(term.high)}

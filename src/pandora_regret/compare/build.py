@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.calibrate.decomposition import decompose_forecast
+from pandora_regret.calibrate.decomposition import TERMS, decompose_forecast
 from pandora_regret.calibrate.maps import METHODS
 from pandora_regret.compare.assemble import Measurements, comparison, measurements_of
 from pandora_regret.compare.break_even import Priced, break_even
@@ -295,8 +295,8 @@ def _parts(rows: Forecast, prior: Prior, interval: IntervalMethod, sample: Sampl
     folds, groups = min(FOLDS, len(sample.keys)), sample.cluster_of if sample.clustered else None
     if folds < 2:
         return None
-    terms = decompose_forecast(rows, prior, "auto", folds, interval.seed, interval.level, groups=groups)
-    return {name: Estimate(term["value"], term["low"], term["high"]) for name, term in terms.to_dict().items()}
+    parts = decompose_forecast(rows, prior, "auto", folds, interval.seed, interval.level, groups=groups)
+    return {name: getattr(parts, name) for name in TERMS}
 
 
 def _read_interval(level: Any, bootstrap: Any, seed: Any) -> IntervalMethod:

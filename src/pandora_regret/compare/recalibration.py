@@ -27,7 +27,7 @@ def recalibrated(forecast: Forecast, sample: Sample, method: str, seed: int) -> 
     rows, _ = rows_of(forecast)
     if forecast.absent is not None:
         rows = replace(rows, scores=np.where(forecast.absent.T, OUT_OF_REACH, rows.scores))
-    fold = deal(sample.truth, folds, seed, groups)
+    fold = forecast.per_row(deal(sample.truth, folds, seed, groups))
     if method == "temperature":
         scores = rows.scores * out_of_fold_inverse_temperatures(rows, fold)
     else:
@@ -35,4 +35,4 @@ def recalibrated(forecast: Forecast, sample: Sample, method: str, seed: int) -> 
         for inside, map_ in cross_fit(rows, fold, lambda others: fitted_map(method, others)):
             scores[:, inside] = map_(rows.scores[:, inside])
     read_as = forecast.read_as or forecast.values.dtype
-    return replace(forecast, values=forecast.per_row(scores.T), logits=True, checked=True, read_as=read_as)
+    return replace(forecast, values=scores.T, logits=True, checked=True, read_as=read_as)
