@@ -12,8 +12,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from pandora_regret import search_cost
-from pandora_regret.plan import plan_search
 from pandora_regret.study import read_labelled
+from pandora_regret.workup import plan_search
 
 CHECKS = {  # what it costs to confirm or rule out each fault, in euros; invented: put in your own
     "pastry": 60.0,

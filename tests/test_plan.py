@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pandora_regret import InputError, Tests, search_order
-from pandora_regret.plan import plan_search
+from pandora_regret.workup import plan_search
 
 FEES = st.lists(st.floats(0.5, 500.0), min_size=2, max_size=5)
 

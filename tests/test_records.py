@@ -59,7 +59,7 @@ GOOD = {"kind": "one", "parts": [{"label": "a", "share": 0.5}], "counts": {"x": 
         ({"parts": [{"label": 3, "share": 1}]}, r"whole.parts\[0\].label is 3: it must be text."),
         ({"parts": [{"label": "a", "share": True}]}, r"whole.parts\[0\].share is True: it must be a number"),
         ({"parts": [{"label": "a", "share": float("nan")}]}, r"share is nan: it must be a number"),
-        ({"parts": [{"label": "a", "share": 10**400}]}, r"share is 1000.*: it must be a number"),
+        ({"parts": [{"label": "a", "share": 10**400}]}, r"share is too large: it must be a number"),
         ({"parts": {}}, r"whole.parts is \{\}: it must be a list."),
         ({"counts": {"my x": "1"}}, r'whole.counts."my x" is \'1\': it must be a whole number.'),
         ({"parts": [[]]}, r"whole.parts\[0\] is \[\]: it must be a table of named values."),

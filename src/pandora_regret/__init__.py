@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pandora_regret.inputs import InputError as InputError
     from pandora_regret.inputs import InputTypeError as InputTypeError
     from pandora_regret.inputs.tests import Tests as Tests
-    from pandora_regret.plan import Plan as Plan
-    from pandora_regret.plan import plan_search as plan_search
     from pandora_regret.priors import Beta as Beta
     from pandora_regret.priors import Empirical as Empirical
     from pandora_regret.priors import Exponential as Exponential
@@ -50,7 +48,9 @@ if TYPE_CHECKING:
     from pandora_regret.search import search_order as search_order
     from pandora_regret.search import simulate_search as simulate_search
     from pandora_regret.tally import Tally as Tally
+    from pandora_regret.workup import Plan as Plan
     from pandora_regret.workup import Workup as Workup
+    from pandora_regret.workup import plan_search as plan_search
     from pandora_regret.workup import plan_workup as plan_workup
     from pandora_regret.workup import workup_cost as workup_cost
     from pandora_regret.workup import workup_entropy as workup_entropy
@@ -74,7 +74,6 @@ __all__, __getattr__, __dir__ = lazy_exports(
         ),
         "inputs": ("InputError", "InputTypeError"),
         "inputs.tests": ("Tests",),
-        "plan": ("Plan", "plan_search"),
         "priors": (
             "Beta",
             "Empirical",
@@ -97,7 +96,15 @@ __all__, __getattr__, __dir__ = lazy_exports(
         ),
         "search": ("search_cost", "search_order", "simulate_search"),
         "tally": ("Tally",),
-        "workup": ("Workup", "plan_workup", "workup_cost", "workup_entropy", "workup_regret"),
+        "workup": (
+            "Plan",
+            "Workup",
+            "plan_search",
+            "plan_workup",
+            "workup_cost",
+            "workup_entropy",
+            "workup_regret",
+        ),
     },
 )
 __all__ += ["__version__"]

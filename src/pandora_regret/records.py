@@ -70,8 +70,10 @@ def from_plain(kind: type[T], value: Any, place: str) -> T:
 
 def check_keys(kind: Any, value: Any, place: str) -> None:
     """That a table, and those within it, has only the keys of a dataclass: any other was mistyped."""
-    if is_dataclass(kind) and isinstance(value, Mapping):
-        names = [each.name for each in fields(kind)]
+    for option in _options(kind):
+        if not is_dataclass(option) or not isinstance(value, Mapping):
+            continue
+        names = [each.name for each in fields(option)]
         for key in value:
             if key not in names:
                 fix = did_you_mean(key, names)
@@ -108,28 +110,32 @@ def parse_toml(content: bytes, file: str) -> dict[str, Any]:
 
 def _check_numbers(value: Any, place: str) -> None:
     if isinstance(value, int | float) and not abs(value) <= LARGEST:  # NaN compares false
-        fix = f"it must be a number (at most {LARGEST:g})"
-        raise InputError(f"is {value!r:.60}", place=place, value=value, fix=fix)
+        problem = f"is {value}" if isinstance(value, float) else "is too large"  # to be written down
+        raise InputError(problem, place=place, value=value, fix=f"it must be a number (at most {LARGEST:g})")
     if isinstance(value, list | tuple | dict):
         for step, part in value.items() if isinstance(value, dict) else enumerate(value):
             _check_numbers(part, path(place, step))
 
 
+def _options(kind: Any) -> list[Any]:
+    """The kinds of a union, each without what annotates it."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return [option for each in arguments for option in _options(each)]
+    return _options(arguments[0]) if origin is Annotated else [kind]
+
+
 def _parts(kind: Any, value: Any) -> Iterator[tuple[str | int, Any, Any]]:
     """What a value is made of: key or number, the type promised for it, and the part itself."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if is_dataclass(kind) and isinstance(value, Mapping):
-        hints = get_type_hints(kind, include_extras=True)
-        yield from ((key, hints[key], part) for key, part in value.items() if key in hints)
-    elif origin in (Union, UnionType):
-        for option in arguments:
-            yield from _parts(option, value)
-    elif origin is Annotated:
-        yield from _parts(arguments[0], value)
-    elif origin is dict and isinstance(value, Mapping):
-        yield from ((key, arguments[1], part) for key, part in value.items())
-    elif origin in (tuple, list) and isinstance(value, list | tuple):
-        yield from ((number, arguments[0], part) for number, part in enumerate(value))
+    for option in _options(kind):
+        origin, arguments = get_origin(option), get_args(option)
+        if is_dataclass(option) and isinstance(value, Mapping):
+            hints = get_type_hints(option, include_extras=True)
+            yield from ((key, hints[key], part) for key, part in value.items() if key in hints)
+        elif origin is dict and isinstance(value, Mapping):
+            yield from ((key, arguments[1], part) for key, part in value.items())
+        elif origin in (tuple, list) and isinstance(value, list | tuple):
+            yield from ((number, arguments[0], part) for number, part in enumerate(value))
 
 
 def _first_error(kind: Any, value: Any, place: str) -> InputError:
@@ -155,7 +161,7 @@ def _in_words(error: Exception, kind: Any, value: Any, place: str) -> InputError
     message = str(error)
     if message.startswith("Object missing"):
         return InputError(f"lacks {message.split('`')[1]!r}", place=place, fix="add it")
-    literals = [option for option in (kind, *get_args(kind)) if get_origin(option) is Literal]
+    literals = [option for option in _options(kind) if get_origin(option) is Literal]
     if literals:
         asked = f"one of {', '.join(map(repr, get_args(literals[0])))}"
     else:

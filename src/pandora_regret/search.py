@@ -26,10 +26,9 @@ from pandora_regret.kernels.reference import search_order as order_of
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows, priced
 from pandora_regret.tally import Mean
-from pandora_regret.workup.groups import Method, grouped_costs, grouped_orders
 
 Ties: TypeAlias = Literal["index", "average"]
-TIES = {"index": "the lower class number first", "average": "broken at random, in the mean"}
+TIES = {"index": "the lower class number first", "average": "broken at random, on average"}
 
 
 class Simulation(NamedTuple):
@@ -43,8 +42,6 @@ def search_order(
     y_proba: Table,
     costs: Any,
     *,
-    groups: Any = None,
-    method: Method = "exact",
     labels: ArrayLike | None = None,
     logits: bool = False,
     normalise: bool = False,
@@ -58,18 +55,14 @@ def search_order(
     y_proba
         One forecast, shape (K,), or a table of them, (N, K).
     costs
-        Shape (K,) or (N, K), or named by class; with `groups`, one per group.
-    groups
-        As in `search_cost`.
-    method
-        "exact", or "greedy": advice where groups overlap.
+        Shape (K,) or (N, K), or named by class.
     labels, logits, normalise
         As in `pandora_regret`.
 
     Returns
     -------
     array
-        Class numbers, or group numbers, shape (K,) or (N, K).
+        Class numbers, shape (K,) or (N, K).
 
     See Also
     --------
@@ -84,16 +77,11 @@ def search_order(
     --------
     >>> search_order([0.6, 0.3, 0.1], costs=[10.0, 2.0, 1.0])
     array([1, 2, 0])
-    >>> search_order([0.4, 0.3, 0.3], costs=[10.0, 15.0, 10.0], groups=[[0], [1, 2], [2]])
-    array([0, 1, 2])
     """
     table, single = read_one_or_many(y_proba, labels)
     forecast = read_probabilities(table, labels=labels, logits=logits, normalise=normalise)
-    if groups is None:
-        forecast = forecast.with_costs(read_costs(costs, forecast.labels, len(forecast)))
-        orders = np.concatenate([order_of(block) for block in forecast.blocks()])
-    else:
-        orders = np.concatenate(list(grouped_orders(forecast, costs, groups, method)))
+    forecast = forecast.with_costs(read_costs(costs, forecast.labels, len(forecast)))
+    orders = np.concatenate([order_of(block) for block in forecast.blocks()])
     return orders[0] if single else orders
 
 
@@ -103,8 +91,6 @@ def search_cost(
     costs: Any,
     *,
     ties: Ties = "index",
-    groups: Any = None,
-    method: Method = "exact",
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -118,20 +104,11 @@ def search_cost(
     y_true, y_proba, labels, sample_weight, logits, normalise, per_instance
         As in `pandora_regret`.
     costs
-        Costs of the tests, shape (K,), or (N, K) where each instance has its own, or named by class; with
-        `groups`, one per group, (G,), or named by group.
+        Costs of the tests, shape (K,), or (N, K) where each instance has its own, or named by class.
     ties
         Of ``p_k / c_k``, that is quotients equal but for rounding (4.5 units in the last place of the forecasts'
         precision): "index" tests the lower class number first, as the paper's simulator does; "average" breaks
         ties at random, as its theory does, and returns the mean.
-    groups
-        For tests that each answer for several classes, as one biopsy does: the labels of each group's classes, a
-        list of lists or a mapping from names of groups. A group is paid for once and settles all its classes.
-        Groups may overlap; together they must hold every class. Ties go by group number.
-    method
-        How groups are ordered: "exact", the order of least expected cost. `search_order` also takes "greedy",
-        by falling probability per cost of the classes still open, which where groups overlap is an approximation
-        and not a proper score.
 
     Returns
     -------
@@ -151,18 +128,11 @@ def search_cost(
     --------
     >>> search_cost([0, 2], [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]], costs=[10.0, 2.0, 1.0], per_instance=True)
     array([13.,  3.])
-    >>> biopsy_or_blood = {"biopsy": ["melanoma", "nevus"], "blood": ["infection"]}
-    >>> fees = {"biopsy": 200.0, "blood": 150.0}
-    >>> labels = ["melanoma", "nevus", "infection"]
-    >>> search_cost(["nevus"], [[0.3, 0.3, 0.4]], costs=fees, groups=biopsy_or_blood, labels=labels)
-    200.0
     """
     forecast = read_forecast(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
     broken = BROKEN_BY_INDEX if read_choice(ties, "ties", TIES) == "index" else BROKEN_AT_RANDOM
-    if groups is not None:
-        return mean_or_rows(forecast, grouped_costs(forecast, costs, groups, method), per_instance)
     forecast = forecast.with_costs(read_costs(costs, forecast.labels, forecast.n_cases))
     return mean_or_rows(forecast, realised_costs(forecast, broken), per_instance)
 

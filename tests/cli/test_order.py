@@ -13,7 +13,7 @@ import pyarrow
 from cli_files import CLASSES, COSTS, forecasts, run, run_json, wine_file, write_csv
 
 from pandora_regret.inputs.tests import Tests
-from pandora_regret.plan import plan_search
+from pandora_regret.workup import plan_search
 
 SKIN = "melanoma=0.2,nevus=0.7,keratosis=0.1"
 SKIN_COSTS = "melanoma=384,nevus=75,keratosis=75"

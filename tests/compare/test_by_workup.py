@@ -17,6 +17,18 @@ STEPS = {
 }
 
 
+WINE = """
+title = "A <wine> & its name"
+currency = "EUR"
+classes = ["barolo", "grignolino", "barbera"]
+stops.name.wrong = 200
+
+[steps]
+tasting = { cost = 10, positive_for = ["barolo"], sensitivity = 0.8, specificity = 0.9 }
+laboratory = { cost = 60, tells_apart = "all" }
+"""
+
+
 @pytest.fixture
 def workup():
     return Workup(CLASSES, STEPS, stops={"name": {"wrong": 200}}, currency="EUR", title="A <wine> & its name")
@@ -81,19 +93,9 @@ def test_prices_of_tests_cannot_stand_beside_a_work_up(workup):
         compare(truth, models, labels=CLASSES, workup=workup, typical_costs=[1, 2, 3])
 
 
-def test_a_menu_compares_models_too(workup):
-    truth, models = forecasts()
-    menu = workup.menu(
-        {"laboratory": {"step": "laboratory"}, "guess barbera": {"stop": "name", "class": "barbera"}}
-    )
-    compared = compare(truth, models, labels=CLASSES, workup=menu)
-    assert compared.best.cost >= compare(truth, models, labels=CLASSES, workup=workup).best.cost
-    assert "Work-up cost" in render_report(compared)
-
-
 def test_the_commands_take_a_work_up(workup, tmp_path, compared):
     path = tmp_path / "wine.toml"
-    path.write_text(workup.to_toml(), encoding="utf-8")
+    path.write_text(WINE, encoding="utf-8")
     files = [wine_file(tmp_path, name) for name in ("bayes", "tree")]
     said = run_json("compare", *files, "--workup", path)
     assert said["models"][0]["scores"]["expected_cost"]["value"] == pytest.approx(compared.best.cost)

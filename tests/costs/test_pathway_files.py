@@ -1,14 +1,14 @@
 """Finding pathway files, and every complaint about one."""
 
-from decimal import Decimal
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from pandora_regret import InputError, InputTypeError
-from pandora_regret.costs import available_costs, load_costs
-from pandora_regret.costs.format import CLASS_KEYS, FILE_KEYS, ITEM_KEYS, STEP_KEYS
+from pandora_regret.costs import Hypothesis, Item, Step, available_costs, load_costs
+from pandora_regret.costs.pathway_file import PathwayFile
 
 SMALL = (Path(__file__).parents[1] / "data" / "two_faults.toml").read_text(encoding="utf-8")
 
@@ -49,11 +49,10 @@ LABOUR_STEP = '{ item = "labour", quantity = 0.5 }'
 COMPLAINTS = {
     "invalid TOML": ('title = "two', 'title "two', r"not valid TOML: .*line 2"),
     "a number no machine can hold": ("amount = 60", "amount = " + "6" * 5000, "not valid TOML"),
-    "an exponent no machine can hold": ("amount = 60", "amount = 1e99999999999999999999", "not valid TOML|finite"),
+    "an exponent no machine can hold": ("amount = 60", "amount = 1e99999999999999999999", "at most 1e.100"),
     "nesting no parser can follow": ("amount = 60", "amount = " + "[" * 9000, "not valid TOML"),
     "unsupported version": ("format_version = 1", "format_version = 2\nnew = 1", "format_version is 2.*version 1"),
-    "version missing": ("format_version = 1", "", "format_version is missing"),
-    "empty title": ("two faults", " ", "title is empty"),
+    "version missing": ("format_version = 1", "", "lacks 'format_version'"),
     "no items": ("[items", "[things", "things is not a key of the format"),
     "unknown key in the file": ("currency", "curency", "curency is not a key .* did you mean 'currency'"),
     "unknown key in an item": ("unit =", "unt =", r"items\.labour\.unt is not .* did you mean 'unit'"),
@@ -62,50 +61,50 @@ COMPLAINTS = {
     "unknown item": ('"part", prob', '"prat", prob', r"open_up\[2\]\.item is 'prat'.*not among the items.*'part'"),
     "unknown pathway": ('{ pathway = "look"', '{ pathway = "loook"', r"open_up\[0\]\.pathway is 'loook'.*'look'"),
     "class with unknown pathway": ('"open_up"', '"shut"', r"classes\[1\]\.pathway is 'shut'.*look, open_up"),
-    "class without pathway": ('pathway = "open_up"', "", r"classes\[1\]\.pathway is missing"),
-    "class without name": ('name = "broken"', "", r"classes\[1\]\.name is missing"),
+    "class without pathway": ('pathway = "open_up"', "", r"classes\[1\] lacks 'pathway'"),
+    "class without name": ('name = "broken"', "", r"classes\[1\] lacks 'name'"),
     "class twice": ('"broken"', '"loose"', r"classes\[1\]\.name is 'loose' a second time"),
     "class forgotten": ('"open_up"\n', '"look"\n', r"pathways\.open_up is used by no class"),
-    "one class": ('[[classes]]\nname = "loose"\npathway = "look"\n', "", "classes lists one class"),
+    "one class": ('[[classes]]\nname = "loose"\npathway = "look"\n', "", "classes is .*a list of length >= 2"),
     "classes as a table": ("[[classes]]\nname = \"loose\"\npathway = \"look\"\n\n[[classes]]", "[classes]",
-                           "classes is a table: it must be a list of tables"),
+                           "classes is .*: it must be a list"),
     "itself": (LABOUR_STEP, '{ pathway = "look" }', r"pathways\.look contains itself: look -> look"),
     "cycle": (LABOUR_STEP, '{ pathway = "open_up" }',
               r"contains itself: (look -> open_up -> look|open_up -> look -> open_up)"),
     "cycle through otherwise": (LABOUR_STEP, LABOUR_STEP[:-2] + ', probability = 0.5, otherwise = '
                                 '{ pathway = "open_up" } }', "contains itself"),
-    "empty pathway": (f"[{LABOUR_STEP}]", "[]", r"pathways\.look is an empty list"),
-    "probability above 1": ("0.3", "1.3", r"pathways\.open_up\[2\]\.probability is 1.3.*\[0, 1\]"),
-    "probability below 0": ("0.3", "-0.1", r"probability is -0.1.*\[0, 1\]"),
-    "probability not a number": ("0.3", "nan", r"probability is NaN.*finite"),
-    "probability in quotes": ("0.3", '"30 %"', r"probability is '30 %'.*must be a number, without quotes"),
+    "empty pathway": (f"[{LABOUR_STEP}]", "[]", r"pathways\.look is \[\]: it must be a list of length >= 1"),
+    "probability above 1": ("0.3", "1.3", r"pathways\.open_up\[2\]\.probability is 1.3: it must be a number <= 1"),
+    "probability below 0": ("0.3", "-0.1", r"probability is -0.1: it must be a number >= 0"),
+    "probability not a number": ("0.3", "nan", r"probability is nan: it must be a number"),
+    "probability in quotes": ("0.3", '"30 %"', r"probability is '30 %': it must be a number"),
     "probability as a truth value": ("0.3", "true", r"probability is True.*must be a number"),
-    "trials below 1": ("0.3", "0.3, trials = 0", r"open_up\[2\]\.trials is 0.*from 1 to"),
+    "trials below 1": ("0.3", "0.3, trials = 0", r"open_up\[2\]\.trials is 0: it must be a whole number >= 1"),
     "trials in parts": ("0.3", "0.3, trials = 2.5", r"trials is 2.5.*whole number"),
     "trials and range": ("0.3", "0.3, trials = 5, low = 0.1, high = 0.5", "trials stands beside low"),
     "half a range": ("0.3", "0.3, low = 0.1", r"open_up\[2\]\.high is missing"),
     "range elsewhere": ("0.3", "0.3, low = 0.4, high = 0.5", r"is 0.3.*between low \(0.4\) and high \(0.5\)"),
     "range below": ("0.3", "0.3, low = 0.1, high = 0.2", r"is 0.3.*between low \(0.1\) and high \(0.2\)"),
     "range at its edge": ("0.3", "0.3, low = 0.3, high = 0.4", r"is 0.3.*between low \(0.3\)"),
-    "range above 1": ("0.3", "0.3, low = 0.1, high = 1.5", r"high is 1.5.*\[0, 1\]"),
+    "range above 1": ("0.3", "0.3, low = 0.1, high = 1.5", r"high is 1.5: it must be a number <= 1"),
     "trials of nothing": ("probability = 0.3", "trials = 3", r"trials has no probability beside it"),
     "otherwise of a certainty": ("probability = 0.3", 'otherwise = { item = "part" }', "otherwise has no probab"),
     "otherwise with a chance": ("0.3 }", '0.3, otherwise = { item = "part", probability = 0.5 } }',
                                 r"open_up\[2\]\.otherwise\.probability is not a key"),
     "item and pathway": ('{ pathway = "look" }', '{ pathway = "look", item = "part" }', "item stands beside path"),
     "neither item nor pathway": ('{ pathway = "look" }', "{ quantity = 2 }", "item is missing, and so is pathway"),
-    "zero quantity": ("quantity = 2", "quantity = 0", r"open_up\[1\]\.quantity is 0.*positive"),
-    "negative fee": ("amount = 60", "amount = -60", r"items\.labour\.amount is -60.*negative"),
-    "infinite fee": ("amount = 60", "amount = inf", r"items\.labour\.amount is Infinity.*finite"),
-    "fee in quotes": ("amount = 60", 'amount = "60"', r"items\.labour\.amount is '60'.*without quotes"),
-    "fee missing": ("amount = 60", "", r"items\.labour\.amount is missing"),
-    "name as a number": ('name = "labour"', "name = 5", r"items\.labour\.name is 5.*text in quotes"),
+    "zero quantity": ("quantity = 2", "quantity = 0", r"open_up\[1\]\.quantity is 0: it must be a number > 0"),
+    "negative fee": ("amount = 60", "amount = -60", r"items\.labour\.amount is -60: it must be a number >= 0"),
+    "infinite fee": ("amount = 60", "amount = inf", r"items\.labour\.amount is inf: it must be a number"),
+    "fee in quotes": ("amount = 60", 'amount = "60"', r"items\.labour\.amount is '60': it must be a number"),
+    "fee missing": ("amount = 60", "", r"items\.labour lacks 'amount'"),
+    "name as a number": ('name = "labour"', "name = 5", r"items\.labour\.name is 5: it must be text"),
     "year as text": ("year = 2020", 'year = "2020"', r"year is '2020'.*whole number"),
-    "year out of range": ("year = 2020", "year = 20", r"year is 20: .*from 1900"),
-    "year of absurd length": ("year = 2020", "year = 0x" + "f" * 9000, r"year is .*whole number"),
+    "year out of range": ("year = 2020", "year = 20", r"year is 20: it must be a whole number >= 1900"),
+    "year of absurd length": ("year = 2020", "year = 0x" + "f" * 9000, "year is too large"),
     "items as a number": ("[items.labour]", "[items]\nx = 1\n[items.labour]", r"items\.x is 1: it must be a tab"),
     "zero cost": ("amount = 60", "amount = 0", r"classes\[0\]\.pathway leads 'loose' to a cost of 0"),
-    "cost beyond all numbers": ("amount = 60", "amount = 1e400", r"classes\[0\]\.pathway leads 'loose' to a cost"),
+    "cost beyond all numbers": ("amount = 60", "amount = 1e400", r"items.labour.amount is inf"),
     "one published cost": ('"look"\n', '"look"\npublished = 30\n', r"classes\[1\]\.published is missing, though"),
     "key with a space": ("[items.labour]", '[items."my labour"]\ncolour = "red"', r'items\."my labour"\.colour'),
 }  # fmt: skip
@@ -147,7 +146,7 @@ def test_a_tie_may_have_been_rounded_either_way(load, published, accepted):
     text = SMALL.replace("10.10", "30.25", 1).replace("0.3", "0.1", 1)
     text = text.replace('"look"\n', '"look"\npublished = 30\n') + f"published = {published}\n"
     if accepted:
-        assert load(text=text).exact["broken"] == Decimal("153.025")
+        assert load(text=text).costs["broken"] == 153.025
     else:
         with pytest.raises(InputError, match="published"):
             load(text=text)
@@ -155,7 +154,8 @@ def test_a_tie_may_have_been_rounded_either_way(load, published, accepted):
 
 def test_the_page_describes_every_key():
     page = (Path(__file__).parents[2] / "docs" / "pathway-costs.md").read_text(encoding="utf-8")
-    undescribed = [key for key in (*FILE_KEYS, *ITEM_KEYS, *STEP_KEYS, *CLASS_KEYS) if f"| `{key}` |" not in page]
+    keys = [field.name for kind in (PathwayFile, Item, Step, Hypothesis) for field in fields(kind)]
+    undescribed = [key for key in keys if f"| `{key}` |" not in page]
     assert undescribed == []
 
 
@@ -180,7 +180,7 @@ pathway = "scan"
 def test_a_file_needs_only_fees_pathways_and_classes(load):
     pathways = load(text=BARE)
     assert pathways.costs == {"sprain": 75.0, "fracture": 375.0}
-    assert [(item.name, item.source, item.year) for item in pathways.items] == [
+    assert [(item.name, item.source, item.year) for item in pathways.items.values()] == [
         ("visit", "", None),
         ("scan", "", None),
     ]
@@ -188,4 +188,4 @@ def test_a_file_needs_only_fees_pathways_and_classes(load):
     assert pathways.scaled(2).costs["sprain"] == 150.0
     with pytest.raises(InputError, match="item 'visit' has no year to start from: state year in the file"):
         pathways.inflated(0.03, to_year=2030)
-    assert load(text=BARE.replace("version = 1", "version = 1\nyear = 2020")).items[0].year == 2020
+    assert load(text=BARE.replace("version = 1", "version = 1\nyear = 2020")).items["visit"].year == 2020

@@ -199,9 +199,6 @@ def test_orders_are_those_of_exact_arithmetic(logits, search, dtype):
     exact = sorted(range(len(q)), key=lambda k: (-q[k], k))
     _, table = table_of(p, dtype, logits)
     assert pr.search_order(table[0], floats(costs), logits=logits).tolist() == exact
-    single_groups = [[k] for k in range(len(q))]
-    by_groups = pr.search_order(table[0], floats(costs), groups=single_groups, logits=logits)
-    assert by_groups.tolist() == exact
     plan = pr.plan_search(table[0], floats(costs), logits=logits)
     assert [step.test for step in plan.steps] == exact
 

@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 import pandora_regret.plots as plots
 from pandora_regret import InputError
 from pandora_regret.compare import compare
-from pandora_regret.plan import plan_search
 from pandora_regret.plots import paper
 from pandora_regret.plots.style import PRINT, axes_of, name_lines, sheet
+from pandora_regret.workup import plan_search
 
 TRUTH = np.array([0, 1, 2, 0, 1, 2, 0, 0])
 FORECASTS = np.random.default_rng(1).dirichlet([1.0, 1.0, 1.0], 8)

@@ -244,7 +244,17 @@ def test_a_work_up_is_billed_as_a_whole(tmp_path):
     truth, proba = rng.integers(4, size=30), rng.dirichlet(np.ones(4), 30)
     expected = workup_cost(truth, proba, shared, per_instance=True)
     path = tmp_path / "oct.toml"
-    path.write_text(shared.to_toml(), encoding="utf-8")
+    names = [f'"{name}"' for name in shared.classes]
+    costs = [f"{step.cost}" for step in shared.steps]
+    path.write_text(
+        f"""classes = [{", ".join(names)}]
+        [steps]
+        exam = {{ cost = {costs[0]}, tells_apart = ["normal"] }}
+        photo = {{ cost = {costs[1]}, requires = "exam", tells_apart = ["drusen"] }}
+        angiography = {{ cost = {costs[2]}, requires = "photo", tells_apart = ["CNV", "DME"] }}
+        """,
+        encoding="utf-8",
+    )
     for workup in ("octmnist", str(path)):
         condition = Condition("shared_steps", workup=workup)
         costs = condition.cost_draws(None, shared.classes, 0)

@@ -93,7 +93,7 @@ def test_merging_tallies_gives_the_tally():
 
 def test_a_plan_shows_its_steps():
     plan = RESULTS["plan"]
-    assert repr(plan) == f"Plan({MARKUP}, melanoma; expected_cost=151.8)"
+    assert repr(plan) == f"Plan(next={MARKUP!r}, expected_cost=151.8)"
     assert str(plan).splitlines()[0] == "Expected cost: 152."
     assert str(plan).splitlines()[-1].split() == ["melanoma", "100.0", "%", "384", "459", "100.0", "%"]
     long = plan_search(np.full(40, 1 / 40), costs=np.ones(40))

@@ -1,4 +1,4 @@
-"""Plans: the tree costs what the policy says, stays within budgets, and can be read, drawn and written down."""
+"""Plans: the tree costs what the policy says, stays within budgets, and can be read and drawn."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from workups import random_workup, search_workup
 
 from pandora_regret.inputs import InputError
-from pandora_regret.workup import Workup, plan_workup, workup_cost
+from pandora_regret.workup import Workup, plan_search, plan_workup, workup_cost
 
 seeds = st.integers(0, 10**6)
 
@@ -68,46 +68,31 @@ def test_simulated_walks_cost_what_the_policy_says(seed):
         assert workup_cost([name], [p], workup) == pytest.approx(plan.cost_by_class[name], rel=1e-11)
 
 
-@pytest.mark.parametrize("method", ["optimal", "greedy", "information"])
-@given(seed=seeds)
-def test_a_plan_agrees_with_itself(method, seed):
+@given(seeds)
+def test_a_plan_agrees_with_itself(seed):
     rng = np.random.default_rng(seed)
     workup = random_workup(rng)
     p = rng.dirichlet(np.ones(len(workup.classes)))
-    plan = plan_workup(p, workup, method=method)
+    plan = plan_workup(p, workup)
     assert p @ list(plan.cost_by_class.values()) == pytest.approx(plan.expected_cost, rel=1e-11)
     ours = next(one for one in plan.alternatives if one.name == plan.next)
     assert ours.expected_cost == pytest.approx(plan.expected_cost, rel=1e-11)
     for one in plan.alternatives:
         assert not one.outcomes or sum(outcome.chance for outcome in one.outcomes) == pytest.approx(1)
-        if method == "optimal":
-            assert one.extra >= -1e-9
-    best = plan_workup(p, workup)
-    assert plan.expected_cost >= best.expected_cost * (1 - 1e-12)
+        assert one.extra >= -1e-9
 
 
-@given(seeds)
-def test_budget_is_never_exceeded(seed):
-    rng = np.random.default_rng(seed)
-    open_ended = random_workup(rng, n_steps=4)
-    dearest = max(_least_cost(open_ended, step) for step in open_ended.steps)
-    document = open_ended.to_dict() | {"budget": float(dearest * rng.uniform(1, 2))}
-    workup = Workup.from_dict(document)
-    tree = plan_workup(rng.dirichlet(np.ones(len(workup.classes))), workup).tree
-    assert _dearest_path(tree) <= workup.budget * (1 + 1e-9)
+def test_budget_is_never_exceeded():
+    rng = np.random.default_rng(0)
+    limited = [workup for workup in (random_workup(rng, n_steps=4) for _ in range(300)) if workup.budget]
+    for workup in limited:
+        tree = plan_workup(rng.dirichlet(np.ones(len(workup.classes))), workup).tree
+        assert _longest_path(tree) <= workup.budget * (1 + 1e-9)
+    assert len(limited) > 50
 
 
-def _least_cost(workup, step):
-    before = {one.step for one in step.requires}
-    steps, needed = {other.name: other for other in workup.steps}, {step.name}
-    while before - needed:
-        needed |= before
-        before = {one.step for name in needed for one in steps[name].requires}
-    return sum(steps[name].cost + workup.fee for name in needed)
-
-
-def _dearest_path(node):
-    below = max((_dearest_path(child) for child in node.branches.values()), default=0.0)
+def _longest_path(node):
+    below = max((_longest_path(child) for child in node.branches.values()), default=0.0)
     return (node.cost if node.kind == "step" else 0.0) + below
 
 
@@ -171,56 +156,49 @@ def test_the_tree_is_drawn_in_matplotlib():
     pyplot.close(figure)
 
 
-def test_a_plan_goes_into_json_and_back_into_a_menu():
-    workup, plan = skin(), plan_workup(FORECAST, skin())
-    assert json.loads(json.dumps(plan.to_dict()))["next"] == "visit"
-    menu = workup.menu({"planned": plan.tree.to_protocol()})
-    assert menu.costs_by_class(workup.costs)[0] == pytest.approx(list(plan.cost_by_class.values()))
+def test_a_plan_goes_into_json():
+    assert json.loads(json.dumps(plan_workup(FORECAST, skin()).to_dict()))["next"] == "visit"
 
 
-def test_a_menu_chooses_the_cheapest_of_its_protocols(tmp_path):
-    path = tmp_path / "menu.toml"
-    path.write_text(
-        """
-        [protocols."biopsy for all"]
-        step = "visit"
-        then.done = { step = "biopsy" }
+def test_steps_lead_up_to_where_the_tree_branches():
+    assert [step.test for step in plan_workup(FORECAST, skin()).steps] == ["visit", "dermoscopy"]
+    p, costs = {"class 0": 0.5, "class 1": 0.2, "class 2": 0.3}, [3.0, 1.0, 2.0]
+    search, workup = plan_search(p, costs), plan_workup(p, search_workup(costs))
+    assert [step.test for step in workup.steps] == [f"test {step.test[-1]}" for step in search.steps]
+    for ours, theirs in zip(workup.steps, search.steps, strict=True):
+        assert [ours.probability, ours.total_cost, ours.done] == pytest.approx(
+            [theirs.probability, theirs.total_cost, theirs.done]
+        )
 
-        [protocols."dermoscopy first"]
-        step = "visit"
-        then.done.step = "dermoscopy"
-        then.done.then = { suspicious = { step = "biopsy" }, otherwise = { stop = "watch" } }
 
-        [protocols."never mind"]
-        stop = "watch"
-        """,
-        encoding="utf-8",
+def test_findings_that_contradict_each_other_are_refused():
+    steps = {"look": {"cost": 1, "positive_for": ["a"], "sensitivity": 0.9, "specificity": 0.8}}
+    steps["probe"] = {"cost": 2, "requires": "look=positive", "tells_apart": "all"}
+    workup = Workup(["a", "b"], steps, stops={"stop": {"loss": 5}})
+    for found in ({"look": "negative", "probe": "a"}, {"probe": "a", "look": "negative"}):
+        with pytest.raises(InputError, match="found says look=negative, but probe requires look=positive"):
+            plan_workup([0.5, 0.5], workup, found)
+
+
+def test_rounds_already_made_count_against_the_budget():
+    test = {"cost": 2, "positive_for": ["a"], "sensitivity": 0.9, "specificity": 0.8}
+    workup = Workup(
+        ["a", "b"],
+        {"one": test, "two": test, "three": test},
+        stops={"name": {"wrong": 1000}},
+        budget=10,
+        rounds={"fee": 2},
     )
-    workup = skin()
-    menu = workup.menu(path)
-    table = menu.costs_by_class(workup.costs)
-    p = np.random.default_rng(0).dirichlet([0.3, 1, 1], 200)
-    chosen = menu.choice(p)
-    assert set(chosen) == {0, 1, 2}
-    assert (p @ table.T)[range(200), chosen] == pytest.approx((p @ table.T).min(axis=1))
-    y = np.arange(200) % 3
-    assert workup_cost(y, p, menu, per_instance=True) == pytest.approx(table[chosen, y])
-    assert (
-        workup_cost(p, p, menu, per_instance=True) >= workup_cost(p, p, workup, per_instance=True) - 1e-9
-    ).all()
+    plan = plan_workup([0.5, 0.5], workup, {"one": "positive"})
+    assert 4 + _longest_path(plan.tree) <= 10
 
 
-@pytest.mark.parametrize(
-    ("tree", "said"),
-    [
-        ({"step": "biopsy"}, "protocols: mine.step is 'biopsy', which requires visit: make that step before."),
-        ({"step": "visit"}, "protocols: mine.then says nothing about 'done': add a tree, or 'otherwise'"),
-        ({"stop": "wach"}, "protocols: mine.stop is 'wach', no way to stop: did you mean 'watch'?"),
-        ({"steps": "visit"}, "protocols: mine.steps is not a key of the format"),
-        ({"step": "visit", "then": {"done": {"step": "visit"}}}, "mine.then.done.step is 'visit' a second time"),
-    ],
-)
-def test_protocols_that_cannot_be_followed_are_refused(tree, said):
-    with pytest.raises(InputError) as error:
-        skin().menu({"mine": tree})
-    assert said in str(error.value)
+def test_nothing_is_paid_for_a_step_that_can_no_longer_be_made_or_a_class_that_none_can_confirm():
+    steps = {
+        "visit": {"cost": 100},
+        "look": {"cost": 1, "positive_for": ["a"], "sensitivity": 0.9, "specificity": 0.8},
+        "probe": {"cost": 2, "requires": ["visit", "look=positive"], "tells_apart": "all"},
+        "hint": {"cost": 1, "positive_for": ["b"], "sensitivity": 0.9, "specificity": 0.8},
+    }
+    plan = plan_workup([0.5, 0.5], Workup(["a", "b"], steps, unresolved=7), {"look": "negative"})
+    assert (plan.next, plan.expected_cost) == ("unresolved", 7.0)

@@ -39,7 +39,7 @@ def test_logits_weights_and_blocks_change_nothing(case, monkeypatch):
         monkeypatch.undo()
 
 
-def test_votes_are_truths_in_the_mean(case):
+def test_votes_are_truths_on_average(case):
     workup, _, p = case
     votes = np.random.default_rng(2).dirichlet(np.ones(4), 50)
     votes[:10] = np.eye(4)[np.arange(10) % 4]
@@ -60,7 +60,7 @@ def test_many_rows_are_compiled_and_score_the_same(case):
 @pytest.mark.parametrize(
     ("arguments", "error", "said"),
     [
-        (([0], [[0.5, 0.5]], None), InputTypeError, "workup must be a Workup or a Menu"),
+        (([0], [[0.5, 0.5]], None), InputTypeError, "workup must be a Workup, such as"),
         (([0], [[0.5, 0.3, 0.2]], search_workup([1, 2])), InputError, "but the work-up is about"),
         ((["x"], [[0.5, 0.5]], search_workup([1, 2])), InputError, "'x'"),
         (

@@ -40,7 +40,7 @@ from pandora_regret.records import to_plain
 
 if TYPE_CHECKING:
     from pandora_regret.files import Layout, OneRow
-    from pandora_regret.plan import Plan
+    from pandora_regret.workup import Plan
 
 USUAL_STEPS = 10  # in a table for people
 SEARCHES = ("single_pass", "restarts", "adaptive")
@@ -132,7 +132,7 @@ def _plan_search(
     forecast: str, costs: PriceOptions, asked: PlanOptions, layout: CaseOptions, as_json: bool
 ) -> None:
     from pandora_regret.inputs.tests import Tests
-    from pandora_regret.plan import plan_search
+    from pandora_regret.workup import plan_search
 
     _refuse("no WORKUP", found=asked.found)
     case = read_case(forecast, asked, layout.read(), costs.priced())
@@ -149,8 +149,10 @@ def _plan_search(
 
         echo(f"Plot: {draw_search_trace(plan, asked.plot, currency=currency)}", err=True)
     if as_json:
-        about = {"currency": currency, "source": source, "done": to_plain(done)}
-        print_json(about | plan.to_dict(), "pandora-order/1")
+        about = {"currency": currency, "source": source, "search": plan.method, "done": to_plain(done)}
+        print_json(
+            about | {key: to_plain(getattr(plan, key)) for key in ("expected_cost", "steps")}, "pandora-order/1"
+        )
     else:
         _print(plan, currency, source, None if asked.full or asked.steps is not None else USUAL_STEPS)
         print_done(done)

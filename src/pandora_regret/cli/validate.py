@@ -91,9 +91,9 @@ def _is_workup(path: str) -> bool:
 
 
 def _describe_workup(path: str, as_json: bool) -> None:
-    from pandora_regret.workup import Workup
+    from pandora_regret.workup import Workup, summarise
 
-    summary = Workup.load(path).summary()
+    summary = summarise(Workup.load(path))
     if as_json:
         print_json({"schema": "pandora-workup/1", **summary.to_dict()})
     else:

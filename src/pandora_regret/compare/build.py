@@ -15,7 +15,6 @@ from pandora_regret.compare.assemble import Measurements, comparison, measuremen
 from pandora_regret.compare.break_even import Priced, break_even
 from pandora_regret.compare.by_workup import (
     check_alone,
-    least_costs,
     measure_workup,
     typical_case,
     workup_metrics,
@@ -44,8 +43,8 @@ from pandora_regret.priors import Prior
 from pandora_regret.priors.names import spelled_prior
 from pandora_regret.priors.reading import prior_of_orders
 from pandora_regret.scores import priced
-from pandora_regret.workup import Menu, Workup
-from pandora_regret.workup.scores import WorkupRows, read_policy
+from pandora_regret.workup import Workup
+from pandora_regret.workup.scores import WorkupRows, check_workup
 
 
 def compare(
@@ -69,7 +68,7 @@ def compare(
     scenarios: Any = None,
     recalibrate: str | None = "temperature",
     decompose: bool = False,
-    workup: Workup | Menu | None = None,
+    workup: Workup | None = None,
     by: Any = None,
     smallest_group: int = SMALLEST_GROUP,
 ) -> Comparison:
@@ -199,7 +198,7 @@ def compare_forecasts(
     scenarios: Any = None,
     recalibrate: str | None = "temperature",
     decompose: bool = False,
-    workup: Workup | Menu | None = None,
+    workup: Workup | None = None,
     by: Any = None,
     smallest_group: int = SMALLEST_GROUP,
     progress: Callable[[], None] = _unwatched,
@@ -248,7 +247,7 @@ def compare_forecasts(
 
 def _compare_by_workup(
     forecasts: Mapping[str, Forecast],
-    workup: Workup | Menu,
+    workup: Workup,
     prior: Prior | None,
     currency: str | None,
     source: str | None,
@@ -259,7 +258,7 @@ def _compare_by_workup(
     question: By,
     progress: Callable[[], None],
 ) -> Comparison:
-    one, described = next(iter(forecasts.values())), read_policy(workup)[1]
+    one, described = next(iter(forecasts.values())), check_workup(workup)
     sample, metrics = read_sample(one, ids, groups), workup_metrics()
     measured = []
     for name, forecast in forecasts.items():
@@ -271,7 +270,7 @@ def _compare_by_workup(
     named = (_read_text(currency, "currency") or described.currency or "", _read_text(source, "source"))
     money = Costs(named[0], varying, None, named[1] or described.source or described.title or "the work-up")
     classes = tuple(str(label) for label in one.labels)
-    typical = least_costs(WorkupRows(workup, one, prior))
+    typical = WorkupRows(workup, one, prior).least()
     measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency, method)
     part = typical_case(workup, classes, measurements.class_weights)
     result = comparison(measurements, money, (), dict.fromkeys(forecasts), part)

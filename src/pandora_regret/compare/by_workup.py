@@ -15,8 +15,8 @@ from pandora_regret.metrics import METRICS, Metric, comparison_metrics
 from pandora_regret.metrics.by_workup import workup_metric
 from pandora_regret.priors import Prior, Uniform
 from pandora_regret.scores import mean_or_rows
-from pandora_regret.workup import Menu, PlanNode, Workup, plan_workup
-from pandora_regret.workup.scores import WorkupRows, read_policy
+from pandora_regret.workup import PlanNode, Workup, plan_workup
+from pandora_regret.workup.scores import WorkupRows
 
 
 def workup_metrics() -> tuple[Metric, ...]:
@@ -36,7 +36,7 @@ def check_alone(**options: Any) -> None:
 def measure_workup(
     name: str,
     forecast: Forecast,
-    workup: Workup | Menu,
+    workup: Workup,
     prior: Prior | None,
     metrics: Sequence[Metric],
     recalibrated: Forecast | None = None,
@@ -55,38 +55,32 @@ def measure_workup(
     if recalibrated is not None:
         later = WorkupRows(workup, recalibrated, prior)
         values["recalibrated_cost"] = np.asarray(mean_or_rows(recalibrated, later.costs(), per_instance=True))
-    unavoidable = float(np.average(least_costs(rows)[forecast.truth], weights=forecast.weights))
+    unavoidable = float(np.average(rows.least()[forecast.truth], weights=forecast.weights))
     predicted = np.asarray(forecast.by_case().values.argmax(axis=1))
     cost = replace(workup_metric(workup, prior), key="expected_cost")
     by_class = sums_by_class(forecast, Uniform(), (cost, *metrics[1:]))
     return Measured(name, values, predicted, variance, least, unavoidable, np.empty((0, 0)), (), (), by_class)
 
 
-def least_costs(rows: WorkupRows) -> FloatArray:
-    """What someone who knew the truth would pay, for each class in the order of columns, (K,)."""
-    return np.asarray(rows.least()[np.argsort(rows.columns)])
-
-
-def typical_case(workup: Workup | Menu, classes: Sequence[str], weights: FloatArray) -> WorkupPart:
+def typical_case(workup: Workup, classes: Sequence[str], weights: FloatArray) -> WorkupPart:
     """What is done with a case of which only the frequencies of classes are known, and what that is spent on.
 
-    Of a menu, and of a work-up with too many states to list, there is no picture and no list of steps.
+    Of a work-up with too many states to list there is no picture and no list of steps.
     """
-    title = read_policy(workup)[1].title or "a work-up"
+    title = workup.title or "a work-up"
     try:
-        if isinstance(workup, Menu):
-            return WorkupPart(title, (), "")
         plan = plan_workup(dict(zip(classes, (weights / weights.sum()).tolist(), strict=True)), workup)
     except InputError:  # too many states
         return WorkupPart(title, (), "")
     spending: dict[str, list[float]] = {}
-    _add_up(plan.tree, spending)
+    if plan.tree is not None:
+        _add_up(plan.tree, spending)
     steps = sorted(spending.items(), key=lambda item: -item[1][1])
     return WorkupPart(title, tuple(StepSpending(name, *parts) for name, parts in steps), plan.to_svg())
 
 
 def _add_up(node: PlanNode, spending: dict[str, list[float]]) -> None:
-    """How often each step is made, or stopped at, and what it costs per case in the mean."""
+    """How often each step is made, or stopped at, and what it costs per case on average."""
     if node.kind != "done":
         name = node.name if node.kind == "step" else f"stop: {node.name}"
         entry = spending.setdefault(name, [0.0, 0.0])

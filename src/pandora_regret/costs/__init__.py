@@ -1,16 +1,6 @@
 """Diagnostic pathways as data: fee items and probabilities in a TOML file become what testing each class costs."""
 
-from pandora_regret.costs.files import available_costs, load_costs
-from pandora_regret.costs.pathways import Chance, Hypothesis, Item, Pathway, Pathways, Payment, Step
+from pandora_regret.costs.pathway_file import available_costs, load_costs
+from pandora_regret.costs.pathways import Hypothesis, Item, Pathways, Payment, Step
 
-__all__ = [
-    "Chance",
-    "Hypothesis",
-    "Item",
-    "Pathway",
-    "Pathways",
-    "Payment",
-    "Step",
-    "available_costs",
-    "load_costs",
-]
+__all__ = ["Hypothesis", "Item", "Pathways", "Payment", "Step", "available_costs", "load_costs"]

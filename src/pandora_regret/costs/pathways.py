@@ -1,44 +1,107 @@
-"""Pathways as values: what is paid, how often, and so what testing each class costs, exactly and by simulation."""
+"""Pathways as values: what is paid, how often, and so what testing each class costs, on average or by draws."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
 from pandora_regret.inputs import FloatArray, InputError, read_count, read_positive, read_seed
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.priors import Empirical
 
-EXACT = Context(prec=100, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])  # whatever the caller's own context is
 RANGE_CONCENTRATION = 6  # of a chance known by its range: the Beta distribution of project planning (PERT)
+
+Name = Annotated[str, Meta(min_length=1)]
+Year = Annotated[int, Meta(ge=1900, le=2999)]
+Probability = Annotated[float, Meta(ge=0, le=1)]
 
 
 @dataclass(frozen=True)
 class Item:
     """A fee: what one unit of something costs, and who says so."""
 
-    key: str
-    name: str
-    amount: Decimal
-    unit: str
-    code: str
-    source: str  # "" where nobody says so
-    year: int | None
+    amount: Annotated[float, Meta(ge=0)]
+    name: str = ""
+    unit: str = ""
+    code: str = ""
+    source: str = ""  # "" where nobody says so
+    year: Year | None = None
 
 
 @dataclass(frozen=True)
-class Chance:
-    """How often a step happens, and how well that is known."""
+class Payment:
+    """So many units of an item, or so many times another pathway."""
 
-    probability: Decimal
-    trials: int | None = None
-    low: Decimal | None = None
-    high: Decimal | None = None
+    item: str | None = None
+    pathway: str | None = None
+    quantity: Annotated[float, Meta(gt=0)] = 1.0
+
+    def __post_init__(self) -> None:
+        if (self.item is None) == (self.pathway is None):
+            problem = "is missing, and so is pathway" if self.item is None else "stands beside pathway"
+            raise InputError(problem, argument="item", fix="a step names one of the two")
+
+    @property
+    def name(self) -> str:
+        """Of the item or pathway."""
+        return self.item or self.pathway or ""
+
+    def __str__(self) -> str:
+        times = "" if self.quantity == 1 else f"{self.quantity:.12g} × "
+        return times + self.name.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Step(Payment):
+    """A payment that happens with some probability; where it does not, another payment may take its place."""
+
+    probability: Probability | None = None  # None: always
+    otherwise: Payment | None = None
+    trials: Annotated[int, Meta(ge=1, le=10**9)] | None = None  # on which the probability was observed
+    low: Probability | None = None  # or its range
+    high: Probability | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for key in ("trials", "low", "high", "otherwise") if self.probability is None else ():
+            if getattr(self, key) is not None:
+                fix = "add probability = ..., or take it out"
+                raise InputError("has no probability beside it", argument=key, fix=fix)
+        if self.low is not None or self.high is not None:
+            self._check_range()
+
+    def _check_range(self) -> None:
+        if self.trials is not None:
+            fix = "state the uncertainty in one way"
+            raise InputError("stands beside low or high", argument="trials", fix=fix)
+        if self.low is None or self.high is None:
+            missing = "low" if self.low is None else "high"
+            raise InputError("is missing", argument=missing, fix="a range has both ends")
+        if not self.low < self.chance < self.high:
+            fix = f"it must lie between low ({self.low:g}) and high ({self.high:g})"
+            raise InputError(argument="probability", value=self.chance, fix=fix)
+
+    @property
+    def chance(self) -> float:
+        """How often it happens."""
+        return 1.0 if self.probability is None else self.probability
+
+    @property
+    def followed(self) -> str | None:
+        """The name of the pathway that is followed once and always, whose own steps can stand in its place."""
+        return self.pathway if self.quantity == 1 == self.chance else None
+
+    def __str__(self) -> str:
+        words = super().__str__()
+        if self.chance == 1:
+            return words
+        return f"{words} ({100 * self.chance:.12g} %{f', otherwise {self.otherwise}' if self.otherwise else ''})"
 
     def draw(self, draws: int, rng: np.random.Generator, trials: int | None) -> float | FloatArray:
         """Probabilities that might be the true one; their mean is the stated one.
@@ -46,74 +109,27 @@ class Chance:
         Of `trials` observed cases, the Bayesian bootstrap: Beta(p n, (1 - p) n). Of a range, a Beta distribution
         stretched over it. The argument `trials` holds where the file says nothing; without it, p is certain.
         """
-        p, trials = float(self.probability), self.trials or trials
-        if self.low is not None and self.high is not None:
-            low, width = float(self.low), float(self.high - self.low)
-            return low + width * _beta((p - low) / width, RANGE_CONCENTRATION, draws, rng)
-        return _beta(p, trials, draws, rng) if trials else p
+        low, high, trials = self.low or 0.0, self.high or 1.0, self.trials or trials
+        concentration = RANGE_CONCENTRATION if self.high is not None else trials
+        if concentration is None or not 0 < self.chance < 1:
+            return self.chance
+        mean = (self.chance - low) / (high - low)
+        return low + (high - low) * rng.beta(mean * concentration, (1 - mean) * concentration, draws)
 
-
-def _beta(mean: float, concentration: float, draws: int, rng: np.random.Generator) -> float | FloatArray:
-    """Draws of this mean; of what is certain there is nothing to draw."""
-    return rng.beta(mean * concentration, (1 - mean) * concentration, draws) if 0 < mean < 1 else mean
-
-
-@dataclass(frozen=True)
-class Payment:
-    """So many units of an item, or so many times another pathway."""
-
-    name: str
-    is_pathway: bool
-    quantity: Decimal
-
-    def __str__(self) -> str:
-        times = "" if self.quantity == 1 else f"{self.quantity.normalize():f} × "
-        return times + self.name.replace("_", " ")
-
-
-@dataclass(frozen=True)
-class Step:
-    """A payment that happens with some chance; where it does not, another payment may take its place."""
-
-    payment: Payment
-    chance: Chance
-    otherwise: Payment | None
-    source: str
-
-    def __str__(self) -> str:
-        if self.chance.probability == 1:
-            return str(self.payment)
-        percent = f"{(100 * self.chance.probability).normalize():f} %"
-        return f"{self.payment} ({percent}{f', otherwise {self.otherwise}' if self.otherwise else ''})"
-
-    def paid(self, chance: Any, number: Callable[[Decimal], Any]) -> Iterator[tuple[Payment, Any]]:
+    def paid(self, chance: Any) -> Iterator[tuple[Payment, Any]]:
         """Each payment and how often it is made, for one chance or an array of them."""
-        yield self.payment, chance * number(self.payment.quantity)
+        yield self, chance * self.quantity
         if self.otherwise is not None:
-            yield self.otherwise, (1 - chance) * number(self.otherwise.quantity)
-
-
-@dataclass(frozen=True)
-class Pathway:
-    """Steps under one name."""
-
-    name: str
-    steps: tuple[Step, ...]
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The names of the pathways it contains."""
-        payments = [payment for step in self.steps for payment in (step.payment, step.otherwise)]
-        return tuple(payment.name for payment in payments if payment is not None and payment.is_pathway)
+            yield self.otherwise, (1 - chance) * self.otherwise.quantity
 
 
 @dataclass(frozen=True)
 class Hypothesis:
     """A class, the pathway that tests for it, and the cost that was published for it, if any."""
 
-    name: str
+    name: Name
     pathway: str
-    published: Decimal | None
+    published: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,9 +156,8 @@ class Pathways:
     setting: str
     notes: str
     currency: str
-    format_version: int
-    items: tuple[Item, ...]
-    pathways: tuple[Pathway, ...]  # each after those it contains
+    items: dict[str, Item]
+    pathways: dict[str, tuple[Step, ...]]  # each after those it contains
     hypotheses: tuple[Hypothesis, ...]  # in label order
 
     def __repr__(self) -> str:
@@ -155,24 +170,21 @@ class Pathways:
         return tuple(hypothesis.name for hypothesis in self.hypotheses)
 
     @property
-    def exact(self) -> dict[str, Decimal]:
-        """The cost of each class in label order, without any rounding."""
-        with localcontext(EXACT):
-            return {name: sum(parts.values(), Decimal(0)) for name, parts in self._breakdowns().items()}
-
-    @property
     def costs(self) -> dict[str, float]:
         """The cost of each class in label order, for use as ``costs=`` or ``typical_costs=``."""
-        return {name: float(cost) for name, cost in self.exact.items()}
+        uses = self._uses(lambda step: step.chance)
+        return {
+            one.name: rounded(sum(self.items[key].amount * times for key, times in uses[one.pathway].items()))
+            for one in self.hypotheses
+        }
 
     @property
     def published(self) -> dict[str, float]:
         """The costs as they were published, rounded by their authors; empty where the file states none."""
-        known = [(hypothesis.name, hypothesis.published) for hypothesis in self.hypotheses]
-        return {name: float(cost) for name, cost in known if cost is not None}
+        return {one.name: one.published for one in self.hypotheses if one.published is not None}
 
-    def breakdown(self, name: str) -> dict[str, Decimal]:
-        """How much each fee item contributes to the cost of a class, exactly.
+    def breakdown(self, name: str) -> dict[str, float]:
+        """How much each fee item contributes to the cost of a class.
 
         Examples
         --------
@@ -183,8 +195,8 @@ class Pathways:
         shave_biopsy       95.53
         histopathology     70.14
         """
-        self._check_class(name)
-        return self._breakdowns()[name]
+        uses = self._uses(lambda step: step.chance)[self._pathway(name)]
+        return {key: rounded(self.items[key].amount * times) for key, times in uses.items()}
 
     def describe(self, name: str) -> str:
         """The pathway of a class in words: its steps in order, and how often each happens unless always.
@@ -195,16 +207,17 @@ class Pathways:
         >>> load_costs("dermamnist").describe("benign keratosis")
         'visit + melanoma workup (10 %)'
         """
-        self._check_class(name)
         words: dict[str, str] = {}
-        for pathway in self.pathways:  # each after those it contains
-            words[pathway.name] = " + ".join(words[part] if (part := _whole(s)) else str(s) for s in pathway.steps)
-        return words[next(each.pathway for each in self.hypotheses if each.name == name)]
+        for pathway, steps in self.pathways.items():  # each after those it contains
+            words[pathway] = " + ".join(words[step.followed] if step.followed else str(step) for step in steps)
+        return words[self._pathway(name)]
 
-    def _check_class(self, name: str) -> None:
-        if name not in self.classes:
-            problem = f"is {name!r}, which is not among the classes {list(self.classes)}"
+    def _pathway(self, name: str) -> str:
+        pathways = {one.name: one.pathway for one in self.hypotheses}
+        if name not in pathways:
+            problem = f"is {name!r}, which is not among the classes {list(pathways)}"
             raise InputError(problem, argument="name", value=name)
+        return pathways[name]
 
     def scaled(self, factor: float, *, currency: str | None = None) -> Pathways:
         """The same pathways with every fee multiplied, and perhaps in another currency.
@@ -217,7 +230,7 @@ class Pathways:
         >>> load_costs("octmnist").scaled(0.5).costs["normal"]
         74.82
         """
-        times = _decimal(read_positive(factor, "factor"))
+        times = read_positive(factor, "factor")
         scaled = self._repriced(lambda item: replace(item, amount=item.amount * times))
         return replace(scaled, currency=self.currency if currency is None else currency)
 
@@ -227,34 +240,45 @@ class Pathways:
         Parameters
         ----------
         rate
-            Of inflation a year: 0.03 means 3 %.
+            Of inflation per year: 0.03 means 3 %.
         to_year
             The year whose prices are wanted; fees of a later year are deflated.
 
         Examples
         --------
         >>> from pandora_regret.costs import load_costs
-        >>> load_costs("octmnist").inflated(0.1, to_year=2028).exact["normal"]
-        Decimal('181.0644')
+        >>> load_costs("octmnist").inflated(0.1, to_year=2028).costs["normal"]
+        181.0644
         """
-        yearly, year = _decimal(_read_rate(rate)), read_count(to_year, "to_year", least=1900)
-
-        def at_new_prices(item: Item) -> Item:
+        yearly, year = read_number(rate, "rate"), read_count(to_year, "to_year", least=1900)
+        if not -1 < yearly < np.inf:
+            fix = "it must be finite and above -1; 0.03 means 3 % per year"
+            raise InputError(argument="rate", value=yearly, fix=fix)
+        for key, item in self.items.items():
             if item.year is None:
                 fix = "state year in the file, for the item or once for all"
-                raise InputError(
-                    f"item {item.key!r} has no year to start from", argument="to_year", place="", fix=fix
-                )
-            return replace(item, amount=item.amount * (1 + yearly) ** (year - item.year), year=year)
+                raise InputError(f"item {key!r} has no year to start from", argument="to_year", place="", fix=fix)
+
+        def at_new_prices(item: Item) -> Item:
+            with np.errstate(over="ignore"):
+                growth = np.float64(1 + yearly) ** (year - (item.year or year))
+            return replace(item, amount=float(item.amount * growth), year=year)
 
         return self._repriced(at_new_prices)
+
+    def _repriced(self, reprice: Callable[[Item], Item]) -> Pathways:
+        items = {key: reprice(item) for key, item in self.items.items()}
+        unpublished = tuple(replace(hypothesis, published=None) for hypothesis in self.hypotheses)
+        repriced = replace(self, items=items, hypotheses=unpublished)
+        check_costs(np.array(list(repriced.costs.values())), "costs", self.classes)
+        return repriced
 
     def empirical(
         self, draws: int = 1000, *, seed: int | np.random.Generator | None = None, trials: int | None = None
     ) -> Empirical:
         """Costs as a prior: each draw takes probabilities that might be the true ones and works out all classes.
 
-        A pathway that several classes share is drawn once a draw, so that their costs move together. A
+        A pathway that several classes share is drawn once per draw, so that their costs move together. A
         probability known from `trials` cases is resampled by the Bayesian bootstrap, one known by a range from
         a Beta distribution over it; the mean is the stated probability, and so the mean cost is `costs`.
 
@@ -279,71 +303,32 @@ class Pathways:
         """
         n_draws, rng = read_count(draws, "draws"), read_seed(seed)
         assumed = None if trials is None else read_count(trials, "trials")
-        uses = self._uses(lambda step: step.chance.draw(n_draws, rng, assumed), float)
+        uses = self._uses(lambda step: step.draw(n_draws, rng, assumed))
         if not any(np.ndim(times) for parts in uses.values() for times in parts.values()):
             fix = (
                 "pass trials=..., how many observed cases to assume behind each, "
                 "or state trials, or low and high, in the file"
             )
             raise InputError(f"no probability of {self!r} is uncertain", argument="trials", place="", fix=fix)
-        return Empirical(self._sampled_costs(uses, n_draws), labels=self.classes)
-
-    def _sampled_costs(self, uses: dict[str, dict[str, Any]], n_draws: int) -> FloatArray:
-        """The cost of each class in each draw, (draws, K)."""
-        amounts = {item.key: float(item.amount) for item in self.items}
         samples = np.zeros((n_draws, len(self.hypotheses)))
         for column, hypothesis in zip(samples.T, self.hypotheses, strict=True):
             for key, times in uses[hypothesis.pathway].items():
-                column += amounts[key] * times
-        return samples
+                column += self.items[key].amount * times
+        return Empirical(samples, labels=self.classes)
 
-    def _breakdowns(self) -> dict[str, dict[str, Decimal]]:
-        """How much each item contributes to each class."""
-        with localcontext(EXACT):
-            uses = self._uses(lambda step: step.chance.probability, Decimal)
-            amounts = {item.key: item.amount for item in self.items}
-            return {
-                hypothesis.name: {key: amounts[key] * times for key, times in uses[hypothesis.pathway].items()}
-                for hypothesis in self.hypotheses
-            }
-
-    def _uses(
-        self, chance_of: Callable[[Step], Any], number: Callable[[Decimal], Any]
-    ) -> dict[str, dict[str, Any]]:
+    def _uses(self, chance_of: Callable[[Step], Any]) -> dict[str, dict[str, Any]]:
         """How many units of each item every pathway uses, each chance asked for once."""
         uses: dict[str, dict[str, Any]] = {}
-        for pathway in self.pathways:
-            total = uses[pathway.name] = {}
-            for step in pathway.steps:
-                for payment, times in step.paid(chance_of(step), number):
-                    parts = uses[payment.name] if payment.is_pathway else {payment.name: 1}
+        for name, steps in self.pathways.items():
+            total = uses[name] = {}
+            for step in steps:
+                for payment, times in step.paid(chance_of(step)):
+                    parts = {payment.item: 1} if payment.item is not None else uses[payment.name]
                     for item, count in parts.items():
                         total[item] = total.get(item, 0) + times * count
         return uses
 
-    def _repriced(self, reprice: Callable[[Item], Item]) -> Pathways:
-        with localcontext(EXACT):
-            items = tuple(reprice(item) for item in self.items)
-        unpublished = tuple(replace(hypothesis, published=None) for hypothesis in self.hypotheses)
-        repriced = replace(self, items=items, hypotheses=unpublished)
-        check_costs(np.array(list(repriced.costs.values())), "costs", self.classes)
-        return repriced
 
-
-def _whole(step: Step) -> str | None:
-    """The name of the pathway that a step follows once and always, whose own steps can stand in its place."""
-    always_once = step.payment.is_pathway and step.payment.quantity == 1 == step.chance.probability
-    return step.payment.name if always_once else None
-
-
-def _decimal(number: float) -> Decimal:
-    """The decimal a person means by 1.1, not the binary fraction next to it."""
-    return Decimal(str(number))
-
-
-def _read_rate(rate: Any) -> float:
-    number = read_number(rate, "rate")
-    if not -1 < number < np.inf:
-        fix = "it must be finite and above -1; 0.03 means 3 % a year"
-        raise InputError(argument="rate", value=number, fix=fix)
-    return number
+def rounded(amount: float) -> float:
+    """An amount of money as a person would add it up: without the noise in the last digits of binary fractions."""
+    return float(f"{amount:.14g}")

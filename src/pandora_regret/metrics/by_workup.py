@@ -12,10 +12,10 @@ from pandora_regret.metrics.base import Metric
 from pandora_regret.priors import Prior
 
 if TYPE_CHECKING:
-    from pandora_regret.workup import Menu, Workup
+    from pandora_regret.workup import Workup
 
 
-def workup_metric(workup: Workup | Menu, prior: Prior | None = None) -> Metric:
+def workup_metric(workup: Workup, prior: Prior | None = None) -> Metric:
     """`workup_cost` of one work-up; costs are as it says, or vary around that by a prior."""
     return Metric(
         "workup_cost",
@@ -29,7 +29,7 @@ def workup_metric(workup: Workup | Menu, prior: Prior | None = None) -> Metric:
     )
 
 
-def _costs(workup: Workup | Menu, prior: Prior | None, forecast: Forecast, _: Prior) -> FloatArray:
+def _costs(workup: Workup, prior: Prior | None, forecast: Forecast, _: Prior) -> FloatArray:
     """Of each row, (N,); the comparison's own prior is about tests of a search."""
     from pandora_regret.workup.scores import WorkupRows
 

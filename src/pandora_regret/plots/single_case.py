@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pandora_regret.inputs import InputError
-from pandora_regret.plan import Plan, PlanStep, plan_search
 from pandora_regret.plots.style import COLOURS, axes_of, open_frame, sheet, with_unit
 from pandora_regret.text import money, shortened
+from pandora_regret.workup import Plan, PlanStep, plan_search
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

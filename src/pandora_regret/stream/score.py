@@ -34,7 +34,7 @@ from pandora_regret.work import run_all
 
 if TYPE_CHECKING:
     from pandora_regret.files import Predictions
-    from pandora_regret.workup import Menu, Workup
+    from pandora_regret.workup import Workup
 
 PIECES = 32  # for a cluster: enough that no worker waits long for the last
 
@@ -234,7 +234,7 @@ def score_stream(
     jobs: int = 1,
     cluster: str | None = None,
     progress: Progress | None = None,
-    workup: Workup | Menu | None = None,
+    workup: Workup | None = None,
 ) -> StreamScore:
     """Score one model's predictions in one pass; memory does not grow with rows.
 
@@ -320,7 +320,7 @@ def read_settings(
     return Settings(prior, base_costs, predictions.logits, replicates, seed, pairs, metrics)
 
 
-def _by_workup(settings: Settings, workup: Workup | Menu, prior: Prior | None, typical_costs: Any) -> Settings:
+def _by_workup(settings: Settings, workup: Workup, prior: Prior | None, typical_costs: Any) -> Settings:
     if typical_costs is not None or settings.with_pairs:
         raise InputError("costs and pairs are about the tests of a search: leave them out beside a work-up.")
     others = tuple(metric for metric in settings.metrics if not metric.priced)

@@ -1,74 +1,35 @@
-"""What a work-up is: classes, steps that inform about them, and ways to stop."""
+"""What a work-up is: classes, steps that inform about them, ways to stop; and which exact method it allows.
+
+The method is told from the structure, whoever wrote it in whatever form.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
+from pandora_regret.costs import Pathways
 from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.records import parse_toml
+from pandora_regret.text import counted
+from pandora_regret.workup.format import read_workup
+from pandora_regret.workup.pathways import shared_steps
+from pandora_regret.workup.steps import Requirement, Stop, WorkupStep
 
-if TYPE_CHECKING:
-    from pandora_regret.costs import Pathways
-    from pandora_regret.workup.menu import Menu
-    from pandora_regret.workup.policies import Policy
-    from pandora_regret.workup.summary import Summary
-
-MOST_STATES = 200_000  # of a state graph, unless another limit is asked for
-
-
-class Requirement(NamedTuple):
-    """A step that must have been made before another, perhaps with a certain outcome."""
-
-    step: str
-    outcome: str | None = None
-
-    def __str__(self) -> str:
-        return self.step if self.outcome is None else f"{self.step}={self.outcome}"
-
-
-@dataclass(frozen=True)
-class WorkupStep:
-    """Something that can be done once: a test, a visit, a question."""
-
-    name: str
-    cost: float
-    outcomes: tuple[str, ...]
-    chances: tuple[tuple[float, ...], ...]  # (outcomes, K): how likely each outcome is if a class is the truth
-    confirmed: tuple[int | None, ...]  # (outcomes,): the class that an outcome confirms
-    requires: tuple[Requirement, ...] = ()
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether the truth alone decides the outcome."""
-        return all(chance in (0, 1) for row in self.chances for chance in row)
-
-    @property
-    def settles(self) -> frozenset[int]:
-        """The classes that the step is certain to confirm where they are the truth."""
-        pairs = zip(self.confirmed, self.chances, strict=True)
-        return frozenset(k for k, row in pairs if k is not None and row[k] == 1)
-
-
-@dataclass(frozen=True)
-class Stop:
-    """A way to end without a confirmed class: what that loses if a class is the truth.
-
-    Where the class is named on stopping (the one that loses least is), nothing is lost if the name is right.
-    """
-
-    name: str
-    losses: tuple[float, ...]  # (K,)
-    names_class: bool = False
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether stopping loses the same whatever the truth is."""
-        return not self.names_class and len(set(self.losses)) == 1
+Method = Literal["search", "hierarchy", "forest", "prefix", "graph"]
+TITLES: dict[Method, str] = {
+    "search": "search",
+    "hierarchy": "levels of search",
+    "forest": "the best order of shared steps",
+    "prefix": "the best moment to give up a search",
+    "graph": "the state graph",
+}
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -85,18 +46,13 @@ class Workup:
         Tables by name: `cost` (or fee `items`), `requires`, and what the step tells: `confirms` a class,
         `tells_apart` classes (or "all"), is `positive_for` classes with `sensitivity` and `specificity`, or has
         `outcomes` with their probabilities per class. A step that tells nothing is a visit.
-    hierarchy
-        Nested tables of costs: each level is searched until one of its tests answers, then the next.
-    stops
-        Ways to end before a class is confirmed: `loss`, or `wrong` for naming a class that is not the truth.
-    confirm
-        Whether the truth must be confirmed by a test; otherwise being the only class left is enough.
-    budget
-        The most that a case may cost in steps.
-    unresolved
-        What it loses if nothing is left to do and no class is confirmed.
-    rounds
-        `fee` of every round, and which steps can be ordered `together` in one.
+    about
+        Everything else under the file's keys. `hierarchy`: nested tables of costs; each level is searched until
+        one of its tests answers, then the next. `stops`: ways to end before a class is confirmed, with a `loss`,
+        or `wrong` for naming a class that is not the truth. `confirm`: whether the truth must be confirmed by a
+        test; otherwise being the only class left is enough. `budget`: the most that a case may cost in steps.
+        `unresolved`: what it loses if nothing is left to do and no class is confirmed. `rounds`: the `fee` of
+        every round, and which steps can be ordered `together` in one. `items`, `title`, `currency` and so on.
 
     See Also
     --------
@@ -132,46 +88,21 @@ class Workup:
     source: str
     year: int | None
 
-    def __init__(
-        self,
-        classes: Any,
-        steps: Any = None,
-        *,
-        hierarchy: Any = None,
-        stops: Any = None,
-        confirm: bool = True,
-        budget: float | None = None,
-        unresolved: Any = 0,
-        rounds: Any = None,
-        items: Any = None,
-        **about: Any,
-    ) -> None:
-        document = {
-            "classes": classes,
-            "steps": steps,
-            "hierarchy": hierarchy,
-            "stops": stops,
-            "confirm": confirm,
-            "budget": budget,
-            "unresolved": unresolved,
-            "rounds": rounds,
-            "items": items,
-            **about,
-        }
-        self._read({key: value for key, value in document.items() if value is not None}, "Workup")
+    def __init__(self, classes: Any, steps: Any = None, **about: Any) -> None:
+        document = {"classes": classes, "steps": steps, **about}
+        stated = {key: value for key, value in document.items() if value is not None}
+        self.__dict__.update(read_workup(stated, "Workup"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Workup:
         """Read and check a TOML file."""
-        from pandora_regret.costs.section import parse_toml
-
-        return cls.from_dict(parse_toml(read_bytes(path), str(path)), str(path))
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any], file: str = "Workup") -> Workup:
-        """The work-up that a parsed file describes; `file` is what error messages call it."""
+        try:
+            content = Path(path).read_bytes()
+        except (OSError, ValueError, TypeError) as error:  # ValueError: a null character in the path
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"{str(path)!r} cannot be read ({reason}): pass the path of a TOML file.") from None
         workup = cls.__new__(cls)
-        workup._read(document, file)
+        workup.__dict__.update(read_workup(parse_toml(content, str(path)), str(path)))
         return workup
 
     @classmethod
@@ -189,31 +120,31 @@ class Workup:
         benign_keratosis        30.8625 visit
         melanoma               308.6250 visit
         """
-        from pandora_regret.workup.pathways import shared_steps
-
-        return cls.from_dict(shared_steps(pathways))
-
-    def _read(self, document: dict[str, Any], file: str) -> None:
-        from pandora_regret.workup.format import read_workup
-
-        for name, value in read_workup(document, file).items():
-            object.__setattr__(self, name, value)
+        return cls(**shared_steps(pathways))
 
     def __repr__(self) -> str:
-        stops = f", {_counted(len(self.stops), 'way')} to stop" if self.stops else ""
-        return f"Workup({len(self.classes)} classes, {_counted(len(self.steps), 'step')}{stops}; by {self.policy})"
-
-    @cached_property
-    def policy(self) -> Policy:
-        """The fastest exact method that applies, ready to be used."""
-        from pandora_regret.workup.recognise import exact_policy
-
-        return exact_policy(self)
+        stops = f", {counted(len(self.stops), 'way')} to stop" if self.stops else ""
+        steps = counted(len(self.steps), "step")
+        return f"Workup({len(self.classes)} classes, {steps}{stops}; by {TITLES[self.method]})"
 
     @property
-    def method(self) -> str:
+    def method(self) -> Method:
         """Which exact method applies: "search", "hierarchy", "forest", "prefix" or "graph"."""
-        return self.policy.method
+        return self.structure[0]
+
+    @cached_property
+    def structure(self) -> tuple[Method, Any]:
+        """The fastest exact method, and what it needs: the top level of a hierarchy, or each step's parent."""
+        if not self.confirm or self.budget is not None or self.fee or not (self.costs > 0).all():
+            return "graph", None
+        tree = hierarchy(self)
+        flat = tree is not None and not any(node.children for node in tree)
+        if tree is not None and not self.stops:
+            return ("search" if flat else "hierarchy"), tree
+        if flat and all(stop.is_constant for stop in self.stops):
+            return "prefix", tree
+        parents = None if self.stops else forest(self)
+        return ("graph", None) if parents is None else ("forest", parents)
 
     @cached_property
     def costs(self) -> FloatArray:
@@ -221,48 +152,82 @@ class Workup:
         return np.array([step.cost for step in self.steps])
 
     @cached_property
-    def step_index(self) -> dict[str, int]:
+    def step_index(self) -> Mapping[str, int]:
         """The number of each step."""
         return {step.name: index for index, step in enumerate(self.steps)}
 
-    def menu(self, protocols: Any) -> Menu:
-        """A few decision trees that people wrote down; forecasts choose among these only.
 
-        `protocols` is a mapping from names to trees, or the path of a TOML file with tables `[protocols.NAME]`.
-        A tree is `{"step": ..., "then": {outcome: tree}}` or `{"stop": ...}`; an outcome that confirms a class
-        needs no tree. The menu can be scored and planned with like a work-up, of any size.
-        """
-        from pandora_regret.workup.menu import read_menu
+@dataclass(frozen=True)
+class Node:
+    """A step of a hierarchy: the classes it asks for, and the steps that are searched if it says yes."""
 
-        return read_menu(self, protocols)
-
-    def summary(self) -> Summary:
-        """What was understood: classes, steps, the exact method, the number of states, the range of costs."""
-        from pandora_regret.workup.summary import summarise
-
-        return summarise(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values under the keys of the file."""
-        from pandora_regret.workup.writing import as_document
-
-        return as_document(self)
-
-    def to_toml(self) -> str:
-        """The file that says the same; fee items are written as the costs they add up to."""
-        from pandora_regret.workup.writing import as_toml
-
-        return as_toml(self.to_dict())
+    step: int
+    classes: frozenset[int]
+    children: tuple[Node, ...] = ()
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The content of a file, or an error in one sentence."""
-    try:
-        return Path(path).read_bytes()
-    except (OSError, ValueError, TypeError) as error:  # ValueError: a null character in the path
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{str(path)!r} cannot be read ({reason}): pass the path of a TOML file.") from None
+def hierarchy(workup: Workup) -> tuple[Node, ...] | None:
+    """The top level of a hierarchy whose every level covers its classes without overlap, if it is one."""
+    level = _level(workup, ())
+    if level is None or _count(level) < len(workup.steps):
+        return None
+    return level if _partition(level, frozenset(range(len(workup.classes)))) else None
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _count(nodes: Sequence[Node]) -> int:
+    return sum(1 + _count(node.children) for node in nodes)
+
+
+def _level(workup: Workup, requires: tuple[Requirement, ...]) -> tuple[Node, ...] | None:
+    """The steps that require exactly this, and below each those that require one outcome of it."""
+    nodes = [
+        Node(index, step.settles) if _is_leaf(step) else _inner(workup, index, step)
+        for index, step in enumerate(workup.steps)
+        if step.requires == requires
+    ]
+    return None if None in nodes else tuple(node for node in nodes if node is not None)
+
+
+def _is_leaf(step: WorkupStep) -> bool:
+    """Whether a step confirms some classes, one per outcome, and tells nothing about the others."""
+    others = sum(k is None for k in step.confirmed)
+    settled = len(step.settles)
+    return settled > 0 and step.is_certain and others <= 1 and settled + others == len(step.outcomes)
+
+
+def _inner(workup: Workup, index: int, step: WorkupStep) -> Node | None:
+    """A step that says in which of two parts the truth lies, where only one of them is searched further."""
+    wanted = {one for other in workup.steps for one in other.requires if one.step == step.name}
+    if len(wanted) != 1 or len(step.outcomes) != 2 or not step.is_certain or step.confirmed != (None, None):
+        return None
+    [parent] = wanted
+    if parent.outcome is None:
+        return None
+    row = step.chances[step.outcomes.index(parent.outcome)]
+    classes = frozenset(k for k, chance in enumerate(row) if chance)
+    children = _level(workup, (parent,))
+    return Node(index, classes, children) if children is not None and _partition(children, classes) else None
+
+
+def _partition(nodes: Sequence[Node], classes: frozenset[int]) -> bool:
+    union = frozenset().union(*(node.classes for node in nodes))
+    return sum(len(node.classes) for node in nodes) == len(classes) and union == classes
+
+
+def forest(workup: Workup) -> tuple[int, ...] | None:
+    """For each step the one that must come before it, or -1, where steps settle disjoint sets of classes."""
+    for step in workup.steps:
+        if step.outcomes != ("done",) and not _is_leaf(step):
+            return None
+        if len(step.requires) > 1 or not all(_any_outcome(one, workup) for one in step.requires):
+            return None
+    nodes = [Node(index, step.settles) for index, step in enumerate(workup.steps)]
+    if not _partition(nodes, frozenset(range(len(workup.classes)))):
+        return None
+    return tuple(workup.step_index[step.requires[0].step] if step.requires else -1 for step in workup.steps)
+
+
+def _any_outcome(one: Requirement, workup: Workup) -> bool:
+    """Whether the requirement holds as soon as the step has been made and the work-up goes on."""
+    step = workup.steps[workup.step_index[one.step]]
+    return one.outcome is None or step.confirmed[step.outcomes.index(one.outcome)] is None

@@ -1,320 +1,394 @@
-"""Format version 1 of a work-up file: what it may say, and what is wrong with one that says something else."""
+"""Format version 1 of a work-up: what a TOML file or Python may say, and what is wrong with anything else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
+from graphlib import CycleError, TopologicalSorter
+from typing import Annotated, Any, Literal, NoReturn
 
 import numpy as np
+from msgspec import Meta
 
-from pandora_regret.costs.format import read_items, read_step, read_year
-from pandora_regret.costs.section import Section, shown
-from pandora_regret.records import did_you_mean
-from pandora_regret.workup.checks import check_workup
-from pandora_regret.workup.description import Requirement, Stop, WorkupStep
+from pandora_regret.costs.pathway_file import check_payments, check_version
+from pandora_regret.costs.pathways import Item, Step, Year, rounded
+from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.records import check_keys, did_you_mean, from_plain, path
+from pandora_regret.workup.steps import Requirement, Stop, WorkupStep, requirements
 
-FORMAT_VERSION = 1
-ABOUT_KEYS = ("title", "setting", "notes", "currency", "source")
-FILE_KEYS = (
-    "format_version",
-    *ABOUT_KEYS,
-    "year",
-    "items",
-    "classes",
-    "confirm",
-    "budget",
-    "unresolved",
-    "steps",
-    "hierarchy",
-    "stops",
-    "rounds",
-)
-SHAPES = ("confirms", "tells_apart", "positive_for", "outcomes")
-STEP_KEYS = ("cost", "items", "requires", *SHAPES, "sensitivity", "specificity", "confirming")
 REST, OTHERS, NONE = "otherwise", "others", "none of these"
 ROUNDING = 1e-9  # how far probabilities may be off 1, as 1/3 written with ten digits is
+SHAPES = ("confirms", "tells_apart", "positive_for", "outcomes")
+RATES = {"confirms": ["sensitivity"], "positive_for": ["sensitivity", "specificity"], "outcomes": ["confirming"]}
 
-Shape = tuple[
-    tuple[str, ...], list[tuple[float, ...]], list[int | None]
-]  # outcomes, their chances, what they confirm
+Amount = Annotated[float, Meta(ge=0, le=1e50)]
+PerClass = Amount | dict[str, Amount]  # one number for all classes, or a table in which `others` may stand
+Text = str | int
+Texts = Text | tuple[Text, ...]
+Row = tuple[float, ...]  # one probability per class
+
+
+@dataclass(frozen=True)
+class Fees:
+    """What a step costs: a number, or payments of fee items."""
+
+    cost: Amount | None = None
+    items: tuple[Step, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.cost is None) == (self.items is None):
+            problem = "is missing, and so is items" if self.cost is None else "stands beside items"
+            raise InputError(problem, argument="cost", fix="state one of the two")
+
+
+@dataclass(frozen=True)
+class StepTable(Fees):
+    """A ``[steps.NAME]`` table."""
+
+    requires: Texts = ()
+    confirms: Text | None = None
+    tells_apart: Texts | None = None
+    positive_for: Texts | None = None
+    outcomes: dict[str, PerClass | str] | None = None
+    sensitivity: PerClass | None = None
+    specificity: PerClass | None = None
+    confirming: Texts | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        shapes = [key for key in SHAPES if getattr(self, key) is not None]
+        if len(shapes) > 1:
+            fix = "say in one way what the step tells"
+            raise InputError(f"stands beside {shapes[0]}", argument=shapes[1], fix=fix)
+        told = f"a step with {shapes[0]}" if shapes else "a step that tells nothing"
+        for key in ("sensitivity", "specificity", "confirming"):
+            if getattr(self, key) is not None and key not in RATES.get("".join(shapes), []):
+                fix = "take it out, or describe the step by positive_for"
+                raise InputError(f"says nothing about {told}", argument=key, fix=fix)
+
+
+@dataclass(frozen=True)
+class StopTable:
+    """A ``[stops.NAME]`` table."""
+
+    loss: PerClass | None = None
+    wrong: PerClass | None = None
+
+    def __post_init__(self) -> None:
+        if (self.loss is None) == (self.wrong is None):
+            raise InputError("and wrong", argument="loss", fix="state exactly one of the two")
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """The ``[rounds]`` table."""
+
+    fee: Amount
+    together: Texts = ()
+
+
+@dataclass(frozen=True)
+class WorkupFile:
+    """The file, as it is written."""
+
+    classes: tuple[Text, ...]
+    format_version: Literal[1] = 1
+    title: str = ""
+    setting: str = ""
+    notes: str = ""
+    currency: str = ""
+    source: str = ""
+    year: Year | None = None
+    items: dict[str, Item] = field(default_factory=dict)
+    confirm: bool = True
+    budget: Amount | None = None
+    unresolved: PerClass = 0.0
+    steps: dict[str, StepTable] = field(default_factory=dict)
+    hierarchy: dict[str, Any] = field(default_factory=dict)
+    stops: dict[str, StopTable] = field(default_factory=dict)
+    rounds: Rounds = field(default_factory=lambda: Rounds(0.0))
+
+    def __post_init__(self) -> None:
+        if len(self.classes) < 2 or len(set(map(str, self.classes))) < len(self.classes):
+            raise InputError("must list at least two classes, each once", argument="classes")
+        if not self.steps and not self.hierarchy:
+            raise InputError("is missing", argument="steps", fix="describe at least one step, or a hierarchy")
 
 
 def read_workup(document: Mapping[str, Any], file: str) -> dict[str, Any]:
-    """The fields of a Workup, checked, from what its file says."""
-    root = Section(file, "", _plain(document))
-    if root.number("format_version", FORMAT_VERSION) != FORMAT_VERSION:
-        problem = f"is {shown(root.entries['format_version'])}"
-        root.fail("format_version", f"{problem}: this release reads version {FORMAT_VERSION} only.")
-    root.check_keys(FILE_KEYS)
-    reader = _Reader(root)
-    described = {
-        "classes": reader.classes,
-        "steps": tuple(reader.steps()),
-        "stops": tuple(reader.stops()),
-        "confirm": _truth_value(root, "confirm"),
-        "budget": float(root.number("budget")) if "budget" in root else None,
-        "unresolved": reader.per_class(root, "unresolved", 0),
-        **reader.rounds(),
-        **{key: root.text(key, "") for key in ABOUT_KEYS},
-        "year": read_year(root),
+    """The fields of a Workup, checked, from what its file says; `file` is what error messages call it."""
+    try:
+        plain = _plain(document)
+        check_version(plain)
+        check_keys(WorkupFile, plain, "")
+        return _fields(from_plain(WorkupFile, plain, ""))
+    except InputError as error:
+        raise error.within(file) from None
+
+
+def _plain(value: Any) -> Any:
+    """Python's and NumPy's values as the TOML reader would give them: lists, dictionaries, numbers, text."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, Decimal):
+        return float(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _fields(file: WorkupFile) -> dict[str, Any]:
+    classes = _texts(file.classes)
+    steps = _Steps(file, classes).read()
+    stops = tuple(_stop(name, table, classes) for name, table in file.stops.items())
+    about = ("title", "setting", "notes", "currency", "source", "year", "confirm", "budget")
+    described = {key: getattr(file, key) for key in about} | {
+        "classes": classes,
+        "steps": tuple(steps.values()),
+        "stops": stops,
+        "unresolved": per_class(file.unresolved, classes, "unresolved", classes),
+        "fee": file.rounds.fee,
+        "together": _texts(file.rounds.together),
     }
-    check_workup(root, described)
+    _check_possible(described, steps)
     return described
 
 
-class _Reader:
-    """Reads tables in the light of the classes and fee items that the file lists."""
+def _stop(name: str, table: StopTable, classes: Sequence[str]) -> Stop:
+    key = "wrong" if table.loss is None else "loss"
+    losses = per_class(getattr(table, key), classes, f"{path('stops', name)}.{key}", classes)
+    return Stop(name, losses, key == "wrong")
 
-    def __init__(self, root: Section) -> None:
-        self.root = root
-        self.classes = _read_classes(root)
-        self.items = {item.key: item for item in read_items(root)} if "items" in root else {}
 
-    def steps(self) -> Iterator[WorkupStep]:
-        if "steps" not in self.root and "hierarchy" not in self.root:
-            self.root.fail("steps", "is missing: describe at least one step, or a hierarchy.")
-        tables = self.root.section("steps") if "steps" in self.root else Section(self.root.file, "steps", {})
-        named = {name: self._step(name, tables.section(name)) for name in tables}
-        if "hierarchy" in self.root:
-            for step in self._level(self.root.section("hierarchy"), ()):
-                if step.name in named:
-                    self.root.fail("hierarchy", f"contains {step.name!r}, which is already a step: rename one.")
-                named[step.name] = step
-        for step in named.values():
-            yield replace(step, requires=tuple(self._requirement(step, one, named) for one in step.requires))
+def _fail(place: str, problem: str, fix: str | None = None) -> NoReturn:
+    raise InputError(problem, place=place, fix=fix)
 
-    def _step(self, name: str, section: Section) -> WorkupStep:
-        section.check_keys(STEP_KEYS)
-        shapes = [key for key in SHAPES if key in section]
-        if len(shapes) > 1:
-            section.fail(shapes[1], f"stands beside {shapes[0]}: say in one way what the step tells.")
-        outcomes, chances, confirmed = self._shape(section, shapes[0]) if shapes else self._visit(section)
-        _check_chances(section, outcomes, chances, self.classes)
-        requires = tuple(Requirement(text) for text in _texts(section, "requires"))
-        return WorkupStep(name, self._cost(section), outcomes, tuple(chances), tuple(confirmed), requires)
 
-    def _shape(self, section: Section, key: str) -> Shape:
-        allowed = {"confirms": ("sensitivity",), "positive_for": ("sensitivity", "specificity")}.get(key, ())
-        self._refuse(section, [*allowed, *(["confirming"] if key == "outcomes" else [])], f"a step with {key}")
-        return {
-            "confirms": self._confirms,
-            "tells_apart": self._tells_apart,
-            "positive_for": self._positive_for,
-            "outcomes": self._outcomes,
-        }[key](section)
+def _texts(value: Any) -> tuple[str, ...]:
+    """A text, or a list of texts; column numbers may be names."""
+    return tuple(str(entry) for entry in value) if isinstance(value, tuple) else (str(value),)
 
-    def _visit(self, section: Section) -> Shape:
-        self._refuse(section, [], "a step that tells nothing")
-        return ("done",), [(1.0,) * len(self.classes)], [None]
 
-    def _refuse(self, section: Section, allowed: list[str], what: str) -> None:
-        for key in ("sensitivity", "specificity", "confirming"):
-            if key in section and key not in allowed:
-                section.fail(key, f"says nothing about {what}: take it out, or describe the step by positive_for.")
+def per_class(value: Any, classes: Sequence[str], place: str, needed: Sequence[str] = ()) -> Row:
+    """One number for all classes, or a table by class in which `others` stands for those not named.
 
-    def _confirms(self, section: Section) -> Shape:
-        index = self.classes.index(section.name_among("confirms", self.classes, "classes"))
-        sensitivity = self.per_class(section, "sensitivity", 1)[index]
-        found = tuple(sensitivity * (k == index) for k in range(len(self.classes)))
-        return ("yes", "no"), [found, _rest([found])], [index, None]
+    Without `others` they have 0, but for those that the table needs to name.
+    """
+    if not isinstance(value, dict):
+        return (float(value),) * len(classes)
+    for name in value:
+        if name not in classes and name != OTHERS:
+            _fail(path(place, name), "is no class", did_you_mean(name, classes))
+    others = None if OTHERS in classes else value.get(OTHERS)
+    for name in needed:
+        if name not in value and others is None:
+            _fail(place, f"says nothing about {name!r}", f"add it, or {OTHERS} = ... for all that are not named")
+    rest: float = 0.0 if others is None else others
+    return tuple(float(value.get(name, rest)) for name in classes)
 
-    def _tells_apart(self, section: Section) -> Shape:
-        members = self._members(section, "tells_apart")
-        rows = [tuple(float(k == index) for k in range(len(self.classes))) for index in members]
-        names = [self.classes[index] for index in members]
-        confirmed: list[int | None] = list(members)
-        if len(members) < len(self.classes):
-            names, rows, confirmed = [*names, NONE], [*rows, _rest(rows)], [*confirmed, None]
-        return tuple(names), rows, confirmed
 
-    def _positive_for(self, section: Section) -> Shape:
-        members = self._members(section, "positive_for")
-        sensitivity, specificity = (self.per_class(section, key) for key in ("sensitivity", "specificity"))
-        row = tuple(sensitivity[k] if k in members else 1 - specificity[k] for k in range(len(self.classes)))
-        return ("positive", "negative"), [row, _rest([row])], [_only_class(row), None]
+class _Steps:
+    """Reads step tables in the light of the classes and fee items that the file lists."""
 
-    def _outcomes(self, section: Section) -> Shape:
-        table = section.section("outcomes")
-        if len(table.entries) < 2:
-            section.fail("outcomes", "lists fewer than two outcomes: list all there are, or leave it out.")
-        rest = [name for name in table if table.entries[name] == REST]
-        if len(rest) > 1:
-            table.fail(rest[1], f"is {REST!r} too: only one outcome can be what is left.")
-        rows = {name: self.per_class(table, name) for name in table if name not in rest}
+    def __init__(self, file: WorkupFile, classes: tuple[str, ...]) -> None:
+        self.file, self.classes, self.n_classes = file, classes, len(classes)
+
+    def read(self) -> dict[str, WorkupStep]:
+        """The steps by name, those of the hierarchy last."""
+        steps = {name: self._step(name, table) for name, table in self.file.steps.items()}
+        for step in self._level(self.file.hierarchy, "hierarchy", ()):
+            if step.name in steps:
+                _fail("hierarchy", f"contains {step.name!r}, which is already a step", "rename one")
+            steps[step.name] = step
+        for name, table in self.file.steps.items():
+            requires = tuple(_requirement(name, text, steps) for text in _texts(table.requires))
+            steps[name] = replace(steps[name], requires=requires)
+        return steps
+
+    def _step(self, name: str, table: StepTable) -> WorkupStep:
+        place = path("steps", name)
+        outcomes = self._outcomes(table, place)
+        chances = [row for row, _ in outcomes.values()]
+        _check_chances(tuple(outcomes), chances, self.classes, f"{place}.outcomes")
+        confirmed = tuple(confirmed for _, confirmed in outcomes.values())
+        return WorkupStep(name, self._cost(table, place), tuple(outcomes), tuple(chances), confirmed)
+
+    def _outcomes(self, table: StepTable, place: str) -> dict[str, tuple[Row, int | None]]:
+        """Each outcome's chances per class, and the class that it confirms."""
+        if table.confirms is not None:
+            [index] = self._members(table.confirms, f"{place}.confirms")
+            sensitivity = 1.0 if table.sensitivity is None else table.sensitivity
+            rate = self._rates(sensitivity, [index], f"{place}.sensitivity")[index]
+            row = tuple(rate * (k == index) for k in range(self.n_classes))
+            return {"yes": (row, index), "no": (_rest([row]), None)}
+        if table.tells_apart is not None:
+            return self._tells_apart(self._members(table.tells_apart, f"{place}.tells_apart"))
+        if table.positive_for is not None:
+            return self._positive_for(table, place)
+        if table.outcomes is not None:
+            return self._listed(table.outcomes, table.confirming, place)
+        return {"done": ((1.0,) * self.n_classes, None)}
+
+    def _tells_apart(self, members: list[int]) -> dict[str, tuple[Row, int | None]]:
+        rows = [tuple(float(k == index) for k in range(self.n_classes)) for index in members]
+        outcomes: dict[str, tuple[Row, int | None]] = {
+            self.classes[index]: (row, index) for index, row in zip(members, rows, strict=True)
+        }
+        return outcomes | ({NONE: (_rest(rows), None)} if len(members) < self.n_classes else {})
+
+    def _positive_for(self, table: StepTable, place: str) -> dict[str, tuple[Row, int | None]]:
+        members = self._members(table.positive_for, f"{place}.positive_for")
+        others = [k for k in range(self.n_classes) if k not in members]
+        sensitivity = self._rates(table.sensitivity, members, f"{place}.sensitivity")
+        specificity = self._rates(table.specificity, others, f"{place}.specificity")
+        row = tuple(sensitivity[k] if k in members else 1 - specificity[k] for k in range(self.n_classes))
+        return {"positive": (row, _only_class(row)), "negative": (_rest([row]), None)}
+
+    def _rates(self, value: Any, members: list[int], place: str) -> Row:
+        if value is None:
+            _fail(place, "is missing", "a step with positive_for has both rates")
+        return per_class(value, self.classes, place, needed=[self.classes[k] for k in members])
+
+    def _listed(self, table: dict[str, Any], confirming: Any, place: str) -> dict[str, tuple[Row, int | None]]:
+        here = f"{place}.outcomes"
+        if len(table) < 2:
+            _fail(here, "lists fewer than two outcomes", "list all there are, or leave it out")
+        rest = [name for name, value in table.items() if isinstance(value, str)]
+        if len(rest) > 1 or any(table[name] != REST for name in rest):
+            _fail(
+                path(here, rest[-1]), f"is {table[rest[-1]]!r}", f"give probabilities, or {REST!r} for one outcome"
+            )
+        rows = {name: per_class(table[name], self.classes, path(here, name)) for name in table if name not in rest}
         rows = {name: rows[name] if name in rows else _rest(list(rows.values())) for name in table}
-        confirmed = {name: None if name in rest else _only_class(row) for name, row in rows.items()}
-        if "confirming" in section:
-            confirmed = dict.fromkeys(rows) | {
-                name: self._only(section, name, rows) for name in _texts(section, "confirming")
-            }
-        return tuple(rows), list(rows.values()), list(confirmed.values())
+        outcomes = {name: (row, None if name in rest else _only_class(row)) for name, row in rows.items()}
+        if confirming is None:
+            return outcomes
+        listed = _texts(confirming)
+        for name in listed:
+            if name not in rows or _only_class(rows[name]) is None:
+                problem = f"names {name!r}, which is no outcome that exactly one class can have"
+                _fail(f"{place}.confirming", problem)
+        return {
+            name: (row, _only_class(row) if name in _texts(confirming) else None) for name, row in rows.items()
+        }
 
-    def _only(self, section: Section, name: str, rows: dict[str, tuple[float, ...]]) -> int:
-        if name not in rows or _only_class(rows[name]) is None:
-            section.fail("confirming", f"names {name!r}, which is no outcome that exactly one class can have.")
-        return int(np.flatnonzero(rows[name])[0])
-
-    def _members(self, section: Section, key: str) -> list[int]:
-        if section.entries[key] == "all":
-            return list(range(len(self.classes)))
-        names = _texts(section, key)
+    def _members(self, value: Any, place: str) -> list[int]:
+        if value == "all" and "all" not in self.classes:
+            return list(range(self.n_classes))
+        names = _texts(value)
         for name in names:
             if name not in self.classes:
-                section.fail(key, f"contains {name!r}, no class: {did_you_mean(name, self.classes)}")
+                _fail(place, f"contains {name!r}, no class", did_you_mean(name, self.classes))
         if not names or len(set(names)) < len(names):
-            section.fail(key, 'lists no class, or one twice: list each class once, or write "all".')
+            _fail(place, "lists no class, or one twice", 'list each class once, or write "all"')
         return [self.classes.index(name) for name in names]
 
-    def _level(self, table: Section, above: tuple[str, ...]) -> Iterator[WorkupStep]:
+    def _level(self, table: dict[str, Any], place: str, above: tuple[str, ...]) -> Iterator[WorkupStep]:
         """The steps of one level of a hierarchy, each followed by those below it."""
-        for name in table:
+        for name, value in table.items():
             if name in ("cost", "items"):
                 continue
-            value = table.entries[name]
-            node = (
-                table.section(name)
-                if isinstance(value, dict)
-                else Section(table.file, table.path(name), {"cost": value})
-            )
-            below = list(self._level(node, (name,)))
-            inside = sorted({k for step in below for k in step.settles})
+            here, node = path(place, name), value if isinstance(value, dict) else {"cost": value}
+            below = list(self._level(node, here, (name,)))
+            inside = {k for step in below for k in step.settles}
             if not below and name not in self.classes:
-                table.fail(name, f"is no class and has nothing below it: {did_you_mean(name, self.classes)}")
+                _fail(here, "is no class and has nothing below it", did_you_mean(name, self.classes))
             if below and len(inside) < 2:
-                table.fail(name, "has one class below it: put that class in its place.")
+                _fail(here, "has one class below it", "put that class in its place")
             index = self.classes.index(name) if not below else None
-            row = tuple(float(k in inside or k == index) for k in range(len(self.classes)))
+            row = tuple(float(k in inside or k == index) for k in range(self.n_classes))
+            fees = from_plain(Fees, {key: node[key] for key in ("cost", "items") if key in node}, here)
             requires = tuple(Requirement(parent, "yes") for parent in above)
-            yield WorkupStep(name, self._cost(node), ("yes", "no"), (row, _rest([row])), (index, None), requires)
+            cost = self._cost(fees, here)
+            yield WorkupStep(name, cost, ("yes", "no"), (row, _rest([row])), (index, None), requires)
             yield from below
 
-    def _requirement(self, step: WorkupStep, one: Requirement, named: dict[str, WorkupStep]) -> Requirement:
-        where = Section(self.root.file, f"steps.{step.name}", {})
-        name, outcome = one.step, one.outcome
-        if outcome is None and name not in named and "=" in name:
-            name, outcome = (part.strip() for part in name.split("=", 1))
-        if name not in named:
-            where.fail("requires", f"is {str(one)!r}, and {name!r} is no step: {did_you_mean(name, named)}")
-        if outcome is not None and outcome not in named[name].outcomes:
-            problem = f"is {str(one)!r}, and {outcome!r} is no outcome of {name}"
-            where.fail("requires", f"{problem}: {did_you_mean(outcome, named[name].outcomes)}")
-        return Requirement(name, outcome)
-
-    def _cost(self, section: Section) -> float:
-        if ("cost" in section) == ("items" in section):
-            problem = "stands beside items" if "cost" in section else "is missing, and so is items"
-            section.fail("cost", f"{problem}: state one of the two.")
-        cost = section.number("cost") if "cost" in section else self._bill(section)
-        if not 0 <= cost <= Decimal("1e50"):
-            section.fail("cost", f"is {shown(cost)}: it must be a number from 0 to 1e50.")
-        return float(cost)
-
-    def _bill(self, section: Section) -> Decimal:
-        paid = [read_step(entry, self.items, ()) for entry in section.sections("items")]
-        payments = [payment for step in paid for payment in step.paid(step.chance.probability, Decimal)]
-        return sum((times * self.items[payment.name].amount for payment, times in payments), Decimal(0))
-
-    def stops(self) -> Iterator[Stop]:
-        if "stops" not in self.root:
-            return
-        tables = self.root.section("stops")
-        for name in tables:
-            section = tables.section(name)
-            section.check_keys(("loss", "wrong"))
-            if ("loss" in section) == ("wrong" in section):
-                section.fail("loss", "and wrong: state exactly one of the two.")
-            key = "loss" if "loss" in section else "wrong"
-            yield Stop(name, self.per_class(section, key), key == "wrong")
-
-    def rounds(self) -> dict[str, Any]:
-        if "rounds" not in self.root:
-            return {"fee": 0.0, "together": ()}
-        section = self.root.section("rounds")
-        section.check_keys(("fee", "together"))
-        fee = section.number("fee")
-        if fee < 0:
-            section.fail("fee", f"is {shown(fee)}: it cannot be negative.")
-        return {"fee": float(fee), "together": _texts(section, "together")}
-
-    def per_class(self, section: Section, key: str, default: int | None = None) -> tuple[float, ...]:
-        """One number for all classes, or a table by class in which `others` stands for those not named."""
-        if not isinstance(section.entries.get(key), dict):
-            return (_not_negative(section, key, default),) * len(self.classes)
-        table = section.section(key)
-        for name in table:
-            if name not in self.classes and name != OTHERS:
-                table.fail(name, f"is no class: {did_you_mean(name, self.classes)}")
-        others = _not_negative(table, OTHERS, 0) if OTHERS not in self.classes else 0.0
-        return tuple(_not_negative(table, name) if name in table else others for name in self.classes)
+    def _cost(self, fees: Fees, place: str) -> float:
+        if fees.cost is not None:
+            return fees.cost
+        items = fees.items or ()
+        check_payments(items, f"{place}.items", self.file.items, ())
+        paid = [pair for step in items for pair in step.paid(step.chance)]
+        return rounded(sum(times * self.file.items[payment.name].amount for payment, times in paid))
 
 
-def _read_classes(root: Section) -> tuple[str, ...]:
-    classes = tuple(str(name) for name in _texts(root, "classes"))
-    if len(classes) < 2 or len(set(classes)) < len(classes):
-        root.fail("classes", "must list at least two classes, each once.")
-    return classes
+def _requirement(step: str, text: str, steps: Mapping[str, WorkupStep]) -> Requirement:
+    place, (name, outcome) = f"{path('steps', step)}.requires", (text, None)
+    if name not in steps and "=" in name:
+        name, outcome = (part.strip() for part in name.split("=", 1))
+    if name not in steps:
+        _fail(place, f"is {text!r}, and {name!r} is no step", did_you_mean(name, steps))
+    if outcome is not None and outcome not in steps[name].outcomes:
+        fix = did_you_mean(outcome, steps[name].outcomes)
+        _fail(place, f"is {text!r}, and {outcome!r} is no outcome of {name}", fix)
+    return Requirement(name, outcome)
 
 
-def _texts(section: Section, key: str) -> tuple[str, ...]:
-    """A text, or a list of texts; none where the key is missing."""
-    value = section.entries.get(key, [])
-    listed = value if isinstance(value, list) else [value]
-    if not all(isinstance(entry, (str, int)) and not isinstance(entry, bool) for entry in listed):
-        section.fail(key, f"is {shown(value)}: it must be text in quotes, or a list of texts.")
-    return tuple(str(entry) for entry in listed)
-
-
-def _truth_value(section: Section, key: str) -> bool:
-    value = section.entries.get(key, True)
-    if not isinstance(value, bool):
-        section.fail(key, f"is {shown(value)}: it must be true or false.")
-    return value
-
-
-def _not_negative(section: Section, key: str, default: int | None = None) -> float:
-    number = section.number(key, default)
-    if not 0 <= number <= Decimal("1e50"):
-        section.fail(key, f"is {shown(number)}: it must be a number from 0 to 1e50.")
-    return float(number)
-
-
-def _check_chances(
-    section: Section, outcomes: tuple[str, ...], chances: list[tuple[float, ...]], classes: tuple[str, ...]
-) -> None:
-    """Every probability in [0, 1], and for every class a sum of 1."""
-    table = np.array(chances)
-    if table.min() < -ROUNDING or table.max() > 1 + ROUNDING:
-        outcome, k = np.argwhere((table < -ROUNDING) | (table > 1 + ROUNDING))[0]
-        problem = (
-            f"give {outcomes[outcome]!r} the probability {table[outcome, k]:g} if the truth is {classes[k]!r}"
-        )
-        section.fail("outcomes", f"{problem}: it must lie in [0, 1].")
-    off = np.abs(table.sum(axis=0) - 1) > ROUNDING
-    if off.any():
-        k = int(np.argmax(off))
-        problem = f"have probabilities that sum to {table[:, k].sum():g} if the truth is {classes[k]!r}"
-        section.fail("outcomes", f'{problem}: make it 1, or let one outcome be "{REST}".')
-
-
-def _rest(rows: list[tuple[float, ...]]) -> tuple[float, ...]:
+def _rest(rows: list[Row]) -> Row:
     """What the other outcomes leave; rounding in the last digit is no probability."""
     left = 1 - np.sum(rows, axis=0)
     return tuple(np.where(np.abs(left) < ROUNDING, 0.0, left).tolist())
 
 
-def _only_class(row: tuple[float, ...]) -> int | None:
+def _only_class(row: Row) -> int | None:
     """The class that alone can have this outcome."""
     possible = np.flatnonzero(row)
     return int(possible[0]) if len(possible) == 1 else None
 
 
-def _plain(value: Any) -> Any:
-    """Python's and NumPy's values as the TOML reader would give them: exact decimals, lists, dictionaries."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(entry) for entry in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    return Decimal(repr(value)) if isinstance(value, float) else value
+def _check_chances(outcomes: tuple[str, ...], chances: list[Row], classes: tuple[str, ...], place: str) -> None:
+    """Every probability in [0, 1], and for every class a sum of 1."""
+    table = np.array(chances)
+    for outcome, k in np.argwhere((table < -ROUNDING) | (table > 1 + ROUNDING)):
+        problem = (
+            f"give {outcomes[outcome]!r} the probability {table[outcome, k]:g} if the truth is {classes[k]!r}"
+        )
+        _fail(place, problem, "it must lie in [0, 1]")
+    for k in np.flatnonzero(np.abs(table.sum(axis=0) - 1) > ROUNDING):
+        problem = f"have probabilities that sum to {table[:, k].sum():g} if the truth is {classes[k]!r}"
+        _fail(place, problem, f'make it 1, or let one outcome be "{REST}"')
+
+
+# What makes a work-up impossible: circles, steps that can never be made, classes that nothing can confirm.
+
+
+def _check_possible(described: dict[str, Any], steps: dict[str, WorkupStep]) -> None:
+    try:
+        list(TopologicalSorter({n: [one.step for one in s.requires] for n, s in steps.items()}).static_order())
+    except CycleError as error:
+        circle = list(reversed(error.args[1]))
+        problem = f"requires itself ({' -> '.join(circle)}), so it can never be made"
+        _fail(f"{path('steps', circle[0])}.requires", problem, "take one of these out")
+    reach = {name: _check_reachable(step, steps, described) for name, step in steps.items()}
+    for name in described["together"]:
+        if name not in steps:
+            _fail("rounds.together", f"contains {name!r}, which is no step", did_you_mean(name, steps))
+    for k, name in enumerate(described["classes"] if described["confirm"] and not described["stops"] else ()):
+        if not any(k in step.confirmed and reach[step.name][k] > 0 for step in steps.values()):
+            fix = "add a step that confirms it, a way to stop, or confirm = false"
+            _fail("classes", f"contains {name!r}, which nothing can ever confirm", fix)
+
+
+def _check_reachable(step: WorkupStep, steps: dict[str, WorkupStep], described: dict[str, Any]) -> FloatArray:
+    """For each class, how likely it is that what the step requires comes about, if it is the truth."""
+    needed, place = requirements(step, steps), path("steps", step.name)
+    chances = np.ones(len(described["classes"]))
+    for name in {one.step for one in needed}:
+        outcomes = {one.outcome for one in needed if one.step == name and one.outcome is not None}
+        if len(outcomes) > 1:
+            problem = f"asks {name} for two outcomes at once, so the step can never be made"
+            _fail(f"{place}.requires", problem)
+        for outcome in outcomes:
+            index = steps[name].outcomes.index(outcome)
+            if steps[name].confirmed[index] is not None and described["confirm"]:
+                problem = f"is {name}={outcome}, which confirms a class and ends the work-up"
+                _fail(f"{place}.requires", problem)
+            chances = chances * steps[name].chances[index]
+    if not chances.any():
+        _fail(f"{place}.requires", "asks for outcomes that no class can have, so the step can never be made")
+    least = sum(steps[name].cost for name in {step.name, *(one.step for one in needed)}) + described["fee"]
+    if described["budget"] is not None and least > described["budget"]:
+        problem = f"costs {least:g} with all that it requires, more than the budget of {described['budget']:g}"
+        _fail(f"{place}.cost", problem, "the step can never be made")
+    return chances

@@ -1,103 +1,70 @@
-"""The state graph compiled: states and edges as arrays, and the policy that sweeps them for all forecasts.
+"""The state graph as arrays, and its sweep in plain NumPy: the specification of the compiled loops.
 
-A state is what a case is known to be by now (states.py); the graph holds all that can be reached, children after
-their parents, so that one sweep from the end gives every state its value.
+The graph holds all states that can be reached (states.py), children after their parents, so that one sweep from
+the end gives every state its value. With ``q_k = p_k lik_k(s)`` it is
+
+    V(s) = min( min_a sum_k q_k L(a, k),  min_t  c_t sum_k q_k + sum_o V(s, o) ).
+
+Options are numbered: edges of a state from 0 up, ways to stop from -1 down. Ways to stop come first, and a later
+option is taken only if it is better by more than rounding. What is chosen in the sweep is followed in the walk.
+Where a forecast holds a state to be impossible, it acts there as if all classes still possible were alike: as
+`fallback` says, the choices for weights of 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, InputError, IntArray
-from pandora_regret.inputs.tables import row_slices
-from pandora_regret.workup import reference
-from pandora_regret.workup.description import MOST_STATES, Workup
-from pandora_regret.workup.policies import Pairs, Policy
-from pandora_regret.workup.states import ROUNDING, UNUSED, State, StateSpace
+from pandora_regret.workup.description import Workup
+from pandora_regret.workup.states import UNUSED, State, StateSpace
 
+MOST_STATES = 200_000  # unless another limit is asked for
+BETTER = 1 - 1e-13  # what costs less than this times the best so far is better by more than rounding
 NOWHERE = 2**32 - 1
+ROUNDING = 1e-9
 
 
 class GraphArrays(NamedTuple):
-    """A graph as the compiled loops read it; see `Graph`."""
+    """States S and edges E, as the sweeps read them.
 
-    likelihood: FloatArray
-    may_stop: IntArray
-    edges: IntArray
-    more_edges: IntArray
-    children: Any
+    Branches that end the work-up cost nothing more and are left out; of the others the first two of every edge
+    stand in `children` (padded by a last state of value zero), further ones in `more`. `behind` says why a state
+    is as likely as it is: two states behind it, and a class that ends there with the weight `ended`. Summing over
+    all classes takes longer, and is left to states with no such edge; their first entry is `NOWHERE`. Unsigned,
+    for numba would else look for negative indices in every loop.
+    """
+
+    likelihood: FloatArray  # (S, K)
+    may_stop: IntArray  # (S,) whether the ways to stop are open
+    edges: IntArray  # (S + 1,) where the edges of each state begin
+    more_edges: IntArray  # (E + 1,) where the further children of each edge begin
+    children: Any  # (E, 2)
     more: Any
-    behind: Any
-    ended: FloatArray
-    losses: FloatArray
-    weighted_losses: FloatArray  # (stops S, K): of one stop after the other
-    names_class: IntArray
-    constant: IntArray
+    behind: Any  # (S, 3)
+    ended: FloatArray  # (S,)
+    losses: FloatArray  # (stops, K)
+    weighted_losses: FloatArray  # (stops S, K): times the likelihood, one stop after the other
+    names_class: IntArray  # (stops,)
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """All states that can be reached, each before those it leads to, as arrays.
-
-    Branches that end the work-up cost nothing more and are left out; of the others the first two of every edge
-    stand in `children` (padded by a last state of value zero), further ones in `more`.
-    """
+    """All states that can be reached, each before those it leads to."""
 
     space: StateSpace
     states: tuple[State, ...]
-    likelihood: FloatArray  # (S, K)
-    may_stop: IntArray  # (S,) whether the ways to stop are open
-    edges: IntArray  # (S + 1,) where the edges of each state begin
     actions: IntArray  # (E,)
-    children: IntArray  # (E, 2)
-    more_edges: IntArray  # (E + 1,) where the further children of each edge begin
-    more: IntArray
-    losses: FloatArray  # (stops, K)
-    names_class: IntArray  # (stops,)
-    constant: IntArray  # (stops,) whether the loss is the same whatever the truth is
-
-    @cached_property
-    def arrays(self) -> GraphArrays:
-        """What the compiled loops read."""
-        masses, ended = self._masses()
-        children, more, behind = (
-            np.ascontiguousarray(one, np.uint32) for one in (self.children, self.more, masses)
-        )
-        weighted = (self.losses[:, None, :] * self.likelihood).reshape(-1, self.likelihood.shape[1])
-        shape = (self.likelihood, self.may_stop, self.edges, self.more_edges, children, more, behind, ended)
-        return GraphArrays(*shape, self.losses, weighted, self.names_class, self.constant)
-
-    def _masses(self) -> tuple[IntArray, FloatArray]:
-        """Why a state is as likely as it is: two states behind it, (S, 3), and a class that ends there, (S,).
-
-        Summing over all classes is dearer, and left to states with no edge that has at most two children and at
-        most one class that ends; their first entry is `NOWHERE`. Unsigned, for numba would else look for negative
-        indices in every loop.
-        """
-        behind, ended = np.full((len(self), 3), NOWHERE), np.zeros(len(self))
-        rows = np.vstack([self.likelihood, np.zeros(self.likelihood.shape[1])])
-        for state in range(len(self)):
-            for edge in range(*self.edges[state : state + 2]):
-                rest = rows[state] - rows[self.children[edge]].sum(axis=0)
-                classes = np.flatnonzero(rest > ROUNDING * rows[state])
-                if len(classes) <= 1 and self.more_edges[edge] == self.more_edges[edge + 1]:
-                    k = classes[0] if len(classes) else 0
-                    behind[state], ended[state] = (*self.children[edge], k), rest[k] if len(classes) else 0.0
-                    break
-        return behind, ended
+    arrays: GraphArrays
 
     def edge_costs(self, step_costs: FloatArray) -> FloatArray:
         """What every edge costs, (E,), where steps cost so much, (M,)."""
         costs = self.space.uses @ step_costs + self.space.workup.fee
         return np.asarray(costs[self.actions])
-
-    def __len__(self) -> int:
-        return len(self.states)
 
 
 def compile_graph(
@@ -118,10 +85,10 @@ def compile_graph(
         if len(queue) > limit:
             raise InputError(
                 f"the work-up has more than {limit:,} states (perhaps {space.most_states():.3g}): use fewer noisy "
-                "steps or outcomes, a hierarchy, or Workup.menu with protocols that people follow."
+                "steps or outcomes, or a hierarchy."
             )
     queue.sort(key=lambda state: _depth(state, space.n_classes))
-    return _as_arrays(space, queue, rows, moves)
+    return _as_arrays(space, queue, np.array([rows[state] for state in queue]), moves)
 
 
 def _depth(state: State, n_classes: int) -> int:
@@ -130,91 +97,123 @@ def _depth(state: State, n_classes: int) -> int:
     return made * (n_classes + 1) + n_classes - state.possible.bit_count()
 
 
-def _as_arrays(
-    space: StateSpace, states: list[State], rows: dict[State, FloatArray], moves: dict[State, Any]
-) -> Graph:
+def _as_arrays(space: StateSpace, states: list[State], likelihood: FloatArray, moves: dict[State, Any]) -> Graph:
     number, workup = {state: index for index, state in enumerate(states)}, space.workup
     edges, actions, children, more_edges, more = [0], [], [], [0], []
     for state in states:
         for action, branches in moves[state]:
             after = [number[branch.state] for branch in branches if branch.state is not None]
-            first = [*after[:2], len(states), len(states)][:2]
             actions.append(action)
-            children.append(first)
+            children.append([*after[:2], len(states), len(states)][:2])
             more += after[2:]
             more_edges.append(len(more))
         edges.append(len(actions))
     stops = [(stop.losses, stop.names_class) for stop in workup.stops] or [(workup.unresolved, False)]
-    can_go_on = np.diff(edges) > 0
-    return Graph(
-        space,
-        tuple(states),
-        np.array([rows[state] for state in states]),
-        np.asarray(np.ones(len(states)) if workup.stops else ~can_go_on, dtype=np.intp),
+    losses = np.array([values for values, _ in stops])
+    may_stop = np.ones(len(states)) if workup.stops else np.diff(edges) == 0
+    pairs = np.array(children, dtype=np.uint32).reshape(-1, 2)
+    behind, ended = _masses(likelihood, edges, pairs, more_edges)
+    arrays = GraphArrays(
+        likelihood,
+        np.asarray(may_stop, dtype=np.intp),
         np.array(edges, dtype=np.intp),
-        np.array(actions, dtype=np.intp),
-        np.array(children, dtype=np.intp).reshape(-1, 2),
         np.array(more_edges, dtype=np.intp),
-        np.array(more, dtype=np.intp),
-        np.array([losses for losses, _ in stops]),
+        pairs,
+        np.array(more, dtype=np.uint32),
+        behind,
+        ended,
+        losses,
+        (losses[:, None, :] * likelihood).reshape(-1, likelihood.shape[1]),
         np.array([names for _, names in stops], dtype=np.intp),
-        np.array([len(set(losses)) == 1 and not names for losses, names in stops], dtype=np.intp),
     )
+    return Graph(space, tuple(states), np.array(actions, dtype=np.intp), arrays)
 
 
-class GraphPolicy(Policy):
-    """Everything else, by the state graph: compiled once, swept for all forecasts."""
-
-    method, title = "graph", "the state graph"
-
-    @cached_property
-    def graph(self) -> Graph:
-        """All states that can be reached."""
-        return compile_graph(self.workup)
-
-    @property
-    def work_per_row(self) -> int:
-        """Every edge is looked at once, by NumPy many rows at a time."""
-        return max(1, len(self.graph.actions) // 4)
-
-    def paid(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> FloatArray:
-        """By walking the chosen policy along the outcomes that a class can give."""
-        return self._costs(p, pairs, costs)[1]
-
-    def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
-        """The value of the start."""
-        return self._costs(p, Pairs.of_table(np.zeros_like(p)), costs)[0]
-
-    def _costs(self, p: FloatArray, pairs: Pairs, costs: FloatArray) -> tuple[FloatArray, FloatArray]:
-        graph, edge_costs = self.graph, self.graph.edge_costs(costs)
-        self.prepare(len(p))
-        if self.loops_are_ready:
-            return _compiled_costs(graph, p, pairs, edge_costs)
-        fallback = reference.sweep(graph, np.ones((1, p.shape[1])), edge_costs)[1][:, 0]
-        parts = []
-        for rows in row_slices(len(p), len(graph) + 1):
-            some = slice(*pairs.starts[[rows.start, rows.stop]])
-            given = (p[rows], pairs.rows[some] - rows.start, pairs.truths[some])
-            parts.append(reference.graph_costs(*given, graph, edge_costs, fallback))
-        return np.concatenate([values for values, _ in parts]), np.concatenate([paid for _, paid in parts])
+def _masses(
+    likelihood: FloatArray, edges: list[int], children: Any, more_edges: list[int]
+) -> tuple[Any, FloatArray]:
+    """`behind` and `ended` of `GraphArrays`."""
+    behind, ended = np.full((len(likelihood), 3), NOWHERE, np.uint32), np.zeros(len(likelihood))
+    rows = np.vstack([likelihood, np.zeros(likelihood.shape[1])])
+    for state in range(len(likelihood)):
+        for edge in range(edges[state], edges[state + 1]):
+            rest = rows[state] - rows[children[edge]].sum(axis=0)
+            classes = np.flatnonzero(rest > ROUNDING * rows[state])
+            if len(classes) <= 1 and more_edges[edge] == more_edges[edge + 1]:
+                k = classes[0] if len(classes) else 0
+                behind[state], ended[state] = (*children[edge], k), rest[k] if len(classes) else 0.0
+                break
+    return behind, ended
 
 
-def _compiled_costs(
-    graph: Graph, p: FloatArray, pairs: Pairs, edge_costs: FloatArray
+def sweep(p: FloatArray, graph: GraphArrays, edge_costs: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Of each state and row the least expected cost, (S + 1, n), the option that has it, and the probability."""
+    n_states = len(graph.likelihood)
+    value, mass = np.zeros((n_states + 1, len(p))), p @ graph.likelihood.T
+    choice = np.zeros((n_states, len(p)), np.intp)
+    for state in reversed(range(n_states)):
+        options = list(_stop_losses(p, graph, state))
+        for number, edge in enumerate(range(*graph.edges[state : state + 2])):
+            behind = value[_children(graph, edge)].sum(axis=0)
+            options.append((number, edge_costs[edge] * mass[:, state] + behind))
+        best = np.full(len(p), np.inf)
+        for option, total in options:
+            better = total < best * BETTER
+            best[better], choice[state, better] = total[better], option
+        value[state] = best
+    return value, choice, mass.T
+
+
+def _children(graph: GraphArrays, edge: int) -> IntArray:
+    """The states that an edge leads to; among them perhaps the last, of value zero."""
+    return np.concatenate([graph.children[edge], graph.more[slice(*graph.more_edges[edge : edge + 2])]])
+
+
+def _stop_losses(p: FloatArray, graph: GraphArrays, state: int) -> list[tuple[int, FloatArray]]:
+    """Each way to stop, and what it is expected to lose: by naming a class, the losses of all others."""
+    if not graph.may_stop[state]:
+        return []
+    result = []
+    for stop, names in enumerate(graph.names_class):
+        terms = p * graph.weighted_losses[stop * len(graph.likelihood) + state]
+        if names:
+            terms[np.arange(len(p)), terms.argmax(axis=1)] = 0.0
+        result.append((-1 - stop, terms.sum(axis=1)))
+    return result
+
+
+def graph_costs(
+    p: FloatArray, rows: IntArray, truths: IntArray, graph: GraphArrays, edge_costs: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    from pandora_regret.kernels.compiled import in_threads
-    from pandora_regret.workup import loops
+    """Each row's predicted cost, (n,), and what the policy of each of `rows` costs if `truths` are true."""
+    value, choice, mass = sweep(p, graph, edge_costs)
+    fallback = sweep(np.ones((1, p.shape[1])), graph, edge_costs)[1]
+    n_states = len(graph.likelihood)
+    reached, paid = np.zeros((n_states + 1, len(rows)), dtype=bool), np.zeros(len(rows))
+    reached[0] = True
+    for state in range(n_states):
+        here = np.flatnonzero(reached[state])
+        likely = mass[state, rows[here]] > 0
+        options = np.where(likely, choice[state, rows[here]], fallback[state])
+        chance = graph.likelihood[state, truths[here]]
+        for option in np.unique(options):
+            some = options == option
+            pairs = here[some]
+            if option < 0:
+                believed = np.where(likely[some, None], p[rows[pairs]], 1.0)
+                paid[pairs] += chance[some] * _lost(graph, state, -1 - option, believed, truths[pairs])
+                continue
+            edge = graph.edges[state] + option
+            paid[pairs] += chance[some] * edge_costs[edge]
+            for child in _children(graph, edge):
+                if child < n_states:
+                    reached[child, pairs] |= graph.likelihood[child, truths[pairs]] > 0
+    return value[0], paid
 
-    arrays = graph.arrays
-    fallback = loops.solve(np.ones(p.shape[1]), arrays, edge_costs)[1]
-    values, paid = np.empty(len(p)), np.empty(len(pairs.rows))
-    p = np.ascontiguousarray(p)
 
-    def search(rows: slice) -> None:
-        first, last = pairs.starts[[rows.start, rows.stop]]
-        starts = pairs.starts[rows.start : rows.stop + 1] - first
-        given = (p[rows], starts, pairs.truths[first:last], arrays, edge_costs, fallback)
-        loops.graph_costs(*given, values[rows], paid[first:last])
-
-    in_threads(search, len(p), len(p) * len(graph.actions))
-    return values, paid
+def _lost(graph: GraphArrays, state: int, stop: int, believed: FloatArray, truths: IntArray) -> FloatArray:
+    """What stopping loses if these classes are true."""
+    losses = graph.losses[stop]
+    terms = believed * graph.weighted_losses[stop * len(graph.likelihood) + state]
+    named = terms.argmax(axis=1) if graph.names_class[stop] else np.full(len(truths), -1)
+    return np.where(named == truths, 0.0, losses[truths])

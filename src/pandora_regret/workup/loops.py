@@ -2,8 +2,8 @@
 
 The state graph is swept for 32 forecasts at once, each in its own lane: every inner loop runs over the lanes
 without a branch, so it becomes vector code, and what it touches stays in the cache. Four edges at a time share
-the loads and stores of a lane. Only values are swept; what a class costs is then found by walking the best policy
-along the outcomes that the class can give, and what is best is asked again only in the states met on the way.
+the loads and stores of a lane. The choice of every state is kept; what a class costs is then found by walking
+these choices along the outcomes that the class can give.
 
 Rows of lanes are addressed by two indices throughout: a view of a row would be counted as a reference each time.
 """
@@ -14,11 +14,11 @@ import numpy as np
 
 from pandora_regret.kernels.jit import njit
 from pandora_regret.kernels.vector import FAST
-from pandora_regret.workup.graph import NOWHERE
-from pandora_regret.workup.reference import AS_GOOD, TIE
+from pandora_regret.workup.graph import BETTER, NOWHERE
 
 LANES = 32
 NEAR_TIE = 1e-12  # closer quotients are for the reference to compare
+TIE = 1 + 1e-13  # of two blocks of steps
 INLINE = {**FAST, "forceinline": True}
 
 
@@ -30,74 +30,80 @@ def graph_costs(p, starts, truths, graph, edge_costs, fallback, values, paid):
     in states that a forecast holds to be impossible, from `solve`.
     """
     n_states, n_classes = graph.likelihood.shape
-    value, mass = np.zeros((n_states + 1, LANES)), np.zeros((n_states + 1, LANES))
+    value, mass, choice = _tables(n_states)
     lanes, stack = np.empty((n_classes, LANES)), np.empty(n_states + 1, np.intp)
     for first in range(0, len(p), LANES):
         used = min(LANES, len(p) - first)
         for lane in range(LANES):
             for k in range(n_classes):
                 lanes[k, lane] = p[first + min(lane, used - 1), k]
-        _sweep(lanes, graph, edge_costs, value, mass)
+        _sweep(lanes, graph, edge_costs, value, mass, choice)
         for lane in range(used):
             row = first + lane
             values[row] = value[0, lane]
             for pair in range(starts[row], starts[row + 1]):
-                paid[pair] = _walk(p[row], truths[pair], lane, value, mass, graph, edge_costs, fallback, stack)
+                paid[pair] = _walk(p[row], truths[pair], lane, mass, choice, graph, edge_costs, fallback, stack)
+
+
+@njit(**FAST)
+def _tables(n_states):
+    return np.zeros((n_states + 1, LANES)), np.zeros((n_states + 1, LANES)), np.empty((n_states, LANES), np.int32)
 
 
 @njit(**FAST)
 def solve(p, graph, edge_costs):
-    """The value of every state for one forecast, and its option there, (S,): of all states, likely or not."""
+    """Of every state its value for one forecast, its option and its probability: as `sweep` of one row."""
     n_states, n_classes = graph.likelihood.shape
-    value, mass = np.zeros((n_states + 1, LANES)), np.zeros((n_states + 1, LANES))
-    lanes, chosen = np.empty((n_classes, LANES)), np.empty(n_states, np.intp)
+    value, mass, choice = _tables(n_states)
+    lanes = np.empty((n_classes, LANES))
     for k in range(n_classes):
         lanes[k, :] = p[k]
-    _sweep(lanes, graph, edge_costs, value, mass)
-    for state in range(n_states):
-        chosen[state] = _option(p, state, 0, value, mass, graph, edge_costs)
-    return value[:, 0].copy(), chosen
+    _sweep(lanes, graph, edge_costs, value, mass, choice)
+    return value[:, 0].copy(), choice[:, 0].copy(), mass[:, 0].copy()
 
 
 @njit(**FAST)
-def _sweep(p, graph, edge_costs, value, mass):
-    """The least expected cost from every state on, and the probability of each state, (S + 1, lanes)."""
-    likelihood, may_stop, edges, more_edges, children, more, behind, ended, losses, weighted, names, constant = (
-        graph
-    )
-    best, total, largest = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+def _sweep(p, graph, edge_costs, value, mass, choice):
+    """The least expected cost from every state on, its probability, (S + 1, lanes), and its option, (S, lanes)."""
+    likelihood, may_stop, edges, more_edges, children, more, behind, ended, losses, weighted, names = graph
+    best, pick, total, largest = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
     for state in range(len(likelihood) - 1, -1, -1):
         if behind[state, 0] == NOWHERE:
-            _weigh(p, likelihood, state, total, largest)
-            _store(total, mass, state)
+            _weigh(p, likelihood, state, False, total, largest)
+            for lane in range(LANES):
+                mass[state, lane] = total[lane]
         else:
             _add_up(p, behind[state, 0], behind[state, 1], behind[state, 2], ended[state], mass, state)
-        _fill(best, np.inf)
+        for lane in range(LANES):
+            best[lane], pick[lane] = np.inf, 0.0
         for stop in range(len(losses) if may_stop[state] else 0):
-            if constant[stop]:
-                _constant_loss(losses[stop, 0], mass, state, best)
-            else:
-                _weigh(p, weighted, stop * len(likelihood) + state, total, largest)
-                _stop_loss(names[stop], total, largest, best)
-        last = edges[state + 1] - 1
-        for edge in range(edges[state], last + 1, 4):
-            if more_edges[edge] == more_edges[min(edge + 3, last) + 1]:
-                _four_edges(edge, last, edge_costs, children, mass, state, value, best)
-            else:
-                _large_edges(edge, last, edge_costs, children, more_edges, more, mass, state, value, total, best)
-        _store(best, value, state)
+            _weigh(p, weighted, stop * len(likelihood) + state, names[stop], total, largest)
+            _take(total, -1.0 - stop, best, pick)
+        _take_edges(state, edges, edge_costs, children, more_edges, more, mass, value, total, best, pick)
+        for lane in range(LANES):
+            value[state, lane], choice[state, lane] = best[lane], np.int32(pick[lane])
+
+
+@njit(**FAST)
+def _take_edges(state, edges, costs, children, more_edges, more, mass, value, total, best, pick):
+    """The edges of a state, where they are better than the options before them."""
+    first, last = edges[state], edges[state + 1] - 1
+    for edge in range(first, last + 1, 4):
+        if more_edges[edge] == more_edges[min(edge + 3, last) + 1]:
+            _four_edges(edge, first, last, costs, children, mass, state, value, best, pick)
+        else:
+            for one in range(edge, min(edge + 3, last) + 1):
+                _large_edge(one, costs, children, more_edges, more, mass, state, value, total)
+                _take(total, one - first, best, pick)
 
 
 @njit(**INLINE)
-def _fill(row, number):
+def _take(total, option, best, pick):
+    """An option where it is better than those before it."""
     for lane in range(LANES):
-        row[lane] = number
-
-
-@njit(**INLINE)
-def _store(row, table, state):
-    for lane in range(LANES):
-        table[state, lane] = row[lane]
+        better = total[lane] < best[lane] * BETTER
+        best[lane] = total[lane] if better else best[lane]
+        pick[lane] = option if better else pick[lane]
 
 
 @njit(**INLINE)
@@ -108,98 +114,66 @@ def _add_up(p, one, two, k, weight, mass, state):
 
 
 @njit(**INLINE)
-def _weigh(p, weights, state, total, largest):
-    """The sum and the largest of ``weights[state, k] p_k`` over classes, four at a time."""
-    _fill(total, 0.0)
-    _fill(largest, 0.0)
-    end = len(p) - 1
-    for k in range(0, len(p), 4):
-        i, j, m = min(k + 1, end), min(k + 2, end), min(k + 3, end)
-        of_k, of_i = weights[state, k], weights[state, i] if i > k else 0.0
-        of_j, of_m = weights[state, j] if j > i else 0.0, weights[state, m] if m > j else 0.0
+def _weigh(p, weights, state, without_largest, total, largest):
+    """The sum of ``weights[state, k] p_k`` over classes, of all or of all but the largest."""
+    for lane in range(LANES):
+        total[lane], largest[lane] = 0.0, 0.0
+    for k in range(len(p)):
+        weight = weights[state, k]
         for lane in range(LANES):
-            a, b, c, d = of_k * p[k, lane], of_i * p[i, lane], of_j * p[j, lane], of_m * p[m, lane]
-            total[lane] += (a + b) + (c + d)
-            largest[lane] = max(largest[lane], max(max(a, b), max(c, d)))
+            term = weight * p[k, lane]
+            total[lane] += min(term, largest[lane])
+            largest[lane] = max(term, largest[lane])
+    if not without_largest:
+        for lane in range(LANES):
+            total[lane] += largest[lane]
 
 
 @njit(**INLINE)
-def _constant_loss(loss, mass, state, best):
-    for lane in range(LANES):
-        best[lane] = min(best[lane], loss * mass[state, lane])
-
-
-@njit(**INLINE)
-def _stop_loss(names_class, total, largest, best):
-    for lane in range(LANES):
-        best[lane] = min(best[lane], total[lane] - (largest[lane] if names_class else 0.0))
-
-
-@njit(**INLINE)
-def _four_edges(edge, last, costs, children, mass, state, value, best):
-    """Up to four edges; the last one is repeated where there are fewer."""
+def _four_edges(edge, first, last, costs, children, mass, state, value, best, pick):
+    """Up to four edges with two children; the last one is repeated where there are fewer."""
     f, g, h = min(edge + 1, last), min(edge + 2, last), min(edge + 3, last)
     e0, f0, g0, h0 = children[edge, 0], children[f, 0], children[g, 0], children[h, 0]
     e1, f1, g1, h1 = children[edge, 1], children[f, 1], children[g, 1], children[h, 1]
     of_e, of_f, of_g, of_h = costs[edge], costs[f], costs[g], costs[h]
     for lane in range(LANES):
-        weight = mass[state, lane]
+        weight, least, option = mass[state, lane], best[lane], pick[lane]
         a = of_e * weight + value[e0, lane] + value[e1, lane]
         b = of_f * weight + value[f0, lane] + value[f1, lane]
         c = of_g * weight + value[g0, lane] + value[g1, lane]
         d = of_h * weight + value[h0, lane] + value[h1, lane]
-        best[lane] = min(best[lane], min(min(a, b), min(c, d)))
+        option = float(edge - first) if a < least * BETTER else option
+        least = a if a < least * BETTER else least
+        option = float(f - first) if b < least * BETTER else option
+        least = b if b < least * BETTER else least
+        option = float(g - first) if c < least * BETTER else option
+        least = c if c < least * BETTER else least
+        option = float(h - first) if d < least * BETTER else option
+        best[lane], pick[lane] = d if d < least * BETTER else least, option
 
 
 @njit(**FAST)
-def _large_edges(edge, last, costs, children, more_edges, more, mass, state, value, total, best):
-    """Up to four edges with any number of children."""
-    for one in range(edge, min(edge + 3, last) + 1):
-        first, second, cost = children[one, 0], children[one, 1], costs[one]
+def _large_edge(edge, costs, children, more_edges, more, mass, state, value, total):
+    """One edge with any number of children."""
+    one, two, cost = children[edge, 0], children[edge, 1], costs[edge]
+    for lane in range(LANES):
+        total[lane] = cost * mass[state, lane] + value[one, lane] + value[two, lane]
+    for index in range(more_edges[edge], more_edges[edge + 1]):
+        child = more[index]
         for lane in range(LANES):
-            total[lane] = cost * mass[state, lane] + value[first, lane] + value[second, lane]
-        for index in range(more_edges[one], more_edges[one + 1]):
-            child = more[index]
-            for lane in range(LANES):
-                total[lane] += value[child, lane]
-        for lane in range(LANES):
-            best[lane] = min(best[lane], total[lane])
+            total[lane] += value[child, lane]
 
 
 @njit(**FAST)
-def _option(p, state, lane, value, mass, graph, edge_costs):
-    """The first option that is as good as the best: -1 less the number of a stop, or the number of an edge."""
-    likelihood, may_stop, edges, more_edges, children, more, _, _, losses, weighted, names, _ = graph
-    enough = value[state, lane] * AS_GOOD
-    for stop in range(len(losses) if may_stop[state] else 0):
-        total, largest = 0.0, 0.0
-        for k in range(len(p)):
-            term = p[k] * weighted[stop * len(likelihood) + state, k]
-            total += term
-            largest = max(largest, term)
-        if total - (largest if names[stop] else 0.0) <= enough:
-            return -1 - stop
-    for edge in range(edges[state], edges[state + 1]):
-        total = (
-            edge_costs[edge] * mass[state, lane] + value[children[edge, 0], lane] + value[children[edge, 1], lane]
-        )
-        for index in range(more_edges[edge], more_edges[edge + 1]):
-            total += value[more[index], lane]
-        if total <= enough:
-            return edge - edges[state]
-    return 0
-
-
-@njit(**FAST)
-def _walk(p, k, lane, value, mass, graph, edge_costs, fallback, stack):
-    """What the best policy of the forecast in a lane costs if class k is the truth."""
-    likelihood, _, edges, more_edges, children, more, _, _, losses, weighted, names, _ = graph
+def _walk(p, k, lane, mass, choice, graph, edge_costs, fallback, stack):
+    """What the policy of the forecast in a lane costs if class k is the truth."""
+    likelihood, _, edges, more_edges, children, more, _, _, losses, weighted, names = graph
     stack[0], size, paid = 0, 1, 0.0
     while size:
         size -= 1
         state = stack[size]
         likely, chance = mass[state, lane] > 0, likelihood[state, k]
-        option = _option(p, state, lane, value, mass, graph, edge_costs) if likely else fallback[state]
+        option = choice[state, lane] if likely else fallback[state]
         if option < 0:
             stop = -1 - option
             right = names[stop] and k == _named(p, weighted, stop * len(likelihood) + state, likely)
@@ -296,7 +270,7 @@ def _best_block(weight, waiting):
             best = block
             continue
         merit = count if mass[block] == 0 and mass[best] == 0 else mass
-        if merit[block] * cost[best] > merit[best] * cost[block] * (1 + TIE):
+        if merit[block] * cost[best] > merit[best] * cost[block] * TIE:
             best = block
     return best
 

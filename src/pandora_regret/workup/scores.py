@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,22 +23,20 @@ from pandora_regret.inputs import (
 )
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.priors import Prior
+from pandora_regret.priors import Beta, Empirical, Exponential, FromScipy, Gamma, LogNormal, Prior
 from pandora_regret.scores import mean_or_rows
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.draws import cost_draws, read_step_prior
-from pandora_regret.workup.policies import Pairs, Policy
-
-if TYPE_CHECKING:
-    from pandora_regret.workup.menu import Menu
+from pandora_regret.workup.policies import exact_policy, expected
 
 DRAWS = 128
+SEED = 1  # of the scrambling; a constant, since draws must not depend on the forecasts
+SMALLEST = 1e-12  # of a uniform number, and of a unit cost
 
 
 def workup_cost(
     y_true: Labels,
     y_proba: Table,
-    workup: Workup | Menu,
+    workup: Workup,
     *,
     prior: Prior | None = None,
     draws: int = DRAWS,
@@ -50,7 +49,7 @@ def workup_cost(
     """What the best work-up of each forecast costs under the truth: a proper score, lower is better.
 
     Each forecast chooses the policy that it expects to cost least; the score is what that policy costs if the
-    true class is what it is, in the mean over outcomes that are left to chance.
+    true class is what it is, averaged over outcomes that are left to chance.
 
     Parameters
     ----------
@@ -59,7 +58,7 @@ def workup_cost(
     y_proba
         Forecasts, shape (N, K), as in `pandora_regret`.
     workup
-        A `Workup`, or a `Menu` of protocols.
+        What can be done, and what it costs.
     prior
         How far costs vary around those of the work-up, which are then means: the score is the average over cost
         vectors. In closed form for searches and hierarchies, else over shared quasi-random draws.
@@ -96,7 +95,7 @@ def workup_cost(
 def workup_regret(
     y_true: Labels,
     y_proba: Table,
-    workup: Workup | Menu,
+    workup: Workup,
     *,
     prior: Prior | None = None,
     draws: int = DRAWS,
@@ -127,13 +126,13 @@ def workup_regret(
     options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     rows = _read_rows(workup, prior, draws, y_true, y_proba, options)
     least = rows.least()
-    excess = ((block, rows.paid(p, pairs) - least[pairs.truths]) for block, p, pairs in rows)
+    excess = ((block, costs - least[block.truth]) for block, costs in rows.costs())
     return mean_or_rows(rows.forecast, excess, per_instance)
 
 
 def workup_entropy(
     y_proba: Table,
-    workup: Workup | Menu,
+    workup: Workup,
     *,
     prior: Prior | None = None,
     draws: int = DRAWS,
@@ -143,7 +142,7 @@ def workup_entropy(
     normalise: bool = False,
     per_instance: bool = False,
 ) -> float | FloatArray:
-    """What forecasts expect their own work-up to cost: `workup_cost` in the mean, if they are right.
+    """What forecasts expect their own work-up to cost: `workup_cost` on average, if they are right.
 
     Parameters
     ----------
@@ -163,92 +162,85 @@ def workup_entropy(
     """
     options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     rows = _read_rows(workup, prior, draws, None, y_proba, options)
-    predicted = ((block, rows.predicted(p)) for block, p, _ in rows)
-    return mean_or_rows(rows.forecast, predicted, per_instance)
+    return mean_or_rows(rows.forecast, rows.predicted(), per_instance)
 
 
 class WorkupRows:
-    """Forecasts that were read before, in the order of a work-up's classes, some at a time, and what they cost."""
+    """Forecasts that were read before, some at a time, and what their work-up costs."""
 
-    def __init__(
-        self,
-        workup: Workup | Menu,
-        forecast: Forecast,
-        prior: Prior | None = None,
-        draws: int = DRAWS,
-    ) -> None:
-        self.policy, self.workup = read_policy(workup)
-        self.prior = None if prior is None else read_step_prior(prior, self.workup)
+    def __init__(self, workup: Workup, forecast: Forecast, prior: Prior | None = None, draws: int = DRAWS) -> None:
+        self.workup, self.policy = check_workup(workup), exact_policy(workup)
+        self.prior = None if prior is None else _read_step_prior(prior, workup)
         self.draws, self.forecast = read_count(draws, "draws"), forecast
-        self.columns = class_columns(forecast, self.workup)
+        self.columns = class_columns(forecast, workup)  # of each class
+        self.classes = np.argsort(self.columns)  # of each column
         self.policy.prepare(len(forecast))
-
-    def __iter__(self) -> Iterator[tuple[Forecast, FloatArray, Pairs]]:
-        """Rows, their probabilities, and which truths they are asked about."""
-        position = np.argsort(self.columns)
-        for block in self.forecast.blocks():
-            yield block, self._ordered(block), Pairs.of_labels(position[block.truth])
 
     def costs(self) -> Iterator[tuple[Forecast, FloatArray]]:
         """Rows, and what each one's work-up costs under its truth."""
-        return ((block, self.paid(p, pairs)) for block, p, pairs in self)
+        for block in self.forecast.blocks():
+            p = self._ordered(block)
+            yield block, self._paid(p, np.arange(len(p)), self.classes[block.truth])
 
     def costs_for_every_truth(self) -> Iterator[tuple[Forecast, FloatArray]]:
         """Rows, and what each one's work-up costs if each class is the truth, (n, K) in the order of columns."""
-        position = np.argsort(self.columns)
         for block in self.forecast.blocks():
             p = self._ordered(block)
-            yield block, self.paid(p, Pairs.of_table(np.ones_like(p))).reshape(p.shape)[:, position]
+            rows, truths = np.nonzero(np.ones_like(p))
+            yield block, self._paid(p, rows, truths).reshape(p.shape)[:, self.classes]
+
+    def predicted(self) -> Iterator[tuple[Forecast, FloatArray]]:
+        """Rows, and what each one expects its work-up to cost."""
+        for block in self.forecast.blocks():
+            p, closed_form = self._ordered(block), self.policy.has_closed_form
+            if self.prior is not None and closed_form:
+                yield block, expected(p, partial(self._paid, p))
+            else:
+                yield block, self._average(len(p), partial(self.policy.predicted, p))
 
     def least(self) -> FloatArray:
-        """What someone who knew the truth would pay, for each class in the order of the work-up, (K,)."""
-        known = np.eye(len(self.workup.classes))
-        return self.paid(known, Pairs.of_table(known))
+        """What someone who knew the truth would pay, for each class in the order of columns, (K,)."""
+        every = np.arange(len(self.workup.classes))
+        return self._paid(np.eye(len(every)), every, every)[self.classes]
 
     def _ordered(self, block: Forecast) -> FloatArray:
         p, in_order = probabilities(block), (np.diff(self.columns) == 1).all()
         return np.ascontiguousarray(p if in_order else p[:, self.columns])
 
-    def paid(self, p: FloatArray, pairs: Pairs) -> FloatArray:
+    def _paid(self, p: FloatArray, rows: IntArray, truths: IntArray) -> FloatArray:
         """What each row's policy costs under each of its truths, (P,)."""
-        if self.prior is None:
-            return self.policy.paid(p, pairs, self.workup.costs)
-        if self.policy.has_closed_form:
-            return self.policy.paid_on_average(p, pairs, self.prior)
-        return self._average(len(p), self.prior, lambda costs: self.policy.paid(p, pairs, costs))
+        if self.prior is not None and self.policy.has_closed_form:
+            return self.policy.paid_on_average(p, rows, truths, self.prior)
+        return self._average(len(p), partial(self.policy.paid, p, rows, truths))
 
-    def predicted(self, p: FloatArray) -> FloatArray:
-        """What each row expects its policy to cost, (n,)."""
+    def _average(self, n_rows: int, cost: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """At the costs of the work-up, or the mean over the draws that all forecasts share."""
         if self.prior is None:
-            return self.policy.predicted(p, self.workup.costs)
-        if self.policy.has_closed_form:
-            return self.policy.predicted_on_average(p, self.prior)
-        return self._average(len(p), self.prior, lambda costs: self.policy.predicted(p, costs))
-
-    def _average(self, n_rows: int, prior: Prior, cost: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """The mean over the draws that all forecasts share."""
-        drawn = cost_draws(prior, self.workup, self.draws)
+            return cost(self.workup.costs)
+        drawn = cost_draws(self.prior, self.workup, self.draws)
         self.policy.prepare(n_rows * len(drawn))
         return np.asarray(sum(cost(costs) for costs in drawn) / len(drawn))
 
 
 def _read_rows(
-    workup: Workup | Menu, prior: Prior | None, draws: int, y_true: Any, y_proba: Table, options: dict[str, Any]
+    workup: Workup, prior: Prior | None, draws: int, y_true: Any, y_proba: Table, options: dict[str, Any]
 ) -> WorkupRows:
-    """Forecasts, and the truth where there is one: labels, or votes."""
-    described = read_policy(workup)[1]
-    options["labels"] = _default_labels(y_true, y_proba, options["labels"], described)
+    """Forecasts, and the truth where there is one; columns without names are the work-up's classes."""
+    classes = check_workup(workup).classes
+    if options["labels"] is None and not is_frame(y_proba):
+        numbers = y_true is not None and not is_frame(y_true) and np.asarray(y_true).dtype.kind in "iuf"
+        if not numbers and np.shape(y_proba)[1:] == (len(classes),):
+            options["labels"] = list(classes)
     if y_true is None:
         return WorkupRows(workup, read_probabilities(y_proba, **options), prior, draws)
     return WorkupRows(workup, read_forecast(y_true, y_proba, **options), prior, draws)
 
 
-def read_policy(workup: Any) -> tuple[Policy, Workup]:
-    """The policy of a work-up or a menu, and the work-up."""
-    policy = getattr(workup, "policy", None)
-    if not isinstance(policy, Policy):
-        raise InputTypeError(f"workup must be a Workup or a Menu, such as Workup.load(path), got {workup!r:.200}.")
-    return policy, policy.workup
+def check_workup(workup: Any) -> Workup:
+    """A work-up, or an error that says what was given instead."""
+    if not isinstance(workup, Workup):
+        raise InputTypeError(f"workup must be a Workup, such as Workup.load(path), got {workup!r:.200}.")
+    return workup
 
 
 def class_columns(forecast: Forecast, workup: Workup) -> IntArray:
@@ -264,9 +256,61 @@ def class_columns(forecast: Forecast, workup: Workup) -> IntArray:
     return np.array([names.index(name) for name in workup.classes], dtype=np.intp)
 
 
-def _default_labels(y_true: Any, y_proba: Table, labels: Any, workup: Workup) -> Any:
-    """Columns without names are the work-up's classes, unless the truth is given as column numbers."""
-    if labels is not None or is_frame(y_proba):
-        return labels
-    numbers = y_true is not None and not is_frame(y_true) and np.asarray(y_true).dtype.kind in "iuf"
-    return None if numbers or np.shape(y_proba)[1:] != (len(workup.classes),) else list(workup.classes)
+# Shared draws of unit costs: the same quasi-random points for every forecast, so that averages stay proper.
+
+
+def _read_step_prior(prior: Any, workup: Workup) -> Prior:
+    """A prior about the steps of a work-up, with a mean to pay."""
+    if not isinstance(prior, Prior):
+        raise InputTypeError(f"prior must be a prior such as Uniform() or Gamma(2.0), got {prior!r}.")
+    if prior.n_classes not in (None, len(workup.steps)):
+        raise InputError(
+            f"prior is about {prior.n_classes} tests but the work-up has {len(workup.steps)} steps: "
+            "build the prior with one entry per step."
+        )
+    fitted: Prior = prior.for_classes([step.name for step in workup.steps])
+    mean = np.asarray(fitted.mean)
+    if not (np.isfinite(mean) & (mean > 0)).all():
+        raise InputError(f"prior {prior!r} has mean cost {mean.max():g}: choose one with a positive finite mean.")
+    return fitted
+
+
+def cost_draws(prior: Prior, workup: Workup, draws: int) -> FloatArray:
+    """What steps cost in each draw, (draws, M); on average what the work-up says."""
+    if isinstance(prior, Empirical):
+        return workup.costs * prior.samples / prior.mean  # all there is: nothing to draw
+    factors = np.maximum(_unit_costs(prior, uniform_points(draws, len(workup.steps) + 1)), SMALLEST)
+    return np.asarray(workup.costs * factors / prior.mean)
+
+
+@lru_cache(8)
+def uniform_points(draws: int, dimensions: int) -> FloatArray:
+    """Scrambled Sobol' points in the open unit cube."""
+    from scipy.stats import qmc
+
+    exponent = int(np.ceil(np.log2(draws)))
+    points = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(SEED)).random_base2(exponent)[:draws]
+    return np.asarray(np.clip(points, SMALLEST, 1 - SMALLEST))
+
+
+def _unit_costs(prior: Prior, uniform: FloatArray) -> FloatArray:
+    """Unit costs at uniform points, (draws, M), by the quantile function; the first column is for a common factor.
+
+    A prior without one here is drawn from as it is, always with the same seed.
+    """
+    from scipy.special import gammaincinv, ndtri
+
+    own = uniform[:, 1:]
+    match prior:
+        case Beta():
+            return np.asarray(own ** (1 / prior.alpha))
+        case Exponential():
+            return -np.log1p(-own)
+        case Gamma():
+            return np.asarray(gammaincinv(prior.shape, own))
+        case LogNormal(correlation=common):
+            normal = np.sqrt(common) * ndtri(uniform[:, :1]) + np.sqrt(1 - common) * ndtri(own)
+            return np.asarray(np.exp(prior.sigma * normal))
+        case FromScipy():
+            return np.asarray(prior.dist.ppf(own))
+    return prior.sample(len(uniform), uniform.shape[1] - 1, np.random.default_rng(SEED))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pandora_regret.text import listed, money
+from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import compile_graph
-from pandora_regret.workup.policies import Pairs
+from pandora_regret.workup.policies import exact_policy
 from pandora_regret.workup.states import StateSpace
-
-if TYPE_CHECKING:
-    from pandora_regret.workup.description import Stop, Workup, WorkupStep
+from pandora_regret.workup.steps import Stop, WorkupStep
 
 MOST_COUNTED = 20_000  # states of a graph that is not used otherwise
 METHODS = {
@@ -45,7 +44,7 @@ class Summary:
 
     def to_text(self) -> str:
         """For people."""
-        cheap, dear = (money(pick(self.least.values()), self.currency) for pick in (min, max))
+        least, most = (money(pick(self.least.values()), self.currency) for pick in (min, max))
         states = "" if self.states is None else f" ({self.states:,} states)"
         stops = [f"Ways to stop: {listed(self.stops)}."] if self.stops else ["No way to stop: the truth is found."]
         lines = [
@@ -55,16 +54,28 @@ class Summary:
             *(f"  {line}" for line in self.steps),
             *stops,
             f"Exact method: {METHODS[self.method]}{states}.",
-            f"Someone who knew the truth would pay {cheap if cheap == dear else f'{cheap} to {dear}'}; "
+            f"Someone who knew the truth would pay {least if least == most else f'{least} to {most}'}; "
             f"if all classes are equally likely, {money(self.uninformed, self.currency)} is expected.",
         ]
         return "\n".join(lines)
 
 
 def summarise(workup: Workup) -> Summary:
-    """What a work-up says."""
-    known, even = np.eye(len(workup.classes)), np.full((1, len(workup.classes)), 1 / len(workup.classes))
-    least = workup.policy.paid(known, Pairs.of_table(known), workup.costs)
+    """What a work-up says.
+
+    Parameters
+    ----------
+    workup
+        The work-up.
+
+    Returns
+    -------
+    Summary
+        Classes, steps, the exact method, the number of states, the range of costs; `to_text` says it in words.
+    """
+    policy, every, n_classes = exact_policy(workup), np.arange(len(workup.classes)), len(workup.classes)
+    least = policy.paid(np.eye(n_classes), every, every, workup.costs)
+    graph_is_used = workup.method == "graph" or StateSpace(workup).most_states() <= MOST_COUNTED
     return Summary(
         workup.title,
         workup.currency,
@@ -72,17 +83,10 @@ def summarise(workup: Workup) -> Summary:
         tuple(_step_line(step, workup) for step in workup.steps),
         tuple(_stop_line(stop, workup) for stop in workup.stops),
         workup.method,
-        _states(workup),
+        len(compile_graph(workup).states) if graph_is_used else None,
         dict(zip(workup.classes, least.tolist(), strict=True)),
-        float(workup.policy.predicted(even, workup.costs)[0]),
+        float(policy.predicted(np.full((1, n_classes), 1 / n_classes), workup.costs)[0]),
     )
-
-
-def _states(workup: Workup) -> int | None:
-    """How many states there are, where that is needed or soon told."""
-    if workup.method != "graph" and StateSpace(workup).most_states() > MOST_COUNTED:
-        return None
-    return len(compile_graph(workup))
 
 
 def _stop_line(stop: Stop, workup: Workup) -> str:

@@ -1,16 +1,15 @@
-"""A plan for people: a few lines of text, a picture that needs no other file, and the same in matplotlib."""
+"""The tree of a plan, and its picture: as SVG that needs no other file, and in matplotlib."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, Literal
 
 from pandora_regret.optional import import_optional
 from pandora_regret.text import money, percent, shortened
-from pandora_regret.workup.plan import WorkupPlan
-from pandora_regret.workup.solvers import Alternative, PlanNode
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,42 +19,29 @@ FILLS = {"step": "#dbe9f6", "stop": "#fbe3d3", "done": "#e3f0e5"}
 LIKELY = 0.005  # classes less likely than this are not worth a word
 
 
-def as_text(plan: WorkupPlan) -> str:
-    """What to do next, what may come of it, and what else could be done."""
-    node, said = plan.tree, _in_words(plan.tree, plan.currency)
-    while len(node.branches) == 1:  # a visit tells nothing: what comes after it does
-        [node] = node.branches.values()
-        said += f", then {_in_words(node, plan.currency)}"
-    lines = [f"Next: {said}."]
-    width = max((len(outcome) for outcome in node.branches), default=0)
-    for outcome, after in node.branches.items():
-        share = percent(after.chance / node.chance)
-        lines.append(f"  {outcome:{width}} ({share}) -> {_in_words(after, plan.currency)}{_ending(after)}")
-    lines.append(f"Expected cost from here: {money(plan.expected_cost, plan.currency)}.")
-    others = [_compared(one, plan.currency) for one in plan.alternatives if one.name != plan.next][:4]
-    return "\n".join([*lines, f"Alternatives: {', '.join(others)}."] if others else lines)
-
-
-def _compared(one: Alternative, currency: str) -> str:
-    return f"{one.name} {money(one.expected_cost, currency)} (+{money(one.extra, currency)})"
-
-
-def _in_words(node: PlanNode, currency: str) -> str:
-    """What is done at a node."""
-    if node.kind == "step":
-        return f"{node.name} ({money(node.cost, currency)})"
-    likely = sorted((pair for pair in node.posterior.items() if pair[1] >= LIKELY), key=lambda pair: -pair[1])
-    if node.kind == "done":
-        return f"done: {likely[0][0]}" if len(likely) == 1 else "done"
-    return f"stop: {node.name} (these are {', '.join(f'{percent(part)} {name}' for name, part in likely[:3])})"
-
-
-def _ending(node: PlanNode) -> str:
-    ends = node.kind == "step" and all(after.kind == "done" for after in node.branches.values())
-    return ", then done" if ends else ""
-
-
 @dataclass(frozen=True)
+class PlanNode:
+    """What to do at one point of the tree, and what may follow."""
+
+    name: str
+    kind: Literal["step", "stop", "done"]
+    cost: float
+    chance: float  # of coming here
+    expected_cost: float  # from here on
+    posterior: dict[str, float]
+    branches: dict[str, PlanNode]
+
+    def in_words(self, currency: str) -> str:
+        """What is done here."""
+        if self.kind == "step":
+            return f"{self.name} ({money(self.cost, currency)})"
+        likely = sorted((pair for pair in self.posterior.items() if pair[1] >= LIKELY), key=lambda pair: -pair[1])
+        if self.kind == "done":
+            return f"done: {likely[0][0]}" if len(likely) == 1 else "done"
+        return f"stop: {self.name} (these are {', '.join(f'{percent(part)} {name}' for name, part in likely[:3])})"
+
+
+@dataclass
 class Box:
     """A node of the tree and where it stands, in columns and rows."""
 
@@ -63,38 +49,37 @@ class Box:
     column: int
     row: float
     outcome: str
-    parent: Box | None
+    parent: Box | None = None
 
 
 def layout(tree: PlanNode) -> list[Box]:
     """Every node: children one column to the right, parents halfway between their first and last child."""
-    boxes: list[Box] = []
-    _place(tree, 0, "", boxes, iter(range(10**9)))
-    by_node = {id(box.node): box for box in boxes}
-    parents = {id(child): by_node[id(box.node)] for box in boxes for child in box.node.branches.values()}
-    return [Box(box.node, box.column, box.row, box.outcome, parents.get(id(box.node))) for box in boxes]
+    return _placed(tree, 0, "", count())
 
 
-def _place(node: PlanNode, column: int, outcome: str, boxes: list[Box], free: Iterator[int]) -> float:
-    rows = [_place(child, column + 1, name, boxes, free) for name, child in node.branches.items()]
-    row = (rows[0] + rows[-1]) / 2 if rows else float(next(free))
-    boxes.append(Box(node, column, row, outcome, None))
-    return row
+def _placed(node: PlanNode, column: int, outcome: str, free: Iterator[int]) -> list[Box]:
+    """A node's box, then those of all nodes below it."""
+    below = [_placed(child, column + 1, name, free) for name, child in node.branches.items()]
+    row = (below[0][0].row + below[-1][0].row) / 2 if below else float(next(free))
+    here = Box(node, column, row, outcome)
+    for first, *_ in below:
+        first.parent = here
+    return [here, *(box for boxes in below for box in boxes)]
 
 
-def as_svg(plan: WorkupPlan) -> str:
+def as_svg(tree: PlanNode, currency: str) -> str:
     """The tree, from left to right."""
-    boxes = layout(plan.tree)
+    boxes = layout(tree)
     width = (max(box.column for box in boxes) + 1) * COLUMN - (COLUMN - BOX_WIDTH) + 2 * MARGIN
     height = (max(box.row for box in boxes) + 1) * ROW + 2 * MARGIN
-    title = f"Next: {_in_words(plan.tree, plan.currency)}; expected {money(plan.expected_cost, plan.currency)}"
+    title = f"Next: {tree.in_words(currency)}; expected {money(tree.expected_cost, currency)}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" font-size="12" role="img">',
         f"<title>{escape(title)}</title>",
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="#fff"/>',
         *(_svg_edge(box) for box in boxes if box.parent),
-        *(_svg_box(box, plan.currency) for box in boxes),
+        *(_svg_box(box, currency) for box in boxes),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -143,13 +128,13 @@ def _edge_label(box: Box) -> str:
     return f"{shortened(box.outcome, 13)} {percent(share)}" if len(parent.branches) > 1 else ""
 
 
-def draw_tree(plan: WorkupPlan, ax: Axes | None = None) -> Axes:
+def draw_tree(tree: PlanNode, currency: str, ax: Axes | None = None) -> Axes:
     """The same tree on matplotlib's axes."""
     pyplot = import_optional("matplotlib.pyplot", extra="report")
     axes: Axes = ax if ax is not None else pyplot.gca()
-    for box in layout(plan.tree):
+    for box in layout(tree):
         style = {"boxstyle": "round", "facecolor": FILLS[box.node.kind], "edgecolor": "none"}
-        said = "\n".join(shortened(line, 24) for line in _box_lines(box.node, plan.currency))
+        said = "\n".join(shortened(line, 24) for line in _box_lines(box.node, currency))
         if box.parent is not None:
             axes.plot(
                 [box.parent.column, box.column], [-box.parent.row, -box.row], color="0.5", linewidth=0.8, zorder=0

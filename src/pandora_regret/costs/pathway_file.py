@@ -1,0 +1,214 @@
+"""Pathway files: finding one by name or path, and what is wrong with one that cannot be used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from graphlib import CycleError, TopologicalSorter
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from pandora_regret.costs.pathways import Hypothesis, Item, Pathways, Step, Year
+from pandora_regret.inputs import InputError, InputTypeError
+from pandora_regret.inputs.numbers import LARGEST, SMALLEST
+from pandora_regret.records import check_keys, did_you_mean, from_plain, parse_toml, path
+
+
+def available_costs() -> tuple[str, ...]:
+    """The names of the shipped pathway files.
+
+    Returns
+    -------
+    tuple of str
+        Names that `load_costs` takes.
+
+    Examples
+    --------
+    >>> available_costs()
+    ('dermamnist', 'octmnist', 'pump_fault')
+    """
+    return tuple(sorted(_shipped()))
+
+
+def load_costs(name_or_path: str | os.PathLike[str]) -> Pathways:
+    """Read a pathway file, check it, and work out what testing each class costs.
+
+    Parameters
+    ----------
+    name_or_path
+        The name of a shipped file (see `available_costs`), or the path of a file of your own. A shipped name
+        comes first; for a file of your own with that name, write ``./name``.
+
+    Returns
+    -------
+    Pathways
+        Costs by class, their currency, and the steps behind them.
+
+    References
+    ----------
+    Flores et al. (2026), Appendix E [flores26]_.
+    Centers for Medicare & Medicaid Services (2026), the fees [cms2026pfs]_.
+
+    Examples
+    --------
+    >>> load_costs("octmnist").costs
+    {'CNV': 343.913, 'DME': 343.913, 'drusen': 186.71, 'normal': 149.64}
+    """
+    file, content = _read_bytes(name_or_path)
+    document = parse_toml(content, file)
+    try:
+        check_version(document)
+        check_keys(PathwayFile, document, "")
+        return _read(from_plain(PathwayFile, document, ""))
+    except InputError as error:
+        raise error.within(file) from None
+
+
+def _shipped() -> dict[str, Traversable]:
+    """The shipped files by name; they may lie in a zip archive, so they are no paths."""
+    folder = files("pandora_regret.costs") / "data"
+    return {file.name.removesuffix(".toml"): file for file in folder.iterdir() if file.name.endswith(".toml")}
+
+
+def _read_bytes(name_or_path: Any) -> tuple[str, bytes]:
+    """What error messages call the file, and its content."""
+    if not isinstance(name_or_path, (str, os.PathLike)):
+        problem = f"must be a name or a path, got {name_or_path!r:.200}"
+        raise InputTypeError(problem, argument="name_or_path", value=name_or_path)
+    if (shipped := _shipped().get(str(name_or_path))) and isinstance(name_or_path, str):
+        return shipped.name, shipped.read_bytes()
+    try:
+        return str(name_or_path), Path(name_or_path).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"is not a file that can be read ({reason}), nor the name of a shipped one",
+            argument="name_or_path",
+            value=str(name_or_path),
+            place=f"{str(name_or_path)!r}",
+            fix=f"pass the path of a pathway file, or one of {', '.join(available_costs())}",
+        ) from None
+
+
+@dataclass(frozen=True)
+class PathwayFile:
+    """Format version 1, as it is written."""
+
+    format_version: Literal[1]
+    items: dict[str, Item]
+    pathways: dict[str, Annotated[tuple[Step, ...], Meta(min_length=1)]]
+    classes: Annotated[tuple[Hypothesis, ...], Meta(min_length=2)]
+    title: str = ""
+    setting: str = ""
+    notes: str = ""
+    currency: str = ""
+    source: str = ""
+    year: Year | None = None
+
+
+def check_version(document: dict[str, Any]) -> None:
+    """First of all: a file of another version may differ in everything else."""
+    if (version := document.get("format_version", 1)) != 1:
+        fix = "this release reads version 1 only"
+        raise InputError(f"is {version!r:.60}", place="format_version", value=version, fix=fix)
+
+
+def _read(file: PathwayFile) -> Pathways:
+    result = Pathways(
+        title=file.title,
+        setting=file.setting,
+        notes=file.notes,
+        currency=file.currency,
+        items=complete_items(file.items, file.source, file.year),
+        pathways=_in_order(file),
+        hypotheses=file.classes,
+    )
+    _check_classes(file)
+    _check_costs(result)
+    return result
+
+
+def complete_items(items: dict[str, Item], source: str, year: int | None) -> dict[str, Item]:
+    """Fees; where one states no name, source or year of its own, its key and the file's hold."""
+    return {
+        key: replace(one, name=one.name or key, source=one.source or source, year=one.year or year)
+        for key, one in items.items()
+    }
+
+
+def check_payments(steps: tuple[Step, ...], place: str, items: Collection[str], pathways: Collection[str]) -> None:
+    """That steps pay for items, or follow pathways, that there are."""
+    for number, step in enumerate(steps):
+        here = path(place, number)
+        for payment, where in ((step, here), (step.otherwise, f"{here}.otherwise")):
+            if payment is not None:
+                _check_name(payment.item, items, f"{where}.item", "items")
+                _check_name(payment.pathway, pathways, f"{where}.pathway", "pathways")
+
+
+def _check_name(name: str | None, names: Collection[str], place: str, what: str) -> None:
+    if name is not None and name not in names:
+        problem, fix = f"is {name!r}, which is not among the {what}", did_you_mean(name, names)
+        raise InputError(problem, place=place, value=name, fix=fix)
+
+
+def _in_order(file: PathwayFile) -> dict[str, tuple[Step, ...]]:
+    """Every pathway, after those it contains."""
+    parts: dict[str, list[str]] = {}
+    for name, steps in file.pathways.items():
+        check_payments(steps, path("pathways", name), file.items, file.pathways)
+        payments = [payment for step in steps for payment in (step, step.otherwise)]
+        parts[name] = [one.pathway for one in payments if one is not None and one.pathway is not None]
+    try:
+        return {name: file.pathways[name] for name in TopologicalSorter(parts).static_order()}
+    except CycleError as error:
+        circle = list(reversed(error.args[1]))
+        problem, fix = f"contains itself: {' -> '.join(circle)}", "take one of these steps out"
+        raise InputError(problem, place=path("pathways", circle[0]), fix=fix) from None
+
+
+def _check_classes(file: PathwayFile) -> None:
+    """Names that differ, pathways that exist and are all used, published costs for all classes or for none."""
+    names = [one.name for one in file.classes]
+    for number, one in enumerate(file.classes):
+        place = path("classes", number)
+        _check_name(one.pathway, file.pathways, f"{place}.pathway", "pathways")
+        if one.name in names[:number]:
+            fix = "each class needs its own name"
+            raise InputError(f"is {one.name!r} a second time", place=f"{place}.name", value=one.name, fix=fix)
+        if one.published is None and any(other.published is not None for other in file.classes):
+            problem, fix = "is missing, though other classes have one", "state it for all or for none"
+            raise InputError(problem, place=f"{place}.published", fix=fix)
+    used = {one.pathway for one in file.classes}
+    used |= {payment.name for steps in file.pathways.values() for step in steps for payment, _ in step.paid(1.0)}
+    for name in file.pathways:
+        if name not in used:  # most likely its class was forgotten
+            problem, fix = (
+                "is used by no class and no other pathway",
+                "add the class it belongs to, or take it out",
+            )
+            raise InputError(problem, place=path("pathways", name), fix=fix)
+
+
+def _check_costs(result: Pathways) -> None:
+    """Every class costs something, and what was published if that is stated."""
+    for number, (one, cost) in enumerate(zip(result.hypotheses, result.costs.values(), strict=True)):
+        place = path("classes", number)
+        if not SMALLEST <= cost <= LARGEST:
+            problem, fix = f"leads {one.name!r} to a cost of {cost:.6g}", f"from {SMALLEST:g} to {LARGEST:g}"
+            raise InputError(problem, place=f"{place}.pathway", value=cost, fix=f"it must be a number {fix}")
+        if one.published is not None and not _rounds_to(cost, one.published):
+            problem = f"is {one.published:.12g}, but the pathway costs {cost:.12g}"
+            raise InputError(problem, place=f"{place}.published", fix="correct the figure or the pathway")
+
+
+def _rounds_to(cost: float, published: float) -> bool:
+    """Half a unit in the last published digit, either way: publishers differ in how they round a tie."""
+    digits = min(0, int(Decimal(repr(published)).normalize().as_tuple().exponent))
+    return abs(cost - published) <= 0.5 * 10.0**digits * (1 + 1e-9)
