@@ -25,7 +25,7 @@ from pandora_regret.inputs import (
 from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses, wasted_pairs
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, mean_waste, unavoidable_costs
 from pandora_regret.priors import Prior
-from pandora_regret.priors.reading import read_prices
+from pandora_regret.priors.names import read_prices
 from pandora_regret.tally import Sum, Tally
 
 

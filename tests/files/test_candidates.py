@@ -25,7 +25,7 @@ from pandora_regret.inputs import InputError
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS
 from pandora_regret.priors import Beta, Fixed, Uniform
-from pandora_regret.priors.reading import prior_of_orders
+from pandora_regret.priors.names import prior_of_orders
 from pandora_regret.stream import score_stream
 
 ROWS = [

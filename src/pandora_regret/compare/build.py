@@ -40,8 +40,7 @@ from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import comparison_metrics
 from pandora_regret.priors import Prior
-from pandora_regret.priors.names import spelled_prior
-from pandora_regret.priors.reading import prior_of_orders
+from pandora_regret.priors.names import prior_of_orders, spelled_prior
 from pandora_regret.scores import priced
 from pandora_regret.workup import Workup
 from pandora_regret.workup.scores import WorkupRows, check_workup

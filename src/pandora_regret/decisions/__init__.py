@@ -1,7 +1,14 @@
 """What a metric decides: log loss, accuracy and F1 as decision problems, and the desiderata of a search."""
 
-from pandora_regret.decisions.checks import desiderata
-from pandora_regret.decisions.instance_f1 import instance_f1, instance_f1_decision
+from pandora_regret.decisions.checks import Desiderata, Verdict, Violation, desiderata
+from pandora_regret.decisions.label_metrics import (
+    ClassCounts,
+    instance_f1,
+    instance_f1_decision,
+    macro_f1_decision,
+    macro_f1_gains,
+    single_shot_cost,
+)
 from pandora_regret.decisions.log_loss import (
     fixed_order_baseline,
     fixed_order_costs,
@@ -9,8 +16,6 @@ from pandora_regret.decisions.log_loss import (
     fixed_order_residuals,
     parallel_costs,
 )
-from pandora_regret.decisions.top1 import ClassCounts, macro_f1_decision, macro_f1_gains, single_shot_cost
-from pandora_regret.decisions.verdicts import Desiderata, Verdict, Violation
 
 __all__ = [
     "ClassCounts",

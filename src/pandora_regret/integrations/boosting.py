@@ -23,7 +23,7 @@ from pandora_regret.kernels.reference import costs_of, log_odds
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior, Uniform
 from pandora_regret.priors.beta import beta_loss_slope
-from pandora_regret.priors.reading import read_base_costs
+from pandora_regret.priors.names import read_base_costs
 from pandora_regret.scores import mean_or_rows, priced
 
 __all__ = ["LightGBMMetric", "SearchObjective", "XGBoostMetric", "predict_proba", "probabilities"]

@@ -23,7 +23,7 @@ from pandora_regret.inputs.tables import TOLERANCE
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Beta
 from pandora_regret.priors.base import TIE
-from pandora_regret.priors.reading import read_prices
+from pandora_regret.priors.names import read_prices
 
 SMALLEST = 1e-300  # two probabilities below it are compared as if both were 0
 METRICS = ("pandora_regret", "expected_search_cost", "log_loss")

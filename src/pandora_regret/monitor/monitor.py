@@ -21,8 +21,7 @@ from pandora_regret.monitor.stored import Stored, read_prior_name
 from pandora_regret.monitor.streams import Paid, Promised, StreamSettings
 from pandora_regret.monitor.summary import MonitorSummary, summarise
 from pandora_regret.priors import Prior
-from pandora_regret.priors.names import spelled_prior
-from pandora_regret.priors.reading import read_prices
+from pandora_regret.priors.names import read_prices, spelled_prior
 
 SCHEMA = "pandora-monitor/1"
 RUN_LENGTH_IN_PERIODS, RUN_LENGTH_IN_CASES = 10_000.0, 1_000_000.0

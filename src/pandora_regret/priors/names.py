@@ -1,15 +1,19 @@
 """The priors by name, as people write them: ``uniform``, ``gamma:2``, ``empirical:costs.csv``.
 
 The command's parser, its error message and its help all read this table: a new prior is one more line of it.
+Below it, the prior and the base costs that a score in money is asked for under.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from pandora_regret.inputs.costs import read_costs
+from pandora_regret.inputs.errors import InputError, InputTypeError
+from pandora_regret.inputs.numbers import FloatArray
 from pandora_regret.priors.base import Prior
 from pandora_regret.priors.beta import Beta, Fixed, Uniform
 from pandora_regret.priors.empirical import Empirical
@@ -66,3 +70,69 @@ def spelled_prior(prior: Prior) -> str:
         if number is not None and np.ndim(number) == 0 and repr(make(number)) == repr(prior):
             return f"{name}:{typed(float(number))}"
     return repr(prior)
+
+
+def read_prices(
+    prior: Any, costs: Any, typical_costs: Any, labels: Sequence[Any], n_rows: int | None = None
+) -> tuple[Prior, FloatArray | None]:
+    """The prior, and the base costs C_k, (K,) or (N, K); None where neither kind of costs is given."""
+    prior = read_prior(prior, labels)
+    return prior, read_base_costs(costs, typical_costs, prior, labels, n_rows)
+
+
+def read_base_costs(
+    costs: Any, typical_costs: Any, prior: Prior, labels: Sequence[Any], n_rows: int | None = None
+) -> FloatArray | None:
+    """Base costs C_k, from base costs or from the mean costs C_k E[u_k]; None where neither is given."""
+    if costs is not None and typical_costs is not None:
+        fix = "pass costs for base costs C_k (a test costs C_k u_k), or typical_costs for mean costs, not both"
+        raise InputError("both costs and typical_costs are given", argument="typical_costs", place="", fix=fix)
+    if typical_costs is not None:
+        return read_costs(typical_costs, labels, n_rows, "typical_costs") / prior.mean
+    return None if costs is None else read_costs(costs, labels, n_rows)
+
+
+def read_prior(prior: Any, labels: Sequence[Any]) -> Prior:
+    """The prior of a cost in money, uniform unless given: it must fit the classes, and have a mean to pay."""
+    if prior is None:
+        return Uniform()
+    check_prior(prior, len(labels), "y_proba's columns")
+    prior = prior.for_classes(labels)
+    with np.errstate(over="ignore"):
+        mean = np.asarray(prior.mean)
+    if not np.isfinite(mean).all():
+        problem, fix = f"{prior!r} has mean cost {mean.max():g}", "choose one whose mean is finite"
+        raise InputError(problem, argument="prior", value=prior, fix=fix)
+    if not (mean > 0).all():
+        raise InputError(
+            f"{prior!r} has mean cost 0, so every search is free",
+            argument="prior",
+            value=prior,
+            fix="as alpha tends to 0 only the normalised score survives; "
+            "use pandora_regret(..., alpha=0) or beta_score(..., alpha=0)",
+            command_fix="choose another prior",
+        )
+    return cast("Prior", prior)
+
+
+def prior_of_orders(prior: Any) -> Prior:
+    """The prior for forecasts that are orders only: known costs, under which nothing but the order matters."""
+    if prior is None or prior == Fixed():
+        return Fixed()
+    raise InputError(
+        f"is {spelled_prior(prior)} but forecasts are orders without probabilities, and only that can be scored",
+        argument="prior",
+        value=prior,
+        fix="leave it out, or pass Fixed()",
+        command_fix="leave it out, or say --prior fixed",
+    )
+
+
+def check_prior(prior: Any, n_classes: int, of_what: str) -> None:
+    """A prior, about as many classes as there are."""
+    if not isinstance(prior, Prior):
+        problem = f"must be a prior such as Uniform() or Gamma(2.0), got {prior!r:.200}"
+        raise InputTypeError(problem, argument="prior", value=prior)
+    if prior.n_classes not in (None, n_classes):
+        problem = f"is about {prior.n_classes} classes but there are {n_classes} of {of_what}"
+        raise InputError(problem, argument="prior", value=prior, fix="build the prior with one entry per class")

@@ -26,7 +26,7 @@ from pandora_regret.inputs.done import NOTHING_RESCALED
 from pandora_regret.kernels.engine import wasted_pairs
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metric
 from pandora_regret.priors import Prior
-from pandora_regret.priors.reading import prior_of_orders, read_prices
+from pandora_regret.priors.names import prior_of_orders, read_prices
 from pandora_regret.stream.batches import Scored, Settings, ahead, score_batch
 from pandora_regret.stream.rows import MOST_CLASSES, Remembered, SeenIds, resample
 from pandora_regret.tally import Means, Sum

@@ -29,7 +29,7 @@ from pandora_regret.inputs.numbers import LARGEST, SMALLEST, read_floats
 from pandora_regret.inputs.tables import by_name
 from pandora_regret.inputs.tests import SearchName
 from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform
-from pandora_regret.priors.reading import check_prior
+from pandora_regret.priors.names import check_prior
 from pandora_regret.study.simulator import (
     imperfect_bills,
     search_bills,
