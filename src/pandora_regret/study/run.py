@@ -15,12 +15,12 @@ from typing import Any
 
 from pandora_regret._version import __version__
 from pandora_regret.atomic import write_atomically
-from pandora_regret.costs.section import parse_toml
 from pandora_regret.inputs import InputError
+from pandora_regret.records import parse_toml
 from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_store, predict_all
 from pandora_regret.study.ranking_agreement import Progress, agreement
 from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
-from pandora_regret.study.spec import DataSet, Study, read_data_sets, read_study
+from pandora_regret.study.spec import DataEntry, DataSet, Study, read_entries, read_study
 from pandora_regret.study.store import Store
 
 STUDY, ORIGIN = "study.toml", "origin.json"
@@ -234,11 +234,11 @@ def standing(folder: str | os.PathLike[str]) -> tuple[list[Standing], bool]:
         How far each data set is, and whether there are results.
     """
     out = Path(folder)
-    data_sets = read_data_sets(_study_file(folder), _origin(out))
-    return [_standing_of(data, out / data.name) for data in data_sets], (out / RESULTS).is_file()
+    entries, _ = read_entries(_study_file(folder))
+    return [_standing_of(data, out / data.name) for data in entries.data], (out / RESULTS).is_file()
 
 
-def _standing_of(data: DataSet, folder: Path) -> Standing:
+def _standing_of(data: DataEntry, folder: Path) -> Standing:
     if not Store.exists(folder):
         return Standing(data.name, None, 0, {})
     store = Store.open(folder)

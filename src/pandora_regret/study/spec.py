@@ -5,35 +5,67 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
-from decimal import Decimal
+from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
 from pandora_regret.costs import load_costs
-from pandora_regret.costs.section import Section, parse_toml, shown
-from pandora_regret.inputs import FloatArray, InputError, read_choice
+from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.costs import read_costs
-from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import Metric, read_metrics
+from pandora_regret.records import check_keys, did_you_mean, from_plain, parse_toml, path
 from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
 from pandora_regret.study.predicting import Zoo
-from pandora_regret.study.ranking_agreement import RESAMPLE, Resample
+from pandora_regret.study.ranking_agreement import Resample
 from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 
-STUDY_KEYS = ("title", "seed", "metrics", "replicates", "resample", "level", "timeout", "data", "conditions")
-DATA_KEYS = ("name", "costs", "currency", "zoo", "leave_out")
 PATHS = ("cache", "folder", "model_list", "paths")  # options of a zoo that name files
 NAMES = ("data", "images", "weights")  # options that name a file, or something that is known by name
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.IGNORECASE)
-KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
-LISTED = {"text": "texts", "a whole number": "whole numbers", "a number": "numbers", "a table": "tables"}
-TRUST = "trust=True, or --trust to the command"
-LONGEST_TIMEOUT = 31 * 86400.0  # seconds
 TAKEN = ("study.toml", "origin.json", "results.json")  # what else lies in the output folder
+TRUST = "trust=True, or --trust to the command"
+A_MONTH = 31 * 86400  # in seconds
+
+
+@dataclass(frozen=True)
+class DataEntry:
+    """One data set as a study file states it."""
+
+    name: str
+    zoo: dict[str, Any]
+    costs: str | dict[str, float] | None = None
+    currency: str | None = None
+    leave_out: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if FORBIDDEN.search(self.name) or self.name.casefold() in TAKEN:
+            fix = "it must be a name that a folder can have everywhere"
+            raise InputError(argument="name", value=self.name, fix=fix)
+
+
+@dataclass(frozen=True)
+class StudyEntries:
+    """What a study file may say, and what holds where it does not."""
+
+    title: str
+    data: Annotated[tuple[DataEntry, ...], Meta(min_length=1)]
+    seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 42
+    metrics: Annotated[tuple[str | dict[str, Any], ...], Meta(min_length=1)] | None = None
+    replicates: Annotated[int, Meta(ge=1, le=1_000_000)] = 1000
+    resample: Resample = "both"
+    level: Annotated[float, Meta(gt=0, lt=1)] = 0.95
+    timeout: Annotated[float, Meta(gt=0, le=A_MONTH)] | None = None
+    conditions: Annotated[tuple[str | dict[str, Any], ...], Meta(min_length=1)] = PAPER_CONDITIONS
+
+    def __post_init__(self) -> None:
+        folders = [data.name.casefold() for data in self.data]  # Windows and macOS take a and A for the same
+        for data, folder in zip(self.data, folders, strict=True):
+            if folders.count(folder) > 1:
+                fix = "give each a name of its own, in other letters"
+                raise InputError(f"has two data sets named {data.name!r}", argument="data", fix=fix)
 
 
 @dataclass(frozen=True)
@@ -90,192 +122,85 @@ def read_study(
     Study
         What the file says.
     """
-    root, text = _read_file(Path(path))
+    entries, text = read_entries(Path(path))
     base = Path(path).parent if folder is None else Path(folder)
-    metrics = _list(root, "metrics") if "metrics" in root else None
-    if metrics is not None and not trust:
-        _check_no_code(root, metrics)
+    if not trust:
+        _check_no_code(entries.metrics or ())
     return Study(
-        title=root.text("title"),
-        seed=root.whole("seed", 0, 2**32 - 1, default=42),
-        metrics=None if metrics is None else read_metrics(metrics),
-        replicates=root.whole("replicates", 1, 1_000_000, default=1000),
-        resample=_resample(root),
-        level=read_level(float(root.number("level")) if "level" in root else 0.95),
-        data=_data_sets(root, base),
-        conditions=_conditions(root, base),
-        timeout=_timeout(root),
+        title=entries.title,
+        seed=entries.seed,
+        metrics=None if entries.metrics is None else read_metrics(entries.metrics),
+        replicates=entries.replicates,
+        resample=entries.resample,
+        level=entries.level,
+        data=tuple(_data_set(data, f"{Path(path).name}: data[{n}]", base) for n, data in enumerate(entries.data)),
+        conditions=read_conditions(_with_place(condition, base) for condition in entries.conditions),
+        timeout=entries.timeout,
         text=text,
     )
 
 
-def read_data_sets(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> tuple[DataSet, ...]:
-    """The data sets of a study file; its metrics are not looked at, so that no code of theirs runs."""
-    return _data_sets(_read_file(Path(path))[0], Path(folder))
-
-
-def _read_file(file: Path) -> tuple[Section, bytes]:
+def read_entries(file: Path) -> tuple[StudyEntries, bytes]:
+    """What a study file says, and its text; no code of metrics runs, and no zoo is made."""
     try:
         text = file.read_bytes()
     except OSError as error:
         raise InputError(f"{str(file)!r} is not a file that can be read ({error.strerror}).") from None
-    root = Section(file.name, "", parse_toml(text, file.name))
-    root.check_keys(STUDY_KEYS)
-    return root, text
+    plain = parse_toml(text, file.name)
+    try:
+        check_keys(StudyEntries, plain, "")
+        return from_plain(StudyEntries, plain, ""), text
+    except InputError as error:
+        raise error.within(file.name) from None
 
 
-def _conditions(root: Section, base: Path) -> tuple[Condition, ...]:
-    """Names and tables; the paths of work-ups are relative to the study file, too."""
+def _with_place(condition: str | dict[str, Any], base: Path) -> Any:
+    """A condition whose work-ups' paths, too, are relative to the study file."""
 
     def placed(workup: Any) -> Any:
         if isinstance(workup, Mapping):
             return {name: placed(path) for name, path in workup.items()}
         return str((base / workup).resolve()) if isinstance(workup, str) and (base / workup).is_file() else workup
 
-    def with_place(condition: Any) -> Any:
-        has_workup = isinstance(condition, Mapping) and "workup" in condition
-        return {**condition, "workup": placed(condition["workup"])} if has_workup else condition
-
-    asked = _list(root, "conditions") if "conditions" in root else PAPER_CONDITIONS
-    return read_conditions(map(with_place, asked))
+    if isinstance(condition, str) or "workup" not in condition:
+        return condition
+    return {**condition, "workup": placed(condition["workup"])}
 
 
-def _check_no_code(root: Section, metrics: Sequence[Any]) -> None:
+def _check_no_code(metrics: Sequence[Any]) -> None:
     for metric in metrics:
         entries = metric.values() if isinstance(metric, Mapping) else [metric]
         code = [entry for entry in entries if isinstance(entry, str) and ":" in entry]
         if code:
-            root.fail("metrics", f"names {code[0]!r}, which is code: if you trust the file, pass {TRUST}.")
+            raise InputError(f"metrics names {code[0]!r}, which is code: if you trust the file, pass {TRUST}.")
 
 
-def _data_sets(root: Section, base: Path) -> tuple[DataSet, ...]:
-    data = tuple(_read_data(section, base) for section in root.sections("data"))
-    _check_distinct(root, [one.name for one in data])
-    return data
+def _data_set(data: DataEntry, place: str, base: Path) -> DataSet:
+    """With its zoo; costs by class, of a pathway file as published where it says so, or as they stand here."""
+    zoo, costs, currency = _read_zoo(data.zoo, f"{place}.zoo", base), data.costs, data.currency
+    if isinstance(costs, str):
+        local = base / costs
+        pathways = load_costs(local if local.is_file() else costs)
+        costs, currency = pathways.published or pathways.costs, currency or pathways.currency
+    return DataSet(data.name, zoo, costs, currency, data.leave_out)
 
 
-def _read_data(section: Section, base: Path) -> DataSet:
-    section.check_keys(DATA_KEYS)
-    costs, currency = _price_list(section, base)
-    return DataSet(
-        name=section.text("name"),
-        zoo=_read_zoo(section.section("zoo"), base),
-        costs=costs,
-        currency=section.text("currency") if "currency" in section else currency,
-        leave_out=_names(section, "leave_out"),
-    )
-
-
-def _price_list(section: Section, base: Path) -> tuple[Mapping[str, float] | None, str | None]:
-    """By class, and their currency: of a pathway file, as published where it says so, or as they stand here."""
-    if "costs" not in section:
-        return None, None
-    if isinstance(section.entries["costs"], dict):
-        table = section.section("costs")
-        return {name: float(table.number(name)) for name in table}, None
-    name = section.text("costs")
-    local = base / name
-    pathways = load_costs(local if local.is_file() else name)
-    return pathways.published or pathways.costs, pathways.currency
-
-
-def _read_zoo(section: Section, base: Path) -> Zoo:
-    made: type = zoo_class(section.name_among("kind", ZOO_CLASSES, "kinds of zoo"))
-    options = {key: value for key, value in section.entries.items() if key != "kind"}
-    known = [field for field in fields(made) if field.init]
-    Section(section.file, section.key, options).check_keys([field.name for field in known])
-    for field in known:
-        if field.name not in options and field.default is MISSING and field.default_factory is MISSING:
-            section.fail(field.name, f"is missing: a zoo of kind {section.entries['kind']!r} needs it.")
-    values = {key: plain(value) for key, value in options.items()}
-    hints = get_type_hints(made)
-    for key, value in values.items():
-        if not _is_a(value, hints[key]):
-            kinds = ", ".join(_kinds(hints[key]))
-            section.fail(key, f"is {shown(options[key])}: it must be {kinds}.")
-    zoo: Zoo = made(**{key: _placed(key, value, base) for key, value in values.items()})
+def _read_zoo(options: dict[str, Any], place: str, base: Path) -> Zoo:
+    kind = str(options.get("kind"))
+    if kind not in ZOO_CLASSES:
+        raise InputError(place=path(place, "kind"), value=kind, fix=did_you_mean(kind, ZOO_CLASSES))
+    made = zoo_class(kind)
+    values = {key: _placed(key, value, base) for key, value in options.items() if key != "kind"}
+    check_keys(made, values, place)
+    zoo: Zoo = from_plain(made, values, place)
     return zoo
-
-
-def _is_a(value: Any, hint: Any) -> bool:
-    """Whether a value of a file is what an option's type says; lists have become tuples, at any depth."""
-    parts = get_args(hint)
-    if get_origin(hint) in (UnionType, Union):
-        return any(_is_a(value, part) for part in parts)
-    if get_origin(hint) in (list, tuple, Sequence):
-        return isinstance(value, tuple) and all(_is_a(entry, parts[0]) for entry in value)
-    if get_origin(hint) is dict:
-        return isinstance(value, dict)
-    if isinstance(value, bool):
-        return hint is bool
-    return isinstance(value, (int, float) if hint is float else hint)
-
-
-def _kinds(hint: Any) -> list[str]:
-    """The same in words."""
-    parts = get_args(hint)
-    if get_origin(hint) in (UnionType, Union):
-        return [kind for part in parts if part is not NoneType for kind in _kinds(part)]
-    if get_origin(hint) in (list, tuple, Sequence):
-        return [f"a list of {' and '.join(LISTED[kind] for kind in _kinds(parts[0]))}"]
-    return [KINDS[get_origin(hint) or hint]]
 
 
 def _placed(key: str, value: Any, base: Path) -> Any:
     """A path relative to the study file; a name that is no file there is left as it is."""
-    if isinstance(value, tuple):
-        return tuple(_placed(key, entry, base) for entry in value)
+    if isinstance(value, list):
+        return [_placed(key, entry, base) for entry in value]
     if key not in PATHS + NAMES or not isinstance(value, str) or not value:
         return value
     is_path = key in PATHS or len(Path(value).parts) > 1 or (base / value).exists()
     return str((base / value).resolve()) if is_path else value
-
-
-def plain(value: Any) -> Any:
-    """Floats for decimals and tuples for lists, at any depth."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, list):
-        return tuple(plain(entry) for entry in value)
-    if isinstance(value, dict):
-        return {key: plain(entry) for key, entry in value.items()}
-    return value
-
-
-def _resample(root: Section) -> Resample:
-    return cast("Resample", read_choice(root.text("resample", "both"), f"{root.file}: resample", RESAMPLE))
-
-
-def _timeout(root: Section) -> float | None:
-    if "timeout" not in root:
-        return None
-    seconds = float(root.number("timeout"))
-    if not 0 < seconds <= LONGEST_TIMEOUT:
-        root.fail("timeout", f"is {seconds:g}: it must be a number of seconds above 0, a month at most.")
-    return seconds
-
-
-def _names(section: Section, key: str) -> tuple[str, ...]:
-    """A list of names, or of patterns; empty where the key is missing."""
-    names = section.entries.get(key, [])
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        section.fail(key, f"is {shown(names)}: it must be a list of names in quotes.")
-    return tuple(names)
-
-
-def _list(root: Section, key: str) -> Sequence[Any]:
-    """Names or tables."""
-    value = root.entries[key]
-    if not isinstance(value, list) or not value:
-        root.fail(key, f"is {shown(value)}: it must be a list of names in quotes, or of tables.")
-    entries: tuple[Any, ...] = plain(value)
-    return entries
-
-
-def _check_distinct(root: Section, names: list[str]) -> None:
-    folders = [name.casefold() for name in names]  # Windows and macOS take a and A for the same
-    for name, folder in zip(names, folders, strict=True):
-        if folders.count(folder) > 1:
-            root.fail("data", f"has two data sets named {name!r}: give each a name of its own, in other letters.")
-        if FORBIDDEN.search(name) or folder in TAKEN:
-            root.fail("data", f"has a data set named {name!r}, which cannot be the name of a folder everywhere.")

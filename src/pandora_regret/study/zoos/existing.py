@@ -10,7 +10,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
-from pandora_regret.files import Layout, align, open_predictions, read_models
+from pandora_regret.files import Layout, ModelFiles, align, open_models, read_models
 from pandora_regret.files.formats import FORMATS
 from pandora_regret.files.text import COMPRESSED
 from pandora_regret.inputs import InputError
@@ -149,7 +149,8 @@ class PredictionFiles:
     """Models in files, opened together and read one after the other; a file that models share is read once."""
 
     def __init__(self, paths: Paths, layout: Layout | None = None) -> None:
-        self.models = [model for path in _files(paths) for model in open_predictions(path, layout)]
+        files = [ModelFiles((str(path),), layout or Layout()) for path in _files(paths)]
+        self.models = open_models(files)
         self._check_models()
         self._batches = read_models(self.models)
         self._first = next(self._batches)

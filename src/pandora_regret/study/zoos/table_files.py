@@ -1,23 +1,24 @@
-"""Tables with a class to predict: scikit-learn's bundled data sets, and CSV, Parquet and ARFF files."""
+"""Tables with a class to predict: scikit-learn's bundled data sets, CSV and ARFF files, and what `files` reads."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pandora_regret.files import read_table
 from pandora_regret.inputs import FloatArray, InputError, IntArray
 from pandora_regret.optional import import_optional
 
 BUNDLED = ("digits", "wine", "iris", "breast_cancer")
-MISSING = ["", "?", " ?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"]
+TEXT = (".csv", ".tsv", ".data", ".txt", ".arff")
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 Columns = dict[str, NDArray[Any]]  # float64, NaN where missing; or names as objects, None where missing
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?(e[+-]?\d+)?", re.IGNORECASE)
@@ -50,7 +51,8 @@ def read_labelled(
     ----------
     data
         A data set that scikit-learn brings (digits, wine, iris, breast_cancer), or a file: CSV (with commas,
-        semicolons, tabs or spaces), Parquet or ARFF. Empty cells and question marks are missing values.
+        semicolons, tabs or spaces), ARFF, or any that predictions may be in, such as Parquet. Empty cells and
+        question marks are missing values.
     label
         The column of the class, by name or by number (negative from the end); the last one if None.
     header
@@ -70,9 +72,9 @@ def read_labelled(
     >>> wine.features.shape, wine.classes
     ((178, 13), ('class_0', 'class_1', 'class_2'))
     """
-    if data in BUNDLED:
-        return _bundled(data, label, without)
-    columns = _read_file(data, header)
+    if data in BUNDLED and label is not None:
+        raise InputError(f"label is {label!r}, but the class of the bundled {data!r} is known: leave label out.")
+    columns = _bundled(data) if data in BUNDLED else _read_file(Path(data), header)
     target = _find(columns, -1 if label is None else label, "label")
     left_out = {target, *(_find(columns, column, "without") for column in without)}
     truth, classes = _encode_labels(columns[target], target)
@@ -99,55 +101,61 @@ def add_noise(table: LabelledTable, noise: float, seed: int) -> LabelledTable:
     return LabelledTable(features, table.named, table.truth, table.classes)
 
 
-def _bundled(data: str, label: str | int | None, without: Sequence[str | int]) -> LabelledTable:
-    """A data set that scikit-learn brings; its class is known, its columns are all numbers."""
-    if label is not None:
-        raise InputError(f"label is {label!r}, but the class of the bundled {data!r} is known: leave label out.")
+def _bundled(data: str) -> Columns:
+    """A data set that scikit-learn brings, its class last."""
     bundle = getattr(import_optional("sklearn.datasets", extra="zoo"), f"load_{data}")()
     columns = {str(name): bundle.data[:, j].astype(np.float64) for j, name in enumerate(bundle.feature_names)}
-    left_out = {_find(columns, column, "without") for column in without}
-    truth = bundle.target.astype(np.intp)
-    return LabelledTable(*_encode_features(columns, left_out), truth, tuple(str(c) for c in bundle.target_names))
+    return {**columns, "class": np.array([str(name) for name in bundle.target_names], object)[bundle.target]}
 
 
-def _read_file(data: str, header: bool | None) -> Columns:
+def _read_file(path: Path, header: bool | None) -> Columns:
     """The columns of a file, by what its name ends in."""
-    path = Path(data)
-    readers: dict[str, Callable[[], Any]] = {
-        **dict.fromkeys((".csv", ".tsv", ".data", ".txt"), lambda: _read_csv(path, header)),
-        **dict.fromkeys(
-            (".parquet", ".pq"), lambda: import_optional("pyarrow.parquet", extra="zoo").read_table(path)
-        ),
-        ".arff": lambda: _read_arff(path),
-    }
-    if not path.is_file() or path.suffix.lower() not in readers:
+    if not path.is_file():
         raise InputError(
-            f"data is {data!r}, which is no file ending in {', '.join(readers)}: "
-            f"correct the path, or name a bundled data set ({', '.join(BUNDLED)})."
+            f"data is {str(path)!r}, which is no file: correct the path, or name a bundled data set "
+            f"({', '.join(BUNDLED)})."
         )
-    broken = import_optional("pyarrow", extra="zoo").ArrowException
+    if path.suffix.lower() not in TEXT:
+        table = read_table(path)
+        return {name: _of_arrow(table[name], f"{path} column {name!r}") for name in table.column_names}
     try:
-        return _columns(readers[path.suffix.lower()](), path)
-    except (broken, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read as a table: {error}") from error
+        lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text ({error}): save it as such.") from None
+    names, rows, kinds = _read_arff(lines, path) if path.suffix.lower() == ".arff" else _read_csv(lines, header)
+    for problem, wrong in (("has no rows", not rows), ("has two columns of one name", len({*names}) < len(names))):
+        if wrong:
+            raise InputError(f"{path} {problem}: it must hold a table, each column with a name of its own.")
+    for number, row in enumerate(rows):
+        if len(row) != len(names):
+            raise InputError(f"{path} row {number} has {len(row)} values, but there are {len(names)} columns.")
+    cells = zip(*([value.strip() for value in row] for row in rows), strict=True)
+    return {
+        name: _column(column, kind, f"{path} column {name!r}")
+        for name, kind, column in zip(names, kinds, cells, strict=True)
+    }
 
 
-def _read_csv(path: Path, header: bool | None) -> Any:
-    """An Arrow table of a CSV file with or without names in its first row."""
-    lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-    if not lines:
-        raise InputError(f"{path} is empty: it must hold a table.")
-    separator = max(",;\t", key=lines[0].count)
-    if separator not in lines[0]:
-        separator, lines = ",", [",".join(line.split()) for line in lines]  # columns set apart by spaces
-    first = [cell.strip() for cell in next(csv.reader(lines[:1], delimiter=separator))]
-    numbered = [str(number) for number in range(len(first))]
-    if header is False or (header is None and any(map(_is_value, first))):
-        return _parse(lines, numbered, separator)
-    table = _parse(lines[1:], first, separator)
-    if header is None and _found_below(first, table):
-        return _parse(lines, numbered, separator)
-    return table
+def _of_arrow(values: Any, place: str) -> NDArray[Any]:
+    """Numbers in float64, anything else as names."""
+    kind = str(values.type)
+    if kind.startswith(("int", "uint", "half", "float", "double", "decimal", "null")):
+        return np.asarray(values.cast("float64").to_numpy(), np.float64)
+    if "string" not in kind:
+        raise InputError(f"{place} holds {kind}: it must hold numbers or names.")
+    return np.asarray(values.to_numpy(), object)
+
+
+def _read_csv(lines: Sequence[str], header: bool | None) -> tuple[list[str], list[list[str]], list[Any]]:
+    """Names, rows, and that nothing is said of the columns' kinds."""
+    separator = max(",;\t", key=lines[0].count) if lines else ","
+    spaced = bool(lines) and separator not in lines[0]  # columns set apart by spaces
+    rows = [line.split() for line in lines] if spaced else list(csv.reader(lines, delimiter=separator))
+    first = [cell.strip() for cell in rows[0]] if rows else []
+    if header is None:
+        header = not any(map(_is_value, first)) and not _found_below(first, rows[1:])
+    names = first if header else [str(number) for number in range(len(first))]
+    return names, rows[1:] if header else rows, [None] * len(names)
 
 
 def _is_value(cell: str) -> bool:
@@ -159,87 +167,41 @@ def _is_value(cell: str) -> bool:
     return True
 
 
-def _found_below(first: Sequence[str], table: Any) -> bool:
+def _found_below(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether any cell of the first row is found again in its own column: then it is no name."""
-    return any(
-        name in map(str, set(column.to_pylist())) for name, column in zip(first, table.columns, strict=True)
-    )
+    return any(cell.strip() == name for row in rows for name, cell in zip(first, row, strict=False))
 
 
-def _parse(lines: Sequence[str], names: Sequence[str], separator: str, **options: Any) -> Any:
-    """Lines of cells as an Arrow table, the kind of each column found from what it holds or as given."""
-    arrow = import_optional("pyarrow.csv", extra="zoo")
-    if not lines:
-        return import_optional("pyarrow", extra="zoo").table([[]] * len(names), names=list(names))
-    return arrow.read_csv(
-        BytesIO("\n".join(lines).encode()),
-        read_options=arrow.ReadOptions(column_names=list(names), use_threads=False),
-        parse_options=arrow.ParseOptions(delimiter=separator),
-        convert_options=arrow.ConvertOptions(null_values=MISSING, strings_can_be_null=True, **options),
-    )
-
-
-def _read_arff(path: Path) -> Any:
-    """An Arrow table of an ARFF file: attributes in braces, strings and dates are names, the others numbers."""
-    lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
-    lines = [line for line in lines if line and not line.startswith("%")]
+def _read_arff(lines: Sequence[str], path: Path) -> tuple[list[str], list[list[str]], list[Any]]:
+    """Names, rows and kinds: attributes in braces, strings and dates are names, the others numbers."""
+    lines = [line.strip() for line in lines if not line.lstrip().startswith("%")]
     start = next((row for row, line in enumerate(lines) if line.lower().startswith("@data")), len(lines))
     attributes = [match for line in lines[:start] if (match := ATTRIBUTE.match(line))]
     cells = lines[start + 1 :]
     if not attributes or (cells and cells[0].startswith("{")):
         raise InputError(f"{path} is no ARFF file of full rows below @attribute lines: save the table as CSV.")
-    arrow = import_optional("pyarrow", extra="zoo")
-    numbers = ("numeric", "real", "integer")
-    names = [match[1].strip("'\"") for match in attributes]
-    kinds = [arrow.float64() if match[2].lower() in numbers else arrow.string() for match in attributes]
-    return _parse(_as_csv(cells), names, ",", column_types=dict(zip(names, kinds, strict=True)))
+    quote = '"' if any('"' in line for line in cells) else "'"
+    rows = list(csv.reader(cells, quotechar=quote, skipinitialspace=True, escapechar="\\"))
+    kinds = [float if match[2].lower() in ("numeric", "real", "integer") else str for match in attributes]
+    return [match[1].strip("'\"") for match in attributes], rows, kinds
 
 
-def _as_csv(lines: Sequence[str]) -> list[str]:
-    """Lines of ARFF, which may quote either way and put blanks behind commas, as lines of CSV."""
-    text, quote = StringIO(), '"' if any('"' in line for line in lines) else "'"
-    csv.writer(text).writerows(csv.reader(lines, quotechar=quote, skipinitialspace=True, escapechar="\\"))
-    return text.getvalue().splitlines()
-
-
-def _columns(table: Any, path: Path) -> Columns:
-    """The columns of an Arrow table as numbers, or as names."""
-    names = [str(name) for name in table.column_names]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InputError(f"{path} has two columns called {twice[0]!r}: rename one.")
-    if not len(table):
-        raise InputError(f"{path} has no rows: it must hold a table.")
-    columns = dict(zip(names, table.columns, strict=True))
-    return {name: _column(values, f"{path} column {name!r}") for name, values in columns.items()}
-
-
-def _column(values: Any, place: str) -> NDArray[Any]:
-    """Numbers in float64, anything else as names."""
-    arrow = import_optional("pyarrow", extra="zoo")
-    compute = import_optional("pyarrow.compute", extra="zoo")
-    kind = values.type
-    is_number = (arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_decimal, arrow.types.is_null)
-    if any(is_kind(kind) for is_kind in is_number):
-        numbers: NDArray[Any] = values.cast(arrow.float64(), safe=False).to_numpy()
-        return numbers.astype(np.float64)
-    try:
-        names: NDArray[Any] = compute.utf8_trim_whitespace(values.cast(arrow.string())).to_numpy().astype(object)
-    except (arrow.ArrowNotImplementedError, arrow.ArrowInvalid):
-        raise InputError(f"{place} holds {kind}: it must hold numbers or names.") from None
-    _check_names(names, place)
-    return names
-
-
-def _check_names(names: NDArray[Any], place: str) -> None:
-    """Names that are no names: cells with the character NUL, and numbers with decimal commas."""
+def _column(cells: Sequence[str], kind: Any, place: str) -> NDArray[Any]:
+    """Numbers in float64 where all cells are numbers or missing, unless it is said that they are names."""
+    names = np.array([None if cell in MISSING else cell for cell in cells], object)
+    if kind is not str:
+        try:
+            return names.astype(np.float64)  # None becomes NaN
+        except ValueError as error:
+            if kind is float:
+                raise InputError(f"{place} must hold numbers: {error}.") from None
     known = [name for name in names if name is not None]
-    broken = [row for row, name in enumerate(names) if name is not None and "\0" in name]
-    if broken:
-        raise InputError(f"{place} row {broken[0]} holds the character NUL: the file is damaged.")
+    if any("\0" in name for name in known):
+        raise InputError(f"{place} holds the character NUL: the file is damaged.")
     commas = [name for name in known if "," in name]
     if commas and all(DECIMAL_COMMA.fullmatch(name) for name in known):
         raise InputError(f"{place} holds numbers with decimal commas, {commas[0]!r} for one: write points.")
+    return names
 
 
 def _find(columns: Columns, wanted: str | int, argument: str) -> str:
