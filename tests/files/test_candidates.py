@@ -204,7 +204,7 @@ def test_orders_are_compared_with_probabilities_at_known_costs(tmp_path):
         ({"truth": ["a"], "forecast": {"a": 1}}, "has the truth ['a']"),
         ({"id": 9, "truth": "a", "forecast": {"a": 0.5, "b": 0.6}}, "sums to 1.1"),
         ({"id": 9, "truth": "a", "forecast": {"a": -0.5, "b": 1.5}}, "negative"),
-        ([], "holds no object"),
+        ([], "is no JSON object"),
     ],
 )
 def test_what_is_wrong_with_a_list_is_said_with_its_line(tmp_path, row, says):

@@ -8,10 +8,8 @@ import pytest
 from prediction_files import opened, refused, text_file, whole
 
 from pandora_regret.files import inspect_file, open_predictions, read_all, read_costs_argument
-from pandora_regret.files.delimited import DelimitedFile
-from pandora_regret.files.json_lines import JsonLines
 from pandora_regret.files.layout import Layout
-from pandora_regret.files.text import TextFile
+from pandora_regret.files.text import DelimitedFile, TextFile
 from pandora_regret.inputs import InputError
 
 HEADER = "id,y_true,a,b,note"
@@ -81,14 +79,6 @@ def test_a_wrong_byte_late_in_a_file_is_named_by_its_line(tmp_path, small_blocks
 def test_an_unclosed_quote_is_named_in_a_file_of_any_length(tmp_path, index, line):
     path = with_line(tmp_path, 200_000, index, line)
     assert f"{path} line {index + 2} opens a quotation mark that is never closed" in refused(path)
-
-
-def test_json_lines_before_the_block_that_fails_are_not_parsed_again(tmp_path, monkeypatch, small_blocks):
-    lines = ['{"y_true": "a", "a": 0.5, "b": 0.5}', '{"y_true": "b", "a": 0.5, "b": 0.5}'] * 20_000
-    lines[39_990] = '{"y_true": "a", "a": "x", "b": 0.5}'
-    parsed = calls_of(monkeypatch, JsonLines, "problem")
-    assert "line 39991, column 'a' holds 'x'" in refused(text_file(tmp_path, "\n".join(lines), ".jsonl"))
-    assert len(parsed) < 1000
 
 
 def test_a_price_list_is_walked_once(tmp_path, monkeypatch):

@@ -9,8 +9,8 @@ from prediction_files import CLASSES, opened, pa, pq, refused, table, text_file,
 
 from pandora_regret import pandora_regret
 from pandora_regret.files import open_predictions, read_all, read_models
-from pandora_regret.files.delimited import DelimitedFile, _open_quote
 from pandora_regret.files.layout import Classes
+from pandora_regret.files.text import DelimitedFile, _open_quote
 from pandora_regret.files.written import read_pairs
 from pandora_regret.inputs import InputError
 from pandora_regret.stream import score_stream

@@ -52,9 +52,9 @@ def test_what_is_wrong_with_a_csv_file_is_said_with_its_place(tmp_path, text, sa
     [
         (
             '{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "a": "half", "b": 0.5}\n',
-            ["line 2", "'a'", "string"],
+            ["line 2", "'a'", "'half'", "number"],
         ),
-        ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "a": \n', ["line 2", "not JSON"]),
+        ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "a": \n', ["line 2", "no JSON object"]),
         ('{"y_true": "a", "a": 0.5, "b": 0.5}\n[1, 2]\n', ["line 2", "one object per line"]),
         ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": "b", "b": 1}\n', ["line 2", "'a'", "no value"]),
         ('{"y_true": "a", "a": 0.5, "b": 0.5}\n{"y_true": null, "a": 0, "b": 1}\n', ["line 2", "'y_true'"]),

@@ -7,9 +7,8 @@ the row does not have the others as options: they have probability 0, and an opt
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -17,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from pandora_regret.files.columns import kinds_of
+from pandora_regret.files.json_lines import JsonLines, LineError, as_column
 from pandora_regret.files.layout import Layout, some
 from pandora_regret.files.problems import FileError
 from pandora_regret.files.roles import LABEL
 from pandora_regret.files.source import TableInMemory
-from pandora_regret.files.text import TextFile
 from pandora_regret.inputs import Done, FloatArray
 from pandora_regret.inputs.numbers import LARGEST, LEAST_NORMAL
 
@@ -58,7 +57,7 @@ class ListedRows(TableInMemory):
     order_only: bool = False
 
     @classmethod
-    def of(cls, file: TextFile, rows: Sequence[ListedRow], classes: Sequence[str], **about: Any) -> Self:
+    def of(cls, file: JsonLines, rows: Sequence[ListedRow], classes: Sequence[str], **about: Any) -> Self:
         """The table of some rows; `classes` come first, then the others as they appear."""
         if not rows:
             raise FileError("has no rows", path=file.path, fix="write one object per line")
@@ -98,14 +97,9 @@ def _whole_forecasts(rows: Sequence[ListedRow], names: Sequence[str], logits: bo
 
 
 def _columns(rows: Sequence[ListedRow]) -> dict[str, Any]:
-    """The truth and the other fields, as text where they are now this, now that."""
-    columns: dict[str, Any] = {}
-    for name in dict.fromkeys(name for row in rows for name in row.about):
-        values = [row.about.get(name) for row in rows]
-        try:
-            columns[name] = pa.array(values)
-        except (pa.ArrowException, OverflowError):
-            columns[name] = pa.array([None if value is None else str(value) for value in values])
+    """The truth and the other fields."""
+    names = dict.fromkeys(name for row in rows for name in row.about)
+    columns = {name: as_column([row.about.get(name) for row in rows]) for name in names}
     return columns | {TRUTH: pa.array([row.truth for row in rows], pa.string())}
 
 
@@ -114,25 +108,25 @@ def is_list(first: Mapping[str, Any]) -> bool:
     return isinstance(first.get(FORECAST), (dict, list))
 
 
-def read_lists(file: TextFile, other: str | None, classes: Sequence[str]) -> ListedRows:
+def read_lists(file: JsonLines, other: str | None, classes: Sequence[str]) -> ListedRows:
     """Lines such as ``{"id": 7, "truth": "flu", "forecast": {"flu": 0.7, "cold": 0.3}}``, or in order only.
 
     `other` is the class of everything that a list does not name.
     """
     rows, outside, order_only = list[ListedRow](), 0, None
-    for line, values in objects_of(file):
+    for line, values in file.objects():
         try:
             row = _row(line, values, other)
             is_order = isinstance(values[FORECAST], list)
             if order_only is not None and is_order != order_only:
                 words = ("an order", "probabilities")[:: 1 if is_order else -1]
-                raise ListError(
+                raise LineError(
                     "holds {} where other lines hold {}".format(*words), "write the same on every line"
                 )
             if other is None and row.truth not in (None, *row.options) and (is_order or not row.rest):
                 fix = "name a class for truths that lists do not name (--other NAME)"
-                raise ListError(f"has the truth {row.truth!r}, which its list does not name", fix)
-        except ListError as error:
+                raise LineError(f"has the truth {row.truth!r}, which its list does not name", fix)
+        except LineError as error:
             raise error.at(file, line) from None
         if other is not None and row.truth not in (None, *row.options):
             row, outside = replace(row, truth=other), outside + 1
@@ -144,22 +138,13 @@ def read_lists(file: TextFile, other: str | None, classes: Sequence[str]) -> Lis
     return ListedRows.of(file, rows, names, **about)
 
 
-class ListError(ValueError):
-    """What is wrong with a line, and what to do about it."""
-
-    def at(self, file: TextFile, line: int) -> FileError:
-        """The error that says where."""
-        problem, fix = self.args
-        return FileError(problem, path=file.path, where=f" line {line}", fix=fix)
-
-
 def _row(line: int, values: dict[str, Any], other: str | None) -> ListedRow:
     truth = next((values[name] for name in TRUTHS if values.get(name) is not None), None)
     if not isinstance(truth, (str, int, type(None))):
-        raise ListError(f"has the {TRUTH} {truth!r:.40}", "write the name of the true option")
+        raise LineError(f"has the {TRUTH} {truth!r:.40}", "write the name of the true option")
     forecast = values.get(FORECAST)
     if not forecast or not isinstance(forecast, (dict, list)):
-        raise ListError(f"has no {FORECAST}", "write names with their probabilities, or names in order")
+        raise LineError(f"has no {FORECAST}", "write names with their probabilities, or names in order")
     options = _ranked(forecast, other) if isinstance(forecast, list) else _likely(forecast, other)
     about = {key: value for key, value in values.items() if key != TRUTH and not isinstance(value, (dict, list))}
     return ListedRow(line, None if truth is None else str(truth), options, about)
@@ -169,7 +154,7 @@ def _ranked(names: list[Any], other: str | None) -> dict[str, float]:
     """Logits that fall along the list, so steeply that no prices change the order; the bucket comes last."""
     options = [str(name) for name in names]
     if not all(isinstance(name, (str, int)) for name in names) or len(set(options)) < len(options):
-        raise ListError(f"holds the list {names!r:.80}", "list names, each once")
+        raise LineError(f"holds the list {names!r:.80}", "list names, each once")
     options += [] if other is None or other in options else [other]
     return {name: -STEP * rank for rank, name in enumerate(options)}
 
@@ -178,7 +163,7 @@ def _likely(forecast: dict[str, Any], other: str | None) -> dict[str, float]:
     """Probabilities, and what they leave for the bucket."""
     for name, value in forecast.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
-            raise ListError(f"gives {name!r} the value {value!r:.40}", "write a number")
+            raise LineError(f"gives {name!r} the value {value!r:.40}", "write a number")
     options = {name: float(value) for name, value in forecast.items()}
     if other is not None:
         options[other] = options.get(other, 0.0) + max(0.0, 1 - math.fsum(options.values()))
@@ -195,30 +180,3 @@ def _done(path: str, n_rows: int, order_only: bool, outside: int, other: str | N
         sentence = f"{outside:,} of {n_rows:,} truths in {path} counted as {other!r}, being outside their lists"
         done.append(Done("truths to other", outside, sentence, path))
     return tuple(done)
-
-
-def objects_of(file: TextFile) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The lines that are rows, each with its number, as JSON objects."""
-    for number, line in file.lines():
-        if not file.is_row(line):
-            continue
-        try:
-            values = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"), object_pairs_hook=_each_once)
-            if b"\\ud" in line.lower():  # half a character may have been escaped
-                json.dumps(values, ensure_ascii=False).encode()
-        except ListError as error:
-            raise error.at(file, number) from None
-        except (ValueError, RecursionError):
-            raise ListError("is not JSON", "write one object per line").at(file, number) from None
-        if not isinstance(values, dict):
-            raise ListError("holds no object", "write one object per line").at(file, number)
-        yield number, values
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ListError(f"names {twice!r:.80} twice", "name each once")
-    return values

@@ -16,7 +16,6 @@ from typing import Any
 from pandora_regret.files.binary import ArrowFile, ParquetFile
 from pandora_regret.files.candidates import is_list, read_lists
 from pandora_regret.files.columns import explained, regrouped
-from pandora_regret.files.delimited import DelimitedFile
 from pandora_regret.files.dialect import RECOGNISED, Dialect, written_otherwise
 from pandora_regret.files.excel import open_sheet
 from pandora_regret.files.json_lines import JsonLines, first_object
@@ -24,7 +23,7 @@ from pandora_regret.files.lm_eval import is_sample, read_samples
 from pandora_regret.files.npz import open_archive
 from pandora_regret.files.problems import FileError
 from pandora_regret.files.source import ROWS_AT_ONCE, Source, head_of
-from pandora_regret.files.text import COMPRESSED
+from pandora_regret.files.text import COMPRESSED, DelimitedFile
 
 STANDARD_INPUT, NAME = "-", "standard input"
 Open = Callable[[str, bytes, Dialect, Sequence[str] | None], Source | dict[str, Source]]
@@ -39,7 +38,7 @@ def _open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | N
     first = first_object(sample)
     if is_sample(first):
         return read_samples(file, classes or ())
-    return read_lists(file, said.other, classes or ()) if is_list(first) else file.with_schema(sample)
+    return read_lists(file, said.other, classes or ()) if is_list(first) else file.with_kinds(sample)
 
 
 def _formats(name: str, endings: str, opened: Open) -> dict[str, tuple[str, Open]]:

@@ -129,7 +129,8 @@ def _read(table: ModelTable, keep: bool, numbers_as_text: bool) -> Inspected:
         result.columns, result.done = models[0].columns, models[0].done if table.columns.certain else source.done
         result.unused = [name for name in source.kinds if name not in models[0].columns.wanted]
         parts: dict[str, list[Batch]] = {}
-        for model, batch in checked_batches(models, problems, numbers_as_text):
+        rows = checked_batches(models, problems, numbers_as_text) if len(models[0].classes) > 1 else ()
+        for model, batch in rows:
             _count(result, model, batch)
             if keep:
                 parts.setdefault(model.name, []).append(batch)

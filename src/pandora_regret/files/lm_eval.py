@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
-from pandora_regret.files.candidates import ListedRow, ListedRows, ListError, objects_of
+from pandora_regret.files.candidates import ListedRow, ListedRows
+from pandora_regret.files.json_lines import JsonLines, LineError
 from pandora_regret.files.problems import FileError
-from pandora_regret.files.text import TextFile
 from pandora_regret.inputs import Done
 
 FIELDS = frozenset({"doc_id", "target", "filtered_resps"})
@@ -59,17 +59,17 @@ def is_sample(first: Mapping[str, Any]) -> bool:
     return first.keys() >= FIELDS
 
 
-def read_samples(file: TextFile, classes: Sequence[str]) -> ListedRows:
+def read_samples(file: JsonLines, classes: Sequence[str]) -> ListedRows:
     """The rows of the first filter."""
     samples, filters, skipped = [], dict[Any, None](), 0
-    for line, values in objects_of(file):
+    for line, values in file.objects():
         filters.setdefault(values.get("filter"))
         if values.get("filter") != next(iter(filters)):
             skipped += 1
             continue
         try:
             samples.append(_sample(line, values))
-        except ListError as error:
+        except LineError as error:
             raise error.at(file, line) from None
     rows = [
         ListedRow(each.line, letter(truth), {letter(k): x for k, x in enumerate(each.scores)}, each.about)
@@ -92,12 +92,12 @@ def _sample(line: int, values: Mapping[str, Any]) -> LoggedSample:
     scores, requests = _scores(values["filtered_resps"]), _requests(values.get("arguments"))
     if scores is None or values["target"] is None:
         problem = "holds no log-likelihoods of options" if scores is None else "has no target"
-        raise ListError(problem, "samples of multiple-choice tasks can be scored, generated text cannot")
+        raise LineError(problem, "samples of multiple-choice tasks can be scored, generated text cannot")
     if max(scores) > 0:
-        raise ListError(f"has the log-likelihood {max(scores):g}", "logarithms of probabilities are at most 0")
+        raise LineError(f"has the log-likelihood {max(scores):g}", "logarithms of probabilities are at most 0")
     correct = values.get(CORRECT)
     if correct not in (None, 0, 1):
-        raise ListError(f"has {CORRECT} {correct!r:.20}, as tasks with several true options do", ONE_TRUTH)
+        raise LineError(f"has {CORRECT} {correct!r:.20}, as tasks with several true options do", ONE_TRUTH)
     texts, half = tuple(text for _, text in requests), len(requests) // 2
     if half and texts[:half] == texts[half:] and not any(context for context, _ in requests[half:]):
         scores, texts = scores[: len(scores) // 2], texts[:half]  # the same options once more, without context
@@ -133,7 +133,7 @@ def _requests(arguments: Any) -> list[tuple[str, str]]:
         return []
 
 
-def _truths(file: TextFile, samples: Sequence[LoggedSample]) -> list[int]:
+def _truths(file: JsonLines, samples: Sequence[LoggedSample]) -> list[int]:
     """The true options: targets are their numbers or texts, whichever agree with the harness in all rows."""
     readings = [[each.truth(reading) for each in samples] for reading in ("number", "text")]
     fitting = [truths for truths in readings if None not in truths]
@@ -150,4 +150,4 @@ def _truths(file: TextFile, samples: Sequence[LoggedSample]) -> list[int]:
     furthest = max(readings, key=lambda truths: (*truths, None).index(None))
     wrong = samples[furthest.index(None)]
     problem = f"has the target {wrong.target!r:.80}, which is not the number or text of one option"
-    raise ListError(problem, ONE_TRUTH).at(file, wrong.line)
+    raise LineError(problem, ONE_TRUTH).at(file, wrong.line)

@@ -18,9 +18,9 @@ import pyarrow as pa
 from pandora_regret.atomic import write_atomically
 from pandora_regret.files.batch import Batch
 from pandora_regret.files.columns import texts_of
-from pandora_regret.files.delimited import DelimitedFile
 from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.source import ROWS_AT_ONCE, Records, Source
+from pandora_regret.files.text import DelimitedFile
 from pandora_regret.inputs import FloatArray, InputError
 
 Rewrite: TypeAlias = Callable[[Batch], FloatArray]  # from some rows to their new forecasts, (n, K)
