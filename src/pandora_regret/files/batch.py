@@ -194,22 +194,26 @@ class EachIdOnce:
     """No id may occur twice among rows that come in batches."""
 
     def __init__(self) -> None:
-        self._first: dict[Any, tuple[Source, int]] = {}
+        self._seen: list[tuple[Source, dict[Any, int]]] = []  # the first row of each id
 
     def check(self, batch: Batch, problems: Problems = RAISED) -> None:
         """Rows whose ids came before are told."""
         if batch.ids is None:
             return
-        [(source, numbers)] = batch.origins
-        repeated, names = list[int](), batch.ids.tolist()
-        for index, (name, number) in enumerate(zip(names, numbers, strict=True)):
-            place = (source, number)
-            if self._first.setdefault(name, place) is not place and not (name is None or name == ""):
-                repeated.append(index)
-        if repeated:
-            before = self._first[names[repeated[0]]]
-            rows = [int(numbers[index]) for index in repeated]
-            problems.in_rows("id", source, rows, **twice(names[repeated[0]], *before))
+        [(source, numbers)], names = batch.origins, batch.ids.tolist()
+        first = dict(zip(reversed(names), reversed(numbers), strict=True))
+        self._seen.append((source, first))
+        if len(first) == len(names) and all(first.keys().isdisjoint(seen) for _, seen in self._seen[:-1]):
+            return
+        before = {name: (of, row) for of, seen in reversed(self._seen) for name, row in seen.items()}
+        rows = [
+            row
+            for name, row in zip(names, numbers, strict=True)
+            if name not in (None, "") and before[name] != (source, row)
+        ]
+        if rows:
+            name = names[list(numbers).index(rows[0])]
+            problems.in_rows("id", source, [int(row) for row in rows], **twice(name, *before[name]))
 
 
 def twice(name: Any, source: Source, row: int) -> dict[str, Any]:

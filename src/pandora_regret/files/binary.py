@@ -10,7 +10,7 @@ from typing import Any, Self
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
-from pandora_regret.files.columns import explained, kinds_of
+from pandora_regret.files.columns import explained, kinds_of, rows_within
 from pandora_regret.files.source import Records, Source, check_names, even_cuts
 
 BYTES_IN_DICTIONARY = 6  # of a row whose text is written as its number in a dictionary, at most
@@ -84,7 +84,7 @@ class ArrowFile(Source):
         position = {name: index for index, name in enumerate(self.kinds)}
         options = ipc.IpcReadOptions(included_fields=[position[name] for name in columns])
         with explained(self.path, "Arrow"), _open_arrow(self.path, options=options) as reader:
-            yield from _within(_valid(_batches(reader)), self.first, self.n_rows)
+            yield from rows_within(_valid(_batches(reader)), self.first, self.n_rows)
 
 
 def _open_arrow(path: str, **options: Any) -> Any:
@@ -104,16 +104,3 @@ def _valid(batches: Iterator[Records]) -> Iterator[Records]:
     for batch in batches:
         batch.validate(full=True)
         yield batch
-
-
-def _within(batches: Iterator[Records], first: int, n_rows: int | None) -> Iterator[Records]:
-    """The rows from `first` on, `n_rows` of them or all."""
-    for batch in batches:
-        if first >= len(batch):
-            first -= len(batch)
-            continue
-        kept = batch.slice(first, n_rows)
-        first, n_rows = 0, None if n_rows is None else n_rows - len(kept)
-        yield kept
-        if n_rows == 0:
-            return

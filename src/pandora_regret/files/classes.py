@@ -49,7 +49,7 @@ class ModelTable:
     def sample(self) -> Records | None:
         """Labels and columns of numbers of the first rows, as they are written."""
         wanted = [name for name in dict.fromkeys([self.columns.label, *self.columns.forecasts]) if name]
-        records = next(self.sources[0].read(wanted, frozenset(), SAMPLE_ROWS), None)
+        records = next(self.sources[0].read(wanted, self.columns.numbers & {*wanted}, SAMPLE_ROWS), None)
         return None if records is None else records.slice(0, SAMPLE_ROWS)
 
     @property
@@ -183,7 +183,7 @@ def _labels_until_all(model: Predictions) -> set[Any]:
 def _likeliest(model: Predictions, *choices: tuple[str, ...]) -> tuple[str, ...]:
     """Of several choices of forecast columns, the one by which most rows sum to 1."""
     source = model.sources[0]
-    records = next(source.read(choices[0], frozenset(), SAMPLE_ROWS), pa.table({}))
+    records = next(source.read(choices[0], frozenset(choices[0]), SAMPLE_ROWS), pa.table({}))
     choices = tuple(names for names in choices if len(records) and len(names) > 1) or choices[:1]
     return max(choices, key=lambda names: rows_that_sum_to_one(records, source, names) if len(records) else 0)
 

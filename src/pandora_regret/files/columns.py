@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
 NO_LABEL = np.intp(-1)
 MOST_NUMBERS = 1 << 16  # of labels that are looked up in a table
 TEXTS = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
-MISSING_NUMBERS = arrow_csv.ConvertOptions().null_values  # what Arrow takes for a missing number in text
+MISSING_NUMBERS = frozenset(arrow_csv.ConvertOptions().null_values)  # what Arrow takes for none
 
 
 def kinds_of(schema: Any) -> dict[str, Kind]:
@@ -94,23 +93,33 @@ def common_dtype(arrow_types: Iterable[Any]) -> Any:
 
 
 def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Tables of at most so many rows, and of at least half as many but for the last."""
-    pending: list[Any] = []
-    n_pending = 0
+    """Tables of one type each, of at most so many rows, and of about half as many at least."""
+    pending, n_pending = list[Any](), 0
     for batch in batches:
         table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
-        for start in range(0, len(table), rows):
-            part = table.slice(start, rows)
-            if n_pending + len(part) > rows:
+        for part in (table.slice(start, rows) for start in range(0, len(table), rows)):
+            if pending and (
+                2 * n_pending >= rows or n_pending + len(part) > rows or part.schema != pending[0].schema
+            ):
                 yield pa.concat_tables(pending)
                 pending, n_pending = [], 0
             pending.append(part)
             n_pending += len(part)
-            if 2 * n_pending >= rows:
-                yield pa.concat_tables(pending)
-                pending, n_pending = [], 0
     if pending:
         yield pa.concat_tables(pending)
+
+
+def rows_within(batches: Iterator[Records], first: int, n_rows: int | None) -> Iterator[Records]:
+    """The rows from `first` on, `n_rows` of them or all."""
+    for batch in batches:
+        if first >= len(batch):
+            first -= len(batch)
+            continue
+        kept = batch.slice(first, n_rows)
+        first, n_rows = 0, None if n_rows is None else n_rows - len(kept)
+        yield kept
+        if n_rows == 0:
+            return
 
 
 def is_missing(value: Any) -> bool:
@@ -251,17 +260,16 @@ class ColumnReader:
     def _cast(self, column: Any, name: str) -> tuple[Any, Any]:
         """Numbers that are written as text, or of another type; and which were told to be none."""
         is_text = any(is_kind(column.type) for is_kind in TEXTS[:3])
-        if is_text:
-            nothing = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(MISSING_NUMBERS, column.type))
-            column = pc.if_else(nothing, pa.scalar(None, column.type), column)
         try:
-            return column.cast(pa.float64()), np.False_
+            if not is_text:
+                return column.cast(pa.float64()), np.False_
         except pa.ArrowException:
-            texts = texts_of(column)
-        bad = np.array([not (text is None or (is_text and is_number(text))) for text in texts], bool)
-        self._tell("number", bad, name, lambda index: no_number(texts[index]))
-        texts[bad] = None
-        return pa.array([None if text is None else float(text) for text in texts], pa.float64()), bad
+            pass
+        texts, decimal = texts_of(column), self.source.decimal
+        read = [_number(text, decimal) if is_text or text is None else None for text in texts]
+        bad = np.array([number is None for number in read], bool)
+        self._tell("number", bad, name, lambda index: no_number(texts[index], decimal))
+        return pa.array(read, pa.float64()), bad
 
     def _tell(
         self, kind: str, bad: NDArray[np.bool_], column: str | None, about: Callable[[int], dict[str, Any]]
@@ -284,19 +292,21 @@ def _by_number(labels: NDArray[Any], classes: Classes) -> IntArray | None:
     return np.asarray(table[labels.astype(np.int64) - lowest])  # in int8, 100 - -100 would be -56
 
 
-def is_number(text: Any) -> bool:
-    """Whether Python reads it as one; an empty place is a missing value, which has a sentence of its own."""
+def _number(text: str | None, decimal: str) -> float | None:
+    """The number, nan if it is missing as Arrow understands that, None if it is no number."""
+    if text is None or text.strip() in MISSING_NUMBERS:
+        return float("nan")
     try:
-        float(text)
-    except (TypeError, ValueError):
-        return is_missing(text)
-    return True
+        return float(text if decimal == "." else text.replace(".", "?").replace(",", "."))
+    except ValueError:
+        return None
 
 
-def no_number(value: Any) -> dict[str, Any]:
+def no_number(value: Any, decimal: str = ".") -> dict[str, Any]:
     """What is said of a value that is no number."""
-    comma = is_number(str(value).replace(",", ".", 1))
-    fix = "write a number with a decimal point" if comma else "write a number"
+    sign = f"a decimal {'point' if decimal == '.' else 'comma'}, or say which sign they have (--decimal)"
+    otherwise = _number(str(value), "," if decimal == "." else ".") is not None
+    fix = f"write a number with {sign}" if otherwise else "write a number"
     return {"problem": f"holds {value!r:.80}", "value": value, "fix": fix}
 
 

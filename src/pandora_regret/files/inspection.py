@@ -113,15 +113,7 @@ def _refused(error: InputError, path: str, **about: Any) -> Inspected:
 
 
 def _inspect(table: ModelTable, keep: bool) -> Inspected:
-    """Read as for a score; where text stands in the place of numbers, once more to find all such places."""
-    result = _read(table, keep, numbers_as_text=False)
-    if any(problem.kind == "file" for problem in result.problems):
-        again = _read(table, keep=False, numbers_as_text=True)
-        return again if again.problems else result
-    return result
-
-
-def _read(table: ModelTable, keep: bool, numbers_as_text: bool) -> Inspected:
+    """Read as for a score; `keep` all rows to compare them with others."""
     source, problems = table.sources[0], Collected()
     result = Inspected(source.path, table.name, done=source.done)
     try:
@@ -129,7 +121,7 @@ def _read(table: ModelTable, keep: bool, numbers_as_text: bool) -> Inspected:
         result.columns, result.done = models[0].columns, models[0].done if table.columns.certain else source.done
         result.unused = [name for name in source.kinds if name not in models[0].columns.wanted]
         parts: dict[str, list[Batch]] = {}
-        rows = checked_batches(models, problems, numbers_as_text) if len(models[0].classes) > 1 else ()
+        rows = checked_batches(models, problems) if len(models[0].classes) > 1 else ()
         for model, batch in rows:
             _count(result, model, batch)
             if keep:

@@ -93,16 +93,11 @@ class Predictions:
         """The error for files without any row."""
         return FileError("has no rows", path=" and ".join(self.paths[:3]), fix="there is nothing to score")
 
-    def batches(
-        self, rows: int | None = None, problems: Problems = RAISED, numbers_as_text: bool = False
-    ) -> Iterator[Batch]:
-        """The rows in order, at most so many at a time; some tens of megabytes of them unless said.
-
-        Where numbers are read as text, all that are none are told, not just the first.
-        """
+    def batches(self, rows: int | None = None, problems: Problems = RAISED) -> Iterator[Batch]:
+        """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
         number = self.first_row
         wanted = [*self.columns.wanted, *filter(None, [self.watched])]
-        for source, numbers, records in self._own_rows(wanted, rows, numbers_as_text):
+        for source, numbers, records in self._own_rows(wanted, rows):
             if len(records):
                 yield self.batch(records, source, numbers, number, problems)
             number += len(records)
@@ -115,26 +110,22 @@ class Predictions:
         batch = replace(batch, id_column=records.column(self.watched)) if self.watched else batch
         return batch.normalised() if self.normalise and not self.logits else batch
 
-    def walk(
-        self, columns: Sequence[str], rows: int | None = None, numbers_as_text: bool = False
-    ) -> Iterator[tuple[Source, int, Records]]:
+    def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[tuple[Source, int, Records]]:
         """Some columns, each once: file, number in it of the first row, rows."""
         columns = list(dict.fromkeys(columns))
         rows = rows or max(1, min(ROWS, ELEMENTS // len(columns)))
-        numbers = frozenset[str]() if numbers_as_text else self.columns.numbers & frozenset(columns)
+        numbers = self.columns.numbers & frozenset(columns)
         for source in self.sources:
             file_row = source.first
             for records in regrouped(source.read(columns, numbers, rows), rows):
                 yield source, file_row, records
                 file_row += len(records)
 
-    def _own_rows(
-        self, columns: Sequence[str], rows: int | None = None, numbers_as_text: bool = False
-    ) -> Iterator[tuple[Source, Any, Records]]:
+    def _own_rows(self, columns: Sequence[str], rows: int | None = None) -> Iterator[tuple[Source, Any, Records]]:
         """The same of this model's rows only, with their numbers in the file."""
         model = self.columns.model
         wanted = [*columns, model] if self.only is not None and model else columns
-        for source, file_row, records in self.walk(wanted, rows, numbers_as_text):
+        for source, file_row, records in self.walk(wanted, rows):
             if self.only is None:
                 yield source, range(file_row, file_row + len(records)), records
             else:
@@ -326,15 +317,15 @@ def sharing_files(opened: Sequence[Predictions]) -> list[list[Predictions]]:
 
 
 def checked_batches(
-    models: Sequence[Predictions], problems: Problems = RAISED, numbers_as_text: bool = False
+    models: Sequence[Predictions], problems: Problems = RAISED
 ) -> Iterator[tuple[Predictions, Batch]]:
     """All rows of models that share their files, read once: who predicted them, and a batch.
 
     Forecasts can be scored, no id occurs twice, and there are rows and weights, or it is told.
     """
     first, ids, has_weight = models[0], {model.only: EachIdOnce() for model in models}, dict[str | None, bool]()
-    alone = ((first, batch) for batch in first.batches(problems=problems, numbers_as_text=numbers_as_text))
-    for model, batch in alone if len(models) == 1 else _split(models, problems, numbers_as_text):
+    alone = ((first, batch) for batch in first.batches(problems=problems))
+    for model, batch in alone if len(models) == 1 else _split(models, problems):
         batch.checked(first.logits, problems)
         ids[model.only].check(batch, problems)
         some = batch.weights is None or bool((batch.weights > 0).any())
@@ -347,12 +338,10 @@ def checked_batches(
         problems.in_file("weight", FileError("has weights that add up to nothing", path=first.path, fix=fix))
 
 
-def _split(
-    models: Sequence[Predictions], problems: Problems, numbers_as_text: bool
-) -> Iterator[tuple[Predictions, Batch]]:
+def _split(models: Sequence[Predictions], problems: Problems) -> Iterator[tuple[Predictions, Batch]]:
     """The rows of each model in a table of several."""
     first, by_name = models[0], {model.only: model for model in models}
-    for source, file_row, records in first.walk(first.columns.wanted, numbers_as_text=numbers_as_text):
+    for source, file_row, records in first.walk(first.columns.wanted):
         for name, rows in _rows_by_name(records.column(first.columns.model)):
             if name in by_name:
                 batch = first.batch(records.take(rows), source, rows + file_row, 0, problems)

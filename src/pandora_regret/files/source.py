@@ -32,6 +32,7 @@ class Source(ABC):
 
     names_classes = True  # whether the columns of forecasts are called by the classes
     order_only = False  # whether forecasts say in which order to look, not how likely anything is
+    decimal = "."  # of numbers that are read as text
     other: str | None = None  # the class of truths that a row's own list does not name
 
     @abstractmethod

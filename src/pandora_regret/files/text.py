@@ -9,15 +9,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from pandora_regret.files.columns import explained, is_number, kinds_of, no_number
+from pandora_regret.files.columns import explained, kinds_of, rows_within
 from pandora_regret.files.dialect import (
-    DECIMALS,
     SEPARATOR_LINE,
     Dialect,
     recognise_encoding,
@@ -200,7 +199,8 @@ class DelimitedFile(TextFile):
         try:
             table = arrow_csv.read_csv(io.BytesIO(sample), options, file._parse_options(), conversion)
         except pa.ArrowException as error:
-            file.explain(error, frozenset())
+            file._check_lines(0)
+            raise unreadable(path, "text", error) from None
         return replace(file, kinds=kinds_of(table.schema))
 
     def is_row(self, line: bytes) -> bool:
@@ -218,7 +218,8 @@ class DelimitedFile(TextFile):
         try:
             names = next(csv.reader([header.decode("utf-8").rstrip("\r\n")], delimiter=self.delimiter), [])
         except (UnicodeError, csv.Error) as error:
-            self.explain(error, frozenset())
+            self._check_lines(0)
+            raise unreadable(self.path, "text", error) from None
         if len(names) == 1:
             problem = f"has a single column, {names[0][:80]!r}, if values are separated by {self.delimiter!r}"
             fix = "say what separates them (--separator)"
@@ -251,27 +252,39 @@ class DelimitedFile(TextFile):
         return b'"' in line and _open_quote(self.delimiter).match(line) is not None
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
-        """Numbers as numbers, all else as it is written, but that decimal commas of numbers become points."""
+        """Numbers as numbers, all else as it is written, but that decimal commas of numbers become points.
+
+        From the first block on in which some are no numbers, they come as text: whoever reads it says where.
+        """
+        good_rows = 0
+        try:
+            for records in self._parsed(columns, numbers, numbers):
+                yield records
+                good_rows += len(records)
+        except (pa.ArrowException, UnicodeError, OSError) as error:
+            self._check_lines(self.first + good_rows)
+            if not numbers:
+                raise unreadable(self.path, "text", error) from None
+            with explained(self.path, "text"):
+                yield from rows_within(self._parsed(columns, frozenset(), numbers), good_rows, None)
+
+    def _parsed(self, columns: Sequence[str], typed: frozenset[str], numbers: frozenset[str]) -> Iterator[Records]:
         if not self.has_rows:
             return
-        types = {name: pa.float64() if name in numbers else pa.string() for name in columns}
-        skipped = self.header_lines if self.span is None else 0
+        types = {name: pa.float64() if name in typed else pa.string() for name in columns}
+        skipped, n_rows = self.header_lines if self.span is None else 0, 0
         options = arrow_csv.ReadOptions(
             column_names=list(self.kinds), skip_rows=skipped, block_size=self.block_bytes
         )
         conversion = arrow_csv.ConvertOptions(
             column_types=types, include_columns=list(columns), decimal_point=self.decimal
         )
-        good_rows = self.first
-        try:
-            with self.opened() as stream:
-                counting = _CountingStream(stream)
-                for records in arrow_csv.open_csv(counting, options, self._parse_options(), conversion):
-                    yield self._with_points(records, numbers)
-                    good_rows += len(records)
-        except (pa.ArrowException, UnicodeError, OSError) as error:
-            self.explain(error, numbers, good_rows)
-        if good_rows - self.first != counting.lines - skipped:
+        with self.opened() as stream:
+            counting = _CountingStream(stream)
+            for records in arrow_csv.open_csv(counting, options, self._parse_options(), conversion):
+                yield self._with_points(records, numbers)
+                n_rows += len(records)
+        if n_rows != counting.lines - skipped:
             self._check_last_quote()
 
     def _with_points(self, records: Records, numbers: frozenset[str]) -> Records:
@@ -292,47 +305,28 @@ class DelimitedFile(TextFile):
     def _parse_options(self) -> Any:
         return arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.broken_lines)
 
-    def explain(self, error: BaseException, numbers: frozenset[str], good_rows: int = 0) -> NoReturn:
-        """What is wrong with the first line that is wrong; so many rows at the beginning are known to be good."""
+    def _check_lines(self, good_rows: int) -> None:
+        """No line is wrong in itself; so many rows at the beginning are known to be good."""
         for row, number, _, line in self._rows():
-            if good_rows and row < good_rows:
-                continue
-            attributes: dict[str, Any] = {"path": self.path, "where": f" line {number}", "row": row}
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeError:
-                raise FileError("is not UTF-8 text", fix=NOT_UTF_8, **attributes) from None
-            if problem := self.problem(text, row, numbers):
-                column = problem.get("column")
-                attributes["where"] += "" if column is None else f", column {column!r}"
-                raise FileError(**attributes, **problem) from None
-        if good_rows:
-            self.explain(error, numbers)
-        raise unreadable(self.path, "text", error) from None
+            if not good_rows or row >= good_rows:
+                problem = self.problem(line.removeprefix(BYTE_ORDER_MARK), row)
+                if problem:
+                    raise FileError(path=self.path, where=f" line {number}", row=row, **problem)
 
-    def problem(self, text: str, row: int, numbers: frozenset[str]) -> dict[str, Any] | None:
-        """A quote that is never closed, too few or too many values, or text for a number."""
-        if self._is_open(text.encode()):
+    def problem(self, line: bytes, row: int) -> dict[str, Any]:
+        """Other letters than UTF-8, a quote that is never closed, too few or too many values; the header is -1."""
+        try:
+            lines = line.decode().splitlines(keepends=True)
+        except UnicodeError:
+            return {"problem": "is not UTF-8 text", "fix": NOT_UTF_8}
+        if self._is_open(line):
             return UNCLOSED
-        values = next(csv.reader(text.splitlines(keepends=True), delimiter=self.delimiter), [])
-        if row >= 0 and len(values) != len(self.kinds):
-            fix = "quote values that contain the separator, or complete the line"
-            problem = f"has {len(values)} values but the header names {len(self.kinds)} columns"
-            return {"problem": problem, "value": len(values), "fix": fix}
-        pairs = zip(self.kinds, values, strict=False) if row >= 0 else ()
-        bad = (self._no_number(value, name) for name, value in pairs if name in numbers)
-        return next(filter(None, bad), None)
-
-    def _no_number(self, value: str, name: str) -> dict[str, Any] | None:
-        """What is wrong with a value, if anything; the decimal sign may be."""
-        other = {".": ",", ",": "."}[self.decimal]
-        if is_number(value if self.decimal == "." else value.replace(".", "?").replace(",", ".")):
-            return None
-        if not is_number(value.replace(other, ".", 1)):
-            return no_number(value) | {"column": name}
-        words = f"write a number with a decimal {DECIMALS[self.decimal]}"
-        fix = f"{words}, or say that the file has {DECIMALS[other]}s (--decimal {DECIMALS[other]})"
-        return no_number(value) | {"column": name, "fix": fix}
+        n_values = len(next(csv.reader(lines, delimiter=self.delimiter), []))
+        if row < 0 or n_values == len(self.kinds):
+            return {}
+        fix = "quote values that contain the separator, or complete the line"
+        problem = f"has {n_values} values but the header names {len(self.kinds)} columns"
+        return {"problem": problem, "value": n_values, "fix": fix}
 
 
 class _CountingStream:
