@@ -104,14 +104,13 @@ class LabelledFile(NamedTuple):
     done: tuple[Done, ...]
 
 
-class MapAndSaving(NamedTuple):
+class Outcome(NamedTuple):
     """The map, and what it saves, where that can be told."""
 
     map: RecalibrationMap
     judged: Recalibration | None
     judged_on: str | None  # "out of fold" or "new cases"
-    written: int | None  # rows
-    done: tuple[Done, ...]
+    written: int | None = None  # rows
 
 
 @click.command(cls=Command)
@@ -143,15 +142,19 @@ def recalibrate(
         check_output(path, force)
     if out is not None:
         writer_of(out)
-    known = _read(files, costs, layout)
-    outcome = _shifted(known, how, layout) if how.method == "prior" else _fitted(known, how, layout)
+    labelled = _read(files, costs, layout)
+    new = None if how.apply is None else _open_new(how.apply, labelled, layout)
+    outcome = _fitted(labelled, how) if new is None or how.method != "prior" else _shifted(labelled, new, how)
+    done = labelled.done
+    if new is not None:
+        outcome = outcome._replace(written=_write(new, how, outcome.map))
+        done += tuple(each for source in new.sources for each in source.done)
     if how.map_path is not None:
         outcome.map.save(how.map_path)
-    lines, done = _sentences(known, how, outcome), tuple(dict.fromkeys((*known.done, *outcome.done)))
+    lines, done = _sentences(labelled, how, outcome), tuple(dict.fromkeys(done))
     if as_json:
-        print_json(
-            _as_dict(files, known, how, outcome, lines) | {"done": to_plain(done)}, "pandora-recalibration/1"
-        )
+        about = {"files": list(files), **_as_dict(labelled, how, outcome), "sentences": lines}
+        print_json(about | {"done": to_plain(done)}, "pandora-recalibration/1")
         return
     for line in lines:
         echo(line)
@@ -189,61 +192,50 @@ def _only_model(opened: Sequence[Predictions]) -> Predictions:
     return opened[0]
 
 
-def _fitted(known: LabelledFile, how: MapOptions, layout: LayoutOptions) -> MapAndSaving:
+def _fitted(labelled: LabelledFile, how: MapOptions) -> Outcome:
     """A map of log-probabilities, judged out of fold."""
     from pandora_regret.calibrate.recalibration import recalibrate_forecast
     from pandora_regret.calibrate.rows import read_folds, read_groups
 
-    groups = read_groups(known.batch.groups, len(known.batch))
-    folds, objective = read_folds(how.folds, len(known.batch), groups), how.objective or "log_loss"
-    settings = (how.method, objective, folds, 0, how.level, known.unit, groups)
-    judged = recalibrate_forecast(known.forecast, known.prior, *settings)
-    if how.apply is None:
-        return MapAndSaving(judged.map, judged, "out of fold", None, ())
-    opened = _open_new(how.apply, known, layout)
-    return MapAndSaving(judged.map, judged, "out of fold", _write(opened, how, judged.map), _recognised(opened))
+    n = len(labelled.batch)
+    groups = read_groups(labelled.batch.groups, n)
+    settings = (how.method, how.objective or "log_loss", read_folds(how.folds, n, groups), 0, how.level)
+    judged = recalibrate_forecast(labelled.forecast, labelled.prior, *settings, labelled.unit, groups)
+    return Outcome(judged.map, judged, "out of fold")
 
 
-def _shifted(known: LabelledFile, how: MapOptions, layout: LayoutOptions) -> MapAndSaving:
+def _shifted(labelled: LabelledFile, opened: Predictions, how: MapOptions) -> Outcome:
     """New class frequencies, judged on the new cases where all of these have labels."""
     from pandora_regret.calibrate.recalibration import judged, shifted_frequencies
     from pandora_regret.calibrate.rows import read_groups
     from pandora_regret.files import read_all
 
-    assert how.apply is not None
-    opened = _open_new(how.apply, known, layout)
-    batch = read_all(opened)
+    batch, costs = read_all(opened), labelled.forecast.costs
     new = batch.forecast(opened.logits).check()
-    map_ = shifted_frequencies(known.forecast, new)
-    written = _write(opened, how, map_)
-    costs = known.forecast.costs
+    map_ = shifted_frequencies(labelled.forecast, new)
     if batch.truth.min() < 0 or (costs is not None and costs.ndim == 2):
-        return MapAndSaving(map_, None, None, written, _recognised(opened))
+        return Outcome(map_, None, None)
     columns = [map_.classes.index(name) for name in batch.classes]
     priced = new.with_costs(None if costs is None else costs[columns])
-    groups = read_groups(batch.groups, len(batch))
-    result = judged(priced, map_.apply(new)[:, columns], known.prior, map_, how.level, known.unit, groups)
-    return MapAndSaving(map_, result, "new cases", written, _recognised(opened))
+    settings = (map_, how.level, labelled.unit, read_groups(batch.groups, len(batch)))
+    return Outcome(map_, judged(priced, map_.apply(new)[:, columns], labelled.prior, *settings), "new cases")
 
 
-def _recognised(opened: Predictions) -> tuple[Done, ...]:
-    """How the new file was read; its other columns are kept, not ignored."""
-    return tuple(done for source in opened.sources for done in source.done)
-
-
-def _open_new(path: str, known: LabelledFile, layout: LayoutOptions) -> Predictions:
+def _open_new(path: str, labelled: LabelledFile, layout: LayoutOptions) -> Predictions:
     """The file to recalibrate: of the same classes; what it has besides forecasts is its own."""
     from pandora_regret.files import FileError, open_predictions
 
-    said = replace(layout.read(), unlabelled=True, votes_prefix=None, cost_prefix=None, group=None, weight=None)
-    if said.columns is None:
-        said = replace(said, classes=known.opened.classes)
+    forecasts = replace(
+        layout.read(), unlabelled=True, votes_prefix=None, cost_prefix=None, group=None, weight=None
+    )
+    if forecasts.columns is None:
+        forecasts = replace(forecasts, classes=labelled.opened.classes)
     try:
-        return _only_model(open_predictions(path, said))
+        return _only_model(open_predictions(path, forecasts))
     except FileError as error:
         if error.argument != "label":
             raise
-        return _only_model(open_predictions(path, replace(said, label=None)))
+        return _only_model(open_predictions(path, replace(forecasts, label=None)))
 
 
 def _write(opened: Predictions, how: MapOptions, map_: RecalibrationMap) -> int:
@@ -262,9 +254,9 @@ def _write(opened: Predictions, how: MapOptions, map_: RecalibrationMap) -> int:
     return write_again(opened, how.out, new_forecasts)
 
 
-def _sentences(known: LabelledFile, how: MapOptions, outcome: MapAndSaving) -> list[str]:
+def _sentences(labelled: LabelledFile, how: MapOptions, outcome: Outcome) -> list[str]:
     """Whether it is worth it, what the map does, and what was written."""
-    lines = [_verdict(known, how, outcome), *_what_it_does(outcome.map, known)]
+    lines = [_verdict(labelled, how, outcome), *_what_it_does(outcome.map)]
     if outcome.written is not None:
         lines.append(f"Wrote {outcome.written:,} cases to {how.out}.")
     if how.map_path is not None:
@@ -272,66 +264,55 @@ def _sentences(known: LabelledFile, how: MapOptions, outcome: MapAndSaving) -> l
     return lines
 
 
-def _verdict(known: LabelledFile, how: MapOptions, outcome: MapAndSaving) -> str:
+def _verdict(labelled: LabelledFile, how: MapOptions, outcome: Outcome) -> str:
     from pandora_regret.text import money, money_between
 
     if outcome.judged is None:
         return "What it saves cannot be told: the new cases have no labels."
-    saved, cost = outcome.judged.saved, outcome.judged.cost
-    cases = f"{len(known.batch):,} cases, each by a map that others fitted"
+    worth_it, cost = outcome.judged.worth_it, outcome.judged.cost.value
+    saved = outcome.judged.saved.turned if worth_it is False else outcome.judged.saved
+    if saved.value is None or saved.low is None or cost is None:
+        return "What it saves cannot be told from so few cases."
+    cases = f"{len(labelled.batch):,} cases, each by a map that others fitted"
     if outcome.judged_on == "new cases":
         cases = f"the {outcome.written:,} new cases"
-    low, high = saved.low, saved.high
-    if saved.value is None or low is None or high is None or cost.value is None:
-        return "What it saves cannot be told from so few cases."
-    if outcome.judged.worth_it is None:
-        span = money_between(saved.value, low, high, known.unit, per="per case")
+    per = "per case" if worth_it is None else ""
+    span = money_between(saved.value, saved.low, saved.high, labelled.unit, per=per)
+    if worth_it is None:
         return f"Not settled: recalibrating saves {span} on {cases}; that may be nothing."
-    sure, sign = f"{100 * how.level:g} % interval", 1 if outcome.judged.worth_it else -1
-    span = money_between(
-        sign * saved.value, min(sign * low, sign * high), max(sign * low, sign * high), known.unit
-    )
-    of = f"of {money(cost.value, known.unit)} per case ({sure}; {cases})"
+    of = f"of {money(cost, labelled.unit)} per case ({100 * how.level:g} % interval; {cases})"
     return (
-        f"Worth it: recalibrating saves {span} {of}." if sign > 0 else f"Leave it: it would cost {span} more {of}."
+        f"Worth it: recalibrating saves {span} {of}." if worth_it else f"Leave it: it would cost {span} more {of}."
     )
 
 
-def _what_it_does(map_: RecalibrationMap, known: LabelledFile) -> list[str]:
-    import numpy as np
+def _what_it_does(map_: RecalibrationMap) -> list[str]:
+    from math import exp
 
     if map_.temperature is not None:
         bold = "bold" if map_.temperature > 1 else "timid"
         return [f"The forecasts are too {bold}: temperature {map_.temperature:.3g}."]
     if map_.method != "prior":
         return []
-    ratio = np.exp(np.asarray(map_.shifts))
-    most = sorted(zip(map_.classes, ratio.tolist(), strict=True), key=lambda pair: -abs(np.log(pair[1])))[:3]
-    said = (f"{name} {x:.2g} times as common" if x >= HARDLY_ANY else f"hardly any {name}" for name, x in most)
-    return [f"Class frequencies have changed: {', '.join(said)}."]
+    most = sorted(zip(map_.classes, map_.shifts, strict=True), key=lambda pair: -abs(pair[1]))[:3]
+    ratios = ((name, exp(shift)) for name, shift in most)
+    changes = (
+        f"{name} {x:.2g} times as common" if x >= HARDLY_ANY else f"hardly any {name}" for name, x in ratios
+    )
+    return [f"Class frequencies have changed: {', '.join(changes)}."]
 
 
-def _as_dict(
-    files: Sequence[str], known: LabelledFile, how: MapOptions, outcome: MapAndSaving, lines: list[str]
-) -> dict[str, Any]:
-    judged = outcome.judged
-    terms = {name: None if judged is None else to_plain(getattr(judged, name)) for name in JUDGED}
-    paths = {"forecasts": how.out, "map": how.map_path}
-    written = {name: None if path is None else str(path) for name, path in paths.items()}
+def _as_dict(labelled: LabelledFile, how: MapOptions, outcome: Outcome) -> dict[str, Any]:
+    judged, map_path = outcome.judged, None if how.map_path is None else str(how.map_path)
+    facts = ("cost", "recalibrated", "saved", "worth_it")
     return {
-        "files": [str(file) for file in files],
-        "rows": len(known.batch),
+        "rows": len(labelled.batch),
         "method": outcome.map.method,
         "objective": outcome.map.objective,
         "level": how.level,
-        "unit": known.unit,
+        "unit": labelled.unit,
         "judged_on": outcome.judged_on,
-        **terms,
-        "worth_it": None if judged is None else judged.worth_it,
-        "sentences": lines,
+        **{name: None if judged is None else to_plain(getattr(judged, name)) for name in facts},
         "map": to_plain(outcome.map),
-        "written": written | {"rows": outcome.written},
+        "written": {"forecasts": how.out, "map": map_path, "rows": outcome.written},
     }
-
-
-JUDGED = ("cost", "recalibrated", "saved")
