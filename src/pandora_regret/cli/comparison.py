@@ -9,7 +9,7 @@ from itertools import groupby
 from pandora_regret.cli.output import bullets, echo, heading, print_done, print_table, say, width
 from pandora_regret.compare.grouping import MISSING
 from pandora_regret.compare.prices import ALIKE, STATED
-from pandora_regret.compare.result import Breakdown, Comparison, Difference, MetricInfo, ModelResult, Subgroup
+from pandora_regret.compare.result import Breakdown, Comparison, MetricInfo, ModelResult, Subgroup
 from pandora_regret.compare.words import price_sentences, recalibrating
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.metrics import ranks_as_another
@@ -320,7 +320,7 @@ class _Tables(_Written):
         """One after the other."""
         yield self._models()
         if len(self.names) > 1:
-            yield self._all_pairs() if pairs else self._differences()
+            yield self._differences(pairs)
             yield self._ranks()
         if self.scenarios():
             yield self._under_scenarios()
@@ -328,9 +328,8 @@ class _Tables(_Written):
         yield from self._steps()
         if any(model.calibration for model in self.result.models):
             yield self._calibration()
-        yield from self._recalibrated()
-        yield from self._stated_prices()
-        yield from self._decompositions()
+        if prices := self.prices():
+            yield _Section("Prices", sentences=prices)
         yield from map(self._breakdown, self.result.by)
         if by_class:
             yield from map(self._classes, self.result.models)
@@ -360,32 +359,22 @@ class _Tables(_Written):
             for model, rank in zip(self.result.models, ranks, strict=True)
         ]
 
-    def _differences(self) -> _Section:
-        gaps = [gap for gap in self.result.differences if gap.model == self.names[0]]
+    def _differences(self, pairs: bool) -> _Section:
+        """What other models cost more than the best, or every pair of models."""
+        gaps = [gap for gap in self.result.differences if pairs or gap.model == self.names[0]]
         chances = {model.name: chance(model.probability_best) for model in self.result.models}
-        columns = self._gaps(gaps) | {"Chance to be cheapest": [chances[gap.against] for gap in gaps]}
+        columns: dict[str, Sequence[Content]] = {
+            "Costs more": [self._cell(gap.more) for gap in gaps],
+            "p (Holm)": [self.formats.p_value(gap.p_holm) for gap in gaps],
+            "Per 1,000 cases": [self._cell(gap.more.mapped(lambda amount: 1000 * amount)) for gap in gaps],
+            "Chance to be cheapest": [chances[gap.against] for gap in gaps],
+        }
         note = "paired, per case; p is adjusted for all pairs, intervals are not"
+        if pairs:
+            names = [f"{gap.against} over {gap.model}" for gap in gaps]
+            return _Section("Every pair of models", note, self._columns(columns, names))
         table = self._columns(columns, [gap.against for gap in gaps])
         return _Section(f"What other models cost more than {self.names[0]}", note, table)
-
-    def _all_pairs(self) -> _Section:
-        gaps = self.result.differences
-        named = [f"{gap.against} over {gap.model}" for gap in gaps]
-        table = self._columns(self._gaps(gaps), named, "More expensive over cheaper")
-        return _Section("Every pair of models", "paired, per case", table)
-
-    def _gaps(self, gaps: Sequence[Difference]) -> dict[str, Sequence[Content]]:
-        per_case, per_1000 = ([self._more(gap, cases) for gap in gaps] for cases in (1, 1000))
-        return {
-            "Costs more": [more for more, _ in per_case],
-            "Interval": [limits or UNDEFINED for _, limits in per_case],
-            "p (Holm)": [self.formats.p_value(gap.p_holm) for gap in gaps],
-            "Per 1,000 cases": [more for more, _ in per_1000],
-        }
-
-    def _more(self, gap: Difference, cases: int) -> tuple[str, str]:
-        """What so many cases cost more with the more expensive model, and its limits."""
-        return self.estimate(gap.more.mapped(lambda amount: cases * amount))
 
     def _ranks(self) -> _Section:
         metrics = [metric for metric in self.result.metrics if not ranks_as_another(metric.key)]
@@ -427,48 +416,21 @@ class _Tables(_Written):
         yield _Section("Where the money goes in a typical case", note, table)
 
     def _calibration(self) -> _Section:
-        what, models = "search" if self.result.workup is None else "work-up", self.result.models
-        columns: dict[str, Sequence[Content]] = {
-            "Predicted": [self._cell(model.predicted_cost) for model in models],
-            "Found": [self._cell(model.scores["expected_cost"]) for model in models],
-            "Found / predicted": [_ratio(model) for model in models],
+        """What forecasts predict of themselves, what recalibrating saves, and what costs are made of."""
+        columns: dict[str, list[Estimate | None]] = {
+            "Predicted": [model.predicted_cost for model in self.result.models],
+            "Found": [model.scores["expected_cost"] for model in self.result.models],
+            "If prices are exact": [model.at_stated_prices for model in self.result.models],
         }
-        note = f"what forecasts predict their own {what} will cost"
-        return _Section("Cost calibration", note, self._columns(columns))
-
-    def _recalibrated(self) -> Iterator[_Section]:
-        """Every model beside its recalibrated self."""
-        again = {model.name: model.recalibrated for model in self.result.models if model.recalibrated}
-        if again:
-            columns = {
-                "Costs then": [self._cell(each.cost) for each in again.values()],
-                "Saves": [self._cell(each.saved) for each in again.values()],
-                f"Over {self.names[0]} as it is": [self._cell(each.against_leader) for each in again.values()],
-            }
-            note = f"by {next(iter(again.values())).method}, cross-fitted, per case"
-            yield _Section("Recalibrated", note, self._columns(columns, list(again)))
-
-    def _stated_prices(self) -> Iterator[_Section]:
-        stated = {model.name: model.at_stated_prices for model in self.result.models if model.at_stated_prices}
-        sentences = self.prices()
-        if self.unit is not None and stated:
-            table = self._columns({"Costs": [self._cell(cost) for cost in stated.values()]}, list(stated))
-            yield _Section("Prices exactly as stated", "what a search then costs, per case", table, sentences)
-        elif sentences:
-            yield _Section("Prices", sentences=sentences)
-
-    def _decompositions(self) -> Iterator[_Section]:
-        parts = {model.name: model.decomposition for model in self.result.models if model.decomposition}
-        if not parts:
-            return
-        columns = {
-            title: [self._cell(of_model[title.lower()]) for of_model in parts.values()]
-            for title in ("Miscalibration", "Discrimination", "Uncertainty")
-        }
-        verdicts = ((model.name, recalibrating(model, self.unit)) for model in self.result.models)
-        sentences = [f"{name}: {sentence}" for name, sentence in verdicts if sentence]
-        note = "cost = uncertainty + miscalibration - discrimination"
-        yield _Section("What recalibrating would save", note, self._columns(columns, list(parts)), sentences)
+        for title, key in (("Recalibrated", "cost"), ("Saves", "saved"), ("Over the best", "against_leader")):
+            columns[title] = [getattr(model.recalibrated, key, None) for model in self.result.models]
+        for title in ("Miscalibration", "Discrimination", "Uncertainty"):
+            columns[title] = [(model.decomposition or {}).get(title.lower()) for model in self.result.models]
+        cells = {title: list(map(self._cell, column)) for title, column in columns.items() if any(column)}
+        sentences = (recalibrating(model, self.unit) for model in self.result.models)
+        named = [f"{name}: {text}" for name, text in zip(self.names, sentences, strict=True) if text]
+        note = "what forecasts predict of their own cost, and what recalibrating (cross-fitted) would save"
+        return _Section("Cost calibration", note, self._columns(cells), named)
 
     def _breakdown(self, part: Breakdown) -> _Section:
         """What each model costs in each group, beside its own prediction, and how that differs from the best."""
@@ -493,8 +455,3 @@ class _Tables(_Written):
         }
         table = self._columns(columns, [row.label for row in rows], "Class")
         return _Section(f"{model.name}, class by class", "", table)
-
-
-def _ratio(model: ModelResult) -> str:
-    predicted = model.predicted_cost.value
-    return f"{model.cost / predicted:.2f}" if predicted else UNDEFINED
