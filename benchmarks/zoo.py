@@ -173,9 +173,7 @@ def main() -> int:
     device = "cpu" if options.smoke else "cuda"
     names = SMALL if options.smoke else ARCHITECTURES[: options.encoders]
     pixels = random_images(64 if options.smoke else options.images)
-    machine = Machine(
-        device, largest_batch=options.batch, at_once=options.at_once, channels_last=not options.channels_first
-    ).found()
+    machine = Machine(device, largest_batch=options.batch, at_once=options.at_once)
     print(f"timm {timm.__version__}, torch {torch.__version__}, {os.cpu_count()} cores, {machine}", flush=True)
     warm_up(pixels, machine)
     seconds, with_building = measure_ours(map(random_encoder, names), pixels, machine, "ours ")
@@ -199,7 +197,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=4, help="processes of the plain loop's DataLoader")
     parser.add_argument("--batch", type=int, default=0, help="the extractor's largest; 0: its own choice")
     parser.add_argument("--at-once", type=int, default=0, help="networks at the same time; 0: its own choice")
-    parser.add_argument("--channels-first", action="store_true", help="the other layout in memory")
     parser.add_argument("--ours-alone", action="store_true", help="no plain loop: to try settings")
     parser.add_argument("--table", type=Path, help="a file for the table of all architectures")
     return parser.parse_args()

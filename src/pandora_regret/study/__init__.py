@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from pandora_regret.study.zoos.existing import FilesZoo as FilesZoo
     from pandora_regret.study.zoos.existing import StoreZoo as StoreZoo
     from pandora_regret.study.zoos.existing import import_predictions as import_predictions
+    from pandora_regret.study.zoos.image_zoos import TimmZoo as TimmZoo
+    from pandora_regret.study.zoos.image_zoos import VariantsZoo as VariantsZoo
     from pandora_regret.study.zoos.table_files import LabelledTable as LabelledTable
     from pandora_regret.study.zoos.table_files import read_labelled as read_labelled
     from pandora_regret.study.zoos.tables import TableZoo as TableZoo
-    from pandora_regret.study.zoos.timm_models import TimmZoo as TimmZoo
-    from pandora_regret.study.zoos.variants import VariantsZoo as VariantsZoo
 
 __all__, __getattr__, __dir__ = lazy_exports(
     __name__,
@@ -61,7 +61,6 @@ __all__, __getattr__, __dir__ = lazy_exports(
         "zoos.existing": ("FilesZoo", "StoreZoo", "import_predictions"),
         "zoos.table_files": ("LabelledTable", "read_labelled"),
         "zoos.tables": ("TableZoo",),
-        "zoos.timm_models": ("TimmZoo",),
-        "zoos.variants": ("VariantsZoo",),
+        "zoos.image_zoos": ("TimmZoo", "VariantsZoo"),
     },
 )

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from pandora_regret.costs import load_costs
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import MissingLibraryError
-from pandora_regret.study.vision.feature_cache import FeatureCache
-from pandora_regret.study.vision.features import Encoder, Machine, extract
+from pandora_regret.study.vision.features import Encoder, FeatureCache, Machine, extract
 from pandora_regret.study.vision.images import load_images
 
 pytest.importorskip("safetensors")
@@ -273,7 +272,7 @@ class TestExtraction:
     @pytest.mark.parametrize("choice", [{"precision": "float8"}, {"interpolation": "cubic"}])
     def test_unknown_choices_are_named(self, choice):
         with pytest.raises(InputError, match=next(iter(choice))):
-            Machine("cpu", **choice).found()
+            Machine("cpu", **choice)
 
 
 class TestCache:

@@ -16,12 +16,10 @@ from pandora_regret.study.vision.encoders import (
     build,
     build_with_average,
     count_parameters,
-    read_candidates,
 )
 from pandora_regret.study.vision.features import Machine, extract
 from pandora_regret.study.vision.images import load_images
-from pandora_regret.study.zoos.timm_models import TimmZoo
-from pandora_regret.study.zoos.variants import VariantsZoo
+from pandora_regret.study.zoos.image_zoos import TimmZoo, VariantsZoo, read_model_list
 
 safetensors_torch = pytest.importorskip("safetensors.torch")
 torch = pytest.importorskip("torch")
@@ -98,10 +96,10 @@ class TestCandidates:
     def test_a_list_that_this_timm_cannot_build_is_refused(self, tmp_path):
         (tmp_path / "models.json").write_text(json.dumps({"timm": "9.9", "models": ["resnet_of_2030.tag"]}))
         with pytest.raises(InputError, match=r"timm 9\.9 and names .*resnet_of_2030"):
-            read_candidates(tmp_path / "models.json")
+            read_model_list(tmp_path / "models.json")
         (tmp_path / "models.json").write_text("[]")
         with pytest.raises(InputError, match="not a saved list"):
-            read_candidates(tmp_path / "models.json")
+            read_model_list(tmp_path / "models.json")
 
     def test_no_match_is_an_error(self, images):
         with pytest.raises(InputError, match=r"models is \['resnte\*'\]"):

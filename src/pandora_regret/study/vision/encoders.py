@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pandora_regret.atomic import write_atomically
-from pandora_regret.inputs import InputError
+from pandora_regret.inputs import InputError, read_choice
 from pandora_regret.optional import import_optional
 from pandora_regret.study.predicting import matches
 
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and standard deviation of its channels
+MEAN_STD = {"imagenet": "ImageNet's", "own": "what the encoder was trained with"}
 SUFFIX = ".safetensors"
+
+
+def timm() -> Any:
+    """The library."""
+    return import_optional("timm", extra="images")
 
 
 @dataclass(frozen=True)
@@ -35,29 +39,24 @@ class Weights:
         """The local file of one encoder."""
         return Path(self.place) / f"{name}{SUFFIX}"
 
+    @cache  # reading a large file takes a while  # noqa: B019
     def digest(self, name: str) -> str:
         """What the weights are, for the cache of features."""
         if not self.is_folder:
-            return f"{self.place} {self.seed}" if self.place == "random" else f"timm {timm_version()} {name}"
+            return f"{self.place} {self.seed}" if self.place == "random" else f"timm {timm().__version__} {name}"
         with self.file(name).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def names(self) -> list[str]:
         """The encoders whose weights lie in the folder, or all that timm has weights for, sorted."""
-        timm = import_optional("timm", extra="images")
         if not self.is_folder:
-            return sorted(timm.list_models(pretrained=True))
+            return sorted(timm().list_models(pretrained=True))
         if not Path(self.place).is_dir():
             raise InputError(
                 f'weights is {self.place!r}: it must be "hub", "random" or a folder of {SUFFIX} files.'
             )
         stems = sorted(path.name.removesuffix(SUFFIX) for path in Path(self.place).glob(f"*{SUFFIX}"))
-        return [stem for stem in stems if timm.is_model(architecture(stem))]
-
-
-def timm_version() -> str:
-    """The installed timm."""
-    return str(import_optional("timm", extra="images").__version__)
+        return [stem for stem in stems if timm().is_model(architecture(stem))]
 
 
 def architecture(name: str) -> str:
@@ -73,20 +72,19 @@ def architecture(name: str) -> str:
 
 def registered(name: str) -> str:
     """The name under which timm knows the encoder: its architecture, where the weights are the user's own."""
-    return name if import_optional("timm", extra="images").models.is_model_pretrained(name) else architecture(name)
+    return name if timm().models.is_model_pretrained(name) else architecture(name)
 
 
 def pretrained_config(name: str) -> Any:
     """What timm knows of a pretrained encoder: input size, mean, standard deviation, classes."""
-    return import_optional("timm", extra="images").get_pretrained_cfg(registered(name))
+    return timm().get_pretrained_cfg(registered(name))
 
 
-@lru_cache(maxsize=4096)
+@cache
 def count_parameters(name: str) -> int:
     """Parameters of the network as published, its classifier included, counted without allocating any."""
-    torch, timm = import_optional("torch", extra="images"), import_optional("timm", extra="images")
-    with torch.device("meta"):
-        network = timm.create_model(registered(name))
+    with import_optional("torch", extra="images").device("meta"):
+        network = timm().create_model(registered(name))
     return sum(parameter.numel() for parameter in network.parameters())
 
 
@@ -110,48 +108,24 @@ def available(
     return names
 
 
-def save_candidates(path: Path, models: list[str]) -> None:
-    """A list of models, with the timm it was made by."""
-    text = json.dumps({"timm": timm_version(), "models": models}, indent=1)
-    write_atomically(path, lambda file: file.write(text.encode()))
-
-
-def read_candidates(path: Path) -> list[str]:
-    """A list that was saved, if this timm can build what it names."""
-    timm = import_optional("timm", extra="images")
-    try:
-        saved = json.loads(path.read_bytes())
-        by, models = saved["timm"], [str(name) for name in saved["models"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is not a saved list of models: {error!r}.") from None
-    if unknown := [name for name in models if not timm.is_model(architecture(name))]:
-        raise InputError(
-            f"{path} was made by timm {by} and names {unknown[:3]}, unknown to timm {timm.__version__}."
-        )
-    return models
-
-
 def mean_and_std(name: str, choice: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Of the channels: ImageNet's, or those that the encoder was trained with."""
-    if choice not in ("imagenet", "own"):
-        raise InputError(f"mean_std is {choice!r}: choose imagenet or own.")
+    read_choice(choice, "mean_std", MEAN_STD)
     config = pretrained_config(name)
     return IMAGENET if choice == "imagenet" else (tuple(config.mean), tuple(config.std))
 
 
 def build(name: str, weights: Weights, resolution: int, **options: Any) -> Any:
     """The network without its classifier, through timm's own way of loading."""
-    torch, timm = import_optional("torch", extra="images"), import_optional("timm", extra="images")
     config = pretrained_config(name)
     if config.fixed_input_size and tuple(config.input_size[1:]) != (resolution, resolution):
         options["img_size"] = resolution
     if weights.place == "random":
-        torch.manual_seed(weights.seed)
-        return timm.create_model(registered(name), num_classes=0, **options)
+        import_optional("torch", extra="images").manual_seed(weights.seed)
     if weights.is_folder:  # custom_load would expect the format that was published first, not this file
         options["pretrained_cfg_overlay"] = {"file": str(weights.file(name)), "custom_load": False}
-        return timm.create_model(registered(name), pretrained=True, num_classes=0, **options)
-    return timm.create_model(name, pretrained=True, num_classes=0, **options)
+    built = name if weights.place == "hub" else registered(name)
+    return timm().create_model(built, pretrained=weights.place != "random", num_classes=0, **options)
 
 
 def build_with_average(name: str, weights: Weights, resolution: int) -> Any:

@@ -2,28 +2,31 @@
 
 Images wait on the device as bytes and are resized and normalised there; while some networks run, the next is
 built; the batch is the largest that fits, and the same throughout; nobody waits for the device before a network is
-done.
+done. Features may be kept in files, one for each encoder, data set and way of looking.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
+from pathlib import Path
 from threading import Lock, Semaphore, local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs import InputError
+from pandora_regret.inputs import InputError, read_choice
 from pandora_regret.optional import import_optional
-from pandora_regret.study.vision.feature_cache import FeatureCache
+from pandora_regret.study.store import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     import torch
@@ -48,11 +51,6 @@ class Encoder:
     weights: Callable[[], str]  # what the weights are: a digest of them, or where they come from
     describe: Callable[[Any], dict[str, Any]] = lambda network: {}  # what is worth keeping about the network
 
-    @cached_property
-    def digest(self) -> str:
-        """What the weights are; reading a large file takes a while, so it is asked for where nobody waits."""
-        return self.weights()
-
 
 @dataclass(frozen=True)
 class Machine:
@@ -63,26 +61,21 @@ class Machine:
     interpolation: str = "bilinear"  # how images are brought to an encoder's resolution
     largest_batch: int = 0  # images of 224 x 224; smaller ones go in proportionally larger batches
     at_once: int = 0  # networks that run at the same time: while one is being planned, others compute
-    channels_last: bool = True  # in memory, where half-precision convolutions are fastest, once planned
 
-    def found(self) -> Machine:
-        """The same with every choice made."""
+    def __post_init__(self) -> None:
         torch = import_optional("torch", extra="images")
         device = self.device if self.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
         on_gpu = torch.device(device).type == "cuda"
-        precision = self.precision if self.precision != "auto" else "float16" if on_gpu else "float32"
-        if precision not in ("float16", "bfloat16", "float32"):
-            raise InputError(f"precision is {precision!r}: choose auto, float16, bfloat16 or float32.")
-        if self.interpolation not in ("bilinear", "bicubic"):
-            raise InputError(f"interpolation is {self.interpolation!r}: choose bilinear or bicubic.")
-        batch, at_once = (512, 4) if on_gpu else (8, 1)
-        return replace(
-            self,
-            device=device,
-            precision=precision,
-            largest_batch=self.largest_batch or batch,
-            at_once=self.at_once or at_once,
-        )
+        choices = {
+            "device": device,
+            "precision": self.precision if self.precision != "auto" else "float16" if on_gpu else "float32",
+            "largest_batch": self.largest_batch or (512 if on_gpu else 8),
+            "at_once": self.at_once or (4 if on_gpu else 1),
+        }
+        for name, choice in choices.items():
+            object.__setattr__(self, name, choice)
+        read_choice(self.precision, "precision", dict.fromkeys(("float16", "bfloat16", "float32"), "of numbers"))
+        read_choice(self.interpolation, "interpolation", dict.fromkeys(("bilinear", "bicubic"), "of pixels"))
 
 
 @dataclass(frozen=True)
@@ -96,11 +89,36 @@ class Features:
     seconds: float = 0.0
     batch: int = 0  # images at once in the end; 0 where the features came from the cache
 
-    @property
-    def images_per_second(self) -> float | None:
-        """How fast the encoder looked; None where it did not need to."""
-        n = len(next(iter(self.values.values()), ()))
-        return n / self.seconds if self.seconds > 0 else None
+
+@dataclass(frozen=True)
+class FeatureCache:
+    """A folder of features of one data set, seen in one way; a file that cannot be read counts as absent."""
+
+    folder: Path
+    data: str  # digest of the images
+    seen: str  # how they were looked at: precision, interpolation
+
+    def path(self, encoder: Encoder) -> Path:
+        """The file's name changes with everything that the features depend on."""
+        settings = [
+            *(encoder.name, encoder.weights(), encoder.resolution, encoder.mean, encoder.std, encoder.outputs),
+            *(self.data, self.seen),
+        ]
+        key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:24]
+        return self.folder / f"{encoder.name.replace('/', '_')}-{key}.safetensors"
+
+    def read(self, encoder: Encoder) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
+        """The features and what was kept about them, or None."""
+        try:
+            return read_arrays(self.path(encoder))
+        except (OSError, InputError):
+            return None
+
+    def write(self, features: Features) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        values = {n: v.float() if str(v.dtype) == "torch.bfloat16" else v for n, v in features.values.items()}
+        arrays = {name: value.cpu().numpy() for name, value in values.items()}
+        write_arrays(self.path(features.encoder), arrays, features.about)
 
 
 def extract(
@@ -126,29 +144,17 @@ def extract(
     Features
         In the encoders' order.
     """
-    session = _Session((machine or Machine()).found(), pixels, cache)
-    with ThreadPoolExecutor(1) as writer:
-        saving: Future[None] | None = None
-        for features in _in_order(session.features, encoders, 1 + session.machine.at_once):
-            if saving is not None:
-                saving.result()  # a full disk stops the study here
-            saving = writer.submit(session.save, features)
-            yield features
-        if saving is not None:
-            saving.result()
-
-
-def _in_order(do: Callable[[Encoder], Features], encoders: Iterable[Encoder], ahead: int) -> Iterator[Features]:
-    """What is done to each, by threads that are at most so many encoders ahead of the caller."""
+    session = _Session(machine or Machine(), pixels, cache)
+    ahead = 1 + session.machine.at_once
     waiting: deque[Future[Features]] = deque()
     threads = ThreadPoolExecutor(ahead)
     try:
         for encoder in encoders:
-            waiting.append(threads.submit(do, encoder))
+            waiting.append(threads.submit(session.features, encoder))
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
         while waiting:
-            yield waiting.popleft().result()
+            yield waiting.popleft().result()  # a full disk stops the study here
     finally:
         threads.shutdown(cancel_futures=True)  # whoever leaves early does not wait for what has not begun
 
@@ -166,58 +172,47 @@ class _Session:
 
     def __init__(self, machine: Machine, pixels: NDArray[np.uint8], cache: FeatureCache | None) -> None:
         self.torch = import_optional("torch", extra="images")
-        self.machine = machine
-        self.cache = cache
+        self.machine, self.cache = machine, cache
         self.device = self.torch.device(machine.device)
         self.on_gpu = self.device.type == "cuda"
-        self.layout = self.torch.channels_last if machine.channels_last else self.torch.contiguous_format
         stored = self.torch.from_numpy(np.require(pixels, requirements=["C", "W"])).to(self.device)
         self.images = stored.permute(0, 3, 1, 2)
         self.most = machine.largest_batch * 224**2  # pixels at once
         if self.on_gpu:
-            self.most = min(self.most, self._free_memory() // (BYTES_A_PIXEL * machine.at_once))
-            self.torch.cuda.synchronize(self.device)  # the images are there before any thread looks
+            cuda = self.torch.cuda
+            kept = cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device)  # by torch, for later
+            free = cuda.mem_get_info(self.device)[0] + kept
+            self.most = min(self.most, free // (BYTES_A_PIXEL * machine.at_once))
+            cuda.synchronize(self.device)  # the images are there before any thread looks
         self.fits = self.most  # what the last encoder could take
         self.building, self.running, self.own = Lock(), Semaphore(machine.at_once), local()
-
-    def _free_memory(self) -> int:
-        """Bytes that nobody uses, those that torch keeps for later included."""
-        cuda = self.torch.cuda
-        kept = cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device)
-        return int(cuda.mem_get_info(self.device)[0] + kept)
 
     def features(self, encoder: Encoder) -> Features:
         """The encoder's features, from the cache or by looking, or why there are none."""
         try:
-            return self._cached(encoder) or self._looked(encoder)
+            cached = self.cache.read(encoder) if self.cache else None
+            if cached is not None:
+                arrays, about = cached
+                values = {name: self.torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
+                return Features(encoder, values, about)
+            features = self._looked(encoder)
         except Exception as error:  # whatever is wrong with this encoder, the others go on
             return Features(encoder, failure=f"{type(error).__name__}: {error}")
-
-    def _cached(self, encoder: Encoder) -> Features | None:
-        cached = self.cache.read(encoder) if self.cache else None
-        if cached is None:
-            return None
-        arrays, about = cached
-        values = {name: self.torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
-        return Features(encoder, values, about)
+        if self.cache:
+            self.cache.write(features)
+        return features
 
     def _looked(self, encoder: Encoder) -> Features:
-        with ExitStack() as stack:
-            if self.on_gpu:
-                stack.enter_context(self.torch.cuda.stream(self._own_stream()))
+        if self.on_gpu and not hasattr(self.own, "stream"):  # each thread's kernels in a line of their own
+            self.own.stream = self.torch.cuda.Stream(self.device)
+        with self.torch.cuda.stream(self.own.stream) if self.on_gpu else nullcontext():
             with self.building:  # one at a time: random first weights come from one generator
                 network = self._built(encoder)
-            about = {"weights": encoder.digest} | encoder.describe(network)
+            about = {"weights": encoder.weights()} | encoder.describe(network)
             with self.running:
                 start = time.perf_counter()
                 values, batch = self._values(encoder, network)
                 return Features(encoder, values, about, seconds=time.perf_counter() - start, batch=batch)
-
-    def _own_stream(self) -> Any:
-        """Each thread's kernels in a line of their own, with memory of their own."""
-        if not hasattr(self.own, "stream"):
-            self.own.stream = self.torch.cuda.Stream(self.device)
-        return self.own.stream
 
     def _built(self, encoder: Encoder) -> Any:
         """On the device itself where that works: drawing fifty million first weights takes a CPU half a second."""
@@ -228,16 +223,16 @@ class _Session:
             if not self.on_gpu:
                 raise
             network = encoder.build()  # some networks compute with NumPy while they are built
-        return network.eval().to(self.device, memory_format=self.layout)
+        return network.eval().to(self.device, memory_format=self.torch.channels_last)
 
     def _values(self, encoder: Encoder, network: Any) -> tuple[Tensors, int]:
         # The weights keep requires_grad: autocast remembers its half-precision copies of such weights only.
         torch, precision = self.torch, getattr(self.torch, self.machine.precision)
-        with (
-            torch.inference_mode(),
-            torch.autocast(self.device.type, dtype=precision, enabled=precision != torch.float32),
-        ):
-            parts, batch = self._all_batches(encoder.resolution, partial(self._look, encoder, network))
+        bytes_of = torch.tensor([encoder.mean, encoder.std]).mul_(255).reshape(2, 1, 3, 1, 1).to(self.device)
+        half = torch.autocast(self.device.type, dtype=precision, enabled=precision != torch.float32)
+        with torch.inference_mode(), half:
+            look = partial(self._look, encoder, network, *bytes_of)
+            parts, batch = self._all_batches(encoder.resolution, look)
         values = {name: torch.cat([part[name] for part in parts]) for name in encoder.outputs}
         if self.on_gpu:
             torch.cuda.current_stream(self.device).synchronize()
@@ -274,38 +269,18 @@ class _Session:
             self.torch.cuda.empty_cache()  # after the handler: the error held on to what did not fit
         return None
 
-    def _look(self, encoder: Encoder, network: Any, start: int, size: int) -> Tensors:
-        images = self._normalised(self.images[start : start + size].float(), encoder)
-        read = encoder.read(network, images)
-        return {name: read[name].flatten(1) for name in encoder.outputs}
-
-    def _normalised(self, images: torch.Tensor, encoder: Encoder) -> torch.Tensor:
-        side = encoder.resolution
+    def _look(
+        self, encoder: Encoder, network: Any, mean: torch.Tensor, std: torch.Tensor, start: int, size: int
+    ) -> Tensors:
+        images, side = self.images[start : start + size].float(), encoder.resolution
         if images.shape[-2:] != (side, side):
             resize = partial(self.torch.nn.functional.interpolate, mode=self.machine.interpolation, antialias=True)
             images = resize(images, size=(side, side)).clamp_(0, 255)
-        mean, std = self._constants(encoder)
-        three_channels = (images - mean) / std  # one channel meets three means
-        return three_channels.contiguous(memory_format=self.layout)
-
-    def _constants(self, encoder: Encoder) -> tuple[torch.Tensor, torch.Tensor]:
-        """Mean and spread of bytes, on the device without waiting for it."""
-        both = self.torch.tensor([encoder.mean, encoder.std]).mul_(255).reshape(2, 1, 3, 1, 1)
-        mean, std = (both.pin_memory() if self.on_gpu else both).to(self.device, non_blocking=True)
-        return mean, std
-
-    def save(self, features: Features) -> None:
-        """To the cache, unless they came from there."""
-        if self.cache and features.batch:
-            arrays = {name: _array(value) for name, value in features.values.items()}
-            self.cache.write(features.encoder, arrays, features.about)
+        normalised = (images - mean) / std  # one channel meets three means
+        read = encoder.read(network, normalised.contiguous(memory_format=self.torch.channels_last))
+        return {name: read[name].flatten(1) for name in encoder.outputs}
 
 
 def _even(n: int, most: int) -> int:
     """The size of equal batches that are at most so large."""
     return ceil(n / ceil(n / max(1, most)))
-
-
-def _array(values: torch.Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = (values.float() if str(values.dtype) == "torch.bfloat16" else values).cpu().numpy()
-    return array

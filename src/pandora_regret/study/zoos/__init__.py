@@ -6,8 +6,8 @@ from importlib import import_module
 
 ZOO_CLASSES = {
     "sklearn": ("tables", "TableZoo"),  # scikit-learn classifiers on a table
-    "timm": ("timm_models", "TimmZoo"),  # pretrained encoders with linear heads, as in the paper
-    "variants": ("variants", "VariantsZoo"),  # a few encoders at many depths, resolutions and poolings
+    "timm": ("image_zoos", "TimmZoo"),  # pretrained encoders with linear heads, as in the paper
+    "variants": ("image_zoos", "VariantsZoo"),  # a few encoders at many depths, resolutions and poolings
     "store": ("existing", "StoreZoo"),  # predictions in a store
     "files": ("existing", "FilesZoo"),  # predictions in files
 }

@@ -1,0 +1,389 @@
+"""Zoos of image models: frozen encoders look at images, linear probes predict from what they see.
+
+`TimmZoo` is the paper's: every pretrained timm model of moderate size. `VariantsZoo` makes a hundred real models
+from a handful of checkpoints: encoders x resolution x depth x pooling x probe.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache, lru_cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pandora_regret.atomic import write_atomically
+from pandora_regret.inputs import InputError
+from pandora_regret.optional import import_optional
+from pandora_regret.study.predicting import Outcome, matches
+from pandora_regret.study.store import Prediction, Target
+from pandora_regret.study.vision.encoders import (
+    Weights,
+    architecture,
+    available,
+    build,
+    build_with_average,
+    mean_and_std,
+    parameters_of,
+    timm,
+)
+from pandora_regret.study.vision.features import Encoder, FeatureCache, Features, Machine, extract
+from pandora_regret.study.vision.images import ImageData, load_images
+from pandora_regret.study.vision.probes import Probe
+
+if TYPE_CHECKING:
+    import torch
+
+    Tensors = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One model: a probe on some of the features that one encoder gives, side by side."""
+
+    encoder: str
+    outputs: tuple[str, ...]
+    probe: Probe
+
+
+@dataclass
+class ImageZoo:
+    """Linear probes on frozen encoders; what it contains is said by its kinds, which give recipes and encoders.
+
+    Parameters
+    ----------
+    images : str
+        An npz file in MedMNIST's layout, or the name of a MedMNIST data set, to be downloaded.
+    size : int
+        Which of MedMNIST's sizes to download.
+    folder : str
+        Where it is downloaded to; medmnist's own folder by default.
+    classes : list of str
+        Names in label order, where the file's name does not say them.
+    train_cap : int
+        At most so many training images, chosen by the seed.
+    weights : str
+        "hub", "random", or a folder of files named <architecture>.<tag>.safetensors.
+    models : list of str
+        Names of encoders, or patterns; all by default.
+    max_parameters : int
+        Larger encoders are left out.
+    mean_std : str
+        What inputs are normalised with: "imagenet", or each encoder's "own".
+    interpolation : str
+        "bilinear" or "bicubic": how images are brought to the encoder's resolution.
+    device, precision : str
+        "auto": the GPU in float16 by autocast, or else the CPU in float32.
+    largest_batch : int
+        Images of 224 x 224 at once; 0 leaves it to the device.
+    cache : str
+        A folder for features; none are kept by default.
+    standardise : bool
+        Whether probes see standardised features; the paper's see them as they are.
+    seed : int
+    """
+
+    images: str
+    size: int = 224
+    folder: str = ""
+    classes: list[str] = field(default_factory=list)
+    train_cap: int = 10_000
+    weights: str = "hub"
+    models: list[str] = field(default_factory=lambda: ["*"])
+    max_parameters: int = 50_000_000
+    mean_std: str = "imagenet"
+    interpolation: str = "bilinear"
+    device: str = "auto"
+    precision: str = "auto"
+    largest_batch: int = 0
+    cache: str = ""
+    standardise: bool = False
+    seed: int = 42
+
+    most_jobs: ClassVar[int | None] = 1  # which has the device to itself
+
+    def recipes(self) -> dict[str, Recipe]:
+        """The models by name, always in the same order."""
+        raise NotImplementedError
+
+    def encoder(self, name: str) -> Encoder:
+        """One of the recipes' encoders."""
+        raise NotImplementedError
+
+    def target(self) -> Target:
+        """The test split."""
+        data = self._data()
+        return Target(data.truth, data.classes)
+
+    def names(self) -> list[str]:
+        return list(self.recipes())
+
+    def batches(self, names: Sequence[str]) -> list[list[str]]:
+        """Models on the same encoder belong together: it looks at the images once."""
+        recipes = self.recipes()
+        groups: dict[str, list[str]] = {}
+        for name in names:
+            if name not in recipes:
+                raise InputError(f"{name!r} is not a model of this zoo; its names() are those that are.")
+            groups.setdefault(recipes[name].encoder, []).append(name)
+        return list(groups.values())
+
+    def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
+        recipes, data, machine, batches = self.recipes(), self._data(), self._machine(), self.batches(names)
+        encoders = (self.encoder(recipes[batch[0]].encoder) for batch in batches)
+        seen = f"{machine.precision} {machine.interpolation}"
+        kept = FeatureCache(Path(self.cache), data.digest, seen) if self.cache else None
+        for batch, features in zip(batches, extract(encoders, data.pixels, machine, kept), strict=True):
+            for name in batch:
+                yield self._outcome(name, recipes[name], features, data)
+
+    def about(self) -> dict[str, Any]:
+        machine = self._machine()
+        return {
+            "zoo": type(self).__name__,
+            "settings": asdict(self),
+            "device": machine.device,
+            "precision": machine.precision,
+            "versions": {library: _version(library) for library in ("torch", "timm", "numpy", "medmnist")},
+        }
+
+    def _outcome(self, name: str, recipe: Recipe, features: Features, data: ImageData) -> Outcome:
+        if features.failure:
+            return Outcome(name, failure=features.failure)
+        try:
+            return Outcome(name, self._prediction(recipe, features, data))
+        except Exception as error:  # whatever is wrong with this model, the others go on
+            return Outcome(name, failure=f"{type(error).__name__}: {error}")
+
+    def _prediction(self, recipe: Recipe, features: Features, data: ImageData) -> Prediction:
+        torch, start, n = import_optional("torch", extra="images"), time.perf_counter(), data.n_train
+        values = torch.cat([features.values[output] for output in recipe.outputs], dim=1)
+        if not values.isfinite().all():
+            raise ArithmeticError("the encoder gives features that are not finite")
+        labels = torch.as_tensor(data.labels[:n], device=values.device)
+        logits = recipe.probe.logits(values[:n], labels, values[n:], len(data.classes)).cpu()
+        if not logits.isfinite().all():
+            raise ArithmeticError("the probe gives predictions that are not finite")
+        encoder = features.encoder
+        details = {
+            "encoder": encoder.name,
+            "features": list(recipe.outputs),
+            "width": values.shape[1],
+            "input_size": encoder.resolution,
+            "mean": list(encoder.mean),
+            "std": list(encoder.std),
+            "probe": asdict(recipe.probe),
+            "seed": self.seed,
+            "batch": features.batch,
+            "seconds_features": features.seconds,
+            "seconds": features.seconds + time.perf_counter() - start,
+            "images_per_second": len(values) / features.seconds if features.seconds > 0 else None,
+        }
+        return Prediction(logits.numpy(), logits=True, metadata=details | features.about)
+
+    def _probe(self, **changes: Any) -> Probe:
+        return Probe(**{"standardise": self.standardise, "seed": self.seed} | changes)
+
+    def _machine(self) -> Machine:
+        return Machine(self.device, self.precision, self.interpolation, self.largest_batch)
+
+    def _data(self) -> ImageData:
+        return load_images(
+            self.images,
+            size=self.size,
+            folder=self.folder,
+            classes=tuple(self.classes),
+            train_cap=self.train_cap,
+            seed=self.seed,
+        )
+
+
+def _version(library: str) -> str | None:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
+
+
+@dataclass
+class TimmZoo(ImageZoo):
+    """Pretrained timm models that take images of 224 x 224 and have at most 50 million parameters.
+
+    With weights from a folder, the models are those whose files lie there, whatever size they were made for.
+
+    Parameters
+    ----------
+    resolution : int
+        Of the images that the encoders see.
+    model_list : str
+        A file that keeps the list of models: read if it is there, else written, with the version of timm.
+    """
+
+    resolution: int = 224
+    model_list: str = ""
+
+    def recipes(self) -> dict[str, Recipe]:
+        """One model for each encoder."""
+        return {name: Recipe(name, ("features",), self._probe()) for name in self.encoders()}
+
+    def encoders(self) -> list[str]:
+        return list(_encoders(self.weights, tuple(self.models), self.max_parameters, self.model_list))
+
+    def encoder(self, name: str) -> Encoder:
+        weights = Weights(self.weights, self.seed)
+        return Encoder(
+            name,
+            partial(build_with_average, name, weights, self.resolution),
+            lambda network, images: {"features": network(images)},
+            ("features",),
+            self.resolution,
+            *mean_and_std(name, self.mean_std),
+            partial(weights.digest, name),
+            lambda network: {"pooling": network.pooled_by} | parameters_of(network),
+        )
+
+    def about(self) -> dict[str, Any]:
+        return super().about() | {"timm": timm().__version__, "models": self.encoders()}
+
+
+@cache  # counting the parameters of hundreds of architectures takes a minute
+def _encoders(weights: str, patterns: tuple[str, ...], max_parameters: int, model_list: str) -> tuple[str, ...]:
+    if not model_list:
+        return tuple(available(Weights(weights), patterns, max_parameters, resolution=224))
+    path = Path(model_list)
+    if not path.exists():  # the whole list, whatever is asked for now
+        models = available(Weights(weights), ["*"], max_parameters, resolution=224)
+        text = json.dumps({"timm": timm().__version__, "models": models}, indent=1)
+        write_atomically(path, lambda file: file.write(text.encode()))
+    return tuple(name for name in read_model_list(path) if matches(name, patterns))
+
+
+def read_model_list(path: Path) -> list[str]:
+    """A list of models that was saved, if this timm can build what it names."""
+    try:
+        saved = json.loads(path.read_bytes())
+        by, models = saved["timm"], [str(name) for name in saved["models"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is not a saved list of models: {error!r}.") from None
+    if unknown := [name for name in models if not timm().is_model(architecture(name))]:
+        raise InputError(
+            f"{path} was made by timm {by} and names {unknown[:3]}, unknown to timm {timm().__version__}."
+        )
+    return models
+
+
+@dataclass
+class VariantsZoo(ImageZoo):
+    """Linear probes on what encoders see at several depths, at several resolutions, pooled in several ways.
+
+    A model's name says it all: "vit_small_patch16_224.augreg_in1k@112/block6/avg". One pass of an encoder at one
+    resolution gives all of its depths and poolings.
+
+    Parameters
+    ----------
+    resolutions : list of int
+        What the images are resized to. Transformers take multiples of their patch.
+    depths : list of str
+        Names or patterns: stage1, stage2, ... of a convolutional network, and its `end` where that is another
+        layer still; block1, block2, ... of a transformer, each through the final norm. All by default.
+    poolings : list of str
+        "avg" and "max" over the image, "token" for the class token of a transformer that has one; with + side by
+        side, as in "avg+max".
+    probes : list of tables
+        Changes to the probe, each making further models: {epochs = 5}, {label_smoothing = 0.2}, {fraction = 0.1}.
+        An empty table is the probe as it is.
+    """
+
+    resolutions: list[int] = field(default_factory=lambda: [224])
+    depths: list[str] = field(default_factory=lambda: ["*"])
+    poolings: list[str] = field(default_factory=lambda: ["avg", "max", "avg+max", "token"])
+    probes: list[dict[str, Any]] = field(default_factory=lambda: [{}])
+
+    def recipes(self) -> dict[str, Recipe]:
+        """Every combination that the encoders have."""
+        return dict(self._combinations())
+
+    def encoder(self, name: str) -> Encoder:
+        """One encoder at one resolution."""
+        bare, resolution = name.split("@")
+        weights, layout = Weights(self.weights, self.seed), _layout(bare, int(resolution))
+        return Encoder(
+            name,
+            partial(build, bare, weights, int(resolution)),
+            partial(_read, layout),
+            tuple(f"{depth}/{pooling}" for depth in layout.depths for pooling in layout.poolings),
+            int(resolution),
+            *mean_and_std(bare, self.mean_std),
+            partial(weights.digest, bare),
+            parameters_of,
+        )
+
+    def _combinations(self) -> Iterator[tuple[str, Recipe]]:
+        bare = available(Weights(self.weights), tuple(self.models), self.max_parameters)
+        for encoder, resolution in product(bare, self.resolutions):
+            layout = _layout(encoder, resolution)
+            depths = [depth for depth in layout.depths if matches(depth, self.depths)]
+            for depth, pooling, changes in product(depths, self._poolings(layout), self.probes):
+                outputs = tuple(f"{depth}/{part}" for part in pooling.split("+"))
+                recipe = Recipe(f"{encoder}@{resolution}", outputs, self._probe(**changes))
+                yield "/".join([recipe.encoder, depth, pooling, *_spelled(changes)]), recipe
+
+    def _poolings(self, layout: _Layout) -> list[str]:
+        """Those asked for that this encoder has."""
+        unknown = {part for pooling in self.poolings for part in pooling.split("+")} - {"avg", "max", "token"}
+        if unknown:
+            raise InputError(f"poolings has {sorted(unknown)}: choose avg, max, token, or several joined by +.")
+        return [pooling for pooling in self.poolings if set(pooling.split("+")) <= set(layout.poolings)]
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What can be read from an encoder."""
+
+    depths: tuple[str, ...]
+    poolings: tuple[str, ...]
+
+
+@lru_cache(maxsize=1024)
+def _layout(name: str, resolution: int) -> _Layout:
+    """Found by a pass on the meta device, which computes shapes only."""
+    torch = import_optional("torch", extra="images")
+    try:
+        with torch.device("meta"), torch.no_grad():
+            network = build(name, Weights("random"), resolution).eval()
+            end, maps = network.forward_intermediates(torch.empty(1, 3, resolution, resolution))
+    except (AttributeError, AssertionError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} cannot be read at several depths at resolution {resolution} ({error}): "
+            "leave it out by models, or choose another resolution."
+        ) from None
+    unit = "block" if hasattr(network, "num_prefix_tokens") else "stage"
+    depths = [f"{unit}{number}" for number in range(1, len(maps) + 1)]
+    if end.ndim == 4 and end.shape[2:] == maps[-1].shape[2:] and end.shape[1] != maps[-1].shape[1]:
+        depths.append("end")  # a last layer that the stages do not include
+    token = ("token",) if getattr(network, "has_class_token", False) else ()
+    return _Layout(tuple(depths), ("avg", "max", *token))
+
+
+def _read(layout: _Layout, network: Any, images: torch.Tensor) -> Tensors:
+    """All depths and poolings of one pass."""
+    with_tokens = {"return_prefix_tokens": True} if "token" in layout.poolings else {}
+    end, maps = network.forward_intermediates(images, norm=True, **with_tokens)
+    if "end" in layout.depths:
+        maps = [*maps, end]
+    features: Tensors = {}
+    for depth, seen in zip(layout.depths, maps, strict=True):
+        spatial, tokens = seen if with_tokens else (seen, None)
+        features |= {f"{depth}/avg": spatial.mean((2, 3)), f"{depth}/max": spatial.amax((2, 3))}
+        if tokens is not None:
+            features[f"{depth}/token"] = tokens[:, 0]
+    return features
+
+
+def _spelled(changes: dict[str, Any]) -> list[str]:
+    """A probe's changes as the last part of a model's name."""
+    return [",".join(f"{key}={value}" for key, value in changes.items())] if changes else []
