@@ -10,21 +10,20 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 
 from pandora_regret.atomic import write_atomically
 from pandora_regret.files.batch import Batch
 from pandora_regret.files.columns import texts_of
 from pandora_regret.files.predictions import Predictions
-from pandora_regret.files.source import ROWS_AT_ONCE, Records, Source
+from pandora_regret.files.source import Records
 from pandora_regret.files.text import DelimitedFile
 from pandora_regret.inputs import FloatArray, InputError
 
 Rewrite: TypeAlias = Callable[[Batch], FloatArray]  # from some rows to their new forecasts, (n, K)
-Writer: TypeAlias = Callable[[BinaryIO, Iterable[Records], Source, frozenset[str]], None]
+Writer: TypeAlias = Callable[[Any, Iterable[Records], Predictions], None]
 
 
 def write_again(predictions: Predictions, path: str | os.PathLike[str], new_forecasts: Rewrite) -> int:
@@ -33,45 +32,34 @@ def write_again(predictions: Predictions, path: str | os.PathLike[str], new_fore
     All other columns are kept as they are. A CSV file keeps the separator, the decimal sign and the encoding of
     the one that it comes from. The file is there whole or not at all.
     """
-    write = writer_of(path)
-    written = [0]
+    write, lengths = writer_of(path), list[int]()
 
-    def tables() -> Iterator[Records]:
-        for records in _rewritten(predictions, new_forecasts):
-            written[0] += len(records)
-            yield records
+    def written(file: Any) -> None:
+        with ExitStack() as stack:
+            if os.fspath(path).lower().endswith(".gz"):
+                file = stack.enter_context(gzip.GzipFile(fileobj=file, mode="wb", mtime=0))
+            write(file, _rewritten(predictions, new_forecasts, lengths), predictions)
 
-    source, forecasts = predictions.sources[0], frozenset(predictions.columns.forecasts)
-    write_atomically(path, lambda file: write(file, tables(), source, forecasts))
-    return written[0]
-
-
-def _rewritten(predictions: Predictions, new_forecasts: Rewrite) -> Iterator[Records]:
-    """All columns, some rows at a time."""
-    columns = predictions.columns
-    for source in predictions.sources:
-        row = source.first
-        for encoded in source.read(list(source.kinds), frozenset(columns.forecasts), ROWS_AT_ONCE):
-            records = _decoded(encoded)
-            batch = predictions.batch(records, source, range(row, row + len(records)), row)
-            with batch.blamed():
-                table = new_forecasts(batch)
-            for k, name in enumerate(columns.forecasts):
-                index = records.schema.get_field_index(name)
-                kind = records.schema.field(name).type
-                values = pa.array(table[:, k]).cast(kind if pa.types.is_floating(kind) else pa.float64())
-                records = records.set_column(index, name, values)
-            yield records
-            row += len(records)
+    write_atomically(path, written)
+    return sum(lengths)
 
 
-def _decoded(records: Records) -> Records:
-    """Text as text, where a reader saves time by numbers for it."""
-    for index, field in enumerate(records.schema):
-        if pa.types.is_dictionary(field.type):
-            text = records.column(index).cast(field.type.value_type)
-            records = records.set_column(index, field.name, text)
-    return records
+def _rewritten(predictions: Predictions, new_forecasts: Rewrite, lengths: list[int]) -> Iterator[Records]:
+    """All columns, some rows at a time; `lengths` says how many."""
+    for source, row, records in predictions.walk(list(predictions.sources[0].kinds)):
+        batch = predictions.batch(records, source, range(row, row + len(records)), row)
+        with batch.blamed():
+            table = new_forecasts(batch)
+        new = dict(zip(predictions.columns.forecasts, table.T, strict=True))
+        for index, field in enumerate(records.schema):
+            kind = field.type
+            if field.name in new:
+                values = pa.array(new[field.name]).cast(kind if pa.types.is_floating(kind) else pa.float64())
+                records = records.set_column(index, field.name, values)
+            elif pa.types.is_dictionary(kind):  # text, where a reader saves time by numbers for it
+                records = records.set_column(index, field.name, records.column(index).cast(kind.value_type))
+        lengths.append(len(records))
+        yield records
 
 
 def writer_of(path: str | os.PathLike[str]) -> Writer:
@@ -84,89 +72,61 @@ def writer_of(path: str | os.PathLike[str]) -> Writer:
     raise InputError("cannot be written in a format of that name", place=os.fspath(path), fix=fix)
 
 
-def _write_csv(
-    file: BinaryIO, tables: Iterable[Records], source: Source, forecasts: frozenset[str], usual: str = ","
-) -> None:
-    like = source if isinstance(source, DelimitedFile) else None
-    separator, encoding = (usual, "utf-8") if like is None else (like.delimiter, like.encoding)
-    commas = frozenset() if like is None or like.decimal == "." else like.decimals | forecasts
+def _write_csv(file: Any, tables: Iterable[Records], predictions: Predictions, usual: str = ",") -> None:
+    like, commas = predictions.sources[0], frozenset[str]()
+    separator, encoding = usual, "utf-8"
+    if isinstance(like, DelimitedFile):
+        separator, encoding = like.delimiter, like.encoding
+        commas = like.decimals.union(predictions.columns.forecasts) if like.decimal == "," else commas
     text = io.TextIOWrapper(file, encoding=encoding, newline="", write_through=True)
     writer = csv.writer(text, delimiter=separator, lineterminator="\n")
     for number, records in enumerate(tables):
         if number == 0:
             writer.writerow(records.schema.names)
-        writer.writerows(
-            zip(*(_texts(records, name, name in commas) for name in records.schema.names), strict=True)
-        )
+        columns = (_texts(records.column(name), name in commas) for name in records.schema.names)
+        writer.writerows(zip(*columns, strict=True))
     text.flush()
     text.detach()
 
 
-def _texts(records: Records, name: str, with_comma: bool) -> list[str]:
-    """A column as it is written: floats in as few digits as tell them apart."""
-    column = records.column(name)
-    if pa.types.is_floating(column.type):
-        numbers = np.asarray(column.to_numpy(zero_copy_only=False))
-        texts = ["" if number is None or np.isnan(number) else _shortest(number) for number in numbers]
-    else:
-        texts = ["" if text is None else str(text) for text in texts_of(column).tolist()]
+def _texts(column: Any, with_comma: bool) -> list[str]:
+    texts = ["" if text is None or text == "nan" else text for text in texts_of(column).tolist()]
     return [text.replace(".", ",") for text in texts] if with_comma else texts
 
 
-def _shortest(number: Any) -> str:
-    return np.format_float_positional(number, trim="0") if 1e-4 <= abs(number) < 1e6 else str(number)
+def _write_tsv(file: Any, tables: Iterable[Records], predictions: Predictions) -> None:
+    _write_csv(file, tables, predictions, usual="\t")
 
 
-def _write_tsv(file: BinaryIO, tables: Iterable[Records], source: Source, forecasts: frozenset[str]) -> None:
-    _write_csv(file, tables, source, forecasts, usual="\t")
+def _write_json_lines(file: Any, tables: Iterable[Records], predictions: Predictions) -> None:
+    for row in (row for records in tables for row in records.to_pylist()):
+        file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
 
 
-def _zipped(write: Writer) -> Writer:
-    def compressed(file: BinaryIO, tables: Iterable[Records], source: Source, forecasts: frozenset[str]) -> None:
-        with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as inside:
-            write(inside, tables, source, forecasts)  # type: ignore[arg-type]
-
-    return compressed
-
-
-def _write_json_lines(
-    file: BinaryIO, tables: Iterable[Records], source: Source, forecasts: frozenset[str]
-) -> None:
-    for records in tables:
-        for row in records.to_pylist():
-            file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
-
-
-def _write_parquet(file: BinaryIO, tables: Iterable[Records], source: Source, forecasts: frozenset[str]) -> None:
+def _write_parquet(file: Any, tables: Iterable[Records], predictions: Predictions) -> None:
     import pyarrow.parquet as pq
 
-    _write_arrow_tables(tables, lambda schema: pq.ParquetWriter(file, schema))
+    _write_tables(tables, lambda schema: pq.ParquetWriter(file, schema))
 
 
-def _write_arrow(file: BinaryIO, tables: Iterable[Records], source: Source, forecasts: frozenset[str]) -> None:
-    _write_arrow_tables(tables, lambda schema: pa.ipc.new_file(file, schema))
+def _write_arrow(file: Any, tables: Iterable[Records], predictions: Predictions) -> None:
+    _write_tables(tables, lambda schema: pa.ipc.new_file(file, schema))
 
 
-def _write_arrow_tables(tables: Iterable[Records], open_writer: Callable[[Any], Any]) -> None:
+def _write_tables(tables: Iterable[Records], open_writer: Callable[[Any], Any]) -> None:
     with ExitStack() as stack:
         writer = None
         for records in tables:
             writer = writer or stack.enter_context(open_writer(records.schema))
-            table = records if isinstance(records, pa.Table) else pa.Table.from_batches([records])
-            writer.write_table(table)
+            writer.write_table(records)
 
 
 WRITERS: dict[str, Writer] = {
-    ".csv": _write_csv,
-    ".csv.gz": _zipped(_write_csv),
-    ".tsv": _write_tsv,
-    ".tsv.gz": _zipped(_write_tsv),
-    ".jsonl": _write_json_lines,
-    ".ndjson": _write_json_lines,
-    ".parquet": _write_parquet,
-    ".pq": _write_parquet,
-    ".arrow": _write_arrow,
-    ".feather": _write_arrow,
+    **dict.fromkeys((".csv", ".csv.gz"), _write_csv),
+    **dict.fromkeys((".tsv", ".tsv.gz"), _write_tsv),
+    **dict.fromkeys((".jsonl", ".ndjson"), _write_json_lines),
+    **dict.fromkeys((".parquet", ".pq"), _write_parquet),
+    **dict.fromkeys((".arrow", ".feather"), _write_arrow),
 }
 
 
