@@ -612,13 +612,20 @@ def call_pathways():
     }
 
 
+def for_log_loss(kind):
+    try:
+        return kind(objective="log_loss")
+    except TypeError:  # which has become the only objective
+        return kind()
+
+
 def call_calibrators():
     from pandora_regret.calibrate import MatrixScaling, PriorShift, TemperatureScaling, VectorScaling
 
     truth, logits = cases(5, 200, 0.8)
     p = probabilities(3 * logits)
     result = {
-        kind.__name__: kind(objective="log_loss").fit(p, truth).predict_proba(p)
+        kind.__name__: for_log_loss(kind).fit(p, truth).predict_proba(p)
         for kind in (TemperatureScaling, VectorScaling, MatrixScaling)
     }
     result["search"] = TemperatureScaling(objective="search").fit(p, truth).predict_proba(p[:9])

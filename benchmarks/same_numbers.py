@@ -22,6 +22,7 @@ from pathlib import Path
 import same_cases
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-11
+FITTED, ITERATED = ("recalibrate", "library: calibrators"), 1e-6  # numbers that are found by iteration
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 PRINTED = "last.json"  # what the last command printed, for the next one to read
 VOLATILE = {"created", "version", "seconds", "pandora_regret_version"}
@@ -113,7 +114,8 @@ def content(path):
 class Differences:
     """What differs between two results, by kind."""
 
-    def __init__(self):
+    def __init__(self, relative):
+        self.relative = relative
         self.numbers, self.structure, self.texts, self.gone, self.new = [], [], [], [], []
         self.counted = 0
 
@@ -139,7 +141,7 @@ class Differences:
 
     def number(self, old, new, where):
         self.counted += 1
-        if not (math.isclose(old, new, rel_tol=RELATIVE, abs_tol=ABSOLUTE) or (old != old and new != new)):
+        if not (math.isclose(old, new, rel_tol=self.relative, abs_tol=ABSOLUTE) or (old != old and new != new)):
             far = abs(new - old) / max(abs(old), abs(new))
             self.numbers.append((far, f"{where}: {old!r}, now {new!r}"))
 
@@ -177,13 +179,13 @@ def failure(steps):
     return next((code for code in codes if isinstance(code, str)), None)
 
 
-def judge(old, new):
+def judge(name, old, new):
     """(verdict, details) of one case."""
     broken = [failure(side) for side in (old, new)]
     if broken[0] or broken[1]:
         verdict = "failed on both sides" if all(broken) else f"failed {'before' if broken[0] else 'now'}"
         return verdict, [str(broken[0] or broken[1])]
-    found = Differences()
+    found = Differences(ITERATED if name.startswith(FITTED) else RELATIVE)
     found.compare(old, new)
     numbers = [text for _, text in sorted(found.numbers, key=lambda each: (".exit" not in each[1], -each[0]))]
     found.texts.sort(key=lambda text: ".error" not in text)
@@ -247,7 +249,7 @@ def main():
     new = results_of(new_tree, 1, options.only, None)
     unexpected = 0
     for name, after in new.items():
-        verdict, details = judge(old[name], after)
+        verdict, details = judge(name, old[name], after)
         reason = same_cases.EXPECTED.get(name)
         good = verdict.startswith("same") or reason
         unexpected += not good
