@@ -20,7 +20,7 @@ from yardstick import best, claim, finish, in_turn, record
 
 import pandora_regret as pr
 from pandora_regret.inputs import read_probabilities
-from pandora_regret.kernels import every_truth
+from pandora_regret.kernels import reference
 
 SHAPES = [(1_000_000, 7), (200_000, 100), (20_000, 1000)]
 FEW_CLASSES = {3: 5.0, 7: 4.0, 10: 4.0, 20: 4.0}  # of a million rows: at most so many times the flat sum
@@ -113,7 +113,8 @@ def entropy() -> None:
     _, table = forecasts(1000, 10_000)
     seconds = best(lambda: pr.search_entropy(table), repeats=3)
     [block] = read_probabilities(table[:10]).blocks()
-    quadratic = best(lambda: [every_truth._if_true(block, i, pr.Uniform()) for i in range(200)], repeats=1)
+    of_each = [reference.if_true(block, i) for i in range(200)]
+    quadratic = best(lambda: [reference.mean_waste(rows, pr.Uniform()) for rows in of_each], repeats=1)
     unit = quadratic / 200 * 10_000 / 10 * 1000  # of 200 truths and 10 rows, scaled to all of both
     claim("search_entropy, 1,000 x 10,000", seconds, "O(K^2), scaled", unit, 1 / 100)
 

@@ -6,11 +6,11 @@ computed in single); shapes are checked, values are not. `y_true` may hold votes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha
 from pandora_regret.kernels.portable import Array, Namespace, device_of, search_cost, total_loss
-from pandora_regret.kernels.portable_votes import search_cost_of_votes, total_loss_of_votes
 from pandora_regret.priors import Beta
 
 
@@ -42,10 +42,12 @@ def pandora_regret(
     >>> pandora_regret(np.array([0, 1]), np.array([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]), per_instance=True)
     array([0.08333333, 0.5       ])
     """
-    xp, truth, values = _read(y_true, y_proba)
-    of_truth = total_loss if len(truth.shape) == 1 else total_loss_of_votes
-    rows = of_truth(truth, values, xp, read_alpha(alpha), logits=logits) / (3 * (values.shape[1] - 1))
-    return rows if per_instance else _mean(rows, sample_weight, xp)
+    alpha, n_wrong = read_alpha(alpha), y_proba.shape[-1] - 1
+
+    def loss(truth: Array, values: Array, xp: Namespace) -> Array:
+        return total_loss(truth, values, xp, alpha, logits=logits) / (3 * n_wrong)
+
+    return _scored(loss, y_true, y_proba, sample_weight, per_instance)
 
 
 def beta_score(
@@ -76,10 +78,12 @@ def beta_score(
     >>> float(beta_score(np.array([0]), np.array([[0.5, 0.5]]), costs=[1.0, 2.0]))
     0.5
     """
-    xp, truth, values = _read(y_true, y_proba)
-    of_truth = total_loss if len(truth.shape) == 1 else total_loss_of_votes
-    rows = of_truth(truth, values, xp, read_alpha(alpha), costs=costs, logits=logits)
-    return rows if per_instance else _mean(rows, sample_weight, xp)
+    alpha = read_alpha(alpha)
+
+    def loss(truth: Array, values: Array, xp: Namespace) -> Array:
+        return total_loss(truth, values, xp, alpha, costs=costs, logits=logits)
+
+    return _scored(loss, y_true, y_proba, sample_weight, per_instance)
 
 
 def expected_search_cost(
@@ -112,9 +116,34 @@ def expected_search_cost(
     >>> round(float(expected_search_cost(np.array([0]), np.array([[0.5, 0.25, 0.25]]))), 6)
     0.583333
     """
+    beta = Beta(1.0) if prior is None else prior
+
+    def cost(truth: Array, values: Array, xp: Namespace) -> Array:
+        return search_cost(truth, values, xp, beta, costs=costs, logits=logits)
+
+    return _scored(cost, y_true, y_proba, sample_weight, per_instance)
+
+
+def _scored(
+    score: Callable[[Array, Array, Namespace], Array],
+    y_true: Array,
+    y_proba: Array,
+    sample_weight: Array | None,
+    per_instance: bool,
+) -> Array:
+    """A score of true classes, (N,), or in the mean over votes, (N, K): of all rows, or their weighted mean.
+
+    Votes are scored class by class, as many numbers at a time as there are forecasts.
+    """
     xp, truth, values = _read(y_true, y_proba)
-    of_truth = search_cost if len(truth.shape) == 1 else search_cost_of_votes
-    rows = of_truth(truth, values, xp, Beta(1.0) if prior is None else prior, costs=costs, logits=logits)
+    if len(truth.shape) == 1:
+        rows = score(truth, values, xp)
+    else:
+        rows = xp.zeros_like(values[:, 0])
+        first = xp.zeros(values.shape[0], dtype=xp.arange(1).dtype, device=device_of(values))
+        for k in range(values.shape[1]):
+            votes = truth[:, k]
+            rows = rows + votes * xp.where(votes == 0, 0.0, score(first + k, values, xp))
     return rows if per_instance else _mean(rows, sample_weight, xp)
 
 

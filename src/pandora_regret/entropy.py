@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import FloatArray, Forecast, Table, read_probabilities, read_two_forecasts
-from pandora_regret.kernels.every_truth import wasted_for_every_truth
+from pandora_regret.kernels.engine import wasted_for_every_truth
 from pandora_regret.kernels.reference import costs_of, probabilities
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows, priced

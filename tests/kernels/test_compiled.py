@@ -31,7 +31,7 @@ from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 
 numba = pytest.importorskip("numba", reason="numba is not installed: the reference does all the work")
 
-from pandora_regret.kernels import compiled, cpu, lanes, vector  # noqa: E402
+from pandora_regret.kernels import compiled, cpu, jit, lanes  # noqa: E402
 
 ALPHAS = [0.0, 1e-6, 0.37, 1.0, 3.0, 50.0, np.inf]
 DTYPES = {np.float16: 1e-12, np.float32: 1e-12, np.float64: 1e-12}  # computed in float64 whatever comes in
@@ -256,10 +256,10 @@ def test_scoring_makes_no_copy_of_the_forecasts(dtype, score):
 def test_vector_exp_and_log_are_exact_to_1e_15():
     @numba.njit
     def parts(x):
-        s, m = vector.exp_parts(x)
+        s, m = jit.exp_parts(x)
         return s + s * m, s * m + (s - 1)
 
-    log = numba.njit(lambda x: vector.log_normal(x))
+    log = numba.njit(lambda x: jit.log_normal(x))
     rng = np.random.default_rng(3)
     for x in -np.concatenate([rng.uniform(0, 708, 20_000), 10.0 ** rng.uniform(-18, 2, 20_000), [0.0]]):
         exp, expm1 = parts(x)

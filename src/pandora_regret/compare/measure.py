@@ -9,7 +9,7 @@ import numpy as np
 
 from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.kernels.engine import losses_at_alphas, search_costs, wasted_pairs
+from pandora_regret.kernels.engine import search_costs, total_losses, wasted_pairs
 from pandora_regret.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.priors import Prior
@@ -87,11 +87,13 @@ def sums_by_class(forecast: Forecast, prior: Prior, metrics: Sequence[Metric]) -
 
 def _beta_scores(forecast: Forecast) -> tuple[float, ...]:
     """The means of ``S_alpha``, which knows no costs, at all `ALPHAS`."""
-    means = [Mean() for _ in ALPHAS]
-    for rows, losses in losses_at_alphas(forecast, ALPHAS):
-        for mean, of_alpha in zip(means, losses, strict=True):
-            mean.add(of_alpha / (3 * rows.n_wrong), rows.weights)
-    return tuple(mean.mean for mean in means)
+    means = []
+    for alpha in ALPHAS:
+        mean = Mean()
+        for rows, losses in total_losses(forecast, alpha):
+            mean.add(losses / (3 * rows.n_wrong), rows.weights)
+        means.append(mean.mean)
+    return tuple(means)
 
 
 def _spending(forecast: Forecast, prior: Prior) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, Forecast
-from pandora_regret.kernels import cpu, lanes, reference, tenths
+from pandora_regret.kernels import cpu, lanes, reference
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
 
 ROWS_AT_ONCE = 334_000  # one number per row stays small beside the rows; threads a power of two apart collide
@@ -32,28 +32,14 @@ def total_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, F
         yield part, _fall_back_to_reference(totals, part, by_reference) if n_doubtful else totals
 
 
-def losses_at_alphas(forecast: Forecast, alphas: Sequence[float]) -> Iterator[tuple[Forecast, list[FloatArray]]]:
-    """Rows, a part at a time, and ``sum_j L_alpha(p_i / p_j)`` of each, without costs, at each alpha, (n,)."""
-    at_once = [number for number, alpha in enumerate(alphas) if round(10 * alpha, 9) in range(1 << tenths.BITS)]
-    for part in _parts(forecast):
-        table = _compiled_tenths(part, [alphas[number] for number in at_once])
-        losses = dict(zip(at_once, table.T, strict=True))
-        losses |= {
-            n: _compiled_totals(part, a, BROKEN_AT_RANDOM)[0] for n, a in enumerate(alphas) if n not in losses
-        }
-        by_reference = (partial(reference.total_losses, alpha=alpha) for alpha in alphas)
-        yield part, [_fall_back_to_reference(losses[n], part, of) for n, of in enumerate(by_reference)]
-
-
-def _compiled_tenths(part: Forecast, alphas: Sequence[float]) -> FloatArray:
-    """Total losses, (n, A); NaN where the compiled loop has a doubt."""
-    table, numbers = np.empty((len(part), len(alphas))), np.array([round(10 * alpha) for alpha in alphas])
-
-    def score(chunk: slice) -> None:
-        rows = part.rows(chunk)
-        tenths.total_losses(rows.values, rows.truth, numbers, rows.tolerance, table[chunk])
-
-    in_threads(score, len(part), part.values.size * len(alphas))
+def losses_for_every_truth(block: Forecast, alpha: float) -> FloatArray:
+    """``sum_j C_j L_alpha(q_i / q_j)`` in column i, as if i were the truth, (n, K)."""
+    rows = replace(block, values=_plain(block.values))
+    each = (_compiled_totals(reference.if_true(rows, i), alpha, BROKEN_AT_RANDOM) for i in range(block.n_classes))
+    table = np.stack([totals for totals, _ in each], axis=1)
+    doubtful = np.flatnonzero(np.isnan(table).any(axis=1))
+    if len(doubtful):
+        table[doubtful] = reference.losses_for_every_truth(block.rows(doubtful), alpha)
     return table
 
 
@@ -107,7 +93,8 @@ def _parts(forecast: Forecast) -> Iterator[Forecast]:
 def _compiled_totals(part: Forecast, alpha: float, ties: Ties) -> tuple[FloatArray, int]:
     """Total losses, (n,), NaN where the compiled loop has a doubt; of how many rows it has one."""
     totals, one_price_list = np.empty(len(part)), part.costs is None or part.costs.ndim == 1
-    loops = lanes if part.n_classes <= lanes.MOST_CLASSES and one_price_list else cpu
+    exact = alpha < np.inf or not part.logits or part.costs is None
+    loops = lanes if part.n_classes <= lanes.MOST_CLASSES and one_price_list and exact else cpu
     costs, options = _two_dimensional(part.costs), (alpha, relative_tie(part), ties, part.tolerance)
 
     def score(chunk: slice) -> int:

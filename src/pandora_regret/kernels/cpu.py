@@ -12,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from pandora_regret.kernels.jit import njit
+from pandora_regret.kernels.jit import FAST, INLINE, SMALLEST, exp_parts, log_normal, njit
 from pandora_regret.kernels.reference import SMALLEST_COST
-from pandora_regret.kernels.vector import FAST, INLINE, SMALLEST, exp_parts, log_normal
 
 LEAST_TRUTH = 1e-150  # below this p / C, ratios to other classes may leave the normal floats
 LANES = 512  # rows at a time of a simulation, so that what is turned stays in the cache

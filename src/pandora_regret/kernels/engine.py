@@ -6,7 +6,7 @@ Every function yields rows, some at a time, with what was computed of them; the 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -20,6 +20,8 @@ from pandora_regret.kernels.reference import Ties
 from pandora_regret.priors import Beta, Prior
 
 WORTH_COMPILING = 1 << 19  # elements; fewer are scored by NumPy before numba has even been imported
+BLOCKS = 4  # a full block is one of many: so many times its size decide whether to compile
+FEW_CLASSES, FEWER_CLASSES = 128, 12  # at alpha 1, and at others, K compiled passes over pairs beat a sort
 LARGEST_ALPHA = 1e3  # up to here the compiled logarithm of a ratio near 1, times alpha, is exact enough
 
 
@@ -41,19 +43,6 @@ def total_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, F
 
         return compiled.total_losses(forecast, alpha)
     return ((block, reference.total_losses(block, alpha)) for block in forecast.blocks())
-
-
-def losses_at_alphas(
-    forecast: Forecast, alphas: Sequence[float]
-) -> Iterator[tuple[Forecast, Sequence[FloatArray]]]:
-    """``sum_j C_j L_alpha(q_i / q_j)`` of each row, (n,), at each alpha."""
-    bare = forecast.absent is None and forecast.costs is None and not forecast.logits
-    if bare and worth_compiling(forecast.values.size):
-        from pandora_regret.kernels import compiled
-
-        return compiled.losses_at_alphas(forecast, alphas)
-    every = zip(*(total_losses(forecast, alpha) for alpha in alphas), strict=True)
-    return ((parts[0][0], [losses for _, losses in parts]) for parts in every)
 
 
 def search_costs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, FloatArray]]:
@@ -101,3 +90,14 @@ def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
         for draws in row_slices(len(unit_costs), block.values.size):
             totals[draws] += reference.simulated_costs(block, unit_costs[draws]) @ weights
     return totals
+
+
+def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
+    """``sum_j C_j L(r_ij)`` in column i, as if i were the truth, (n, K); of few classes in a pass for each."""
+    if isinstance(prior, Beta) and 0 < prior.alpha < np.inf:
+        n, few = block.n_classes, FEW_CLASSES if prior.alpha == 1 else FEWER_CLASSES
+        if n <= few and worth_compiling(BLOCKS * n * block.values.size, prior.alpha):
+            from pandora_regret.kernels import compiled
+
+            return prior.mean * (prior.loss_to_share * compiled.losses_for_every_truth(block, prior.alpha))
+    return reference.wasted_for_every_truth(block, prior)

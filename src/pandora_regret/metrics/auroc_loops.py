@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from pandora_regret.kernels.jit import njit
-from pandora_regret.kernels.vector import FAST
+from pandora_regret.kernels.jit import FAST, njit
 
 LANES = 256  # replicates at a time: their running sums stay in the cache, and their weights are read in long rows
 

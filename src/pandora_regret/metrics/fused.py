@@ -18,7 +18,7 @@ from pandora_regret.priors import Beta
 from pandora_regret.tally import Means
 
 N_LANES = 7
-LANE_OF = {  # rows of the table of `kernels.streamed.score`; the first is the loss, of which two metrics are parts
+LANE_OF = {  # rows of the table of `kernels.lanes.score`; the first is the loss, of which two metrics are parts
     "pandora_regret": 0,
     "excess_burden": 0,
     "expected_cost": 1,
@@ -52,7 +52,7 @@ def score_columns(
     with_table: bool = False,
 ) -> FusedScores:
     """Metrics of `LANE_OF` for K columns (n,) of probabilities, all float32 or all float64 and contiguous."""
-    from pandora_regret.kernels import compiled, streamed
+    from pandora_regret.kernels import compiled, lanes
 
     n, alike = len(truth), costs is not None and bool((costs == costs[0]).all())
     scale, costs = (float(costs[0]), None) if costs is not None and alike else (1.0, costs)  # half the work
@@ -64,13 +64,14 @@ def score_columns(
 
     def score(rows: slice) -> tuple[FloatArray, FloatArray]:
         of_rows, of_metrics = np.zeros(3), np.zeros((4, N_LANES))
-        streamed.score(*numbers, *options, rows.start, rows.stop, of_rows, of_metrics, predicted, doubtful, table)
+        lanes.score(*numbers, *options, rows.start, rows.stop, of_rows, of_metrics, predicted, doubtful, table)
         return of_rows, of_metrics
 
     parts = compiled.in_threads(score, n, n * len(columns))
-    lanes, factors = [LANE_OF[key] for key in keys], np.array([_factor(key, len(columns), scale) for key in keys])
-    means = _merged([(of_rows, of_metrics[:, lanes]) for of_rows, of_metrics in parts], factors)
-    return FusedScores(means, predicted, np.flatnonzero(doubtful), table[lanes] * factors[:, None])
+    columns_of = [LANE_OF[key] for key in keys]
+    factors = np.array([_factor(key, len(columns), scale) for key in keys])
+    means = _merged([(of_rows, of_metrics[:, columns_of]) for of_rows, of_metrics in parts], factors)
+    return FusedScores(means, predicted, np.flatnonzero(doubtful), table[columns_of] * factors[:, None])
 
 
 def _factor(key: str, n_classes: int, scale: float) -> float:
@@ -98,8 +99,8 @@ def _merged(parts: Sequence[tuple[FloatArray, FloatArray]], factors: FloatArray)
 
 def confusion(truth: IntArray, predicted: NDArray[Any], weights: FloatArray | None, n_classes: int) -> FloatArray:
     """The weight of the rows of class i that are taken for class j, (K, K), by a compiled loop."""
-    from pandora_regret.kernels import streamed
+    from pandora_regret.kernels import lanes
 
     counts = np.zeros((n_classes, n_classes))
-    streamed.add_counts(truth, predicted, _or_empty(weights), counts)
+    lanes.add_counts(truth, predicted, _or_empty(weights), counts)
     return counts

@@ -9,8 +9,7 @@ import numpy as np
 from numba import types
 
 from pandora_regret.kernels.cpu import LEAST_TRUTH, UNIFORM, kind_of, pair_of_probabilities
-from pandora_regret.kernels.jit import njit
-from pandora_regret.kernels.vector import FAST
+from pandora_regret.kernels.jit import FAST, njit
 
 TIE_WORTH = 1.0  # of a pair at alpha = inf, where a tie is broken at random
 

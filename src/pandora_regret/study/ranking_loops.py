@@ -10,8 +10,7 @@ import numpy as np
 from numba import types
 
 from pandora_regret.kernels.cpu import classes_by_rows, merit_of
-from pandora_regret.kernels.jit import njit
-from pandora_regret.kernels.vector import FAST
+from pandora_regret.kernels.jit import FAST, njit
 
 ROWS = 512  # rows of a search at a time, so that what is turned stays in the cache
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pandora_regret.kernels.jit import njit
-from pandora_regret.kernels.vector import FAST
+from pandora_regret.kernels.jit import FAST, njit
 from pandora_regret.workup.graph import BETTER, NOWHERE
 
 LANES = 32
