@@ -27,7 +27,7 @@ from pandora_regret import search_entropy
 from pandora_regret.inference.sequential import Bets, MeanSequence
 from pandora_regret.inputs import read_probabilities
 from pandora_regret.monitor import Monitor
-from pandora_regret.monitor.rows import Rows, bounds, read_rows
+from pandora_regret.monitor.possible_costs import bounds, overpaid, possible_costs
 from pandora_regret.priors import Uniform
 
 COSTS = np.array([100.0, 300.0, 40.0])
@@ -46,27 +46,27 @@ def drawn(rng: np.random.Generator, table: np.ndarray) -> np.ndarray:
     return (rng.random((len(table), 1)) > table.cumsum(axis=1)).sum(axis=1).clip(max=2)
 
 
-def rows_of(table: np.ndarray) -> Rows:
-    return read_rows(read_probabilities(table).with_costs(BASE), PRIOR)
+def rows_of(table: np.ndarray) -> np.ndarray:
+    return possible_costs(read_probabilities(table).with_costs(BASE), PRIOR)
 
 
-def calibrated(rng: np.random.Generator, n: int) -> tuple[Rows, np.ndarray]:
+def calibrated(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     table = rng.dirichlet(np.ones(3), n)
     return rows_of(table), drawn(rng, table)
 
 
-def overconfident(rng: np.random.Generator, n: int) -> tuple[Rows, np.ndarray]:
+def overconfident(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Logits twice as large as they should be."""
     table = rng.dirichlet(np.ones(3), n)
     sharp = table**2
     return rows_of(sharp / sharp.sum(axis=1, keepdims=True)), drawn(rng, table)
 
 
-def dearer(rng: np.random.Generator, n: int) -> tuple[Rows, np.ndarray]:
+def dearer(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Truths are sometimes anything at all, so that it costs 10 % more than it promises."""
     table = rng.dirichlet(np.ones(3), n)
     rows = rows_of(table)
-    wild = DEARER * rows.promised.mean() / (rows.costs.mean(axis=1) - rows.promised).mean()
+    wild = DEARER * rows[:, -1].mean() / (rows[:, :-1].mean(axis=1) - rows[:, -1]).mean()
     return rows, drawn(rng, (1 - wild) * table + wild / 3)
 
 
@@ -76,7 +76,7 @@ def dearer(rng: np.random.Generator, n: int) -> tuple[Rows, np.ndarray]:
 def looked_at_after_every_case(seed: int) -> tuple[bool, bool, bool]:
     """Whether a calibrated model ever alarms: by evidence, by the confidence sequence, by a 95 % interval."""
     rows, truth = calibrated(np.random.default_rng([1, seed]), CASES)
-    x, low, high = rows.overpaid(truth)
+    x, low, high = overpaid(rows, truth)
     bets, sequence, outside = (
         Bets(SCALE, level=LEVEL, run_length=RUN_LENGTH),
         MeanSequence(SCALE, level=LEVEL),
@@ -127,19 +127,19 @@ def trickling(seed: int) -> bool:
 # Delays
 
 
-def delay(broken: Callable[..., tuple[Rows, np.ndarray]], seed: int) -> int:
+def delay(broken: Callable[..., tuple[np.ndarray, np.ndarray]], seed: int) -> int:
     """Cases until the alarm, of a model that is broken from the start."""
     rows, truth = broken(np.random.default_rng([3, seed]), LONGEST)
     bets = Bets(SCALE, level=LEVEL, run_length=RUN_LENGTH)
-    bets.update(*rows.overpaid(truth))
+    bets.update(*overpaid(rows, truth))
     return LONGEST if bets.alarm is None else bets.alarm.at + 1
 
 
-def delay_after_change(broken: Callable[..., tuple[Rows, np.ndarray]], seed: int) -> tuple[int, int]:
+def delay_after_change(broken: Callable[..., tuple[np.ndarray, np.ndarray]], seed: int) -> tuple[int, int]:
     """Cases from a change until the detector sounds, and how far off the date is that it gives."""
     rng = np.random.default_rng([4, seed])
     parts = [calibrated(rng, QUIET), broken(rng, LONGEST)]
-    increments = [rows.overpaid(truth) for rows, truth in parts]
+    increments = [overpaid(rows, truth) for rows, truth in parts]
     bets = Bets(SCALE, level=LEVEL, run_length=RUN_LENGTH)
     bets.update(*(np.concatenate(each) for each in zip(*increments, strict=True)))
     change = bets.change
@@ -148,12 +148,12 @@ def delay_after_change(broken: Callable[..., tuple[Rows, np.ndarray]], seed: int
     return change.at + 1 - QUIET, abs(change.began - QUIET)
 
 
-def fixed_sample(broken: Callable[..., tuple[Rows, np.ndarray]], level: float = LEVEL) -> float:
+def fixed_sample(broken: Callable[..., tuple[np.ndarray, np.ndarray]], level: float = LEVEL) -> float:
     """Cases at which a two-sided test of the same mean, planned for that number, has power one half."""
     from scipy.stats import norm
 
     rows, truth = broken(np.random.default_rng(5), 400_000)
-    x = rows.overpaid(truth)[0]
+    x = overpaid(rows, truth)[0]
     return float((norm.ppf(1 - level / 2) * x.std() / x.mean()) ** 2)
 
 

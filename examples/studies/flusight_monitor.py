@@ -69,7 +69,7 @@ def watched(rows: Any, horizon: int) -> dict[str, Any]:
         "horizon": horizon,
         "weeks": summary.increments,
         "cases": len(rows),
-        "overpaid": [round(each, 4) for each in (overpaid.mean, overpaid.low, overpaid.high)],
+        "overpaid": [round(each, 4) for each in (overpaid.value, overpaid.low, overpaid.high) if each is not None],
         "log10_evidence": round(float(np.log10(summary.evidence)), 2),
         "alarm": None if alarm is None else {"week": alarm.period, "above": alarm.above},
         "change": None if change is None else {"week": change.period, "began": change.began},

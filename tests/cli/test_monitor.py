@@ -109,11 +109,11 @@ def test_roles_are_those_of_the_state(tmp_path, state):
     assert "compares Flat with Net" in renamed.stderr
 
 
-def test_a_challenger_that_is_dearer_is_settled(tmp_path, state):
+def test_a_challenger_that_is_more_expensive_is_settled(tmp_path, state):
     net = write_week(tmp_path / "net.csv", 1, n=3000)
     flat = write_week(tmp_path / "flat.csv", 1, flat=True, n=3000)
     result = watch(state, f"Net={net}", f"Flat={flat}", "--challenger", "Flat")
-    assert "Settled: Flat is dearer." in result.stdout
+    assert "Settled: Flat is more expensive." in result.stdout
     swapped = run("monitor", net, flat, "--champion", "flat", "--state", tmp_path / "swapped.json")
     assert "Settled: net is cheaper." in swapped.stdout
 
@@ -222,7 +222,7 @@ def test_json_says_what_the_lines_say(tmp_path, state):
     assert told["schema"] == "pandora-monitored/1"
     assert told["taken"] == {"counted": 40, "waiting": 0, "skipped": 0, "unknown": 0, "differing": 0}
     assert told["summary"]["increments"] == 40
-    assert told["summary"]["overpaid"]["low"] <= told["summary"]["overpaid"]["mean"]
+    assert told["summary"]["overpaid"]["low"] <= told["summary"]["overpaid"]["value"]
     assert told["done"] == []
     assert len(told["sentences"]) == 3
 

@@ -3,7 +3,7 @@
 The JSON (schema "pandora-monitored/1")::
 
     schema, library, sentences [...], summary {increments, by_period, first, last {name, cases, paid, promised},
-    overpaid {mean, low, high}, evidence, alarm {period, above, began}, change, saved, predicted, predicted_in,
+    overpaid {value, low, high}, evidence, alarm {period, above, began}, change, saved, predicted, predicted_in,
     drift, waiting, late}, taken {counted, waiting, skipped, unknown, differing},
     done [{what, count, sentence}]
 """
@@ -114,7 +114,7 @@ def monitor(
     Exit code 3 says ALARM or CHANGE: it costs more or less than it promises, or has begun to. DRIFT of promises
     alone is only said, unless --drift-alarm is given. --level bounds false ALARMs, --run-length false CHANGEs.
     """
-    from pandora_regret.monitor.words import sentences
+    from pandora_regret.monitor.summary import sentences
 
     if not files and watch.labels is None:
         raise click.UsageError("there is nothing to read: give files of forecasts, or --labels.")

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
+from binascii import Error
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from hashlib import blake2b
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from pandora_regret._version import __version__
-from pandora_regret.inputs import Forecast, InputError, IntArray, Labels, Table, read_probabilities
+from pandora_regret.inputs import (
+    FloatArray,
+    Forecast,
+    InputError,
+    InputTypeError,
+    IntArray,
+    Labels,
+    Table,
+    read_probabilities,
+)
 from pandora_regret.inputs.labels import read_truth
-from pandora_regret.inputs.numbers import read_positive
-from pandora_regret.monitor.ids import LABELS, Waiting, check_each_once, from_text, hashed, to_text
-from pandora_regret.monitor.periods import read_periods
-from pandora_regret.monitor.reading import read_challenger, read_error_level, read_known, read_lag, read_new
-from pandora_regret.monitor.rows import Rows, bounds, joined
-from pandora_regret.monitor.stored import Stored, read_prior_name
+from pandora_regret.inputs.numbers import read_array, read_count, read_number, read_positive
+from pandora_regret.monitor.possible_costs import bounds, possible_costs
 from pandora_regret.monitor.streams import Paid, Promised, StreamSettings
 from pandora_regret.monitor.summary import MonitorSummary, summarise
 from pandora_regret.priors import Prior
-from pandora_regret.priors.names import read_prices, spelled_prior
+from pandora_regret.priors.names import PRIORS, read_prices, spelled_prior
+from pandora_regret.records import from_plain, to_plain
 
 SCHEMA = "pandora-monitor/1"
 RUN_LENGTH_IN_PERIODS, RUN_LENGTH_IN_CASES = 10_000.0, 1_000_000.0
+MOST_LANES = 1000
+LABELS = 256  # labels of counted cases are told apart up to so many classes
+SEEN = np.dtype([("key", "<u8"), ("label", "u1")])
+
+Waiting: TypeAlias = tuple[tuple[float, ...], str | None]  # possible costs, of each model, and the period
+Held: TypeAlias = tuple[list[FloatArray], IntArray, list[str] | None]  # possible costs, truths, periods
 
 
 @dataclass(frozen=True)
@@ -94,15 +109,16 @@ class Monitor:
         lag: int = 1,
         labels: Any = None,
     ) -> None:
-        self.level = read_error_level(level)
+        self.level = _read_error_level(level)
         self.run_length = None if run_length is None else read_positive(run_length, "run_length")
-        self.lag = read_lag(lag)
+        self.lag = _read_lag(lag)
         self._asked = (prior, typical_costs)
         self.labels: Sequence[Any] | None = labels if labels is None else list(labels)
-        self.waiting, self.seen = Waiting(), dict[int, int]()
+        self.waiting: dict[int, Waiting] = {}  # by the id's key
+        self.seen: dict[int, int] = {}  # counted cases: the label of each id's key
         self.paid: Paid | None = None
         self.promised: Promised | None = None
-        self._held: list[tuple[list[Rows], IntArray, list[str] | None]] | None = None
+        self._held: list[Held] | None = None
 
     def update(
         self,
@@ -131,45 +147,39 @@ class Monitor:
         """
         labels = None if isinstance(self.labels, range) else self.labels
         forecast = read_probabilities(y_proba, labels=labels, logits=logits)
-        self._check_columns(forecast)
-        self._check_kind(challenger is not None, period is not None)
-        keys, names = self._keys(ids, len(forecast)), read_periods(period, len(forecast))
-        truth = read_known(y_true, forecast.labels, len(forecast))
+        self._check_kind(forecast, challenger is not None, period is not None)
+        n = len(forecast)
+        keys, names = None if ids is None else _keys(ids, n), _read_periods(period, n)
+        truth = _read_known(y_true, forecast.labels, n)
         if keys is None and (truth < 0).any():
             problem = "has cases without a label, which could never find it"
             raise InputError(problem, argument="y_true", fix="pass ids")
-        tables = [forecast, *([] if challenger is None else [read_challenger(challenger, forecast, logits)])]
+        tables = [forecast, *([] if challenger is None else [_read_challenger(challenger, forecast, logits)])]
         new, known = self._sort_out(keys, truth)
-        differing = self._differing(keys or [], truth)
+        differing = self._differing(keys, truth)
         prior, costs = self._prices(forecast.labels)
-        rows = [read_new(table if keys is None else table.rows(new), prior, costs) for table in tables]
+        rows = [possible_costs(table.rows(new).with_costs(costs), prior) for table in tables]
         if self.paid is None:
-            self._begin(forecast.labels, prior, costs, challenger is not None, period is not None)
-        if keys is None:
-            with self.together():
-                return self._take(rows, truth, None, names)
-        everything = len(new) == len(truth)
-        own = (keys, names) if everything else (_some(keys, new), _some(names, new))
+            self.run_length = self.run_length or (RUN_LENGTH_IN_CASES if period is None else RUN_LENGTH_IN_PERIODS)
+            self._prepare(forecast.labels, prior, costs, challenger is not None)
         with self.together():  # nothing can go wrong any more
             self._resolve(_some(keys, known), truth[known], _some(names, known))
-            taken = self._take(rows, truth[new], *own)
-        skipped = len(forecast) - len(new) - len(known)
+            taken = self._take(rows, truth[new], _some(keys, new), _some(names, new))
+        skipped = n - len(new) - len(known)
         return taken + Taken(counted=len(known), skipped=skipped, differing=differing)
 
     def label(self, ids: Any, y_true: Labels, *, period: Any = None) -> Taken:
         """Labels of forecasts that waited for them; counted in `period`, or else in that of their forecasts."""
-        if self.paid is None or self.labels is None:
+        if self.promised is None or self.labels is None:
             raise InputError("there are no forecasts yet that could wait for labels: update first.")
-        keys = hashed(listed := list(ids))
-        check_each_once(keys, listed)
-        truth = read_truth(y_true, self.labels, len(keys))
+        keys = _keys(ids)
+        truth, names = read_truth(y_true, self.labels, len(keys)), _read_periods(period, len(keys))
         known = [row for row, key in enumerate(keys) if key in self.waiting]
         skipped, differing = sum(key in self.seen for key in keys), self._differing(keys, truth)
-        names = read_periods(period, len(keys))
-        if names is not None and self.promised is not None:
+        if names is not None:
             self.promised.periods.check_mode(True)
         with self.together():
-            self._resolve([keys[row] for row in known], truth[known], _some(names, known))
+            self._resolve(_some(keys, known), truth[known], _some(names, known))
         unknown = len(keys) - len(known) - skipped
         return Taken(counted=len(known), skipped=skipped, unknown=unknown, differing=differing)
 
@@ -197,18 +207,16 @@ class Monitor:
 
     def summary(self) -> MonitorSummary:
         """Where the monitor stands: costs, intervals, alarms."""
-        if self.paid is None or self.promised is None:
-            raise InputError("the monitor has seen no forecasts: update it first.")
-        return summarise(self.paid, self.promised, waiting=len(self.waiting))
+        paid, promised = self._streams()
+        return summarise(paid, promised, waiting=len(self.waiting))
 
     def state(self) -> dict[str, Any]:
         """All of it as plain data, for JSON; `from_state` makes the same monitor of it."""
-        if self.paid is None or self.promised is None:
-            raise InputError("the monitor has seen no forecasts: there is no state yet.")
+        paid, promised = self._streams()
         stored = Stored(
             schema=SCHEMA,
             library=f"pandora-regret {__version__}",
-            classes=tuple(_plain_label(label) for label in self.labels or ()),
+            classes=tuple(int(c) if isinstance(c, (int, np.integer)) else str(c) for c in self.labels or ()),
             prior=spelled_prior(self.prior),
             typical_costs=None if self.costs is None else tuple((self.costs * self.prior.mean).tolist()),
             base_costs=None if self.costs is None else tuple(self.costs.tolist()),
@@ -216,53 +224,52 @@ class Monitor:
             run_length=self.run_length or RUN_LENGTH_IN_PERIODS,
             lag=self.lag,
             compares=self.compares,
-            paid=self.paid.state(),
-            promised=self.promised.state(),
-            waiting=self.waiting.state(),
-            seen=to_text(self.seen),
+            paid=paid.state(),
+            promised=promised.state(),
+            waiting={str(key): row for key, row in self.waiting.items()},
+            seen=b64encode(np.array(sorted(self.seen.items()), dtype=SEEN).tobytes()).decode(),
         )
-        return stored.to_dict()
+        plain: dict[str, Any] = to_plain(stored)
+        return plain
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], *, prior: Prior | None = None) -> Self:
         """The monitor that a state was taken of; a prior that has no short name must be given again."""
-        stored = Stored.from_dict(state, SCHEMA)
-        prior = read_prior_name(stored.prior) if prior is None else prior
+        stored = _read_state(state)
+        prior = _read_prior_name(stored.prior) if prior is None else prior
         if spelled_prior(prior) != stored.prior:
             problem = f"is {prior!r}, but the state was made with {stored.prior}"
             raise InputError(problem, argument="prior", value=prior, fix="begin a new state")
-        how: dict[str, Any] = {"level": stored.level, "run_length": stored.run_length, "lag": stored.lag}
-        monitor = cls(prior=prior, **how)
+        monitor = cls(prior=prior, level=stored.level, run_length=stored.run_length, lag=stored.lag)
         base = None if stored.base_costs is None else np.array(stored.base_costs)
         numbered = stored.classes == tuple(range(len(stored.classes)))
         labels = range(len(stored.classes)) if numbered else list(stored.classes)
         monitor._prepare(labels, prior, base, stored.compares)
-        assert monitor.paid is not None
-        assert monitor.promised is not None
-        monitor.paid.restore(stored.paid, "state.paid")
-        monitor.promised.restore(stored.promised, "state.promised")
-        monitor.waiting.restore(stored.waiting, monitor._width, "state.waiting")
-        monitor.seen = from_text(stored.seen, "state.seen")
+        paid, promised = monitor._streams()
+        paid.restore(stored.paid, "state.paid")
+        promised.restore(stored.promised, "state.promised")
+        width = (len(labels) + 1) * (1 + stored.compares)
+        if not all(key.isdigit() and len(row) == width for key, (row, _) in stored.waiting.items()):
+            raise InputError("does not fit the monitor", place="state.waiting", fix="the state is damaged")
+        monitor.waiting = {int(key): row for key, row in stored.waiting.items()}
+        monitor.seen = _read_seen(stored.seen)
         return monitor
 
-    @property
-    def _width(self) -> int:
-        """How many numbers a waiting forecast has: costs and promise of each model."""
-        assert self.labels is not None
-        return (len(self.labels) + 1) * (1 + self.compares)
+    def _streams(self) -> tuple[Paid, Promised]:
+        if self.paid is None or self.promised is None:
+            raise InputError("the monitor has seen no forecasts: update it first.")
+        return self.paid, self.promised
 
     def _prices(self, labels: Sequence[Any]) -> tuple[Prior, Any]:
         if self.paid is not None:
             return self.prior, self.costs
         return read_prices(self._asked[0], None, self._asked[1], labels)
 
-    def _begin(self, labels: Sequence[Any], prior: Prior, costs: Any, compares: bool, by_period: bool) -> None:
-        """With the first forecasts, classes and prices are known, and the streams begin."""
-        self.run_length = self.run_length or (RUN_LENGTH_IN_PERIODS if by_period else RUN_LENGTH_IN_CASES)
-        self._prepare(labels, prior, costs, compares)
-
-    def _check_kind(self, compares: bool, by_period: bool) -> None:
-        """That forecasts have a challenger and periods if earlier ones had."""
+    def _check_kind(self, forecast: Forecast, compares: bool, by_period: bool) -> None:
+        """That forecasts have the classes, and a challenger and periods if earlier ones had."""
+        if self.labels is not None and len(self.labels) != forecast.n_classes:
+            problem = f"has {forecast.n_classes} columns, and earlier forecasts had {len(self.labels)}"
+            raise InputError(problem, argument=forecast.name, fix="pass the same classes always")
         if self.promised is None:
             return
         self.promised.periods.check_mode(by_period)
@@ -271,89 +278,200 @@ class Monitor:
             raise InputError(problem, argument="challenger", fix="give it always or never")
 
     def _prepare(self, labels: Sequence[Any], prior: Prior, costs: Any, compares: bool) -> None:
+        """With the first forecasts, classes and prices are known, and the streams begin."""
         self.labels, self.prior, self.costs, self.compares = labels, prior, costs, compares
         least, most = bounds(np.ones(len(labels)) if costs is None else costs, prior)
         assert self.run_length is not None
         settings = StreamSettings(least, most, self.level, self.run_length, self.lag, compares)
         self.paid, self.promised = Paid(settings), Promised(settings)
 
-    def _keys(self, ids: Any, n: int) -> list[int] | None:
-        if ids is None:
-            return None
-        keys = hashed(listed := list(ids))
-        if len(keys) != n:
-            raise InputError(f"has {len(keys)} entries for {n} rows", argument="ids", fix="pass one per row")
-        check_each_once(keys, listed)
-        return keys
-
-    def _check_columns(self, forecast: Forecast) -> None:
-        if self.labels is not None and len(self.labels) != forecast.n_classes:
-            problem = f"has {forecast.n_classes} columns, and earlier forecasts had {len(self.labels)}"
-            raise InputError(problem, argument=forecast.name, fix="pass the same classes always")
-
     def _sort_out(self, keys: list[int] | None, truth: IntArray) -> tuple[IntArray, IntArray]:
         """The rows that are new, and those that bring the label of a forecast that waited; others are skipped."""
         if keys is None:
-            return np.arange(0), np.arange(0)  # without ids, all are taken as they are
+            return np.arange(len(truth)), np.arange(0)
         new = [row for row, key in enumerate(keys) if key not in self.waiting and key not in self.seen]
         known = [row for row, key in enumerate(keys) if key in self.waiting and truth[row] >= 0]
         return np.array(new, dtype=np.intp), np.array(known, dtype=np.intp)
 
-    def _differing(self, keys: list[int], truth: IntArray) -> int:
+    def _differing(self, keys: list[int] | None, truth: IntArray) -> int:
         """How many counted cases come with another label now."""
         pairs = zip(keys, truth.tolist(), strict=True) if keys else ()
         return sum(label >= 0 and self.seen.get(key, label % LABELS) != label % LABELS for key, label in pairs)
 
-    def _take(self, rows: list[Rows], truth: IntArray, keys: list[int] | None, names: list[str] | None) -> Taken:
+    def _take(
+        self, rows: list[FloatArray], truth: IntArray, keys: list[int] | None, names: list[str] | None
+    ) -> Taken:
         """New forecasts: all are promises, and those with labels are paid for."""
         assert self.promised is not None
         if not len(truth):
             return Taken()
         self.promised.add(rows[0], names)
-        if truth.min() >= 0:
-            self._pay(rows, truth, keys, names)
-            return Taken(counted=len(truth))
         known, unknown = np.flatnonzero(truth >= 0), np.flatnonzero(truth < 0)
-        self._pay([each.take(known) for each in rows], truth[known], _some(keys, known), _some(names, known))
-        if len(unknown) and keys is not None:
-            numbers = np.hstack([np.column_stack([each.costs, each.promised]) for each in rows])[unknown]
-            self.waiting.add(_some(keys, unknown) or [], numbers, _some(names, unknown))
+        self._pay([each[known] for each in rows], truth[known], _some(keys, known), _some(names, known))
+        if keys is not None:
+            numbers = np.hstack(rows)
+            for row in unknown:
+                own = None if names is None else names[row]
+                self.waiting[keys[row]] = (tuple(numbers[row].tolist()), own)
         return Taken(counted=len(known), waiting=len(unknown))
 
     def _resolve(self, keys: list[int] | None, truth: IntArray, names: list[str] | None) -> None:
         """Pay for forecasts that waited, in the period that brings the label, or else in their own."""
         if not keys:
             return
-        numbers, own = self.waiting.take(keys)
-        parts = np.split(numbers, 1 + self.compares, axis=1)
-        rows = [Rows(np.ascontiguousarray(part[:, :-1]), part[:, -1].copy()) for part in parts]
-        fallback = None if None in own else [name for name in own if name is not None]
-        self._pay(rows, truth, keys, names or fallback)
+        waited = [self.waiting.pop(key) for key in keys]
+        rows = np.split(np.array([numbers for numbers, _ in waited]), 1 + self.compares, axis=1)
+        own = [name for _, name in waited if name is not None]
+        self._pay(rows, truth, keys, names or own or None)
 
-    def _pay(self, rows: list[Rows], truth: IntArray, keys: list[int] | None, names: list[str] | None) -> None:
+    def _pay(
+        self, rows: list[FloatArray], truth: IntArray, keys: list[int] | None, names: list[str] | None
+    ) -> None:
         assert self._held is not None
         if len(truth):
             self._held.append((rows, truth, names))
             self.seen.update(zip(keys, (truth % LABELS).tolist(), strict=True) if keys else ())
 
-    def _count(self, held: list[tuple[list[Rows], IntArray, list[str] | None]]) -> None:
+    def _count(self, held: list[Held]) -> None:
         """Cases whose labels are known, all at once, so that no period closes before all of its rows are in."""
         if not held:
             return
         assert self.paid is not None
-        if len(held) == 1:
-            parts, truth, own = held[0]
-            self.paid.add(parts[0], parts[1] if self.compares else None, truth, own)
-            return
         rows, truths, names = zip(*held, strict=True)
-        models = [joined(parts) for parts in zip(*rows, strict=True)]
+        models = [np.concatenate(parts) for parts in zip(*rows, strict=True)]
         periods = None if names[0] is None else [name for part in names for name in part or ()]
-        self.paid.add(models[0], models[1] if self.compares else None, np.concatenate(truths), periods)
+        self.paid.add(models, np.concatenate(truths), periods)
 
 
 def _some(values: Any, index: Any) -> Any:
     return None if values is None else [values[row] for row in index]
 
 
-def _plain_label(label: Any) -> str | int:
-    return int(label) if isinstance(label, (int, np.integer)) else str(label)
+def _keys(ids: Any, n: int | None = None) -> list[int]:
+    """64 bits of each id, none of them twice; among a million ids, two share them with probability 3e-8."""
+    listed, first = list(ids), dict[int, int]()
+    if n is not None and len(listed) != n:
+        raise InputError(f"has {len(listed)} entries for {n} rows", argument="ids", fix="pass one per row")
+    for row, each in enumerate(listed):
+        key = int.from_bytes(blake2b(str(each).encode("utf-8", "replace"), digest_size=8).digest())
+        if first.setdefault(key, row) != row:
+            fix = "each case needs its own id; drop the second row"
+            problem = f"is {str(each)!r}, as is row {first[key]}"
+            raise InputError(problem, argument="ids", row=row, value=each, fix=fix)
+    return list(first)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What JSON holds of a monitor."""
+
+    schema: str
+    library: str
+    classes: tuple[str | int, ...]
+    prior: str
+    typical_costs: tuple[float, ...] | None  # for people; the next line is what is read
+    base_costs: tuple[float, ...] | None
+    level: float
+    run_length: float
+    lag: int
+    compares: bool
+    paid: dict[str, Any]
+    promised: dict[str, Any]
+    waiting: dict[str, Waiting]
+    seen: str
+
+
+def _read_state(state: Any) -> Stored:
+    """The state again, or a sentence that says what is wrong with it."""
+    schema = state.get("schema") if isinstance(state, Mapping) else None
+    if schema != SCHEMA:
+        problem = f"has the schema {schema!r}, not {SCHEMA!r}"
+        raise InputError(problem, argument="state", fix="pass what Monitor.state() returned")
+    stored = from_plain(Stored, state, "state")
+    if stored.base_costs is not None and len(stored.base_costs) != len(stored.classes):
+        raise InputError("does not fit the classes", place="state.base_costs", fix="the state is damaged")
+    return stored
+
+
+def _read_seen(text: str) -> dict[int, int]:
+    """The counted cases: keys with labels, sorted, 9 bytes each, in base64."""
+    try:
+        rows = np.frombuffer(b64decode(text, validate=True), SEEN)
+    except (ValueError, Error):
+        raise InputError("is no list of ids", place="state.seen", fix="the state is damaged") from None
+    return dict(zip(rows["key"].tolist(), rows["label"].tolist(), strict=True))
+
+
+def _read_prior_name(name: str) -> Prior:
+    """The prior of that name."""
+    kind, _, number = name.partition(":")
+    try:
+        known = PRIORS[kind]
+        return known.make(float(number)) if number else known.make()
+    except (KeyError, TypeError, ValueError):
+        fix = "pass the prior that the monitor was begun with"
+        raise InputError(f"{name} cannot be made from its name", argument="prior", place="", fix=fix) from None
+
+
+def _read_challenger(challenger: Table, forecast: Forecast, logits: bool) -> Forecast:
+    """Another model's forecasts of the same cases."""
+    other = read_probabilities(challenger, labels=forecast.labels, logits=logits, name="challenger")
+    if len(other) != len(forecast):
+        problem = f"has {len(other)} rows for {len(forecast)} cases"
+        raise InputError(problem, argument="challenger", value=len(other), fix="pass one row per case")
+    return other
+
+
+def _read_known(y_true: Labels, labels: Sequence[Any], n: int) -> IntArray:
+    """The column of each true class, -1 where it is not known."""
+    truth = np.full(n, -1, dtype=np.intp)
+    if y_true is None:
+        return truth
+    given = read_array(y_true, "y_true")
+    if given.dtype.kind in "biu" or given.shape != (n,):
+        return read_truth(y_true, labels, n)
+    listed = np.asarray(y_true, dtype=object)
+    known = np.array([row for row, label in enumerate(listed) if not _is_missing(label)], dtype=np.intp)
+    if given.dtype.kind == "f" and not (given[known] % 1).any():  # NaN made floats of whole numbers
+        listed = np.array([None if _is_missing(label) else int(label) for label in given], dtype=object)
+    if len(known):
+        truth[known] = read_truth(listed[known], labels, len(known))
+    return truth
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or label != label or type(label).__name__ in ("NAType", "NaTType")
+
+
+def _read_periods(period: Any, n: int) -> list[str] | None:
+    """The period of each of n rows, from one name or one per row."""
+    if period is None:
+        return None
+    if isinstance(period, (str, bytes)) or np.ndim(period) == 0:
+        period = [period] * n
+    names = []
+    for each in period:
+        if each is None or each != each or not str(each):
+            problem, fix = f"is {each!r}, which is no name", "name every row's period"
+            raise InputTypeError(problem, argument="period", fix=fix)
+        names.append(str(each))
+    if len(names) != n:
+        fix = "pass one period for all rows, or one per row"
+        raise InputError(f"has {len(names)} entries for {n} rows", argument="period", value=len(names), fix=fix)
+    return names
+
+
+def _read_lag(lag: Any) -> int:
+    """A number of periods."""
+    if read_count(lag, "lag") > MOST_LANES:
+        raise InputError(f"is {lag}", argument="lag", value=lag, fix=f"it must be at most {MOST_LANES}")
+    return int(lag)
+
+
+def _read_error_level(level: Any) -> float:
+    """The probability of a false alarm."""
+    number = read_number(level, "level")
+    if not 0 < number <= 0.5:
+        fix = "it is the probability of a false alarm, such as 0.05, at most 0.5"
+        raise InputError(argument="level", value=number, fix=fix)
+    return number

@@ -12,9 +12,8 @@ from typing import Any
 
 from pandora_regret.atomic import write_atomically
 from pandora_regret.monitor import Monitor
-from pandora_regret.monitor.history import Point
-from pandora_regret.monitor.streams import OVERPAID, PROMISED, SAVED, Stream
-from pandora_regret.monitor.words import sentences
+from pandora_regret.monitor.streams import OVERPAID, PROMISED, SAVED, Point, Stream
+from pandora_regret.monitor.summary import sentences
 from pandora_regret.report.charts import chart_over_time
 from pandora_regret.report.page import render_page
 from pandora_regret.text import Formats

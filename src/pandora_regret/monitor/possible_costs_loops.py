@@ -55,14 +55,3 @@ def _add_pair(a, b, base, i, j, alpha, kind, tie, wasted):
     else:
         wasted[i] += base[j] * pair_of_probabilities(b, a, alpha, kind, tie, TIE_WORTH)
         wasted[j] += base[i] * pair_of_probabilities(a, b, alpha, kind, tie, TIE_WORTH)
-
-
-@njit(**FAST)
-def realised(table, truth, offset, out):
-    """Each row's entry at its truth, and its smallest and largest entry, all less `offset`, as rows of `out`."""
-    for n in range(len(table)):
-        low, high = np.inf, -np.inf
-        for i in range(table.shape[1]):
-            low = table[n, i] if table[n, i] < low else low
-            high = table[n, i] if table[n, i] > high else high
-        out[0, n], out[1, n], out[2, n] = table[n, truth[n]] - offset[n], low - offset[n], high - offset[n]
