@@ -2,8 +2,8 @@
 
 The state graph is swept for 32 forecasts at once, each in its own lane: every inner loop runs over the lanes
 without a branch, so it becomes vector code, and what it touches stays in the cache. Four edges at a time share
-the loads and stores of a lane. The choice of every state is kept; what a class costs is then found by walking
-these choices along the outcomes that the class can give.
+the loads and stores of a lane. Only values are swept; what a class costs is then found by walking from the start
+along the outcomes that the class can give, and what to do is decided in the states met on the way, once.
 
 Rows of lanes are addressed by two indices throughout: a view of a row would be counted as a reference each time.
 """
@@ -19,6 +19,10 @@ LANES = 32
 NEAR_TIE = 1e-12  # closer quotients are for the reference to compare
 TIE = 1 + 1e-13  # of two blocks of steps
 INLINE = {**FAST, "forceinline": True}
+IN_LANES = {
+    **INLINE,
+    "fastmath": {*FAST["fastmath"], "nnan"},
+}  # nothing there is NaN: a minimum is one instruction
 
 
 @njit(**FAST)
@@ -29,80 +33,56 @@ def graph_costs(p, starts, truths, graph, edge_costs, fallback, values, paid):
     in states that a forecast holds to be impossible, from `solve`.
     """
     n_states, n_classes = graph.likelihood.shape
-    value, mass, choice = _tables(n_states)
+    value, mass = np.zeros((n_states + 1, LANES)), np.zeros((n_states + 1, LANES))
     lanes, stack = np.empty((n_classes, LANES)), np.empty(n_states + 1, np.intp)
     for first in range(0, len(p), LANES):
         used = min(LANES, len(p) - first)
         for lane in range(LANES):
             for k in range(n_classes):
                 lanes[k, lane] = p[first + min(lane, used - 1), k]
-        _sweep(lanes, graph, edge_costs, value, mass, choice)
+        _sweep(lanes, graph, edge_costs, value, mass)
         for lane in range(used):
             row = first + lane
             values[row] = value[0, lane]
             for pair in range(starts[row], starts[row + 1]):
-                paid[pair] = _walk(p[row], truths[pair], lane, mass, choice, graph, edge_costs, fallback, stack)
-
-
-@njit(**FAST)
-def _tables(n_states):
-    return np.zeros((n_states + 1, LANES)), np.zeros((n_states + 1, LANES)), np.empty((n_states, LANES), np.int32)
+                paid[pair] = _walk(p[row], truths[pair], lane, value, mass, graph, edge_costs, fallback, stack)
 
 
 @njit(**FAST)
 def solve(p, graph, edge_costs):
-    """Of every state its value for one forecast, its option and its probability: as `sweep` of one row."""
+    """Of every state its value for one forecast and its option, likely or not: as `sweep` of one row."""
     n_states, n_classes = graph.likelihood.shape
-    value, mass, choice = _tables(n_states)
-    lanes = np.empty((n_classes, LANES))
+    value, mass = np.zeros((n_states + 1, LANES)), np.zeros((n_states + 1, LANES))
+    lanes, choice = np.empty((n_classes, LANES)), np.empty(n_states, np.intp)
     for k in range(n_classes):
         lanes[k, :] = p[k]
-    _sweep(lanes, graph, edge_costs, value, mass, choice)
-    return value[:, 0].copy(), choice[:, 0].copy(), mass[:, 0].copy()
+    _sweep(lanes, graph, edge_costs, value, mass)
+    for state in range(n_states):
+        choice[state] = _option(p, state, 0, value, mass, graph, edge_costs)
+    return value[:, 0].copy(), choice
 
 
 @njit(**FAST)
-def _sweep(p, graph, edge_costs, value, mass, choice):
-    """The least expected cost from every state on, its probability, (S + 1, lanes), and its option, (S, lanes)."""
+def _sweep(p, graph, edge_costs, value, mass):
+    """The least expected cost from every state on, and the probability of each state, (S + 1, lanes)."""
     likelihood, may_stop, edges, more_edges, children, more, behind, ended, losses, weighted, names = graph
-    best, pick, total, largest = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    best, total, largest = np.empty(LANES), np.empty(LANES), np.empty(LANES)
     for state in range(len(likelihood) - 1, -1, -1):
         if behind[state, 0] == NOWHERE:
-            _weigh(p, likelihood, state, False, total, largest)
+            _weigh(p, likelihood, state, total, largest)
             for lane in range(LANES):
-                mass[state, lane] = total[lane]
+                mass[state, lane] = total[lane] + largest[lane]
         else:
             _add_up(p, behind[state, 0], behind[state, 1], behind[state, 2], ended[state], mass, state)
         for lane in range(LANES):
-            best[lane], pick[lane] = np.inf, 0.0
+            best[lane] = np.inf
         for stop in range(len(losses) if may_stop[state] else 0):
-            _weigh(p, weighted, stop * len(likelihood) + state, names[stop], total, largest)
-            _take(total, -1.0 - stop, best, pick)
-        _take_edges(state, edges, edge_costs, children, more_edges, more, mass, value, total, best, pick)
+            _weigh(p, weighted, stop * len(likelihood) + state, total, largest)
+            for lane in range(LANES):
+                best[lane] = min(best[lane], total[lane] + (0.0 if names[stop] else largest[lane]))
+        _best_edge(state, edges, edge_costs, children, more_edges, more, mass, value, total, best)
         for lane in range(LANES):
-            value[state, lane], choice[state, lane] = best[lane], np.int32(pick[lane])
-
-
-@njit(**FAST)
-def _take_edges(state, edges, costs, children, more_edges, more, mass, value, total, best, pick):
-    """The edges of a state, where they are better than the options before them."""
-    first, last = edges[state], edges[state + 1] - 1
-    for edge in range(first, last + 1, 4):
-        if more_edges[edge] == more_edges[min(edge + 3, last) + 1]:
-            _four_edges(edge, first, last, costs, children, mass, state, value, best, pick)
-        else:
-            for one in range(edge, min(edge + 3, last) + 1):
-                _large_edge(one, costs, children, more_edges, more, mass, state, value, total)
-                _take(total, one - first, best, pick)
-
-
-@njit(**INLINE)
-def _take(total, option, best, pick):
-    """An option where it is better than those before it."""
-    for lane in range(LANES):
-        better = total[lane] < best[lane] * BETTER
-        best[lane] = total[lane] if better else best[lane]
-        pick[lane] = option if better else pick[lane]
+            value[state, lane] = best[lane]
 
 
 @njit(**INLINE)
@@ -112,59 +92,89 @@ def _add_up(p, one, two, k, weight, mass, state):
         mass[state, lane] = mass[one, lane] + mass[two, lane] + weight * p[k, lane]
 
 
-@njit(**INLINE)
-def _weigh(p, weights, state, without_largest, total, largest):
-    """The sum of ``weights[state, k] p_k`` over classes, of all or of all but the largest."""
+@njit(**IN_LANES)
+def _weigh(p, weights, state, others, largest):
+    """The largest of ``weights[state, k] p_k`` over classes, and the sum of the others, four at a time."""
     for lane in range(LANES):
-        total[lane], largest[lane] = 0.0, 0.0
-    for k in range(len(p)):
-        weight = weights[state, k]
+        others[lane], largest[lane] = 0.0, 0.0
+    end = len(p) - 1
+    for k in range(0, len(p), 4):
+        i, j, m = min(k + 1, end), min(k + 2, end), min(k + 3, end)
+        of_k, of_i = weights[state, k], weights[state, i] if i > k else 0.0
+        of_j, of_m = weights[state, j] if j > i else 0.0, weights[state, m] if m > j else 0.0
         for lane in range(LANES):
-            term = weight * p[k, lane]
-            total[lane] += min(term, largest[lane])
-            largest[lane] = max(term, largest[lane])
-    if not without_largest:
-        for lane in range(LANES):
-            total[lane] += largest[lane]
+            a, b, c, d = of_k * p[k, lane], of_i * p[i, lane], of_j * p[j, lane], of_m * p[m, lane]
+            one, two = max(a, b), max(c, d)
+            top = max(one, two)
+            rest = (min(a, b) + min(c, d)) + min(one, two)
+            others[lane] += rest + min(top, largest[lane])
+            largest[lane] = max(top, largest[lane])
 
 
 @njit(**INLINE)
-def _four_edges(edge, first, last, costs, children, mass, state, value, best, pick):
-    """Up to four edges with two children; the last one is repeated where there are fewer."""
+def _best_edge(state, edges, costs, children, more_edges, more, mass, value, total, best):
+    """The edges of a state, where they are better; four at a time where they have two children each."""
+    last = edges[state + 1] - 1
+    for edge in range(edges[state], last + 1, 4):
+        if more_edges[edge] == more_edges[min(edge + 3, last) + 1]:
+            _four_edges(edge, last, costs, children, mass, state, value, best)
+            continue
+        for one in range(edge, min(edge + 3, last) + 1):
+            first, second, cost = children[one, 0], children[one, 1], costs[one]
+            for lane in range(LANES):
+                total[lane] = cost * mass[state, lane] + value[first, lane] + value[second, lane]
+            for index in range(more_edges[one], more_edges[one + 1]):
+                child = more[index]
+                for lane in range(LANES):
+                    total[lane] += value[child, lane]
+            for lane in range(LANES):
+                best[lane] = min(best[lane], total[lane])
+
+
+@njit(**IN_LANES)
+def _four_edges(edge, last, costs, children, mass, state, value, best):
+    """Up to four edges; the last one is repeated where there are fewer."""
     f, g, h = min(edge + 1, last), min(edge + 2, last), min(edge + 3, last)
     e0, f0, g0, h0 = children[edge, 0], children[f, 0], children[g, 0], children[h, 0]
     e1, f1, g1, h1 = children[edge, 1], children[f, 1], children[g, 1], children[h, 1]
     of_e, of_f, of_g, of_h = costs[edge], costs[f], costs[g], costs[h]
     for lane in range(LANES):
-        weight, least, option = mass[state, lane], best[lane], pick[lane]
+        weight = mass[state, lane]
         a = of_e * weight + value[e0, lane] + value[e1, lane]
         b = of_f * weight + value[f0, lane] + value[f1, lane]
         c = of_g * weight + value[g0, lane] + value[g1, lane]
         d = of_h * weight + value[h0, lane] + value[h1, lane]
-        option = float(edge - first) if a < least * BETTER else option
-        least = a if a < least * BETTER else least
-        option = float(f - first) if b < least * BETTER else option
-        least = b if b < least * BETTER else least
-        option = float(g - first) if c < least * BETTER else option
-        least = c if c < least * BETTER else least
-        option = float(h - first) if d < least * BETTER else option
-        best[lane], pick[lane] = d if d < least * BETTER else least, option
+        best[lane] = min(best[lane], min(min(a, b), min(c, d)))
 
 
 @njit(**FAST)
-def _large_edge(edge, costs, children, more_edges, more, mass, state, value, total):
-    """One edge with any number of children."""
-    one, two, cost = children[edge, 0], children[edge, 1], costs[edge]
-    for lane in range(LANES):
-        total[lane] = cost * mass[state, lane] + value[one, lane] + value[two, lane]
-    for index in range(more_edges[edge], more_edges[edge + 1]):
-        child = more[index]
-        for lane in range(LANES):
-            total[lane] += value[child, lane]
+def _option(p, state, lane, value, mass, graph, edge_costs):
+    """What the forecast in a lane does in a state: -1 less the number of a stop, or the number of an edge."""
+    likelihood, may_stop, edges, more_edges, children, more, _, _, losses, weighted, names = graph
+    best, option = np.inf, 0
+    for stop in range(len(losses) if may_stop[state] else 0):
+        others, largest = 0.0, 0.0
+        for k in range(len(p)):
+            term = p[k] * weighted[stop * len(likelihood) + state, k]
+            others += min(term, largest)
+            largest = max(term, largest)
+        total = others + (0.0 if names[stop] else largest)
+        if total < best * BETTER:
+            best, option = total, -1 - stop
+    for edge in range(edges[state], edges[state + 1]):
+        if value[state, lane] >= best * BETTER:  # no other is better
+            break
+        total = edge_costs[edge] * mass[state, lane]
+        total += value[children[edge, 0], lane] + value[children[edge, 1], lane]
+        for index in range(more_edges[edge], more_edges[edge + 1]):
+            total += value[more[index], lane]
+        if total < best * BETTER:
+            best, option = total, edge - edges[state]
+    return option
 
 
 @njit(**FAST)
-def _walk(p, k, lane, mass, choice, graph, edge_costs, fallback, stack):
+def _walk(p, k, lane, value, mass, graph, edge_costs, fallback, stack):
     """What the policy of the forecast in a lane costs if class k is the truth."""
     likelihood, _, edges, more_edges, children, more, _, _, losses, weighted, names = graph
     stack[0], size, paid = 0, 1, 0.0
@@ -172,7 +182,7 @@ def _walk(p, k, lane, mass, choice, graph, edge_costs, fallback, stack):
         size -= 1
         state = stack[size]
         likely, chance = mass[state, lane] > 0, likelihood[state, k]
-        option = choice[state, lane] if likely else fallback[state]
+        option = _option(p, state, lane, value, mass, graph, edge_costs) if likely else fallback[state]
         if option < 0:
             stop = -1 - option
             right = names[stop] and k == _named(p, weighted, stop * len(likelihood) + state, likely)

@@ -456,7 +456,7 @@ class ByGraph(Solver):
         if engine.worth_compiling(16 * len(self.graph.actions)):
             from pandora_regret.workup import loops
 
-            values, choices, _ = loops.solve(p, arrays, edge_costs)
+            values, choices = loops.solve(p, arrays, edge_costs)
             return values, choices
         table, options, _ = sweep(p[None], arrays, edge_costs)
         return table[:, 0], options[:, 0]
