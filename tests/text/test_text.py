@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pandora_regret.text import Formats, class_name, listed, money, money_between, percent, rounded_by
+from pandora_regret.text import Formats, class_name, listed, money, money_between, percent
+from pandora_regret.text.amounts import rounded_by
 
 AMOUNTS = [
     (180.2, "USD", "$180"),

@@ -1,6 +1,21 @@
 """Money, counts, names and sentences for people, made from plain numbers and words."""
 
-from pandora_regret.text.amounts import SYMBOLS, Formats, affixes, is_currency, money, money_between
+from pandora_regret.text.amounts import (
+    SYMBOLS,
+    UNDEFINED,
+    Formats,
+    alpha_name,
+    count,
+    counted,
+    decimals_for,
+    fixed,
+    is_currency,
+    money,
+    money_between,
+    percent,
+    significant,
+    typed,
+)
 from pandora_regret.text.names import (
     capitalised,
     class_name,
@@ -10,18 +25,6 @@ from pandora_regret.text.names import (
     shortened,
     wasted,
     without_direction_marks,
-)
-from pandora_regret.text.numbers import (
-    UNDEFINED,
-    alpha_name,
-    count,
-    counted,
-    decimals_for,
-    fixed,
-    percent,
-    rounded_by,
-    significant,
-    typed,
 )
 from pandora_regret.text.table import Cell, Content, Shown, Table, cell_width, without_controls, wrapped
 
@@ -33,7 +36,6 @@ __all__ = [
     "Formats",
     "Shown",
     "Table",
-    "affixes",
     "alpha_name",
     "capitalised",
     "cell_width",
@@ -48,7 +50,6 @@ __all__ = [
     "money_between",
     "pair_sentence",
     "percent",
-    "rounded_by",
     "ruling_out",
     "shortened",
     "significant",

@@ -1,13 +1,13 @@
-"""Amounts in a unit: money, minutes, or tests where nothing says what a test costs."""
+"""Numbers as people read them, and amounts in a unit: money, minutes, or tests where there are no prices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from math import floor, log10
+from collections.abc import Iterable
+from math import floor, inf, log10
 from unicodedata import category
 
-from pandora_regret.text.numbers import UNDEFINED, decimals_for, fixed, rounded_by, told_from_zero
-
+UNDEFINED = "–"
+DIGITS = 2  # of half an interval's width
 SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "CN¥", "INR": "₹", "KRW": "₩", "ILS": "₪"} | {
     "AUD": "A$", "CAD": "C$", "NZD": "NZ$", "BRL": "R$"
 }  # fmt: skip
@@ -15,6 +15,95 @@ LARGE = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"))
 SCORE_DIGITS = 4
 TENS = 10.0  # from here on, money whose interval is some units wide is written without cents
 MOST_DIGITS = 6  # of an amount, however narrow its interval
+
+
+def percent(share: float) -> str:
+    """A probability, of which draws can never show that it is 0 or 1.
+
+    Examples
+    --------
+    >>> percent(0.973), percent(0.9996), percent(0.0)
+    ('97 %', 'more than 99 %', 'less than 1 %')
+    """
+    if share < 0.01:
+        return "less than 1 %"
+    return "more than 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+
+
+def alpha_name(alpha: float | str) -> str:
+    """An alpha, or the limit that it stands for; inf is the string "inf" in JSON.
+
+    Examples
+    --------
+    >>> alpha_name(0.5), alpha_name(0.0), alpha_name("inf")
+    ('α = 0.5', 'α → 0', 'α → ∞')
+    """
+    limits = {0.0: "α → 0", float("inf"): "α → ∞"}
+    return limits.get(float(alpha), f"α = {float(alpha):g}")
+
+
+def count(value: float) -> str:
+    """A number of rows, or a weight."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def counted(n: float, what: str) -> str:
+    """So many of something, in the singular or the plural.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count(n)} {what}{'s' * (n != 1)}"
+
+
+def typed(value: float) -> str:
+    """A number as a person would type it, exactly."""
+    return repr(value).removesuffix(".0")
+
+
+def decimals_for(largest: float, digits: int = 3) -> int:
+    """How many decimals show so many digits of the largest of some numbers."""
+    return max(0, digits - 1 - floor(log10(largest))) if largest > 0 else 0
+
+
+def fixed(value: float, decimals: int) -> str:
+    """A number with so many decimals, without a unit."""
+    return f"{value:,.{decimals}f}".replace("-", "−")
+
+
+def told_from_zero(decimals: int, low: float, high: float) -> int:
+    """So many decimals, or more where a limit of an interval that excludes zero would be written as 0.
+
+    Examples
+    --------
+    >>> told_from_zero(3, 0.00026, 0.00194), told_from_zero(3, -0.00026, 0.00194), told_from_zero(0, 4.2, 49.0)
+    (4, 3, 0)
+    """
+    nearest = min(abs(low), abs(high)) if low * high > 0 else 0.0
+    while nearest and nearest * 10.0**decimals <= 0.5:
+        decimals += 1
+    return decimals
+
+
+def significant(value: float, digits: int = 6) -> str:
+    """A number to so many digits, without a unit."""
+    return f"{value:,.{digits}g}"
+
+
+def rounded_by(low: float | None, high: float | None) -> int | None:
+    """How many decimals show two digits of half an interval's width, below 0 for tens; None where it has none.
+
+    Examples
+    --------
+    >>> rounded_by(570.4, 621.9), rounded_by(4213.0, 40812.0), rounded_by(2.1, 2.52), rounded_by(3.0, 3.0)
+    (0, -3, 2, None)
+    """
+    if low is None or high is None or not 0 < high - low < inf:
+        return None
+    half = float(f"{(high - low) / 2:.{DIGITS}g}")  # 0.996 counts as 1.0
+    return DIGITS - 1 - floor(log10(half)) if half else None
 
 
 def money(amount: float, unit: str | None = None) -> str:
@@ -148,37 +237,39 @@ class Formats:
     def __init__(self, unit: str | None, largest: float) -> None:
         self.prefix, self.suffix = affixes(unit)
         self.unit = unit
-        self.money_digits = _digits(largest, in_cents=is_currency(unit))
+        in_cents = is_currency(unit) and largest >= 1  # else enough digits to tell models apart
+        digits = (2 if largest < 1e5 else 0) if in_cents else decimals_for(largest, digits=4)
+        self._usual = {"money": digits, "share": 1, "tests": 2}
 
     @classmethod
     def for_costs(cls, costs: Iterable[float | None], unit: str | None) -> Formats:
         """The formats that suit some costs; undefined ones do not count."""
         return cls(unit, max((abs(cost) for cost in costs if cost), default=1.0))
 
-    def money(self, value: float | None, decimals: int | None = None) -> str:
-        """An amount in the page's unit."""
+    def write(self, kind: str, value: float | None, decimals: int | None = None, *, bare: bool = False) -> str:
+        """A number of a kind ("money", "share", "tests" or "score"), with its unit unless it is `bare`."""
         if value is None:
             return UNDEFINED
-        digits = self.money_digits if decimals is None else decimals
-        sign = "−" if value < 0 and round(value, digits) else ""
-        return f"{sign}{self.prefix}{_fixed(abs(value), digits)}{self.suffix}"
+        digits = self._usual.get(kind, SCORE_DIGITS) if decimals is None else decimals
+        rounded = round(100 * value if kind == "share" else value, digits)
+        number = f"{abs(rounded):,.{max(0, digits)}f}"
+        if not bare:
+            before, after = {"money": (self.prefix, self.suffix), "share": ("", " %")}.get(kind, ("", ""))
+            number = f"{before}{number}{after}"
+        return f"−{number}" if rounded < 0 else number
+
+    def money(self, value: float | None) -> str:
+        """An amount in the page's unit."""
+        return self.write("money", value)
+
+    def share(self, value: float | None, decimals: int = 1) -> str:
+        """A fraction, in percent."""
+        return self.write("share", value, decimals)
 
     def tick(self, value: float) -> str:
         """A round amount, on an axis, where there is no room for a unit of many letters."""
         number = f"{value:,.12g}".replace("-", "−")
         return f"{self.prefix}{number}" if len(self.prefix) <= 3 else number
-
-    def share(self, value: float | None, decimals: int = 1) -> str:
-        """A fraction, in percent."""
-        return UNDEFINED if value is None else f"{_fixed(100 * value, decimals)} %"
-
-    def score(self, value: float | None, decimals: int = SCORE_DIGITS) -> str:
-        """A score without a unit."""
-        return UNDEFINED if value is None else _fixed(value, decimals)
-
-    def tests(self, value: float | None, decimals: int = 2) -> str:
-        """A mean number of tests."""
-        return UNDEFINED if value is None else _fixed(value, decimals)
 
     def p_value(self, value: float | None) -> str:
         """A p-value; below a thousandth only that is said."""
@@ -186,57 +277,30 @@ class Formats:
             return UNDEFINED
         return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
-    def bare(self, unit: str, value: float | None) -> str:
-        """The number without its unit, where that stands beside it already."""
-        return self._without_unit(self.write(unit, value))
-
-    def write(self, unit: str, value: float | None) -> str:
-        """A number of the given unit."""
-        return self._writer(unit)(value)
-
-    def digits(self, unit: str, low: float | None, high: float | None) -> int | None:
-        """How many decimals an estimate of the given unit is written with; None where it has no limits."""
-        decimals = _rounded_by(low, high, self.unit if unit == "money" else "")
+    def digits(self, kind: str, low: float | None, high: float | None) -> int | None:
+        """How many decimals an estimate of a kind is written with; None where it has no limits."""
+        decimals = _rounded_by(low, high, self.unit if kind == "money" else "")
         if decimals is None or low is None or high is None:
             return None
-        usual = {"money": self.money_digits, "share": 1, "tests": 2}.get(unit, SCORE_DIGITS)
-        scale = 100 if unit == "share" else 1
-        return told_from_zero(min(usual, decimals - 2 if unit == "share" else decimals), scale * low, scale * high)
+        scale = 100 if kind == "share" else 1
+        usual, decimals = self._usual.get(kind, SCORE_DIGITS), decimals - 2 * (kind == "share")
+        return told_from_zero(min(usual, decimals), scale * low, scale * high)
 
     def estimate(
         self,
-        unit: str,
+        kind: str,
         value: float | None,
         low: float | None,
         high: float | None,
         least_digits: int | None = None,
     ) -> tuple[str, str]:
-        """A number of the given unit and its limits, rounded by their distance; no limits are empty text.
+        """A number of a kind and its limits, rounded by their distance; no limits are empty text.
 
         `least_digits` are those of numbers that a reader will hold this one, not its limits, against.
         """
-        digits, writer = self.digits(unit, low, high), self._writer(unit)
-        if digits is None:
-            return writer(value), ""
-        ends = [self._without_unit(writer(limit, digits)) for limit in (low, high)]
+        digits = self.digits(kind, low, high)
+        if digits is None or low is None:
+            return self.write(kind, value), ""
+        ends = [self.write(kind, limit, digits, bare=True) for limit in (low, high)]
         finer = digits if least_digits is None else max(digits, least_digits)
-        return writer(value, finer), (" to " if low is not None and low < 0 else UNDEFINED).join(ends)
-
-    def _writer(self, unit: str) -> Callable[..., str]:
-        writers: dict[str, Callable[..., str]] = {"money": self.money, "share": self.share, "tests": self.tests}
-        return writers.get(unit, self.score)
-
-    def _without_unit(self, text: str) -> str:
-        return text.replace(self.prefix, "").removesuffix(self.suffix).removesuffix(" %")
-
-
-def _fixed(value: float, decimals: int) -> str:
-    """With so many decimals, or rounded to tens and hundreds where they are below 0."""
-    return fixed(round(value, decimals), max(0, decimals))
-
-
-def _digits(largest: float, *, in_cents: bool) -> int:
-    """Cents for prices that people pay in; otherwise enough digits to tell models apart."""
-    if in_cents and largest >= 1:
-        return 2 if largest < 1e5 else 0
-    return decimals_for(largest, digits=4)
+        return self.write(kind, value, finer), (" to " if low < 0 else UNDEFINED).join(ends)
