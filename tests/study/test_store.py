@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pandora_regret import pandora_regret
-from pandora_regret.inputs import InputError, InputTypeError
+from pandora_regret.inputs import InputError
 from pandora_regret.study import Store
 from pandora_regret.study.store import file_name
 
@@ -94,11 +94,6 @@ def test_what_is_merely_improbable_does_not_become_impossible(store):
     assert store.probabilities(["sure"])[0].min() == pytest.approx(1e-300, rel=1e-4)
 
 
-def test_probabilities_that_float32_holds_are_stored_as_such(store):
-    store.save("plain", np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [1e-37, 0.0, 1.0], [0.25, 0.25, 0.5]]))
-    assert not store.load("plain").logits
-
-
 def test_saved_again_replaces_and_a_success_ends_a_failure(store):
     store.save("first", probabilities(7))
     store.save("third", probabilities(3))
@@ -113,14 +108,6 @@ def test_unfinished_is_what_is_neither_done_nor_failed_in_the_order_asked(store)
     store.forget_failures()
     assert Store.open(store.folder).failures == {}
     assert store.unfinished(["z", "third", "first"]) == ["z", "third"]
-
-
-def test_a_frame_is_matched_to_the_classes_by_name(store):
-    import pandas as pd
-
-    frame = pd.DataFrame(probabilities(5), columns=list(CLASSES))
-    store.save("frame", frame[["c", "a", "b"]])
-    np.testing.assert_array_equal(store.load("frame").values, probabilities(5, np.float32))
 
 
 @pytest.mark.parametrize(
@@ -141,17 +128,6 @@ def test_what_cannot_be_scored_is_not_stored(store, values, options, said):
         store.save("bad", values, **options)
     assert content_of(store.folder) == before
     assert store.unfinished(["bad"]) == ["bad"]
-
-
-@pytest.mark.parametrize("name", ["", None, 3])
-def test_a_name_is_text(store, name):
-    for use in (
-        store.load,
-        lambda name: store.save(name, probabilities(1)),
-        lambda n: store.record_failure(n, ""),
-    ):
-        with pytest.raises(InputTypeError, match="name must be text"):
-            use(name)
 
 
 def test_loading_what_is_not_there_says_why(store):
@@ -263,37 +239,6 @@ def test_a_disk_that_fills_up_leaves_a_valid_store(store, monkeypatch, call):
     for name in store.unfinished(["first", "second", "new"]):
         store.save(name, probabilities(3))
     np.testing.assert_array_equal(Store.open(store.folder).load("new").values, probabilities(3, np.float32))
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 64 kB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    try:
-        subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=True, capture_output=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("a file system of 64 kB cannot be mounted here")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_disk_that_is_full_in_earnest(small_disk):
-    ballast = small_disk / "ballast"
-    ballast.write_bytes(bytes(20_000))
-    store, done = Store.create(small_disk / "store", TRUTH, CLASSES), 0
-    with pytest.raises(OSError, match="No space left on device"):  # noqa: PT012
-        for done in range(30):
-            store.save(f"model {done}", probabilities(done))
-    assert 1 <= done == len(Store.open(store.folder).models)
-    ballast.unlink()
-    assert store.unfinished([f"model {n}" for n in range(done + 1)]) == [f"model {done}"]
-    store.save(f"model {done}", probabilities(done))
-    for number in range(done + 1):
-        loaded = Store.open(store.folder).load(f"model {number}").values
-        np.testing.assert_array_equal(loaded, probabilities(number, np.float32))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

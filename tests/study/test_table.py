@@ -78,12 +78,6 @@ def test_latex_escapes_names_and_names_a_condition_once(results):
     assert latex.count(r"\midrule") == 1
 
 
-def test_text_columns_line_up(results):
-    header, *rows = study_grid(results).render(intervals=True).split("\n\n")[0].splitlines()
-    assert len({len(line) for line in [header, *rows]}) == 1
-    assert "[" in rows[0]
-
-
 def test_a_constant_metric_is_starred_and_explained():
     truth, proba = forecasts(0)
     found = agreement(truth, np.repeat(proba[:1], 3, axis=0), costs=[1.0, 2.0, 3.0], conditions=["clinical"])
@@ -156,9 +150,3 @@ def test_the_commands_from_run_to_figure(study_folder):
     assert again.exit_code == 2
     assert "f.svg exists: name another file, or replace it with --force" in again.stderr
     pandora_study("figure", out, study_folder / "f.svg", "--force")
-
-
-def test_bad_input_is_one_line_and_exit_code_2(tmp_path):
-    done = CliRunner().invoke(pandora, ["study", "table", str(tmp_path)])
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1

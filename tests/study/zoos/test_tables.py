@@ -1,6 +1,5 @@
 import json
 import os
-import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +12,7 @@ pytest.importorskip("pyarrow")
 
 from pandora_regret import pandora_regret
 from pandora_regret.inputs import InputError
-from pandora_regret.study.zoos.classifiers import Classifier, Part, all_classifiers
+from pandora_regret.study.zoos.classifiers import Classifier, all_classifiers
 from pandora_regret.study.zoos.tables import TableZoo
 from pandora_regret.work import run_all
 
@@ -31,11 +30,6 @@ def write(folder, text, name="table.csv"):
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return str(path)
-
-
-def add_to_zoo(monkeypatch, *classifiers):
-    known = all_classifiers() | {classifier.name: classifier for classifier in classifiers}
-    monkeypatch.setattr("pandora_regret.study.zoos.tables.all_classifiers", lambda: known)
 
 
 @pytest.fixture
@@ -57,13 +51,7 @@ def flowers(tmp_path):
 def test_there_are_more_than_sixty_models_with_distinct_descriptions():
     known = all_classifiers()
     assert len(known) >= 60
-    assert len({json.dumps(model.to_dict(), sort_keys=True) for model in known.values()}) == len(known)
-
-
-def test_every_family_has_several_models():
-    families = [model.family for model in all_classifiers().values()]
-    for family in ("linear", "kernel", "trees", "forests", "boosting", "neighbours", "Bayes", "neural"):
-        assert families.count(family) >= 5
+    assert len({json.dumps(model.parameters, sort_keys=True) for model in known.values()}) == len(known)
 
 
 def test_every_model_predicts_a_small_table_and_passes_the_door():
@@ -82,17 +70,6 @@ def test_models_are_chosen_by_name_and_pattern():
         TableZoo(models=["orchid"]).names()
 
 
-def test_default_table_sets_models_apart_in_calibration_and_in_ranking():
-    zoo = TableZoo(max_rows=600)
-    truth = zoo.target().truth
-    found = [values_of(zoo, name) for name in CHEAP]
-    accuracies = [np.mean(values.argmax(1) == truth) for values in found]
-    overconfidence = [np.mean(values.max(1)) - right for values, right in zip(found, accuracies, strict=True)]
-    assert np.ptp(accuracies) > 0.1
-    assert min(overconfidence) < -0.1
-    assert max(overconfidence) > 0.1
-
-
 def test_temperature_changes_confidence_but_no_ranks():
     zoo = TableZoo(data="iris", noise=1.0)
     plain, sharp = (values_of(zoo, name) for name in ("neighbours 30", "neighbours 30 sharpened T=0.25"))
@@ -102,21 +79,7 @@ def test_temperature_changes_confidence_but_no_ranks():
     np.testing.assert_allclose(sharp, expected, atol=1e-12)
 
 
-def test_decision_value_of_two_classes_becomes_that_of_the_second():
-    zoo = TableZoo(data="breast_cancer", folds=3)
-    values = values_of(zoo, "SVM C=1")
-    assert np.mean(values.argmax(1) == zoo.target().truth) > 0.9
-
-
 # Out of fold
-
-
-def test_labels_without_a_reason_cannot_be_known(tmp_path):
-    rng = np.random.default_rng(1)
-    rows = [f"{x},{y},{label}" for x, y, label in zip(*rng.normal(size=(2, 300)), rng.integers(3, size=300))]  # noqa: B905
-    zoo = TableZoo(data=write(tmp_path, "\n".join(rows)))
-    values = values_of(zoo, "neighbours 1")
-    assert np.mean(values.argmax(1) == zoo.target().truth) < 0.5
 
 
 def test_a_row_is_prepared_and_forecast_without_the_others_of_its_fold(tmp_path):
@@ -158,10 +121,6 @@ def test_metadata_can_be_written_as_json_and_says_how_the_model_was_made():
     assert recorded["seconds"] > 0
 
 
-def test_every_description_can_be_written_as_json():
-    json.dumps([model.to_dict() for model in all_classifiers().values()])
-
-
 def test_warnings_of_a_model_become_notes():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -171,25 +130,16 @@ def test_warnings_of_a_model_become_notes():
 
 
 def test_model_that_raises_or_gives_nan_is_a_failure_and_the_next_one_goes_on(monkeypatch):
-    broken = Classifier("broken", "test", Part("svm.SVC", {"C": -1.0}))
-    hopeless = Classifier(
-        "hopeless", "test", Part("naive_bayes.GaussianNB", {"var_smoothing": 0.0}), temperature=0.0
-    )
-    add_to_zoo(monkeypatch, broken, hopeless)
+    broken = Classifier("broken", "test", {"class": "svm.SVC", "C": -1.0})
+    bayes = {"class": "naive_bayes.GaussianNB", "var_smoothing": 0.0, "temperature": 0.0}
+    known = all_classifiers() | {"broken": broken, "hopeless": Classifier("hopeless", "test", bayes)}
+    monkeypatch.setattr("pandora_regret.study.zoos.tables.all_classifiers", lambda: known)
     first, second, third = TableZoo(data="iris").predict(["broken", "hopeless", "naive Bayes"])
     assert first.prediction is None
     assert "InvalidParameterError: The 'C' parameter" in first.failure
     assert second.prediction is None
     assert "nan" in second.failure
     assert third.failure is None
-
-
-def test_about_names_settings_table_and_versions(flowers):
-    zoo = TableZoo(data=flowers, models=["naive Bayes"])
-    about = json.loads(json.dumps(zoo.about()))
-    assert about["settings"]["models"] == ["naive Bayes"]
-    assert (about["rows"], about["features"], len(about["sha256"])) == (60, 2, 64)
-    assert "scikit-learn" in about["versions"]
 
 
 # The same again
@@ -214,30 +164,12 @@ def test_same_seed_gives_the_same_bits_in_another_process():
         np.testing.assert_array_equal(here[name], elsewhere)
 
 
-def test_another_seed_gives_other_forecasts():
-    one, other = (values_of(TableZoo(data="iris", seed=seed), "forest 5") for seed in (1, 2))
-    assert np.any(one != other)
-
-
-def test_zoo_survives_pickling():
-    zoo = TableZoo(data="iris", models=["tree*"], without=[0], max_rows=90)
-    again = pickle.loads(pickle.dumps(zoo))
-    assert again == zoo
-    assert again.names() == zoo.names()
-    np.testing.assert_array_equal(values_of(again, "tree full"), values_of(zoo, "tree full"))
-
-
 def test_file_that_changes_is_read_again(tmp_path):
     path = write(tmp_path, "1,a\n2,b\n3,a\n4,b\n")
     zoo = TableZoo(data=path, folds=2)
     assert len(zoo.target().truth) == 4
     write(tmp_path, "1,a\n2,b\n3,a\n4,b\n5,b\n")
     assert len(zoo.target().truth) == 5
-
-
-def test_batches_hold_every_name_once():
-    zoo = TableZoo()
-    assert [name for batch in zoo.batches(zoo.names()) for name in batch] == zoo.names()
 
 
 @pytest.mark.parametrize(
@@ -267,12 +199,6 @@ def test_names_and_missing_values_are_features_like_others(flowers):
 def test_name_that_was_not_seen_while_fitting_is_no_failure(tmp_path):
     rows = [f"{'only' + str(i) if i % 5 == 0 else 'xy'[i % 2]},{i % 2}" for i in range(40)]
     assert values_of(TableZoo(data=write(tmp_path, "\n".join(rows))), "logistic C=0.01").shape == (40, 2)
-
-
-def test_column_without_any_value_is_no_failure(tmp_path):
-    rows = [f"?,{i % 2 + i / 50},{i % 2}" for i in range(40)]
-    zoo = TableZoo(data=write(tmp_path, "\n".join(rows)), noise=0.1)
-    assert values_of(zoo, "naive Bayes").shape == (40, 2)
 
 
 def test_label_with_a_value_for_every_row_is_no_class(tmp_path):

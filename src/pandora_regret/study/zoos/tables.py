@@ -146,7 +146,7 @@ class TableZoo:
         metadata = {
             "model": classifier.name,
             "family": classifier.family,
-            "parameters": classifier.to_dict(),
+            "parameters": dict(classifier.parameters),
             "forecast": classifier.source(),
             "seed": self.seed,
             "folds": self.folds,
