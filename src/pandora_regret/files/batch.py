@@ -132,8 +132,8 @@ class Batch:
                 self.take(rows[:1]).forecast(logits).check()
             except InputError as error:
                 numbers, told = [self.origin(int(row))[1] for row in rows], True
-                about = {name: getattr(error, name) for name in ("value", "fix", "command_fix")}
-                problems.in_rows(kind, self.origins[0][0], numbers, error.problem, **about)
+                about = {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
+                problems.in_rows(kind, self.origins[0][0], numbers, **about)
         if not told:
             problems.in_file("file", first)
 

@@ -58,6 +58,13 @@ class ModelTable:
         known = self.sample is not None and self.columns.label
         return set(texts_of(self.sample.column(self.columns.label))) if known else set()  # type: ignore[union-attr]
 
+    def sums_to_one(self, classes: Collection[str]) -> bool:
+        """Whether most rows of probabilities do over some classes; logits say nothing."""
+        if self.layout.logits or self.sample is None:
+            return False
+        names = [name for name in self.columns.forecasts if name in classes]
+        return 2 * rows_that_sum_to_one(self.sample, self.sources[0], names) > len(self.sample)
+
     def narrowed(self, classes: Collection[str]) -> ModelTable | None:
         """The same with only these of its columns of numbers as classes, if its rows do not speak against that.
 
@@ -85,18 +92,12 @@ def with_known_classes(tables: Sequence[ModelTable], priced: Collection[str] | N
     tables share. Where the rows themselves speak against that, a table stays as it is, and whoever reads it says
     what is wrong. Lists of candidates are over the options of all tables.
     """
-    shared = _shared(tables)
-    return _over_all_options([_with_classes(table, priced or (), shared) for table in tables])
-
-
-def _with_classes(table: ModelTable, priced: Collection[str], shared: set[str]) -> ModelTable:
-    """A label without a price is a class, too: whoever reads prices says that it has none."""
-    if table.columns.certain:
-        return table
-    narrowed = table.narrowed(priced) or table.narrowed(shared)
-    if narrowed is None and priced:
-        narrowed = table.narrowed(table.labels.union(priced))
-    return narrowed or table
+    shared, known = _shared(tables), []
+    for table in tables:  # a label without a price is a class, too: whoever reads prices says that it has none
+        choices = (priced, shared, table.labels.union(priced)) if priced else (shared,)
+        narrowed = () if table.columns.certain else map(table.narrowed, choices)
+        known.append(next(filter(None, narrowed), table))
+    return _over_all_options(known)
 
 
 def _shared(tables: Sequence[ModelTable]) -> set[str]:
@@ -104,16 +105,8 @@ def _shared(tables: Sequence[ModelTable]) -> set[str]:
     shared = set[str]() if len(tables) < 2 else set.intersection(*(set(table.columns.classes) for table in tables))
     if len(shared) < 2:
         return set()
-    said = any(table.columns.certain for table in tables)
-    return shared if said or any(_sum_to_one(table, shared) for table in tables) else set()
-
-
-def _sum_to_one(table: ModelTable, classes: Collection[str]) -> bool:
-    """Whether most rows of probabilities do; logits say nothing."""
-    if table.layout.logits or table.sample is None:
-        return False
-    names = [name for name in table.columns.forecasts if name in classes]
-    return 2 * rows_that_sum_to_one(table.sample, table.sources[0], names) > len(table.sample)
+    confirmed = any(table.columns.certain or table.sums_to_one(shared) for table in tables)
+    return shared if confirmed else set()
 
 
 def _over_all_options(tables: list[ModelTable]) -> list[ModelTable]:

@@ -13,7 +13,10 @@ from pandora_regret.files.problems import FileError
 from pandora_regret.inputs import Done, InputError
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+NO_LETTER = r"[^a-zA-Z0-9\"\n\r.\0\x80-\U0010ffff]"  # what can stand between values
 DECIMALS = {".": "point", ",": "comma"}
+SEPARATOR_WORDS = {word: mark for mark, word in SEPARATORS.items()} | {"\\t": "\t"}
+DECIMAL_WORDS = {word: mark for mark, word in DECIMALS.items()}
 MARKS = {  # what a file begins with that says its encoding; longer ones first
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -59,28 +62,19 @@ class Dialect:
     other: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "separator", _read_separator(self.separator))
-        object.__setattr__(self, "decimal", _read_decimal(self.decimal))
-        object.__setattr__(self, "encoding", _read_encoding(self.encoding))
-        if self.separator is not None and self.separator == self.decimal:
-            problem = f"is {self.separator!r} and so is the decimal sign"
-            raise InputError(problem, argument="separator", value=self.separator, fix="they must differ")
-
-
-def _read_separator(text: str | None) -> str | None:
-    marks = {word: mark for mark, word in SEPARATORS.items()} | {"\\t": "\t"}
-    mark = None if text is None else marks.get(text, text)
-    if mark is not None and (len(mark) != 1 or not mark.isascii() or mark.isalnum() or mark in '"\n\r.\0'):
-        fix = "write one character, such as ; or |, or one of the words comma, semicolon, tab and pipe"
-        raise InputError(argument="separator", value=text, fix=fix)
-    return mark
-
-
-def _read_decimal(text: str | None) -> str | None:
-    marks = {word: mark for mark, word in DECIMALS.items()} | {mark: mark for mark in DECIMALS}
-    if text is not None and text not in marks:
-        raise InputError(argument="decimal", value=text, fix="write . or , (or point or comma)")
-    return None if text is None else marks[text]
+        separator = SEPARATOR_WORDS.get(self.separator or "", self.separator)
+        decimal = DECIMAL_WORDS.get(self.decimal or "", self.decimal)
+        if separator and not re.fullmatch(NO_LETTER, separator):
+            fix = "write one character, such as ; or |, or one of the words comma, semicolon, tab and pipe"
+            raise InputError(argument="separator", value=self.separator, fix=fix)
+        if decimal not in (None, *DECIMALS):
+            raise InputError(argument="decimal", value=decimal, fix="write . or , (or point or comma)")
+        if separator is not None and separator == decimal:
+            problem = f"is {separator!r} and so is the decimal sign"
+            raise InputError(problem, argument="separator", value=separator, fix="they must differ")
+        read = {"separator": separator, "decimal": decimal, "encoding": _read_encoding(self.encoding)}
+        for name, value in read.items():
+            object.__setattr__(self, name, value)
 
 
 def _read_encoding(text: str | None) -> str | None:

@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,7 +19,6 @@ from pandora_regret.inputs import Done
 from pandora_regret.optional import import_optional
 
 CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
-LONGEST_CELL = 15  # bytes of a cell's name in a sheet, nearly
 SMALL, SPARSEST = 1 << 24, 100  # places in a sheet; places for each cell
 WHOLE = 1 << 53  # up to here, a number of a sheet that has no fraction is exactly that number
 
@@ -52,26 +51,16 @@ def _check_extent(path: str) -> None:
     """No cell far away from all others: a sheet is held whole, from its first cell to its last."""
     try:
         with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
-                if name.startswith("xl/worksheets/") and name.endswith(".xml"):
-                    with archive.open(name) as sheet:
-                        _check_extent_of(sheet, path)
+            names = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/.*\.xml", name)]
+            sheets = [CELL.findall(archive.read(name)) for name in names]
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
-        if isinstance(error, FileError):
-            raise
         raise unreadable(path, "Excel", error) from None
-
-
-def _check_extent_of(sheet: IO[bytes], path: str) -> None:
-    n_cells, rows, columns, rest = 0, 0, 0, b""
-    while block := sheet.read(1 << 20):
-        cells = CELL.findall(rest + block)
-        n_cells, rest = n_cells + len(cells), block[-LONGEST_CELL:]
-        rows = max([rows, *(int(row) for _, row in cells)])
-        columns = max([columns, *(_column_number(letters) for letters in {letters for letters, _ in cells})])
-    if rows * columns > max(SMALL, SPARSEST * n_cells):
-        problem = f"has a sheet of {n_cells:,} cells in {rows:,} rows and {columns:,} columns"
-        raise FileError(problem, path=path, fix="delete cells that lie far away from the table")
+    for cells in sheets:
+        rows = max((int(row) for _, row in cells), default=0)
+        columns = max(map(_column_number, {letters for letters, _ in cells}), default=0)
+        if rows * columns > max(SMALL, SPARSEST * len(cells)):
+            problem = f"has a sheet of {len(cells):,} cells in {rows:,} rows and {columns:,} columns"
+            raise FileError(problem, path=path, fix="delete cells that lie far away from the table")
 
 
 def _column_number(letters: bytes) -> int:

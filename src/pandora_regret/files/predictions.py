@@ -18,7 +18,7 @@ from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, 
 from pandora_regret.files.models_file import ModelFiles
 from pandora_regret.files.problems import RAISED, FileError, Problems
 from pandora_regret.files.source import Records, Source
-from pandora_regret.inputs import Done, InputError, IntArray
+from pandora_regret.inputs import Done, InputError
 from pandora_regret.text import listed
 
 ROWS, ELEMENTS = 1 << 20, 11 << 20  # the usual row group of a Parquet file: cut smaller, it takes longer to read
@@ -303,17 +303,12 @@ def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
     iterator of Batch
         One for each model.
     """
-    for models in sharing_files(opened):
+    for _, sharing in groupby(opened, key=lambda model: id(model) if model.only is None else model.sources):
+        models = list(sharing)
         parts = {model.only: list[Batch]() for model in models}
         for model, batch in checked_batches(models):
             parts[model.only].append(batch)
         yield from (concatenated(parts.pop(model.only)) for model in models)
-
-
-def sharing_files(opened: Sequence[Predictions]) -> list[list[Predictions]]:
-    """Neighbours that share a file, each another of its models, together."""
-    groups = groupby(opened, key=lambda model: id(model) if model.only is None else model.sources)
-    return [list(models) for _, models in groups]
 
 
 def checked_batches(
@@ -342,14 +337,9 @@ def _split(models: Sequence[Predictions], problems: Problems) -> Iterator[tuple[
     """The rows of each model in a table of several."""
     first, by_name = models[0], {model.only: model for model in models}
     for source, file_row, records in first.walk(first.columns.wanted):
-        for name, rows in _rows_by_name(records.column(first.columns.model)):
+        names, numbers = np.unique(texts_of(records.column(first.columns.model)), return_inverse=True)
+        for number, name in enumerate(names.tolist()):
+            rows = np.flatnonzero(numbers == number)
             if name in by_name:
                 batch = first.batch(records.take(rows), source, rows + file_row, 0, problems)
                 yield by_name[name], batch
-
-
-def _rows_by_name(column: Any) -> Iterator[tuple[str, IntArray]]:
-    """Each name in a column of text, and the numbers of its rows."""
-    names, numbers = np.unique(texts_of(column), return_inverse=True)
-    rows = np.split(np.argsort(numbers, kind="stable"), np.cumsum(np.bincount(numbers))[:-1])
-    return zip(names.tolist(), rows, strict=True)

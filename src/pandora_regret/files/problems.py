@@ -49,17 +49,9 @@ class FileError(InputError):
 class Problems:
     """Who is told what is wrong with a file while it is read. This one raises the first problem."""
 
-    def in_rows(
-        self,
-        kind: str,
-        source: Source,
-        rows: Sequence[int],
-        problem: str,
-        column: str | None = None,
-        **attributes: Any,
-    ) -> None:
+    def in_rows(self, kind: str, source: Source, rows: Sequence[int], **about: Any) -> None:
         """Rows of a file, numbered from 0, have a problem; what is said of it is about the first of them."""
-        raise source.error(int(rows[0]), problem, column, **attributes)
+        raise source.error(int(rows[0]), **about)
 
     def in_file(self, kind: str, error: InputError, count: int = 1, paths: tuple[str, ...] = ()) -> None:
         """A file has a problem as a whole, or several files do; `count` says how many things have it."""
@@ -88,20 +80,12 @@ class Collected(Problems):
         self._problems: dict[tuple[str, str | None], Problem] = {}
         self._rows: list[tuple[Problem, Source, int]] = []  # the first few of each problem
 
-    def in_rows(
-        self,
-        kind: str,
-        source: Source,
-        rows: Sequence[int],
-        problem: str,
-        column: str | None = None,
-        **attributes: Any,
-    ) -> None:
+    def in_rows(self, kind: str, source: Source, rows: Sequence[int], **about: Any) -> None:
+        column = about.get("column")
         if (kind, column) not in self._problems:
             if sum(other == kind for other, _ in self._problems) >= NAMED_COLUMNS:
-                column, problem, attributes = None, "further columns have the same problem", {}
-            where = "" if column is None else f"column {column!r}"
-            message = FileError(problem, where=where, **attributes).within_file
+                column, about = None, {"problem": "further columns have the same problem"}
+            message = FileError(where="" if column is None else f"column {column!r}", **about).within_file
             self._problems.setdefault((kind, column), Problem(kind, message, count=0))
         noted = self._problems[kind, column]
         first = [int(row) for row in rows[: NAMED_ROWS - len(noted.rows)]]
