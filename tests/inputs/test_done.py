@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from pandora_regret.compare import Comparison, compare
-from pandora_regret.inputs.done import Done, Rescaled
+from pandora_regret.inputs.tables import Done, Rescaled
 
 ROWS = {"one": [[0.8, 0.2], [0.3, 0.7]], "two": [[0.6, 0.4], [0.4, 0.6]]}
 

@@ -43,11 +43,10 @@ from pandora_regret.inputs import (
     read_probabilities,
 )
 from pandora_regret.inputs.costs import check_named
-from pandora_regret.inputs.index import check_row_order
-from pandora_regret.inputs.labels import read_labels, read_truth
+from pandora_regret.inputs.forecast import voted
+from pandora_regret.inputs.labels import are_votes, check_row_order, read_labels, read_truth
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.inputs.tables import by_name, is_frame, read_columns
-from pandora_regret.inputs.votes import are_votes, read_votes
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
 from pandora_regret.scores import priced
@@ -94,7 +93,7 @@ class ReadsForecasts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._columns = list(range(X.shape[1]) if names is None else read_labels(list(names)))
         self._order, self.classes_ = None, np.asarray(self._columns)
         forecast = self._read(X, sample_weight)
-        return forecast.with_votes(read_votes(y, self._columns, len(forecast)))
+        return voted(forecast, y)
 
     def _unlabelled(self, X: Any, sample_weight: Any = None) -> Forecast:
         """Forecasts to recalibrate."""

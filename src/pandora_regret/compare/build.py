@@ -280,7 +280,7 @@ def _compare_by_workup(
 
 def _break_even(known: Measurements, rows: Mapping[str, Forecast], prior: Prior) -> tuple[BreakEven, ...]:
     """Where prices of single tests change the cheapest model; orders, and options of single rows, have no such."""
-    if any(forecast.order_only or forecast.absent is not None for forecast in rows.values()):
+    if any(forecast.order_only for forecast in rows.values()):
         return ()
     models = [Priced.of(each.name, rows[each.name], prior, each.rows["expected_cost"]) for each in known.models]
     own = known.class_weights / known.class_weights.sum() * known.typical

@@ -106,7 +106,7 @@ def embed(
 
 
 def _fits_in_a_page(forecasts: Collection[Forecast], n_rows: int, n_classes: int, prior: Prior) -> bool:
-    if any(forecast.order_only or forecast.absent is not None for forecast in forecasts):
+    if any(forecast.order_only for forecast in forecasts):
         return False
     if prior.n_classes is not None and n_classes > MOST_CLASSES_APART:
         return False

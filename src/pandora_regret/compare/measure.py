@@ -91,7 +91,7 @@ def _beta_scores(forecast: Forecast) -> tuple[float, ...]:
     for alpha in ALPHAS:
         mean = Mean()
         for rows, losses in total_losses(forecast, alpha):
-            mean.add(losses / (3 * rows.n_wrong), rows.weights)
+            mean.add(losses / (3 * (rows.n_classes - 1)), rows.weights)
         means.append(mean.mean)
     return tuple(means)
 

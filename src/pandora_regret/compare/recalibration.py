@@ -25,8 +25,6 @@ def recalibrated(forecast: Forecast, sample: Sample, method: str, seed: int) -> 
     if folds < 2:
         return None
     rows, _ = rows_of(forecast)
-    if forecast.absent is not None:
-        rows = replace(rows, scores=np.where(forecast.absent.T, OUT_OF_REACH, rows.scores))
     fold = forecast.per_row(deal(sample.truth, folds, seed, groups))
     if method == "temperature":
         scores = rows.scores * out_of_fold_inverse_temperatures(rows, fold)

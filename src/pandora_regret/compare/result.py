@@ -10,7 +10,7 @@ from pandora_regret.compare.agreement import check_agreement
 from pandora_regret.compare.embedded import EmbeddedSample
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import InputError
-from pandora_regret.inputs.done import Done
+from pandora_regret.inputs.tables import Done
 from pandora_regret.records import from_plain, to_plain
 from pandora_regret.text import Shown, Table, count
 

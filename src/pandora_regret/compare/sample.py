@@ -20,7 +20,7 @@ from pandora_regret.inputs import (
     Labels,
     read_forecast,
 )
-from pandora_regret.inputs.index import check_row_order
+from pandora_regret.inputs.labels import check_row_order
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.tally import Mean
 

@@ -15,8 +15,7 @@ from pandora_regret.files.problems import RAISED, FileError, Problems
 from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import Source
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
-from pandora_regret.inputs.done import NOTHING_RESCALED, Rescaled
-from pandora_regret.inputs.tables import rescalable, row_sum_tolerance
+from pandora_regret.inputs.tables import NOTHING_RESCALED, Rescaled, rescalable, row_sum_tolerance
 
 RowNumbers: TypeAlias = range | IntArray
 

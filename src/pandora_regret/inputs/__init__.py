@@ -1,7 +1,6 @@
 """The door: what a user hands in becomes plain, checked arrays here, once."""
 
 from pandora_regret.inputs.costs import read_costs
-from pandora_regret.inputs.done import Done
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.forecast import (
     Forecast,
@@ -20,7 +19,7 @@ from pandora_regret.inputs.numbers import (
     read_positive,
     read_seed,
 )
-from pandora_regret.inputs.tables import Table
+from pandora_regret.inputs.tables import Done, Table
 
 __all__ = [
     "Done",

@@ -9,7 +9,7 @@ import numpy as np
 
 from pandora_regret.inputs.errors import InputError
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, FloatArray, out_of_range, read_floats
-from pandora_regret.inputs.tables import by_name, is_frame, read_columns
+from pandora_regret.inputs.tables import by_name, is_frame, read_frame
 
 
 def read_costs(
@@ -63,5 +63,5 @@ def _bad_cost(
 def _in_label_order(costs: Any, labels: Sequence[Any], name: str) -> Any:
     """Costs that carry class names (a mapping, a pandas series, a frame) are matched by name."""
     if is_frame(costs):
-        return np.stack(read_columns(costs, labels, name)[0], axis=1)
+        return read_frame(costs, labels, name)
     return by_name(costs, labels, name)

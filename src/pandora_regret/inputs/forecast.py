@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pandora_regret.inputs.done import NOTHING_RESCALED, Rescaled
 from pandora_regret.inputs.errors import InputError
-from pandora_regret.inputs.index import check_row_order
-from pandora_regret.inputs.labels import Labels, read_labels, read_truth
+from pandora_regret.inputs.labels import Labels, are_votes, check_row_order, read_labels, read_truth, read_votes
 from pandora_regret.inputs.numbers import FloatArray, IntArray, read_flag, read_weights
 from pandora_regret.inputs.tables import (
+    NOTHING_RESCALED,
+    Rescaled,
     Table,
     check_logits,
     check_probabilities,
     is_frame,
+    read_frame,
     read_table,
     rescale_rows,
     row_slices,
 )
-from pandora_regret.inputs.votes import are_votes, read_votes
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,9 @@ class Forecast:
     costs: FloatArray | None = None  # (K,) or (N, K); None means that every test costs 1
     checked: bool = False
     read_as: np.dtype[Any] | None = None  # the type in which the values came, where they were converted
-    votes: FloatArray | None = None  # always None
     cluster: IntArray | None = None  # (N,) the number of each row's case; None: every row is a case of its own
     shares: FloatArray | None = None  # (N,) of its case, beside `cluster`: they sum to 1 over the rows of a case
     rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums, as was asked for
-    absent: NDArray[np.bool_] | None = None  # (N, K) options that a row does not have, where rows have their own
     order_only: bool = False  # whether only the order of the options is known, not how likely they are
 
     def __len__(self) -> int:
@@ -68,13 +66,6 @@ class Forecast:
     def is_single(self) -> bool:
         """Whether the forecasts came in single precision, or in less."""
         return (self.read_as or self.values.dtype).itemsize <= 4
-
-    @property
-    def n_wrong(self) -> IntArray | int:
-        """How many options are wrong: K - 1, or of each row one less than it has; 1 at least."""
-        if self.absent is None:
-            return self.n_classes - 1
-        return np.asarray(np.maximum(self.n_classes - 1 - self.absent.sum(axis=1), 1))
 
     @cached_property
     def _starts(self) -> IntArray:
@@ -153,7 +144,7 @@ class Forecast:
         costs = self.costs[index] if self.costs is not None and self.costs.ndim == 2 else self.costs
         values, truth = self.values[index], self.truth[index] if len(self.truth) else self.truth
         of_rows: dict[str, Any] = {"values": values, "truth": truth, "numbers": numbers, "costs": costs}
-        for name in ("weights", "absent", "cluster", "shares"):
+        for name in ("weights", "cluster", "shares"):
             of_rows[name] = None if getattr(self, name) is None else getattr(self, name)[index]
         return replace(self, **of_rows)
 
@@ -193,7 +184,13 @@ def read_forecast(
         return read_labelled(y_true, y_proba, logits=logits, normalise=normalise, **options)
     check_row_order(y_proba=y_proba, y_true=y_true, sample_weight=sample_weight)
     forecast = read_probabilities(y_proba, logits=logits, normalise=normalise, **options)
-    return forecast.with_votes(read_votes(y_true, forecast.labels, len(forecast)))
+    return voted(forecast, y_true)
+
+
+def voted(forecast: Forecast, y_true: Labels) -> Forecast:
+    """Forecasts and votes on the same instances, (N, K); a frame's columns are matched by name."""
+    table = read_frame(y_true, forecast.labels, "y_true") if is_frame(y_true) else y_true
+    return forecast.with_votes(read_votes(table, forecast.labels, len(forecast)))
 
 
 def read_labelled(

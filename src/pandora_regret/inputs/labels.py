@@ -1,15 +1,21 @@
-"""Class labels: what the columns stand for, and which column is the truth of each instance."""
+"""Labels and votes: what the columns stand for, and what is true of each instance.
+
+A truth is a label, or votes of several annotators (or probabilities), one column per class. A score of votes is
+the vote-weighted mean of the scores of labels, ``S(p, q) = sum_k q_k S(p, k)``. What counts is each class's share
+of a row's votes, not their number: a row is one instance, however many looked at it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs.errors import InputError
-from pandora_regret.inputs.numbers import IntArray, read_array
+from pandora_regret.inputs.errors import InputError, InputTypeError
+from pandora_regret.inputs.numbers import LARGEST, FloatArray, IntArray, read_array
 
 Labels: TypeAlias = Any  # array-like (N,), or a pandas / polars series; or votes, (N, K), an array or a frame
 
@@ -45,29 +51,20 @@ def read_truth(y_true: Labels, labels: Sequence[Any], n_rows: int) -> IntArray:
     truth = read_array(y_true, "y_true")
     if truth.dtype.kind in "US" and not isinstance(y_true, np.ndarray):
         truth = np.asarray(y_true, dtype=object)  # in a list, NumPy turns what stands beside text into text
-    _check_one_label_per_row(truth, labels, n_rows)
+    _check_one_label_per_row(truth, n_rows)
     _check_nothing_missing(truth)
     return _column_numbers(truth, labels) if isinstance(labels, range) else _positions(truth, labels)
 
 
-def _check_one_label_per_row(truth: NDArray[Any], labels: Sequence[Any], n_rows: int) -> None:
+def _check_one_label_per_row(truth: NDArray[Any], n_rows: int) -> None:
     if truth.ndim != 1:
         shape = f"{truth.item()!r:.80}" if truth.ndim == 0 else f"shape {truth.shape}"
         problem = f"must be 1-D, one label per instance, got {shape}"
-        raise InputError(problem, argument="y_true", value=truth.shape, fix=_one_dimensional(truth.shape, labels))
+        fix = "pass np.ravel(y_true)" if truth.shape[1:] == (1,) else None
+        raise InputError(problem, argument="y_true", value=truth.shape, fix=fix)
     if len(truth) != n_rows:
         problem = f"has {len(truth)} entries but y_proba has {n_rows} rows"
         raise InputError(problem, argument="y_true", value=len(truth), fix="pass one label per row")
-
-
-def _one_dimensional(shape: tuple[int, ...], labels: Sequence[Any]) -> str | None:
-    """How to get one label per row out of a column, or out of a one-hot table."""
-    if shape[1:] == (1,):
-        return "pass np.ravel(y_true)"
-    if shape[1:] == (len(labels),):
-        columns = "np.argmax(y_true, axis=1)"
-        return f"if it is one-hot, pass {columns if isinstance(labels, range) else f'np.take(labels, {columns})'}"
-    return None
 
 
 def _check_nothing_missing(truth: NDArray[Any]) -> None:
@@ -132,3 +129,64 @@ def _fail_unknown(truth: NDArray[Any], unknown: NDArray[np.bool_], known: str) -
     label = truth.tolist()[row]
     fix = "correct it, or pass labels=[...] with every class in column order"
     raise InputError(f"is {label!r}, which is not among {known}", argument="y_true", row=row, value=label, fix=fix)
+
+
+def are_votes(y_true: Labels) -> bool:
+    """Whether truths come as a table of several columns instead of one label per row."""
+    shape = y_true.shape if hasattr(y_true, "shape") else read_array(y_true, "y_true").shape
+    return len(shape) == 2 and shape[1] > 1
+
+
+def read_votes(y_true: Labels, labels: Sequence[Any], n_rows: int) -> FloatArray:
+    """Each class's share of every row's votes, (N, K), from columns in the order of the labels."""
+    votes = read_array(y_true, "y_true")
+    if votes.dtype.kind not in "biuf":
+        fix = "votes must be numbers; a single label per instance must be 1-D"
+        raise InputTypeError(f"has shape {votes.shape} and dtype {votes.dtype}", argument="y_true", fix=fix)
+    if votes.shape != (n_rows, len(labels)):
+        problem = f"has shape {votes.shape} but y_proba has shape {(n_rows, len(labels))}"
+        fix = "pass one label per row, or votes with one column for each class"
+        raise InputError(problem, argument="y_true", value=votes.shape, fix=fix)
+    return shares_of(votes.astype(np.float64))
+
+
+def shares_of(votes: FloatArray, argument: str = "y_true") -> FloatArray:
+    """Votes over their row's sum; every vote must be a number from 0, and every row needs one."""
+    bad = ~((votes >= 0) & (votes <= LARGEST))  # NaN compares false
+    if bad.any():
+        row, column = (int(index) for index in np.argwhere(bad)[0])
+        fix = f"votes are numbers from 0 to {LARGEST:g}"
+        problem, value = f"contains {votes[row, column]:g}", float(votes[row, column])
+        raise InputError(problem, argument=argument, row=row, value=value, fix=fix)
+    total = votes.sum(axis=1, keepdims=True)
+    if not total.all():
+        row = int(np.argmin(total))
+        raise InputError("has no votes", argument=argument, row=row, fix="drop the row, or give it one label")
+    return np.asarray(votes / total)
+
+
+def check_row_order(**arguments: Any) -> None:
+    """An error if two arguments, by name, have the rows that their indices name in different orders.
+
+    Indices that name different rows say nothing: after a split one side has often lost its own.
+    """
+    indices = {name: index for name, values in arguments.items() if (index := _index_of(values)) is not None}
+    for (first, theirs), (name, ours) in combinations(indices.items(), 2):
+        if _is_permuted(ours, theirs):
+            row = int((ours != theirs).argmax())
+            here, there = (index[row : row + 1].tolist()[0] for index in (ours, theirs))
+            problem = f"has the rows of {first} in another order: its row {row} is {here!r}, not {there!r}"
+            fix = f"pass {name}.loc[{first}.index], or {name}.to_numpy() if rows match by their position"
+            raise InputError(problem, argument=name, value=here, fix=fix)
+
+
+def _index_of(values: Any) -> Any:
+    """The index of a pandas object, None of anything else; pandas need not be installed."""
+    is_pandas = type(values).__module__.partition(".")[0] == "pandas"
+    return values.index if is_pandas and hasattr(values, "index") else None
+
+
+def _is_permuted(ours: Any, theirs: Any) -> bool:
+    if len(ours) != len(theirs) or ours.nlevels != theirs.nlevels or ours.equals(theirs):
+        return False
+    return bool(ours.isin(theirs).all() and theirs.isin(ours).all())

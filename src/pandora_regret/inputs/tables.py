@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs.done import NOTHING_RESCALED, Rescaled
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.inputs.numbers import FloatArray, IntArray, read_array
@@ -21,6 +22,49 @@ HALF_TOLERANCE = 1e-2  # of float16 and bfloat16
 RESCALED_WITHIN = 1e-2 + 1e-6  # how far a row's sum may be off 1 and be rescaled, where that is asked for: 1 %
 BLOCK_ELEMENTS = 1 << 18  # rows are handled in blocks of about this many numbers, so no (N, K) temporary exists
 EVERY_ROW = range(sys.maxsize)  # a row's number is its position
+
+
+@dataclass(frozen=True)
+class Done:
+    """One thing that was changed or left out: nothing unless asked for, and all of it counted.
+
+    Whatever is read carries a tuple `done` of these: a file's table (`Source.done`, such as the separator that was
+    recognised), all rows of a model (`Predictions.done`), a price list. Whoever puts parts together joins the
+    tuples, and the result (`Comparison.done`, the JSON of the commands under "done") has them all.
+    """
+
+    what: str  # "rows left out", "rows rescaled", "columns ignored", "prices not used", "separator", ...
+    count: int
+    sentence: str  # a clause for people: "30 rows that Forest lacks left out of all"
+    model: str | None = field(default=None, metadata={"optional": True})  # or file, where it is about one
+
+
+@dataclass(frozen=True)
+class Rescaled:
+    """Rows that were divided by their sums: how many, and what the sums were."""
+
+    rows: int = 0
+    low: float = inf
+    high: float = -inf
+
+    @classmethod
+    def of(cls, sums: FloatArray) -> Rescaled:
+        """Rows that had these sums."""
+        return cls(len(sums), float(sums.min()), float(sums.max())) if len(sums) else cls()
+
+    def __add__(self, other: Rescaled) -> Rescaled:
+        return Rescaled(self.rows + other.rows, min(self.low, other.low), max(self.high, other.high))
+
+    def done(self, model: str) -> tuple[Done, ...]:
+        """The same in words; nothing where no row was."""
+        if not self.rows:
+            return ()
+        rows, sums = f"{self.rows:,} row{'s' * (self.rows != 1)}", [f"{end:.4g}" for end in (self.low, self.high)]
+        sentence = f"{rows} of {model} rescaled (sums {' to '.join(dict.fromkeys(sums))})"
+        return (Done("rows rescaled", self.rows, sentence, model),)
+
+
+NOTHING_RESCALED = Rescaled()
 
 
 def row_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
@@ -71,6 +115,11 @@ def _read_frame(frame: Any, labels: Sequence[Any] | None, name: str) -> ReadTabl
     named = zip(columns, labels, strict=True)
     values = np.stack([_as_floats(column, name, label) for column, label in named], axis=1)
     return ReadTable(values, labels, max(row_sum_tolerance(column.dtype) for column in columns))
+
+
+def read_frame(frame: Any, labels: Sequence[Any] | None, name: str) -> NDArray[Any]:
+    """A frame's columns as one table, in the order of the labels."""
+    return np.stack(read_columns(frame, labels, name)[0], axis=1)
 
 
 def read_columns(frame: Any, labels: Sequence[Any] | None, name: str) -> tuple[list[NDArray[Any]], Sequence[Any]]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.forecast import Forecast
-from pandora_regret.inputs.labels import read_labels, read_truth
+from pandora_regret.inputs.labels import read_labels
 from pandora_regret.inputs.numbers import LARGEST, FloatArray, read_flag, read_floats
 from pandora_regret.inputs.tables import by_name, match_names
 
@@ -104,17 +103,6 @@ class Tests:
             return np.asarray(-np.log1p(-self.sensitivity))
 
 
-@dataclass(frozen=True)
-class Groups:
-    """Tests that each answer for several classes."""
-
-    members: NDArray[np.bool_]  # (G, K)
-    costs: FloatArray  # (G,)
-
-    def __len__(self) -> int:
-        return len(self.costs)
-
-
 def read_tests(tests: Any, forecast: Forecast) -> Tests:
     """The tests of a forecast's classes, in the order of its columns."""
     known = check_is_tests(tests)
@@ -171,19 +159,6 @@ def read_unit_costs(unit_costs: Any, tests: Tests) -> FloatArray:
     return array
 
 
-def read_groups(groups: Any, costs: Any, forecast: Forecast) -> Groups:
-    """Groups of classes, listed or named, that together cover all classes, and what the test of each costs."""
-    names, listed = _listed_groups(groups)
-    named = zip(names, listed, strict=True)
-    members = np.stack([_members(group, f"groups[{name!r}]", forecast) for name, group in named])
-    uncovered = ~members.any(axis=0)
-    if uncovered.any():
-        label = forecast.labels[int(np.argmax(uncovered))]
-        fix = "put every class into at least one group"
-        raise InputError(f"leave out class {label!r}", argument="groups", value=label, fix=fix)
-    return Groups(members, _group_costs(costs, names))
-
-
 def _labels_of(described: dict[str, Any], labels: Any) -> list[Any] | None:
     """The labels as they were said, or as the first argument that carries names says them."""
     named = [values for values in described.values() if hasattr(values, "keys")]
@@ -230,37 +205,3 @@ def _check_all(
         index = int(np.argmin(good))
         label = index if labels is None else labels[index]
         raise InputError(argument=name, column=label, value=values[index], fix=fix, command_fix=command_fix)
-
-
-def _listed_groups(groups: Any) -> tuple[Sequence[Any], list[Any]]:
-    if isinstance(groups, str) or not (hasattr(groups, "keys") or isinstance(groups, Sequence)) or not len(groups):
-        problem = (
-            "must list the classes of each group, [['a', 'b'], ['c']], or name them, "
-            f"{{'biopsy': ['a', 'b'], 'blood': ['c']}}, got {groups!r:.200}"
-        )
-        raise InputTypeError(problem, argument="groups", value=groups)
-    return (list(groups), list(groups.values())) if hasattr(groups, "keys") else (range(len(groups)), list(groups))
-
-
-def _members(group: Any, name: str, forecast: Forecast) -> NDArray[np.bool_]:
-    """Which classes a group holds, (K,)."""
-    if isinstance(group, str) or not isinstance(group, (Collection, np.ndarray)) or not len(group):
-        problem = f"must list at least one class label, got {group!r:.200}"
-        raise InputTypeError(problem, argument="groups", value=group, place=name)
-    listed = list(group)
-    labels = np.empty(len(listed), dtype=object)
-    labels[:] = listed
-    try:
-        classes = read_truth(labels, forecast.labels, len(listed))
-    except InputError:
-        fix = f"every entry must be one of {list(forecast.labels)[:8]}"
-        raise InputError(argument="groups", value=listed, place=name, fix=fix) from None
-    return np.isin(np.arange(forecast.n_classes), classes)
-
-
-def _group_costs(costs: Any, names: Sequence[Any]) -> FloatArray:
-    array = read_floats(by_name(costs, names, "costs"), "costs")
-    if array.shape != (len(names),):
-        problem = f"has shape {array.shape} but there are {len(names)} groups"
-        raise InputError(problem, argument="costs", value=array.shape, fix="pass one cost per group")
-    return check_costs(array, "costs", names, "group")

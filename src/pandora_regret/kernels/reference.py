@@ -44,8 +44,6 @@ def of_class(table: NDArray[Any], column: IntArray) -> NDArray[Any]:
 def log_odds(block: Forecast) -> FloatArray:
     """``ln r_ij`` of the truth i of each row against every class j, ``r_ij = (p_i / C_i) / (p_j / C_j)``.
 
-    An option that a row does not have is behind any that it has, also behind one of probability 0.
-
     Parameters
     ----------
     block
@@ -58,8 +56,7 @@ def log_odds(block: Forecast) -> FloatArray:
     """
     costs = costs_of(block)
     ours, our_cost = of_class(block.values, block.truth), of_class(costs, block.truth)
-    odds = log_ratio(ours, block.values, our_cost, costs, logits=block.logits)
-    return odds if block.absent is None else np.where(block.absent, np.inf, odds)
+    return log_ratio(ours, block.values, our_cost, costs, logits=block.logits)
 
 
 def tie_widths(block: Forecast) -> FloatArray | float:

@@ -20,7 +20,7 @@ BINS = 15  # of the calibration error
 
 def beta_score(alpha: float, forecast: Forecast, prior: Prior) -> FloatArray:
     """``S_alpha``, the mean loss per wrong class under uniform costs; Pandora's Regret at alpha 1."""
-    return _joined(total_losses(forecast.with_costs(None), alpha)) / (3 * forecast.n_wrong)
+    return _joined(total_losses(forecast.with_costs(None), alpha)) / (3 * (forecast.n_classes - 1))
 
 
 def excess_burden(forecast: Forecast, prior: Prior) -> FloatArray:

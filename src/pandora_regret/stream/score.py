@@ -22,7 +22,7 @@ from pandora_regret.inference.intervals import (
 from pandora_regret.inference.joint import Carriers
 from pandora_regret.inference.resampling import Resampled
 from pandora_regret.inputs import FloatArray, InputError, read_count
-from pandora_regret.inputs.done import NOTHING_RESCALED
+from pandora_regret.inputs.tables import NOTHING_RESCALED
 from pandora_regret.kernels.engine import wasted_pairs
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metric
 from pandora_regret.priors import Prior
