@@ -238,8 +238,8 @@ class Formats:
         self.prefix, self.suffix = affixes(unit)
         self.unit = unit
         in_cents = is_currency(unit) and largest >= 1  # else enough digits to tell models apart
-        digits = (2 if largest < 1e5 else 0) if in_cents else decimals_for(largest, digits=4)
-        self._usual = {"money": digits, "share": 1, "tests": 2}
+        self.money_digits = (2 if largest < 1e5 else 0) if in_cents else decimals_for(largest, digits=4)
+        self._usual = {"money": self.money_digits, "share": 1, "tests": 2}
 
     @classmethod
     def for_costs(cls, costs: Iterable[float | None], unit: str | None) -> Formats:
