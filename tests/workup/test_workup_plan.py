@@ -148,14 +148,6 @@ def test_the_picture_is_whole_and_escapes_names(tmp_path):
     assert "href" not in path.read_text(encoding="utf-8")
 
 
-def test_the_tree_is_drawn_in_matplotlib():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    figure, axes = pyplot.subplots()
-    assert plan_workup(FORECAST, skin()).draw(axes) is axes
-    assert any("biopsy" in text.get_text() for text in axes.texts)
-    pyplot.close(figure)
-
-
 def test_a_plan_goes_into_json():
     assert json.loads(json.dumps(plan_workup(FORECAST, skin()).to_dict()))["next"] == "visit"
 

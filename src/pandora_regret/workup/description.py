@@ -23,13 +23,6 @@ from pandora_regret.workup.pathways import shared_steps
 from pandora_regret.workup.steps import Requirement, Stop, WorkupStep
 
 Method = Literal["search", "hierarchy", "forest", "prefix", "graph"]
-TITLES: dict[Method, str] = {
-    "search": "search",
-    "hierarchy": "levels of search",
-    "forest": "the best order of shared steps",
-    "prefix": "the best moment to give up a search",
-    "graph": "the state graph",
-}
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -70,7 +63,7 @@ class Workup:
     ...     stops={"watch": {"loss": {"melanoma": 20000, "others": 30}}},
     ... )
     >>> workup
-    Workup(3 classes, 2 steps, 1 way to stop; by the state graph)
+    Workup(3 classes, 2 steps, 1 way to stop; method='graph')
     """
 
     classes: tuple[str, ...]
@@ -125,7 +118,7 @@ class Workup:
     def __repr__(self) -> str:
         stops = f", {counted(len(self.stops), 'way')} to stop" if self.stops else ""
         steps = counted(len(self.steps), "step")
-        return f"Workup({len(self.classes)} classes, {steps}{stops}; by {TITLES[self.method]})"
+        return f"Workup({len(self.classes)} classes, {steps}{stops}; method={self.method!r})"
 
     @property
     def method(self) -> Method:

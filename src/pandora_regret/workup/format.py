@@ -208,69 +208,60 @@ class _Steps:
 
     def _step(self, name: str, table: StepTable) -> WorkupStep:
         place = path("steps", name)
-        outcomes = self._outcomes(table, place)
-        chances = [row for row, _ in outcomes.values()]
-        _check_chances(tuple(outcomes), chances, self.classes, f"{place}.outcomes")
-        confirmed = tuple(confirmed for _, confirmed in outcomes.values())
-        return WorkupStep(name, self._cost(table, place), tuple(outcomes), tuple(chances), confirmed)
+        told = self._told(table, place)
+        rest = 1 - np.sum([row for row in told.values() if row is not None], axis=0)
+        rest = np.where(np.abs(rest) < ROUNDING, 0.0, rest)  # rounding in the last digit is no probability
+        chances = np.array([rest if row is None else row for row in told.values()])
+        _check_chances(tuple(told), chances, self.classes, f"{place}.outcomes")
+        only = [row.nonzero()[0] for row in chances]  # the classes that can have each outcome
+        confirming = None if table.confirming is None else _texts(table.confirming)
+        for outcome in confirming or ():
+            if outcome not in told or len(only[list(told).index(outcome)]) != 1:
+                problem = f"names {outcome!r}, which is no outcome that exactly one class can have"
+                _fail(f"{place}.confirming", problem)
+        confirms = [row is not None if confirming is None else name in confirming for name, row in told.items()]
+        confirmed = [int(k[0]) if can and len(k) == 1 else None for can, k in zip(confirms, only, strict=True)]
+        rows = tuple(tuple(row) for row in chances.tolist())
+        return WorkupStep(name, self._cost(table, place), tuple(told), rows, tuple(confirmed))
 
-    def _outcomes(self, table: StepTable, place: str) -> dict[str, tuple[Row, int | None]]:
-        """Each outcome's chances per class, and the class that it confirms."""
+    def _told(self, table: StepTable, place: str) -> dict[str, FloatArray | None]:
+        """What a step may show, and how likely that is for each class; None for all that is left."""
         if table.confirms is not None:
             [index] = self._members(table.confirms, f"{place}.confirms")
-            sensitivity = 1.0 if table.sensitivity is None else table.sensitivity
-            rate = self._rates(sensitivity, [index], f"{place}.sensitivity")[index]
-            row = tuple(rate * (k == index) for k in range(self.n_classes))
-            return {"yes": (row, index), "no": (_rest([row]), None)}
+            rate = 1.0 if table.sensitivity is None else table.sensitivity
+            return {"yes": self._one(index) * self._rates(rate, [index], f"{place}.sensitivity"), "no": None}
         if table.tells_apart is not None:
-            return self._tells_apart(self._members(table.tells_apart, f"{place}.tells_apart"))
+            members = self._members(table.tells_apart, f"{place}.tells_apart")
+            rest: dict[str, Any] = {} if len(members) == self.n_classes else {NONE: None}
+            return {self.classes[k]: self._one(k) for k in members} | rest
         if table.positive_for is not None:
-            return self._positive_for(table, place)
+            members = self._members(table.positive_for, f"{place}.positive_for")
+            others = [k for k in range(self.n_classes) if k not in members]
+            positive = 1 - self._rates(table.specificity, others, f"{place}.specificity")
+            positive[members] = self._rates(table.sensitivity, members, f"{place}.sensitivity")[members]
+            return {"positive": positive, "negative": None}
         if table.outcomes is not None:
-            return self._listed(table.outcomes, table.confirming, place)
-        return {"done": ((1.0,) * self.n_classes, None)}
+            return self._listed(table.outcomes, f"{place}.outcomes")
+        return {"done": np.ones(self.n_classes)}
 
-    def _tells_apart(self, members: list[int]) -> dict[str, tuple[Row, int | None]]:
-        rows = [tuple(float(k == index) for k in range(self.n_classes)) for index in members]
-        outcomes: dict[str, tuple[Row, int | None]] = {
-            self.classes[index]: (row, index) for index, row in zip(members, rows, strict=True)
-        }
-        return outcomes | ({NONE: (_rest(rows), None)} if len(members) < self.n_classes else {})
+    def _one(self, index: int) -> FloatArray:
+        return np.asarray(np.eye(self.n_classes)[index])
 
-    def _positive_for(self, table: StepTable, place: str) -> dict[str, tuple[Row, int | None]]:
-        members = self._members(table.positive_for, f"{place}.positive_for")
-        others = [k for k in range(self.n_classes) if k not in members]
-        sensitivity = self._rates(table.sensitivity, members, f"{place}.sensitivity")
-        specificity = self._rates(table.specificity, others, f"{place}.specificity")
-        row = tuple(sensitivity[k] if k in members else 1 - specificity[k] for k in range(self.n_classes))
-        return {"positive": (row, _only_class(row)), "negative": (_rest([row]), None)}
-
-    def _rates(self, value: Any, members: list[int], place: str) -> Row:
+    def _rates(self, value: Any, members: list[int], place: str) -> FloatArray:
         if value is None:
             _fail(place, "is missing", "a step with positive_for has both rates")
-        return per_class(value, self.classes, place, needed=[self.classes[k] for k in members])
+        return np.array(per_class(value, self.classes, place, needed=[self.classes[k] for k in members]))
 
-    def _listed(self, table: dict[str, Any], confirming: Any, place: str) -> dict[str, tuple[Row, int | None]]:
-        here = f"{place}.outcomes"
+    def _listed(self, table: dict[str, Any], place: str) -> dict[str, FloatArray | None]:
         if len(table) < 2:
-            _fail(here, "lists fewer than two outcomes", "list all there are, or leave it out")
+            _fail(place, "lists fewer than two outcomes", "list all there are, or leave it out")
         rest = [name for name, value in table.items() if isinstance(value, str)]
         if len(rest) > 1 or any(table[name] != REST for name in rest):
-            _fail(
-                path(here, rest[-1]), f"is {table[rest[-1]]!r}", f"give probabilities, or {REST!r} for one outcome"
-            )
-        rows = {name: per_class(table[name], self.classes, path(here, name)) for name in table if name not in rest}
-        rows = {name: rows[name] if name in rows else _rest(list(rows.values())) for name in table}
-        outcomes = {name: (row, None if name in rest else _only_class(row)) for name, row in rows.items()}
-        if confirming is None:
-            return outcomes
-        listed = _texts(confirming)
-        for name in listed:
-            if name not in rows or _only_class(rows[name]) is None:
-                problem = f"names {name!r}, which is no outcome that exactly one class can have"
-                _fail(f"{place}.confirming", problem)
+            fix = f"give probabilities, or {REST!r} for one outcome"
+            _fail(path(place, rest[-1]), f"is {table[rest[-1]]!r}", fix)
         return {
-            name: (row, _only_class(row) if name in _texts(confirming) else None) for name, row in rows.items()
+            name: None if name in rest else np.array(per_class(value, self.classes, path(place, name)))
+            for name, value in table.items()
         }
 
     def _members(self, value: Any, place: str) -> list[int]:
@@ -298,10 +289,11 @@ class _Steps:
                 _fail(here, "has one class below it", "put that class in its place")
             index = self.classes.index(name) if not below else None
             row = tuple(float(k in inside or k == index) for k in range(self.n_classes))
+            rest = tuple(1 - chance for chance in row)
             fees = from_plain(Fees, {key: node[key] for key in ("cost", "items") if key in node}, here)
             requires = tuple(Requirement(parent, "yes") for parent in above)
             cost = self._cost(fees, here)
-            yield WorkupStep(name, cost, ("yes", "no"), (row, _rest([row])), (index, None), requires)
+            yield WorkupStep(name, cost, ("yes", "no"), (row, rest), (index, None), requires)
             yield from below
 
     def _cost(self, fees: Fees, place: str) -> float:
@@ -325,21 +317,8 @@ def _requirement(step: str, text: str, steps: Mapping[str, WorkupStep]) -> Requi
     return Requirement(name, outcome)
 
 
-def _rest(rows: list[Row]) -> Row:
-    """What the other outcomes leave; rounding in the last digit is no probability."""
-    left = 1 - np.sum(rows, axis=0)
-    return tuple(np.where(np.abs(left) < ROUNDING, 0.0, left).tolist())
-
-
-def _only_class(row: Row) -> int | None:
-    """The class that alone can have this outcome."""
-    possible = np.flatnonzero(row)
-    return int(possible[0]) if len(possible) == 1 else None
-
-
-def _check_chances(outcomes: tuple[str, ...], chances: list[Row], classes: tuple[str, ...], place: str) -> None:
+def _check_chances(outcomes: tuple[str, ...], table: FloatArray, classes: tuple[str, ...], place: str) -> None:
     """Every probability in [0, 1], and for every class a sum of 1."""
-    table = np.array(chances)
     for outcome, k in np.argwhere((table < -ROUNDING) | (table > 1 + ROUNDING)):
         problem = (
             f"give {outcomes[outcome]!r} the probability {table[outcome, k]:g} if the truth is {classes[k]!r}"

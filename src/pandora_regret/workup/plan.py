@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,10 +23,7 @@ from pandora_regret.workup.graph import MOST_STATES, compile_graph, sweep
 from pandora_regret.workup.policies import exact_policy
 from pandora_regret.workup.scores import check_workup, class_columns
 from pandora_regret.workup.states import UNUSED, State, StateSpace
-from pandora_regret.workup.tree import PlanNode, as_svg, draw_tree
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from pandora_regret.workup.tree import PlanNode, as_svg
 
 MOST_STEPS = 10  # in a notebook
 FREE = 1e-200  # the cost of a step that has been made
@@ -138,23 +135,16 @@ class Plan(Shown):
 
     def to_svg(self) -> str:
         """The tree as a picture that needs no other file."""
-        return as_svg(self._tree(), self.currency)
-
-    def draw(self, ax: Axes | None = None) -> Axes:
-        """The tree in matplotlib, on the current axes unless others are given."""
-        return draw_tree(self._tree(), self.currency, ax)
+        if self.tree is None:
+            fix = "plot_search_trace draws it"
+            raise InputError("the plan of a search is a line, not a tree", argument="plan", place="", fix=fix)
+        return as_svg(self.tree, self.currency)
 
     def save_svg(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture of the tree to a file."""
         from pandora_regret.atomic import write_atomically
 
         return write_atomically(path, lambda file: file.write(self.to_svg().encode()))
-
-    def _tree(self) -> PlanNode:
-        if self.tree is None:
-            fix = "plot_search_trace draws it"
-            raise InputError("the plan of a search is a line, not a tree", argument="plan", place="", fix=fix)
-        return self.tree
 
 
 def plan_search(

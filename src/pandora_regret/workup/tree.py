@@ -1,4 +1,4 @@
-"""The tree of a plan, and its picture: as SVG that needs no other file, and in matplotlib."""
+"""The tree of a plan, and its picture: SVG that needs no other file."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import count
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from pandora_regret.optional import import_optional
 from pandora_regret.text import money, percent, shortened
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 COLUMN, ROW, BOX_WIDTH, BOX_HEIGHT, MARGIN = 280, 62, 150, 40, 14  # of the picture, in pixels
 FILLS = {"step": "#dbe9f6", "stop": "#fbe3d3", "done": "#e3f0e5"}
@@ -126,25 +122,3 @@ def _edge_label(box: Box) -> str:
     parent = box.parent.node if box.parent else box.node
     share = box.node.chance / parent.chance if parent.chance else 0.0
     return f"{shortened(box.outcome, 13)} {percent(share)}" if len(parent.branches) > 1 else ""
-
-
-def draw_tree(tree: PlanNode, currency: str, ax: Axes | None = None) -> Axes:
-    """The same tree on matplotlib's axes."""
-    pyplot = import_optional("matplotlib.pyplot", extra="report")
-    axes: Axes = ax if ax is not None else pyplot.gca()
-    for box in layout(tree):
-        style = {"boxstyle": "round", "facecolor": FILLS[box.node.kind], "edgecolor": "none"}
-        said = "\n".join(shortened(line, 24) for line in _box_lines(box.node, currency))
-        if box.parent is not None:
-            axes.plot(
-                [box.parent.column, box.column], [-box.parent.row, -box.row], color="0.5", linewidth=0.8, zorder=0
-            )
-            middle = ((box.parent.column + box.column) / 2, -(box.parent.row + box.row) / 2)
-            label = _edge_label(box)
-            axes.text(*middle, label, fontsize="x-small", ha="center", va="bottom", parse_math=False)
-        axes.text(
-            box.column, -box.row, said, fontsize="small", ha="center", va="center", bbox=style, parse_math=False
-        )
-    axes.margins(0.2)
-    axes.set_axis_off()
-    return axes
