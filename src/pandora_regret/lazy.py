@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from pandora_regret.optional import import_optional
 
 NOTHING: Mapping[str, tuple[str, str]] = {}
+EXPORTED = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 
 
 def lazy_exports(
-    package: str, names_in: Mapping[str, Sequence[str]], needing: Mapping[str, tuple[str, str]] = NOTHING
+    package: str, needing: Mapping[str, tuple[str, str]] = NOTHING
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """A package's ``__all__``, ``__getattr__`` and ``__dir__``, from the public names in each of its modules.
+    """A package's ``__all__``, ``__getattr__`` and ``__dir__``: the names that its stub, `__init__.pyi`, imports.
 
-    `needing` says which library a module cannot do without, and the extra that installs it. Type checkers do not
-    run this: the package imports the same names for them, ``if TYPE_CHECKING``, which a test compares.
+    So there is one list, for type checkers and for Python. `needing` says which library a module of the package
+    cannot do without, and the extra that installs it.
     """
-    module_of = {name: module for module, names in names_in.items() for name in names}
+    loaded = sys.modules[package]
+    stub = Path(str(loaded.__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
+    module_of = {name: module for module, name in EXPORTED.findall(stub)}
 
     def load(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if module_of[name] in needing:
-            library, extra = needing[module_of[name]]
-            import_optional(library, extra=extra)
-        value = getattr(import_module(f"{package}.{module_of[name]}"), name)
-        setattr(sys.modules[package], name, value)
+        needed = needing.get(module_of[name].removeprefix(f"{package}."))
+        if needed is not None:
+            import_optional(needed[0], extra=needed[1])
+        value = getattr(import_module(module_of[name]), name)
+        setattr(loaded, name, value)
         return value
 
-    def names() -> list[str]:
-        return sorted(sys.modules[package].__all__)
-
-    return sorted(module_of), load, names
+    return sorted(module_of), load, lambda: sorted(loaded.__all__)

@@ -32,16 +32,6 @@ by rising expected cost)::
     break_even [{test, stated, below {price, low, high, leader}, above}]
 """
 
-from typing import TYPE_CHECKING
-
 from pandora_regret.lazy import lazy_exports
 
-if TYPE_CHECKING:
-    from pandora_regret.compare.build import compare as compare
-    from pandora_regret.compare.build import compare_forecasts as compare_forecasts
-    from pandora_regret.compare.result import Comparison as Comparison
-    from pandora_regret.compare.verdict import cases_needed as cases_needed
-
-__all__, __getattr__, __dir__ = lazy_exports(
-    __name__, {"build": ["compare", "compare_forecasts"], "result": ["Comparison"], "verdict": ["cases_needed"]}
-)
+__all__, __getattr__, __dir__ = lazy_exports(__name__)
