@@ -146,14 +146,6 @@ def test_a_period_in_the_file_does_not_change_the_temperature():
         assert periodic == pytest.approx(shuffled, rel=1e-4)
 
 
-@every_objective
-@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
-def test_temperature_scaling_undoes_a_temperature(objective, power):
-    forecasts, truth = simulated(20000, power=power)
-    found = TemperatureScaling(objective=objective).fit(forecasts, truth).temperature_
-    assert found == pytest.approx(power, rel=0.05)
-
-
 def test_the_temperature_is_scikit_learns():
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.frozen import FrozenEstimator
@@ -237,12 +229,6 @@ def test_every_degenerate_case_ends_in_forecasts(scaling, forecasts, truth):
     proba = scaling.fit(forecasts, truth).predict_proba([*forecasts, [0.0, 0.0, 1.0]])
     assert scaling.classes_.tolist() == [0, 1, 2]
     np.testing.assert_allclose(proba.sum(axis=1), 1)
-
-
-def test_hard_forecasts_become_as_sure_as_they_are_right():
-    hard, truth = np.eye(2)[[0] * 8 + [1] * 8], [0] * 6 + [1] * 2 + [1] * 6 + [0] * 2
-    scaled = TemperatureScaling().fit(hard, truth)
-    np.testing.assert_allclose(scaled.predict_proba(hard).max(axis=1), 0.75, atol=1e-6)
 
 
 def test_impossible_logits_count_as_half_the_smallest_probability():

@@ -9,11 +9,11 @@ import pandora_regret as pr
 
 pytest.importorskip("sklearn")
 
-from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
 from pandora_regret.calibrate import CalibratedSearch, MatrixScaling, PriorShift, TemperatureScaling, VectorScaling
-from pandora_regret.integrations.sklearn import pandora_regret_scorer, search_cost_scorer
+from pandora_regret.integrations.sklearn import search_cost_scorer
 
 NAMES = ["melanoma", "nevus", "keratosis"]  # not in alphabetical order
 PRICES = {"nevus": 120.0, "melanoma": 380.0, "keratosis": 90.0}
@@ -99,20 +99,3 @@ def test_costs_without_names_ask_for_them(argument, skin):
         for each in (prices, named)
     )
     assert by_labels.temperature_ == by_names.temperature_
-
-
-def test_scorers_of_named_classes(skin):
-    forecasts, truth = skin
-    model = GaussianNB().fit(forecasts, truth)
-    table = model.predict_proba(forecasts)
-    expected = pr.expected_search_cost(truth, table, typical_costs=PRICES, labels=model.classes_)
-    for scorer in (
-        search_cost_scorer(typical_costs=PRICES),
-        search_cost_scorer(typical_costs=[380.0, 120.0, 90.0], labels=NAMES),
-    ):
-        assert scorer(model, forecasts, truth) == pytest.approx(-expected)
-    assert np.isfinite(cross_val_score(model, forecasts, truth, scoring=pandora_regret_scorer())).all()
-    calibrated = cross_val_score(
-        VectorScaling(labels=NAMES), forecasts, truth, scoring=search_cost_scorer(typical_costs=PRICES)
-    )
-    assert np.isfinite(calibrated).all()

@@ -59,13 +59,6 @@ def test_a_frame_of_votes_names_the_columns(voted):
     assert named.temperature_ == TemperatureScaling().fit(forecasts, votes).temperature_
 
 
-def test_unanimous_votes_are_labels(voted):
-    forecasts, votes, _ = voted
-    labels = votes.argmax(axis=1)
-    by_votes, by_labels = (VectorScaling().fit(forecasts, y) for y in (5 * np.eye(3)[labels], labels))
-    np.testing.assert_array_equal(by_votes.factors_, by_labels.factors_)
-
-
 def test_decompose_counts_cases(voted):
     forecasts, votes, _ = voted
     parts = decompose(votes, forecasts, typical_costs=COSTS)

@@ -48,18 +48,6 @@ def test_the_gradient_is_that_of_the_weighted_beta_score(alpha, n_classes, seed)
     np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-4)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-def test_the_gradient_is_that_of_the_torch_loss(alpha):
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    from pandora_regret.integrations.torch import PandoraLoss
-
-    y, raw, costs, _ = random_rows(5, seed=1, n_rows=40)
-    logits = torch.tensor(raw, requires_grad=True)
-    (3 * 4 * PandoraLoss(alpha, costs / costs.mean(), reduction="sum")(logits, torch.tensor(y))).backward()
-    gradient, _ = SearchObjective(alpha=alpha, costs=costs)(y, raw)
-    np.testing.assert_allclose(gradient, logits.grad.numpy(), rtol=1e-10, atol=1e-12)
-
-
 @given(st.sampled_from(ALPHAS), st.integers(2, 6), st.integers(0, 10**6))
 def test_no_quadratic_of_that_curvature_lies_below_the_loss_in_any_direction(alpha, n_classes, seed):
     """The curvature of the loss along a direction t is at most ``sum_k h_k t_k^2``."""
@@ -91,13 +79,6 @@ def test_rows_that_are_won_by_far_still_have_a_positive_curvature():
     gradient, curvature = SearchObjective(alpha=4.0)(np.array([0]), np.array([[500.0, 0.0, -500.0]]))
     assert np.isfinite(gradient).all()
     assert (curvature.astype(np.float32) > 0).all()
-
-
-def test_many_rows_and_few_rows_have_the_same_gradient():
-    y, raw, costs, _ = random_rows(40, seed=5, n_rows=15_000)  # enough for the compiled loops
-    objective = SearchObjective(costs=costs)
-    few = np.concatenate([objective(y[i : i + 5000], raw[i : i + 5000])[0] for i in range(0, 15_000, 5000)])
-    np.testing.assert_allclose(objective(y, raw)[0], few, rtol=1e-9, atol=1e-12)
 
 
 def test_only_the_proportions_of_costs_count_and_they_may_be_named():

@@ -173,13 +173,6 @@ def test_a_weight_of_three_counts_as_three_rows():
         np.testing.assert_allclose(weighted, repeated, atol=1e-5)
 
 
-def test_a_class_of_heavy_rows_is_forecast_more_often():
-    X, y = blurred()
-    heavy = 1.0 + 9 * (y == 2)
-    for weighted, plain in zip(forecasts_of_both(X, y, 20, heavy), forecasts_of_both(X, y, 20), strict=True):
-        assert weighted[:, 2].mean() > 1.2 * plain[:, 2].mean()
-
-
 def test_training_with_class_costs_saves_at_those_costs():
     X, y = blurred()
     costs = np.array([1.0, 3.0, 9.0])
@@ -226,9 +219,3 @@ def test_training_may_start_at_the_frequencies_of_classes_which_are_no_part_of_t
     np.testing.assert_allclose(
         probabilities(start + model.predict(X, raw_score=True)), probabilities(start), atol=1e-6
     )
-
-
-def test_xgboosts_base_score_changes_nothing():
-    X, y = blurred()
-    models = [xgb_booster(X, y, 5, params={"base_score": score}, obj=SearchObjective()) for score in (0.0, 0.9)]
-    np.testing.assert_allclose(*(predict_proba(model, X) for model in models), atol=1e-5)

@@ -86,14 +86,6 @@ def test_a_class_the_training_fold_lacks_is_impossible_to_the_estimator():
     assert np.isfinite(scores).all()
 
 
-def test_a_class_the_test_fold_lacks_changes_no_other_score(model):
-    some = Y < 2
-    proba = model.predict_proba(X[some])
-    assert neg_pandora_regret_scorer(model, X[some], NAMES[Y[some]]) == -pr.pandora_regret(
-        NAMES[Y[some]], proba, labels=NAMES
-    )
-
-
 def test_an_estimator_that_knows_one_class_still_scores():
     model = DummyClassifier().fit(X[Y == 1], Y[Y == 1])
     assert search_cost_scorer(typical_costs=[1.0, 2.0, 4.0], labels=[0, 1, 2])(model, X[Y == 1], Y[Y == 1]) == -2.0
@@ -149,12 +141,6 @@ def test_grid_search_and_learning_curves():
     assert clone(search).scoring(search.best_estimator_, X, NAMES[Y]) == search.score(X, NAMES[Y])
     *_, scores = learning_curve(GaussianNB(), X, Y, scoring=neg_pandora_regret_scorer, cv=3, shuffle=True)
     assert np.isfinite(scores).all()
-
-
-def test_weights_without_routing(model):
-    weights = np.where(Y == 2, 3.0, 1.0)
-    expected = -pr.pandora_regret(NAMES[Y], model.predict_proba(X), labels=NAMES, sample_weight=weights)
-    assert neg_pandora_regret_scorer(model, X, NAMES[Y], sample_weight=weights) == expected
 
 
 def test_weights_with_routing():

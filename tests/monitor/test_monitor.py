@@ -21,8 +21,6 @@ from pandora_regret import (
 from pandora_regret.inputs import read_probabilities
 from pandora_regret.monitor import Monitor
 from pandora_regret.monitor.possible_costs import bounds, overpaid, possible_costs
-from pandora_regret.monitor.streams import MOST_POINTS
-from pandora_regret.monitor.summary import sentences
 
 COSTS = [100.0, 200.0, 40.0]
 
@@ -87,17 +85,6 @@ def test_batches_cut_at_period_borders_change_nothing(cuts, closing):
             monitor.close()
         parts = as_text(monitor)
     assert parts == as_text(whole)
-
-
-@pytest.mark.parametrize("period", [None, "week 1"])
-def test_without_a_border_cuts_change_nothing_either(period):
-    y, p = cases(3 * MOST_POINTS)
-    whole, parts = Monitor(), Monitor()
-    whole.update(y, p, period=period)
-    for part in np.array_split(np.arange(len(y)), [1, 2, 300, 301, 512, 700]):
-        parts = parts if parts.paid is None else Monitor.from_state(json.loads(as_text(parts)))
-        parts.update(y[part], p[part], period=period)
-    assert as_text(parts) == as_text(whole)
 
 
 def test_thousands_of_cases_may_be_cut_anywhere():
@@ -258,13 +245,3 @@ def test_a_refused_first_batch_leaves_no_trace():
     fresh = Monitor()
     fresh.update(y, p, period="week 1")
     assert as_text(monitor) == as_text(fresh)
-
-
-def test_a_dearer_challenger_costs_more_in_words():
-    y, p = cases(4000)
-    monitor = Monitor(typical_costs=COSTS)
-    monitor.update(y, p, challenger=np.full_like(p, 1 / 3))
-    line = sentences(monitor.summary(), "USD", "Flat")[2]
-    assert line.startswith("Challenger Flat: costs $")
-    assert " more per case (" in line
-    assert "-" not in line

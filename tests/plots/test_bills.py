@@ -25,13 +25,6 @@ def test_each_bar_is_as_long_as_the_bill():
         assert f"${paid:.0f}" in [text.get_text() for text in axes.texts]
 
 
-def test_nothing_is_tested_after_the_truth():
-    axes = plot_bills(FORECASTS, "gallstones", COSTS, ax=Figure().subplots())
-    for name in ("spread", "rival"):
-        row = [text.get_text() for text in axes.texts if text.get_position()[1] == list(FORECASTS).index(name)]
-        assert row.index("gallstones") == len([word for word in row if word in COSTS]) - 1
-
-
 def test_a_truth_that_no_forecast_knows():
     with pytest.raises(InputError, match="truth is 'flu', which forecast 'spread' does not know"):
         plot_bills(FORECASTS, "flu", COSTS, ax=Figure().subplots())
@@ -46,18 +39,3 @@ def test_names_are_written_as_they_are_and_shortened_to_their_piece():
     assert any("…" in word for word in written)
     words = [*axes.texts, *axes.get_yticklabels(), axes.xaxis.label]
     assert not any(word.get_parse_math() for word in words)
-
-
-@pytest.mark.parametrize("width", [3.3, 6.8])
-def test_no_name_reaches_beyond_its_piece(width):
-    prices = {"the first long name": 10.0, "another long name": 20.0, "yet another long name": 70.0}
-    figure = Figure(figsize=(width, 2), layout="constrained")
-    plot_bills({"even": dict.fromkeys(prices, 1 / 3)}, "yet another long name", prices, ax=figure.subplots())
-    figure.draw_without_rendering()
-    [axes] = figure.axes
-    bars = [bar.get_window_extent() for bar in axes.patches]
-    for name in axes.texts[:-1]:
-        shown = name.get_clip_box()
-        assert name.get_clip_on()
-        assert any(bar.x0 - 0.01 <= shown.x0 and shown.x1 <= bar.x1 + 0.01 for bar in bars)
-    assert "…" in axes.texts[0].get_text()

@@ -18,7 +18,7 @@ from pandora_regret.plots import (
     plot_ternary,
 )
 from pandora_regret.plots.simplex import to_plane
-from pandora_regret.plots.style import COLOURS, LEAST_SHOWN, QUIET, distinct_line, spread
+from pandora_regret.plots.style import COLOURS, LEAST_SHOWN, QUIET
 from pandora_regret.study.table import Cell, Grid
 
 CLASSES = ["melanoma", "nevus", "actinic keratoses and intraepithelial carcinoma"]
@@ -71,12 +71,6 @@ def spent_on(costs, k):
     return costs[k].sum() + costs[:, k].sum()
 
 
-def test_the_cheapest_model_is_shown_unless_another_is_named(found):
-    assert plot_pair_costs(found, ax=axes()).get_title().startswith(found.best.name)
-    with pytest.raises(InputError, match="model is 'model 9': pass one of"):
-        plot_pair_costs(found, "model 9", ax=axes())
-
-
 def test_many_classes_have_a_colour_bar_instead_of_numbers_and_perfect_forecasts_no_numbers():
     many = compare(np.arange(12), {"all alike": np.full((12, 12), 1 / 12)}, currency="$")
     drawn = plot_pair_costs(many, ax=axes())
@@ -125,21 +119,6 @@ def test_calibration_shows_every_bin_with_its_interval_and_models_share_axes(fou
     assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("predicted cost (USD)", "cost of the search (USD)")
     assert texts(drawn) == [model.name for model in models]
     assert [text.get_color() for text in drawn.texts] == [line.lines[0].get_color() for line in drawn.containers]
-
-
-def test_no_two_of_many_lines_look_alike_and_the_seventh_differs_from_the_first_in_more_than_colour():
-    styles = [distinct_line(number) for number in range(42)]
-    assert len({tuple(map(str, style.values())) for style in styles}) == 42
-    first, seventh = styles[0], styles[6]
-    assert first["color"] == seventh["color"]
-    assert first["marker"] != seventh["marker"]
-    assert first["linestyle"] != seventh["linestyle"]
-
-
-def test_names_are_spread_near_where_they_are_wanted():
-    assert spread([0.5, 0.1], 0.2) == [0.5, 0.1]
-    assert spread([0.95, 0.96, 0.2], 0.1) == pytest.approx([0.9, 1.0, 0.2])
-    assert spread([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.5, 0.6, 0.7])
 
 
 def test_calibration_of_one_instance_has_no_interval():
@@ -266,12 +245,3 @@ def test_the_more_numerous_of_metrics_and_data_sets_are_the_rows_of_gaps():
     assert (list(log_loss.get_xdata()), round(log_loss.get_ydata()[0])) == ([-0.1], 2)
     two = plot_tau_gaps(Grid("gap", titles, rows[:2], ()), "Clinical", Figure().subplots())
     assert [label.get_text() for label in two.get_yticklabels()] == ["Log loss", "Accuracy"]
-
-
-def test_names_of_models_stand_beside_their_calibration():
-    y, p = [0, 1, 0, 1], [[0.8, 0.2], [0.3, 0.7], [0.4, 0.6], [0.1, 0.9]]
-    figure = Figure(layout="constrained")
-    axes = plot_cost_calibration(compare(y, {"one": p}), ax=figure.subplots())
-    figure.draw_without_rendering()
-    [name] = axes.texts
-    assert name.get_window_extent().x1 <= figure.bbox.x1  # and are not clipped

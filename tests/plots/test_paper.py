@@ -20,7 +20,7 @@ from pandora_regret.plots import (
     plot_pair_loss,
 )
 from pandora_regret.plots.decision_regions import LEVELS, RULES, _shades, read_case
-from pandora_regret.plots.simplex import CORNERS, area_and_centre, bands, clipped, lattice, to_plane, width_at
+from pandora_regret.plots.simplex import area_and_centre, to_plane
 from pandora_regret.plots.style import COLOURS, tint
 
 costs_of_three = st.lists(st.floats(0.05, 0.9), min_size=3, max_size=3)
@@ -79,17 +79,6 @@ def test_the_simplex_shows_one_class_in_its_colour_two_in_stripes_three_in_grey(
     assert stripes == {tint(COLOURS[0])}  # of the truth, on that of the class tested before it
 
 
-def test_costs_above_all_probabilities_leave_a_white_region():
-    drawn = plot_decision_simplex("simultaneous", costs=[0.5, 0.5, 0.5], ax=axes())
-    assert (1.0, 1.0, 1.0, 1.0) in {patch.get_facecolor() for patch in drawn.patches}
-
-
-def test_the_pairwise_simplex_shows_forecasts_that_give_the_truth_as_much():
-    drawn = plot_decision_simplex("pairwise", forecast=[0.4, 0.5, 0.1], ax=axes())
-    level = drawn.lines[0].get_ydata()
-    np.testing.assert_allclose(level, 0.4 * CORNERS[0, 1])
-
-
 def test_names_of_classes_and_errors():
     labels = ["nevus", "$5 to $10", "actinic keratoses and carcinoma"]
     drawn = plot_decision_simplex("top1", labels=labels, truth="$5 to $10", ax=axes())
@@ -102,29 +91,6 @@ def test_names_of_classes_and_errors():
     for given_, words in wrong:
         with pytest.raises(InputError, match=words):
             plot_decision_plane(**given_, ax=axes())
-
-
-@given(forecasts_of_three, st.lists(st.floats(-1, 1), min_size=3, max_size=3).map(np.array))
-def test_a_line_cuts_a_polygon_into_two_parts(point, side):
-    areas = [area_and_centre(clipped(np.eye(3), sign * side))[0] for sign in (1, -1)]
-    if np.abs(side).max() > 1e-6:
-        assert sum(areas) == pytest.approx(1)
-    for sign in (1, -1):
-        part = clipped(np.eye(3), sign * side)
-        assert (part @ (sign * side) >= -1e-12).all()
-        assert np.allclose(part.sum(axis=1), 1)
-
-
-def test_the_geometry_of_the_triangle():
-    points, triangles = lattice(4)
-    assert len(points) == 15
-    assert len(triangles) == 16
-    corners = points[triangles]
-    np.testing.assert_allclose(np.abs(np.linalg.det(corners)), 1 / 16)
-    assert width_at(np.eye(3), np.array([0.5, 0.25, 0.25])) == pytest.approx(0.5)
-    assert width_at(clipped(np.eye(3), np.array([0, 1.0, -1.0])), np.array([0.2, 0.1, 0.7])) == 0
-    striped = sum(area_and_centre(band)[0] for band in bands(np.eye(3), width=0.01))
-    assert striped == pytest.approx(0.5, abs=0.02)
 
 
 def test_the_pair_loss_is_the_library_s_and_its_limits_are_the_paper_s():

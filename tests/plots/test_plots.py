@@ -62,13 +62,6 @@ def test_every_plot_draws_on_the_axes_it_is_given_and_changes_no_setting(found):
     assert dict(matplotlib.rcParams) == before
 
 
-def test_every_public_name_resolves_and_is_listed():
-    assert dir(plots) == sorted(plots.__all__)
-    assert all(callable(getattr(plots, name)) for name in plots.__all__)
-    with pytest.raises(AttributeError, match="plot_nothing"):
-        plots.plot_nothing  # noqa: B018
-
-
 def test_importing_plots_needs_no_matplotlib_and_drawing_says_what_to_install(tmp_path):
     program = """
 import sys

@@ -29,7 +29,6 @@ torchmetrics = pytest.importorskip("torchmetrics", reason="torchmetrics is not i
 from pandora_regret.integrations.torch import (  # noqa: E402
     ExpectedSearchCost,
     PandoraRegret,
-    tensors,
 )
 
 K = 4
@@ -86,13 +85,6 @@ def test_expected_search_cost_is_the_function_of_that_name(prior, kind):
         assert metric.compute().item() == pytest.approx(want, rel=1e-12)
 
 
-def test_default_is_pandora_regret_of_probabilities():
-    logits, target, _ = batch()
-    preds = logits.softmax(dim=1)
-    want = pandora_regret(target.numpy(), preds.numpy())
-    assert fed(PandoraRegret(K), preds, target).compute().item() == pytest.approx(want, rel=1e-13)
-
-
 def test_weights_matter_and_scaling_them_does_not():
     logits, target, weights = batch()
     plain, weighted, scaled = (
@@ -104,25 +96,6 @@ def test_weights_matter_and_scaling_them_does_not():
     zero_at_infinite = PandoraRegret(2, alpha=0.0)
     zero_at_infinite.update(torch.tensor([[1.0, 0.0], [0.5, 0.5]]), torch.tensor([1, 0]), torch.tensor([0.0, 2.0]))
     assert zero_at_infinite.compute().item() == pytest.approx(1 / 3)
-
-
-def test_images_are_rows_too():
-    logits, target, weights = batch(24)
-    image = logits.reshape(2, 3, 4, K).permute(0, 3, 1, 2)
-    metric = PandoraRegret(K, logits=True)
-    metric.update(image, target.reshape(2, 3, 4), weights.reshape(2, 3, 4))
-    assert metric.compute().item() == pytest.approx(
-        fed(PandoraRegret(K, logits=True), logits, target, weights).compute().item(), rel=1e-13
-    )
-
-
-def test_blocks_of_rows_change_nothing(monkeypatch):
-    logits, target, weights = batch()
-    whole, parts = PandoraRegret(K, logits=True), PandoraRegret(K, logits=True)
-    whole.update(logits, target, weights)
-    monkeypatch.setattr(tensors, "CPU_BLOCK", 3 * K)
-    parts.update(logits, target, weights)
-    assert parts.compute().item() == pytest.approx(whole.compute().item(), rel=1e-14)
 
 
 TWO_PROCESSES = """
