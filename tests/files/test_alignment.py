@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from prediction_files import table, whole, write
 
-from pandora_regret.files import FileError, Layout, align, common_rows, open_predictions, read_all
+from pandora_regret.files import Layout, align, common_rows, open_predictions, read_all
 from pandora_regret.inputs import InputError
 
 pa = pytest.importorskip("pyarrow")
@@ -104,14 +104,6 @@ def test_rows_without_ids_are_matched_by_order_and_labels(tmp_path):
     assert "m1.parquet has 5 rows but" in refused(tmp_path, one, taken(two, range(5)))
 
 
-def test_ids_in_only_one_file_are_an_error_in_either_order(tmp_path):
-    one, two = rows(6, 1), {name: values for name, values in rows(6, 2).items() if name != "id"}
-    for tables, without in (((one, two), 1), ((two, one), 0)):
-        message = refused(tmp_path, *tables)
-        assert f"m{without}.parquet has no ids but" in message
-        assert all(fix in message for fix in ("--id", "models.toml", "or drop those of"))
-
-
 def test_rows_that_only_one_file_has_are_named(tmp_path):
     one, two = rows(6, 1), rows(6, 2)
     message = refused(tmp_path, one, taken(two, range(5)))
@@ -137,18 +129,6 @@ def test_classes_that_differ_are_named(tmp_path):
     assert "'m1'" in message
 
 
-def test_weights_and_costs_of_single_precision_are_those_of_double(tmp_path):
-    one, other = rows(9, 0), rows(9, 1)
-    prices = {f"cost_{name}": np.linspace(0.1, 0.9, 9) for name in CLASSES}
-    one |= {"weight": np.linspace(0.1, 0.7, 9), **prices}
-    other |= {name: np.asarray(one[name], np.float32) for name in ("weight", *prices)}
-    first, second = aligned(tmp_path, one, other, cost_prefix="cost_")
-    np.testing.assert_allclose(first.weights, second.weights, rtol=1e-6)
-    other["cost_dog"] = np.asarray(other["cost_dog"]) * 1.001
-    with pytest.raises(InputError, match="has the cost"):
-        aligned(tmp_path, one, other, cost_prefix="cost_")
-
-
 def with_ids(tmp_path, name, rows):
     columns = {"id": [f"p{n}" for n in range(20)], **table()}
     return whole(write(tmp_path / name, {key: [values[row] for row in rows] for key, values in columns.items()}))
@@ -163,18 +143,3 @@ def test_common_rows_are_kept_and_counted(tmp_path):
     assert (done.what, done.count) == ("rows left out", 7)
     assert done.sentence == "7 rows that not all models have left out (A lost 7, B lost 2, C lost 5)"
     assert common_rows([first, first], ["A", "B"])[1] == ()
-
-
-def test_rows_that_were_kept_know_where_they_stood(tmp_path):
-    first, second = with_ids(tmp_path, "a.csv", range(20)), with_ids(tmp_path, "b.csv", [9, 4, 5])
-    kept, _ = common_rows([first, second], ["A", "B"])
-    assert [kept[0].place(row).rpartition(" ")[2] for row in range(3)] == ["6", "7", "11"]
-    assert [kept[1].place(row).rpartition(" ")[2] for row in range(3)] == ["2", "3", "4"]
-
-
-def test_common_rows_need_ids_and_something_in_common(tmp_path):
-    with pytest.raises(FileError, match=r"has no ids: .*--id"):
-        common_rows([whole(write(tmp_path / "n.csv", table()))] * 2, ["A", "B"])
-    parts = [with_ids(tmp_path, "a.csv", range(10)), with_ids(tmp_path, "b.csv", range(10, 20))]
-    with pytest.raises(FileError, match="has no id in common"):
-        common_rows(parts, ["A", "B"])

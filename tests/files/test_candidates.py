@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cli_files import run
+from cli_files import run, run_json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prediction_files import opened, refused, whole
@@ -21,12 +21,9 @@ from pandora_regret.files import (
     read_models,
 )
 from pandora_regret.files.dialect import Dialect
-from pandora_regret.inputs import InputError
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS
-from pandora_regret.priors import Beta, Fixed, Uniform
-from pandora_regret.priors.names import prior_of_orders
-from pandora_regret.stream import score_stream
+from pandora_regret.priors import Beta, Uniform
 
 ROWS = [
     {"id": 1, "truth": "flu", "forecast": {"flu": 0.5, "cold": 0.3, "covid": 0.2}, "site": "North"},
@@ -46,22 +43,6 @@ def rows_of(metric, path, prior=None, **dialect):
     return METRICS[metric].of_rows(
         whole(path, dialect=Dialect(**dialect)).forecast(predictions.logits), prior or Uniform()
     )
-
-
-def test_a_row_is_scored_over_its_own_options(tmp_path):
-    path = lists(tmp_path, ROWS)
-    alone = [
-        expected_search_cost([list(row["forecast"]).index(row["truth"])], [list(row["forecast"].values())])
-        for row in ROWS
-    ]
-    np.testing.assert_allclose(rows_of("expected_cost", path), alone)
-    batch = whole(path)
-    regrets = pandora_regret(batch.truth, batch.values, per_instance=True)  # a mean over all four classes
-    np.testing.assert_allclose(rows_of("pandora_regret", path), regrets)
-    assert batch.classes == ("flu", "cold", "covid", "gout")
-    assert batch.ids.tolist() == [1, 2, 3]
-    assert inspect_file(path, Layout())[0].fine
-    np.testing.assert_allclose(score_stream(opened(path)).value("pandora_regret"), np.mean(regrets))
 
 
 @given(
@@ -134,19 +115,7 @@ def test_lists_of_two_models_may_name_different_things(tmp_path):
         aligned[1].values, [[0, 1, 0, 0, 0], [0.1, 0, 0, 0, 0.9], [0, 0.5, 0, 0.5, 0]], atol=1e-15
     )
     assert aligned[1].truth.tolist() == [1, 0, 1]
-    assert (aligned[1].values[0] > 0).tolist() == [
-        True,
-        True,
-        False,
-        False,
-        False,
-    ]  # listed with 0, and not listed
-    result = run("compare", *paths, "--other", "other", "--json")
-    assert result.exit_code == 0, result.output
-    models = {
-        model["name"]: model["scores"]["expected_cost"]["value"] for model in json.loads(result.stdout)["models"]
-    }
-    assert set(models) == {"a", "b"}
+    assert np.flatnonzero(aligned[1].values[0]).tolist() == [0, 1]  # what is listed with 0 is not impossible
     second[0]["truth"] = "covid"
     conflicting = run("compare", paths[0], lists(tmp_path, second, "b"), "--other", "other")
     assert "has the label 'covid'" in conflicting.stderr
@@ -179,17 +148,6 @@ def test_orders_without_probabilities_are_scored_by_the_order_alone(tmp_path):
         refusal = run(command, path, *options, "--prior", "uniform")
         assert refusal.exit_code == 2
         assert "only that can be scored: leave it out, or say --prior fixed" in refusal.stderr
-
-
-def test_orders_are_compared_with_probabilities_at_known_costs(tmp_path):
-    orders = [{"id": n, "truth": t, "forecast": ["a", "b"]} for n, t in enumerate("aab")]
-    likely = [{"id": n, "truth": t, "forecast": {"a": 0.2, "b": 0.8}} for n, t in enumerate("aab")]
-    result = run("compare", lists(tmp_path, orders), lists(tmp_path, likely, "b"), "--json")
-    assert result.exit_code == 0, result.output
-    models = {
-        model["name"]: model["scores"]["expected_cost"]["value"] for model in json.loads(result.stdout)["models"]
-    }
-    assert models == {"a": pytest.approx(4 / 3), "b": pytest.approx(5 / 3)}
 
 
 @pytest.mark.parametrize(
@@ -264,23 +222,6 @@ def test_samples_of_a_language_model_are_recognised(tmp_path, as_text):
     assert inspect_file(path, Layout())[0].fine
 
 
-def test_two_models_on_the_same_questions_are_compared(tmp_path):
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 4, 60)
-    paths = []
-    for name, skill in (("samples_small", 0.5), ("samples_large", 3.0)):
-        scores = rng.normal(size=(60, 4)) - 5
-        scores[np.arange(60), truth] += skill
-        rows = [sample(k, (scores[k] - 10).tolist(), truth[k]) for k in rng.permutation(60).tolist()]
-        paths.append(lists(tmp_path, rows, name))
-    result = run("compare", *paths, "--json")
-    assert result.exit_code == 0, result.output
-    content = json.loads(result.stdout)
-    assert [model["name"] for model in content["models"]] == ["samples_large", "samples_small"]
-    assert [done["what"] for done in content["done"]] == ["format", "format"]
-    assert run("validate", *paths).exit_code == 0
-
-
 def test_targets_may_be_texts_or_numbers_of_options(tmp_path):
     by_text = [
         sample(0, [-1.0, -2.0], "no", options=["yes", "no"]),
@@ -307,11 +248,6 @@ def test_where_contexts_differ_instead_of_options_the_outcome_tells_the_truth(tm
     ]
     assert whole(lists(tmp_path, rows)).truth.tolist() == [0, 1]
     assert "not the number or text" in refused(lists(tmp_path, [row | {"acc": None} for row in rows]))
-
-
-def test_tasks_with_several_true_options_are_refused(tmp_path):
-    row = sample(0, [-1.0, -2.0, -3.0], 0, acc=0.37)
-    assert "several true options" in refused(lists(tmp_path, [row]))
 
 
 def test_rows_of_further_filters_are_left_out_and_counted(tmp_path):
@@ -359,13 +295,38 @@ def test_what_a_list_leaves_goes_evenly_to_the_classes_that_it_does_not_name(tmp
     assert "line 1 sums to 0.8" in refused(lists(tmp_path, rows[:1]))  # there is no other class
 
 
-def test_generated_text_and_positive_logarithms_are_no_forecasts(tmp_path):
-    generated = sample(0, [-1.0, -2.0], 1) | {"filtered_resps": ["the answer is B"]}
-    assert "generated text cannot" in refused(lists(tmp_path, [generated]))
-    assert "line 1 has the log-likelihood 0.5: " in refused(lists(tmp_path, [sample(0, [-1.0, 0.5], 1)]))
+TRUTHS = ["flu", "cold", "gout", "flu", "cold", "gout"]
+LONG, SHORT = {"flu": 0.5, "cold": 0.3, "gout": 0.1}, {"flu": 0.5}
 
 
-def test_the_prior_of_orders():
-    assert prior_of_orders(None) == Fixed()
-    with pytest.raises(InputError, match=r"pass Fixed\(\)"):
-        prior_of_orders(Uniform())
+def alike(folder, name, forecast):
+    return lists(folder, [{"id": k, "truth": truth, "forecast": forecast} for k, truth in enumerate(TRUTHS)], name)
+
+
+def compared(*files):
+    return run_json("compare", *files, "--other", "rest")
+
+
+def test_truths_outside_the_lists_of_one_model_are_warned_of(tmp_path):
+    long, short = alike(tmp_path, "long", LONG), alike(tmp_path, "short", SHORT)
+    warning = (
+        "0 truths of long and 4 of short lie outside their lists and count as 'rest', one test: "
+        "a model that lists less can look cheaper."
+    )
+    assert compared(long, short)["notes"][0] == warning
+    screen = run("compare", long, short, "--other", "rest").stdout
+    assert "a model that lists less can look cheaper" in " ".join(screen.split())
+
+
+def test_truths_outside_the_lists_of_all_models_are_not(tmp_path):
+    files = [alike(tmp_path, "one", SHORT), alike(tmp_path, "two", {"flu": 0.25})]
+    assert not any("lists less" in note for note in compared(*files)["notes"])
+
+
+def test_every_model_that_is_scored_by_order_alone_is_named(tmp_path):
+    order = alike(tmp_path, "order", list(LONG))
+    others = [alike(tmp_path, name, LONG) for name in ("one", "two")]
+    done = [each for each in compared(order, *others)["done"] if each["what"] == "order only"]
+    assert done[0]["sentence"] == "one and two scored by order alone, too, because order has no probabilities"
+    assert [each["count"] for each in done] == [2, len(TRUTHS)]
+    assert len([each for each in compared(order)["done"] if each["what"] == "order only"]) == 1

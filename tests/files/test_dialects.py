@@ -2,20 +2,16 @@
 
 import gzip
 import io
-import json
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_files import PROGRAM, run
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from prediction_files import CLASSES, opened, refused, table, text_file, whole, write_xlsx
 
 from pandora_regret.files import Layout, inspect_file, open_predictions
-from pandora_regret.files.dialect import Dialect, recognise_encoding, recognise_marks
+from pandora_regret.files.dialect import Dialect, recognise_marks
 from pandora_regret.files.formats import open_sources
 from pandora_regret.inputs import InputError
 
@@ -52,13 +48,6 @@ def test_how_text_is_written_is_recognised_and_said(tmp_path, separator, decimal
     assert batch.ids.tolist() == [1, 2]
     assert said(path) == ([] if says is None else [f"{path} read with {says}"])
     assert inspect_file(path, Layout())[0].fine
-
-
-def test_what_windows_adds_to_latin_1_is_recognised(tmp_path):
-    text = csv_text().replace("Grippe", "Grippe €")
-    path = text_file(tmp_path, text.encode("cp1252"))
-    assert whole(path).classes == ("Grippe €", "Erkältung")
-    assert said(path) == [f"{path} read with the encoding Windows-1252"]
 
 
 @given(
@@ -115,13 +104,6 @@ def opened_source(path, **dialect):
     return source
 
 
-def test_other_separators_can_be_said(tmp_path):
-    path = text_file(tmp_path, csv_text("^"))
-    assert "--separator" in refused(path)
-    assert whole(path, dialect=Dialect(separator="^")).classes == ("Grippe", "Erkältung")
-    assert said(path, separator="^") == [f"{path} read with '^'s between values"]
-
-
 @pytest.mark.parametrize(
     ("text", "dialect", "says"),
     [
@@ -141,13 +123,6 @@ def test_marks_that_do_not_fit_are_named(tmp_path, text, dialect, says):
     assert says in refused(text_file(tmp_path, text), dialect=Dialect(**dialect))
 
 
-def test_letters_beyond_the_first_megabyte_name_the_option(tmp_path):
-    rows = "a,0.5,0.5,plain\n" * 70_000
-    path = text_file(tmp_path, b"y_true,a,b,note\n" + rows.encode() + "b,0.5,0.5,ä\n".encode("latin-1"))
-    assert "line 70002 is not UTF-8 text" in refused(path, classes=("a", "b"), label="note")
-    assert "--encoding" in refused(path, classes=("a", "b"), label="note")
-
-
 @pytest.mark.parametrize(
     ("dialect", "says"),
     [
@@ -164,36 +139,6 @@ def test_a_dialect_is_checked(dialect, says):
         Dialect(**dialect)
 
 
-def test_null_bytes_are_no_text():
-    with pytest.raises(InputError, match="null bytes"):
-        recognise_encoding(b"\0\0\0\0abc", "a.csv")
-
-
-@pytest.mark.parametrize("ending", [".csv.gz", ".tsv.gz", ".jsonl.gz", ".CSV"])
-def test_compressed_text_of_every_kind(tmp_path, ending):
-    lines = '{"id": 1, "y_true": "a", "a": 0.5, "b": 0.5}\n{"id": 2, "y_true": "b", "a": 0.5, "b": 0.5}\n'
-    text = lines if "jsonl" in ending else "id,y_true,a,b\n1,a,0.5,0.5\n2,b,0.5,0.5\n"
-    text = text.replace(",", "\t") if "tsv" in ending else text
-    path = tmp_path / f"p{ending}"
-    path.write_bytes(gzip.compress(text.encode()) if ending.endswith(".gz") else text.encode())
-    predictions = opened(path)
-    assert (predictions.name, predictions.done) == ("p", ())
-    assert whole(path).ids.tolist() == [1, 2]
-    assert [piece.count() for piece in predictions.fragments(2)] in ([2], [1, 1])
-
-
-def test_json_lines_in_utf_16(tmp_path):
-    path = text_file(tmp_path, '{"y_true": "ä", "ä": 0.5, "b": 0.5}\n'.encode("utf-16"), ".jsonl")
-    assert whole(path, classes=("ä", "b")).classes == ("ä", "b")
-    assert opened(path, classes=("ä", "b")).done[0].sentence.endswith("the encoding UTF-16")
-
-
-@pytest.mark.parametrize("content", [b"", gzip.compress(b"", mtime=0)])
-def test_standard_input_that_is_empty_is_said(monkeypatch, content):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-    assert "standard input" in refused("-")
-
-
 def test_standard_input_is_recognised_by_content(monkeypatch, tmp_path):
     lines = '{"id": 1, "y_true": "a", "a": 0.5, "b": 0.5}\n'
     for text in (csv_text(), csv_text(";", ","), csv_text("\t")):
@@ -207,21 +152,6 @@ def test_standard_input_is_recognised_by_content(monkeypatch, tmp_path):
     assert refused("-", classes=("a", "b")).startswith("standard input line 2 sums to 0.9")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"PAR1....")))
     assert refused("-").startswith("standard input holds Parquet")
-
-
-@pytest.mark.parametrize("command", ["score", "validate", "compare"])
-def test_every_command_says_how_it_read_a_file(tmp_path, command):
-    path = text_file(tmp_path, csv_text(";", ","))
-    said = f"{path} read with semicolons between values and decimal commas"
-    assert said in " ".join(run(command, path).stdout.split())
-    assert [done["sentence"] for done in json.loads(run(command, path, "--json").stdout)["done"]] == [said]
-
-
-def test_a_pipe_into_the_command(tmp_path):
-    result = subprocess.run(
-        [*PROGRAM, "score", "-", "--json"], input=csv_text(";", ",").encode(), capture_output=True, check=True
-    )
-    assert b'"standard input"' in result.stdout
 
 
 def test_sheets_are_chosen_by_name_or_number_and_said(tmp_path):
@@ -249,22 +179,6 @@ def test_rows_of_a_sheet_are_called_as_excel_does(tmp_path):
     assert "book.xlsx row 5 sums to 0.9" in refused(write_xlsx(tmp_path / "book.xlsx", {"p": rows}))
     rows[-1] = (2, "b", None, 0.5)
     assert "row 5, column 'a' has no value" in refused(write_xlsx(tmp_path / "book.xlsx", {"p": rows}))
-
-
-def test_cells_are_read_as_people_see_them(tmp_path):
-    rows = [("", "id", "y_true", 0, 1, "age"), (0, 7, 1, 0.5, 0.5, ""), (1, 8, 0, 1, 0, "")]
-    path = write_xlsx(tmp_path / "book.xlsx", {"p": rows})
-    batch = whole(path, classes=("0", "1"))
-    assert batch.ids.tolist() == [7, 8]
-    assert batch.truth.tolist() == [1, 0]
-    assert "empty sheet" in refused(write_xlsx(tmp_path / "none.xlsx", {"p": []}))
-
-
-def test_a_workbook_called_otherwise_is_recognised(tmp_path):
-    content = Path(write_xlsx(tmp_path / "book.xlsx", {"p": ROWS})).read_bytes()
-    for ending in (".csv", ".npz", ".parquet"):
-        assert "holds Excel: rename it to end in .xlsx" in refused(text_file(tmp_path, content, ending))
-    assert "cannot be read as Excel" in refused(text_file(tmp_path, content[:2000], ".xlsx"))
 
 
 def test_without_calamine_one_line_says_what_to_install(tmp_path, monkeypatch):

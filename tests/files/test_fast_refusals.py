@@ -5,11 +5,11 @@ import sys
 
 import numpy as np
 import pytest
-from prediction_files import opened, refused, text_file, whole
+from prediction_files import refused, text_file, whole
 
-from pandora_regret.files import inspect_file, open_predictions, read_all, read_costs_argument
+from pandora_regret.files import inspect_file, read_costs_argument
 from pandora_regret.files.layout import Layout
-from pandora_regret.files.text import DelimitedFile, TextFile
+from pandora_regret.files.text import DelimitedFile
 from pandora_regret.inputs import InputError
 
 HEADER = "id,y_true,a,b,note"
@@ -37,18 +37,6 @@ def calls_of(monkeypatch, owner, name):
     return calls
 
 
-@pytest.mark.parametrize("module", ["delimited", "json_lines"])
-def test_the_head_of_a_file_is_read_once(tmp_path, monkeypatch, module):
-    lines = ['{"y_true": "a", "a": 0.5, "b": 0.5}', '{"y_true": "b", "a": 0.5, "b": 0.5}']
-    path = text_file(tmp_path, "\n".join([HEADER, *rows(9)] if module == "delimited" else lines), ".csv")
-    path = path if module == "delimited" else os.rename(path, f"{path}.jsonl") or f"{path}.jsonl"
-    reads = calls_of(monkeypatch, TextFile, "sample")
-    [model] = open_predictions(path)
-    read_all(model)
-    [piece.count() for piece in model.fragments(2)]
-    assert len(reads) == 1
-
-
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -67,30 +55,11 @@ def test_lines_before_the_block_that_fails_are_not_parsed_again(tmp_path, monkey
     assert len(parsed) < 1000
 
 
-def test_a_wrong_byte_late_in_a_file_is_named_by_its_line(tmp_path, small_blocks):
-    content = "\n".join([HEADER, *rows(60_000), ""]).encode()
-    place = content.rindex(b",a,") + 1
-    path = text_file(tmp_path, content[:place] + b"\xff" + content[place + 1 :])
-    assert "is not UTF-8 text" in refused(path)
-
-
 @pytest.mark.parametrize("index", [3, 199_990])
 @pytest.mark.parametrize("line", ['7,"a,0.25,0.75,n', '7,a,0.25,0.75,"n'])
 def test_an_unclosed_quote_is_named_in_a_file_of_any_length(tmp_path, index, line):
     path = with_line(tmp_path, 200_000, index, line)
     assert f"{path} line {index + 2} opens a quotation mark that is never closed" in refused(path)
-
-
-def test_a_price_list_is_walked_once(tmp_path, monkeypatch):
-    names = [f"class {k}" for k in range(20_000)]
-    path = text_file(tmp_path, "\n".join(["class,cost", *(f"{name},2" for name in names)]))
-    lookups = calls_of(monkeypatch, DelimitedFile, "places")
-    assert read_costs_argument(path, names).costs.sum() == 40_000
-    assert not lookups
-    bad = text_file(tmp_path, "\n".join(["class,cost", *(f"{name},2" for name in names), "x,dear"]), ".bad.csv")
-    with pytest.raises(InputError, match="line 20002: the cost of 'x' is 'dear'"):
-        read_costs_argument(bad, names)
-    assert len(lookups) == 1
 
 
 def test_validating_looks_up_all_lines_at_once(tmp_path, monkeypatch):
@@ -119,7 +88,3 @@ def test_pipes_and_devices_are_refused_before_they_are_opened(tmp_path):
         assert "is a pipe or a device" in refused(path)
         with pytest.raises(InputError, match="is a pipe or a device"):
             read_costs_argument(str(path), ["a", "b"])
-
-
-def test_rows_in_tiny_batches_are_put_together(tmp_path):
-    assert [len(batch) for batch in opened(with_line(tmp_path, 9, 0, rows(1)[0])).batches(4)] == [4, 4, 1]

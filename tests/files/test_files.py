@@ -3,33 +3,12 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from prediction_files import CLASSES, FORMATS, opened, pa, pq, refused, table, whole, write
+from prediction_files import FORMATS, opened, pa, pq, refused, table, whole, write
 
-from pandora_regret import pandora_regret
-from pandora_regret.files import Layout, open_predictions, read_all
-from pandora_regret.stream import score_stream
-
-
-@pytest.mark.parametrize("ending", FORMATS)
-def test_every_format_gives_the_same_rows(tmp_path, ending):
-    columns = table()
-    path = write(tmp_path / f"model{ending}", columns)
-    predictions = opened(path)
-    batch = read_all(predictions)
-    assert predictions.name == ("model.stream" if "stream" in ending else "model")
-    assert batch.classes == CLASSES
-    assert [CLASSES[i] for i in batch.truth] == columns["y_true"]
-    np.testing.assert_array_equal(batch.values, np.stack([columns[name] for name in CLASSES], axis=1))
-    assert batch.values.flags.c_contiguous
-    assert batch.truth.dtype == np.intp
-    assert batch.ids is None
-    assert batch.weights is None
-    assert batch.costs is None
-    assert predictions.count() == len(batch) == 20
+from pandora_regret.files import open_predictions, read_all
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -55,24 +34,6 @@ def test_a_file_is_cut_into_as_many_fragments_as_it_can_be(tmp_path):
     assert len(opened(write(tmp_path / "a.parquet", table())).fragments(2)) == 2  # of three row groups
     assert len(opened(write(tmp_path / "a.csv", table())).fragments(5)) == 5
     assert len(opened(write(tmp_path / "a.csv.gz", table())).fragments(5)) == 1
-
-
-def test_a_header_alone_is_one_fragment_of_no_rows(tmp_path):
-    (tmp_path / "a.csv").write_text("y_true,a,b\n")
-    [model] = open_predictions(tmp_path / "a.csv", Layout(classes=("a", "b")))
-    assert [piece.count() for piece in model.fragments(3)] == [0]
-
-
-@pytest.mark.parametrize("ending", FORMATS)
-def test_ids_weights_groups_and_costs_come_along(tmp_path, ending):
-    columns = {"id": list(range(100, 120)), "weight": np.arange(20.0), **table(), "group": ["a", "b"] * 10}
-    prices = {f"cost_{name}": np.arange(1.0, 21.0) + k for k, name in enumerate(CLASSES)}
-    path = write(tmp_path / f"model{ending}", columns | prices)
-    batch = whole(path, group="group", cost_prefix="cost_")
-    np.testing.assert_array_equal(batch.ids, columns["id"])
-    np.testing.assert_array_equal(batch.weights, columns["weight"])
-    assert batch.groups.tolist() == columns["group"]
-    np.testing.assert_array_equal(batch.costs, np.stack(list(prices.values()), axis=1))
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet", ".npz"])
@@ -107,14 +68,6 @@ def test_a_prefix_or_a_list_says_which_columns_are_classes(tmp_path):
     assert "['c']" in refused(
         write(tmp_path / "c.csv", {k.removeprefix("p_"): v for k, v in columns.items() if k != "age"})
     )
-
-
-def test_columns_can_be_named(tmp_path):
-    columns = {"case": ["x", "y"], "w": [1, 2], "diagnosis": ["b", "a"], "a": [0.5, 0.25], "b": [0.5, 0.75]}
-    batch = whole(write(tmp_path / "a.parquet", columns), label="diagnosis", id="case", weight="w")
-    assert batch.truth.tolist() == [1, 0]
-    assert batch.ids.tolist() == ["x", "y"]
-    assert batch.weights.tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
@@ -168,42 +121,11 @@ def test_parts_are_read_as_one_file(tmp_path):
     assert "['id']" in refused([parts[0], write(tmp_path / "b.csv", tail)])
 
 
-def test_single_precision_written_as_text_is_the_same_to_the_library(tmp_path):
-    columns = table(200, dtype=np.float32)
-    path = tmp_path / "a.csv"
-    frame = pd.DataFrame(columns)
-    frame.to_csv(path, index=False)
-    read = pd.read_csv(path)
-    assert np.abs(read[list(CLASSES)].sum(axis=1) - 1).max() > 1.5e-8
-    from_file = score_stream(opened(path)).value("pandora_regret")
-    assert from_file == pytest.approx(pandora_regret(read.y_true, read[list(CLASSES)]), rel=1e-14)
-    assert from_file == pytest.approx(pandora_regret(frame.y_true, frame[list(CLASSES)]), rel=1e-6)
-
-
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
 def test_precision_is_kept(tmp_path, kind):
     columns = {"y_true": ["a", "b"], "a": np.array([0.25, 0.5], kind), "b": np.array([0.75, 0.5], kind)}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
     assert whole(tmp_path / "a.parquet").dtype == kind
-
-
-def test_other_types_of_columns_are_understood(tmp_path):
-    columns = {
-        "id": pa.array(["007", "7"]).dictionary_encode(),
-        "y_true": pa.array(["a", "b"]).dictionary_encode(),
-        "a": pa.array([1, 0]),
-        "b": pa.array([0.0, 1.0], pa.float32()),
-    }
-    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
-    batch = whole(tmp_path / "a.parquet")
-    assert batch.ids.tolist() == ["007", 7]
-    assert batch.values.tolist() == [[1.0, 0.0], [0.0, 1.0]]
-
-
-def test_logits_may_be_minus_infinity(tmp_path):
-    columns = {"y_true": ["a", "b"], "a": [1.0, -np.inf], "b": [0.5, 20.0]}
-    for ending in (".parquet", ".csv"):
-        assert whole(write(tmp_path / f"a{ending}", columns), logits=True).values[1, 0] == -np.inf
 
 
 def test_a_byte_order_mark_and_empty_lines_are_fine(tmp_path):

@@ -45,12 +45,6 @@ def test_what_all_files_share_but_is_no_probability_is_no_class(tmp_path):
         models(paths)
 
 
-def test_a_class_without_a_price_is_not_ignored(tmp_path):
-    path = write(tmp_path / "a.csv", table())
-    [model] = models([path], CLASSES[:-1])
-    assert model.classes == CLASSES  # so that whoever reads prices says which is missing
-
-
 def test_a_class_without_a_price_is_told_from_an_age(tmp_path):
     path = write(tmp_path / "a.csv", table() | EXTRA)
     [model] = models([path], CLASSES[:-1])

@@ -20,29 +20,10 @@ def test_models_are_named_before_an_equals_sign(tmp_path):
     assert model.name == "Deep net"
 
 
-def test_a_file_whose_name_has_an_equals_sign_is_a_file(tmp_path):
-    path = write(tmp_path / "seed=7.csv", table())
-    [model] = open_models(read_models_argument([str(path)], Layout()))
-    assert model.name == "seed=7"
-
-
 def test_a_name_is_for_one_model(tmp_path):
     path = write(tmp_path / "two.csv", table() | {"model": ["a", "b"] * 10})
     with pytest.raises(InputError, match=r"holds the models .*: pass the file without the name 'both'"):
         open_models(read_models_argument([f"both={path}"], Layout()))
-
-
-def test_two_models_of_one_name_are_an_error():
-    with pytest.raises(InputError, match=r"two models are called 'x': give each a name of its own"):
-        read_models_argument(["x=a.csv", "y=b.csv", "x=c.csv"], Layout())
-
-
-def test_a_column_that_is_not_there_is_named_with_its_class(tmp_path):
-    write(tmp_path / "a.csv", table())
-    mapping = ", ".join(f'"{name}" = "{name}"' for name in CLASSES[1:])
-    text = f'[[models]]\nname = "a"\npath = "a.csv"\ncolumns = {{ "{CLASSES[0]}" = "p_x", {mapping} }}'
-    with pytest.raises(InputError, match=f"has no column 'p_x' for the class '{CLASSES[0]}'; it has"):
-        open_models(described(tmp_path, text))
 
 
 def test_a_file_describes_models_each_in_its_own_way(tmp_path):

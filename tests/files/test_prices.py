@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pandora_regret import Beta, Empirical, Exponential, Gamma, LogNormal
-from pandora_regret.costs import load_costs
+from pandora_regret import Empirical
 from pandora_regret.files import read_costs_argument, read_price_list, read_prior_argument
 from pandora_regret.files.written import read_amounts
 from pandora_regret.inputs import InputError
@@ -36,14 +35,6 @@ def test_costs_can_be_a_table(tmp_path):
     assert prices.source == str(tmp_path / "costs.csv")
     (tmp_path / "a=1.csv").write_text("class,cost\n7,2\n3,4\n")  # a file's name may look like a price
     assert read_costs_argument(str(tmp_path / "a=1.csv"), ["3", "7"]).costs.tolist() == [4.0, 2.0]
-
-
-def test_costs_can_be_a_pathway_file():
-    shipped = load_costs("octmnist")
-    classes = list(reversed(shipped.classes))
-    prices = read_costs_argument("octmnist", classes)
-    assert prices.costs.tolist() == [shipped.costs[name] for name in classes]
-    assert prices.currency == shipped.currency
 
 
 @pytest.mark.parametrize(
@@ -100,31 +91,6 @@ def test_columns_are_found_by_their_usual_names(tmp_path, header):
     prices = read_price_list(listed_in(tmp_path, [header, *rows]))
     assert prices.costs == {"cat": 20.0, "dog": 30.0}
     assert prices.unit == ("min" if "minutes" in names else "")
-
-
-def test_columns_can_be_named(tmp_path):
-    path = listed_in(tmp_path, ["what,in 2024,cost", "cat,20,7", "dog,30,7"])
-    assert read_price_list(f"{path}:what:in 2024").costs == {"cat": 20.0, "dog": 30.0}
-    assert "has no column 'in 2025' among ['what', " in refused(read_price_list, f"{path}:what:in 2025")
-    other = listed_in(tmp_path, ["class,cost", "cat,1"], "a:b:c.csv")  # a file's name may have colons
-    assert read_price_list(other).costs == {"cat": 1.0}
-
-
-def test_two_candidates_for_a_column_are_asked_about(tmp_path):
-    path = listed_in(tmp_path, ["test,label,price", "a,b,1"])
-    message = refused(read_price_list, path)
-    assert "has the columns test, label" in message
-    assert "CLASS_COLUMN:COST_COLUMN" in message
-    message = refused(read_price_list, listed_in(tmp_path, ["class,cost,price", "a,1,2"]))
-    assert "has the columns cost, price" in message
-    assert "CLASS_COLUMN:COST_COLUMN" in message
-
-
-def test_a_comma_within_a_price_that_is_written_out_is_explained():
-    message = refused(read_price_list, "CT=$1,250.00,scope=$300")
-    assert "'250.00' is not NAME=VALUE: commas separate entries" in message
-    assert "$1250.00" in message
-    assert "a file" in message
 
 
 WRITTEN = [
@@ -211,23 +177,11 @@ def test_any_text_is_a_number_or_an_error_that_names_it(texts):
     assert not any(np.isnan(list(amounts.values.values())))
 
 
-@given(st.lists(st.floats(1e-4, 1e9), min_size=1, max_size=5))
-def test_numbers_as_python_writes_them_come_back(numbers):
-    texts = {str(row): repr(number) for row, number in enumerate(numbers)}
-    assert list(read_amounts(texts, None).values.values()) == numbers
-
-
 def test_a_currency_column_is_used(tmp_path):
     path = listed_in(tmp_path, ["test,fee,Currency", "a,5,EUR", "b,6,€", "c,7,"])
     assert read_price_list(path).unit == "EUR"
     path = listed_in(tmp_path, ["test,fee,currency", "a,5,EUR", "b,6,CHF"])
     assert "line 3: the cost of 'b' is in CHF but that of 'a' is in EUR" in refused(read_price_list, path)
-
-
-def test_a_column_that_names_the_classes_is_no_unit(tmp_path):
-    path = listed_in(tmp_path, ["unit,cost", "pump,5", "valve,6"])
-    prices = read_price_list(f"{path}:unit:cost")
-    assert (prices.costs, prices.unit) == ({"pump": 5.0, "valve": 6.0}, "")
 
 
 def test_the_unit_can_be_said(tmp_path):
@@ -248,32 +202,6 @@ def test_prices_of_classes_that_nobody_forecasts_are_counted(tmp_path):
     many = ",".join(f"c{k}={k + 1}" for k in range(9))
     [done] = read_costs_argument(many, ["c0", "c1"]).done
     assert done.sentence == "prices of c2, c3, c4, c5, c6 and 2 others not used"
-
-
-@pytest.mark.parametrize(
-    ("text", "prior"),
-    [
-        ("uniform", Beta(1.0)),
-        ("fixed", Beta(np.inf)),
-        ("beta:0.3", Beta(0.3)),
-        ("beta:inf", Beta(np.inf)),
-        ("exponential", Exponential()),
-        ("gamma:2", Gamma(2.0)),
-        ("lognormal:0.5", LogNormal(0.5)),
-    ],
-)
-def test_priors_by_name(text, prior):
-    assert repr(read_prior_argument(text)) == repr(prior)
-
-
-@pytest.mark.parametrize("text", ["unifrom", "", "beta", "beta:", "gamma", "uniform:2", "empirical", "empirical:"])
-def test_unknown_priors_are_explained(text):
-    assert "write uniform, exponential" in refused(read_prior_argument, text)
-
-
-@pytest.mark.parametrize(("text", "says"), [("beta:x", "'x'"), ("beta:-1", "alpha is -1"), ("gamma:0", "0")])
-def test_bad_parameters_of_priors_are_explained(text, says):
-    assert says in refused(read_prior_argument, text)
 
 
 def test_empirical_priors_are_read_from_tables(tmp_path):

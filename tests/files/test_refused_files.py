@@ -1,10 +1,8 @@
 """Prediction files that cannot be read: what is wrong is said with its place."""
 
-import gzip
-
 import numpy as np
 import pytest
-from prediction_files import pa, pq, refused, table, text_file, whole, write
+from prediction_files import pa, pq, refused, text_file, write
 
 from pandora_regret.files import open_predictions
 from pandora_regret.inputs import InputError
@@ -69,17 +67,6 @@ def test_what_is_wrong_with_json_lines_is_said_with_its_place(tmp_path, text, sa
         assert word in message
 
 
-def test_text_beyond_the_first_block_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr("pandora_regret.files.text.SAMPLE_BYTES", 64)
-    rows = ["y_true,a,b", *["a,0.5,0.5", "b,0.5,0.5"] * 20]
-    fine = text_file(tmp_path, "\n".join(rows))
-    assert len(whole(fine)) == 40
-    assert "line 42, column 'b' holds 'x'" in refused(text_file(tmp_path, "\n".join([*rows, "a,0.5,x"])))
-    lines = ['{"y_true": "a", "a": 0.5, "b": 0.5}', '{"y_true": "b", "a": 0.5, "b": 0.5}'] * 20
-    bad = text_file(tmp_path, "\n".join([*lines, '{"y_true": "b", "a": "x", "b": 0.5}']), ".jsonl")
-    assert "line 41, column 'a' holds 'x'" in refused(bad)
-
-
 def test_missing_values_in_typed_files_are_said_with_their_row(tmp_path):
     columns = {"y_true": ["a", "b", "a"], "a": [0.5, None, 0.5], "b": [0.5, 0.5, 0.5]}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
@@ -91,26 +78,6 @@ def test_missing_values_in_typed_files_are_said_with_their_row(tmp_path):
     write(tmp_path / "d.parquet", {"y_true": ["a", "b"], "a": ["x", "y"], "b": [0.5] * 2, "c": [0.5] * 2})
     assert "row 1, column 'a' holds 'x'" in refused(tmp_path / "d.parquet")
     assert "row 1, column 'a' holds 'x'" in refused(tmp_path / "d.parquet", classes=("a", "b"))
-
-
-def test_damaged_and_misnamed_files_are_recognised(tmp_path):
-    good = (tmp_path / "good.parquet", tmp_path / "good.arrow", tmp_path / "good.npz")
-    for path in good:
-        write(path, table(500))
-    for path in good:
-        content = path.read_bytes()
-        short = text_file(tmp_path, content[: len(content) // 2], path.suffix)
-        assert "incomplete or damaged" in refused(short), path
-        assert f"rename it to end in {path.suffix}" in refused(text_file(tmp_path, content, ".csv"))
-        assert path.suffix in refused(text_file(tmp_path, content, ".dat"))
-    assert "does not begin as Parquet" in refused(text_file(tmp_path, "y_true,a,b\n", ".parquet"))
-    assert "incomplete or damaged" in refused(text_file(tmp_path, "y_true,a,b\n", ".arrow"))
-    assert "does not begin as Excel" in refused(text_file(tmp_path, "y_true,a,b\n", ".xlsx"))
-    assert ".csv" in refused(text_file(tmp_path, "y_true,a,b\n", ".doc"))
-    compressed = gzip.compress(b"y_true,a,b\na,0.5,0.5\n" * 500)
-    assert "incomplete or damaged" in refused(text_file(tmp_path, compressed[:-40], ".csv.gz"))
-    assert "is a directory" in refused(tmp_path)
-    assert "No such file" in refused(tmp_path / "missing.csv")
 
 
 def test_archives_of_objects_are_refused(tmp_path):
@@ -137,9 +104,3 @@ def test_columns_that_were_asked_for_must_be_there(tmp_path):
     assert "both as label and as id" in refused(path, label="y_true", id="y_true")
     with pytest.raises(InputError, match="at least one path"):
         open_predictions([])
-
-
-def test_costs_of_rows_must_be_positive(tmp_path):
-    columns = {"y_true": ["a", "b"], "a": [0.5, 0.5], "b": [0.5, 0.5], "c_a": [1.0, 2.0], "c_b": [1.0, 0.0]}
-    path = write(tmp_path / "a.csv", columns)
-    assert "line 3, column 'c_b' is 0" in refused(path, cost_prefix="c_")

@@ -9,7 +9,7 @@ pytest.importorskip("rich")
 
 from cli_files import run, run_json
 
-from pandora_regret import expected_search_cost, pandora_regret
+from pandora_regret import expected_search_cost
 from pandora_regret.compare import compare
 from pandora_regret.files import FileError, Layout, open_predictions, read_all
 from pandora_regret.metrics import METRICS
@@ -95,22 +95,6 @@ def test_files_that_disagree_about_votes_are_told(case, tmp_path):
     assert "has the vote" in result.stderr
 
 
-def test_unanimous_votes_score_as_labels(tmp_path):
-    table = np.array([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])
-    path = write(tmp_path, "a", np.array([[3, 0, 0], [0, 0, 1]]), table, np.ones(2))
-    [opened] = open_predictions(path, Layout(votes_prefix="votes_"))
-    assert score_stream(opened).value("pandora_regret") == pandora_regret([0, 2], table)
-
-
-def test_validate_knows_votes(case, tmp_path):
-    votes, tables, weights = case
-    path = write(tmp_path, "a", votes, tables["a"], weights)
-    [printed] = run_json("validate", path, "--votes-prefix", "votes_")["tables"]
-    assert printed["problems"] == []
-    assert printed["columns"]["label"] is None
-    assert printed["columns"]["votes"] == [f"votes_{name}" for name in NAMES]
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -141,11 +125,3 @@ def test_votes_of_every_class_are_needed_and_a_label_beside_them_is_not(case, tm
     pd.read_csv(path).drop(columns="votes_nevus").to_csv(path, index=False)
     with pytest.raises(FileError, match=r"has no columns of votes \['votes_nevus'\]: write one for each class"):
         open_predictions(path, Layout(votes_prefix="votes_"))
-
-
-def test_that_truths_are_votes_is_said_once(case, tmp_path):
-    votes, tables, weights = case
-    paths = [write(tmp_path, name, votes, table, weights) for name, table in tables.items()]
-    done = run_json("compare", *paths, "--votes-prefix", "votes_")["done"]
-    said = [each["sentence"] for each in done if each["what"] == "votes"]
-    assert said == ["truths read as votes (columns votes_melanoma, votes_nevus and votes_keratosis)"]
