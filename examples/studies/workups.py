@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pandora_regret.metrics import Metric, read_metrics
 from pandora_regret.metrics.by_workup import workup_metric
+
+from pandora_regret.metrics import Metric, read_metrics
 from pandora_regret.study import DataSet, Store, Study, agreement_of, read_conditions, reopen
 from pandora_regret.workup import Workup
 

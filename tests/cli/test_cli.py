@@ -45,7 +45,7 @@ def test_help_is_there_before_anything_heavy_is_imported():
     assert [name for name in COMMANDS if f"  {name} " in done.stdout] == list(COMMANDS)
 
 
-def test_scoring_a_small_file_imports_no_compiler_and_no_comparison(tmp_path):
+def test_scoring_a_small_file_imports_no_compiler_and_little_else(tmp_path):
     file = tmp_path / "small.csv"
     file.write_text("y_true,a,b,c\n" + "a,0.5,0.25,0.25\nb,0.25,0.5,0.25\nc,0.25,0.25,0.5\n" * 20)
     said = f"import sys; sys.argv = ['pandora', 'score', {str(file)!r}]; from pandora_regret.cli import main\n"

@@ -186,7 +186,8 @@ def test_script_in_a_models_name_stays_text_on_the_page(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", ["[]", "{}", "no json", '{"schema": "pandora-comparison/2"}', '{"schema": "pandora-score/1"}', "3"]
+    "content",
+    ["[]", "{}", "no json", '{"schema": "pandora-comparison/2"}', '{"schema": "pandora-map/1"}', "3"],
 )
 def test_report_refuses_json_that_is_no_comparison(tmp_path, content):
     saved = tmp_path / "saved.json"

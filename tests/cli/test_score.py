@@ -20,8 +20,9 @@ from cli_files import CLASSES, COSTS, forecasts, run, run_json, start, wine_file
 from cluster import loopback_cluster
 
 from pandora_regret import expected_search_cost, pair_costs, pandora_regret
-from pandora_regret.compare import compare
+from pandora_regret.compare import Comparison, compare
 
+ENDS = ("value", "low", "high")
 TYPICAL = [90.0, 60.0, 30.0]
 HALVES = (slice(None, 100), slice(100, None))
 SPLIT = ["--bootstrap", 50, "--costs", COSTS, "--classes", ",".join(CLASSES)]
@@ -30,10 +31,8 @@ SPLIT = ["--bootstrap", 50, "--costs", COSTS, "--classes", ",".join(CLASSES)]
 def numbers(printed):
     """Every number that is printed of the one model, under its name."""
     [model] = printed["models"]
-    found = {
-        f"{key} {end}": score[end] for key, score in model["scores"].items() for end in ("value", "low", "high")
-    }
-    return found | {"rows": model["rows"], "weight": model["weight"]}
+    found = {f"{key} {end}": score[end] for key, score in model["scores"].items() for end in ENDS}
+    return found | {"rows": printed["data"]["rows"], "weight": printed["data"]["weight"]}
 
 
 def test_json_holds_the_librarys_numbers(tmp_path):
@@ -41,16 +40,16 @@ def test_json_holds_the_librarys_numbers(tmp_path):
     truth, chances = forecasts()
     expected = compare(truth, {"bayes": chances["bayes"]}, labels=CLASSES, typical_costs=TYPICAL).to_dict()
     [model], [wanted] = printed["models"], expected["models"]
-    assert printed["schema"] == "pandora-score/1"
-    assert printed["interval"] == expected["interval"]
+    assert printed["schema"] == expected["schema"]
+    for part in ("interval", "data"):
+        assert printed[part] == expected[part]
     assert printed["metrics"] == [one for one in expected["metrics"] if one["key"] != "excess_burden"]
     assert printed["costs"] == expected["costs"] | {"source": COSTS}
-    assert (model["name"], model["rows"], model["classes"]) == ("bayes", 178, list(CLASSES))
-    assert model["class_weights"] == expected["data"]["class_weights"]
     for key, score in model["scores"].items():
         assert score == pytest.approx(wanted["scores"][key], rel=1e-9)
-    for pair, other in zip(model["largest_pairs"], expected["largest_pairs"], strict=True):
+    for pair, other in zip(printed["largest_pairs"], expected["largest_pairs"], strict=True):
         assert pair["sentence"] == other["sentence"]
+    assert Comparison.from_dict(printed).best.name == "bayes"
     spent = pair_costs(truth, chances["bayes"], labels=CLASSES, typical_costs=TYPICAL)
     assert model["pair_costs"][0][1] == pytest.approx(spent[0][1])
 
@@ -96,7 +95,9 @@ def test_intervals_end_where_their_metric_does(tmp_path):
     [streamed], [compared] = (run_json(command, path)["models"] for command in ("score", "compare"))
     assert streamed["scores"]["macro_f1"]["high"] == 1
     for key, score in streamed["scores"].items():
-        assert score == pytest.approx({end: compared["scores"][key][end] for end in score}, rel=1e-9)
+        wanted = compared["scores"][key]
+        assert [score[end] for end in ENDS] == pytest.approx([wanted[end] for end in ENDS], rel=1e-9)
+        assert score.get("warning") == wanted.get("warning")
 
 
 def test_infinite_log_loss_is_null_with_a_note(tmp_path):
@@ -111,8 +112,8 @@ def test_every_model_of_a_file_is_scored(tmp_path):
     together = [*wine_rows("tree", model=["tree"] * 178), *wine_rows("bayes", model=["bayes"] * 178)[1:]]
     printed = run_json("score", write_csv(tmp_path / "together.csv", together))
     alone = run_json("score", wine_file(tmp_path, "bayes"))
-    assert [model["name"] for model in printed["models"]] == ["tree", "bayes"]
-    assert printed["models"][1]["scores"] == alone["models"][0]["scores"]
+    assert [each["models"][0]["name"] for each in printed["comparisons"]] == ["tree", "bayes"]
+    assert printed["comparisons"][1]["models"][0]["scores"] == alone["models"][0]["scores"]
 
 
 def test_parts_are_read_as_one(tmp_path):

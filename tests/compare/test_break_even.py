@@ -104,7 +104,7 @@ def test_a_price_curve_is_the_score_at_another_price(prior, logits, factor, test
     moved = base.copy()
     moved[..., test] *= factor
     wanted = expected_search_cost(truth, table, prior=prior, typical_costs=moved, logits=logits, per_instance=True)
-    curve = PriceCurve(Priced.of("a", forecast, known, stated), known, test)
+    curve = PriceCurve(Priced("a", forecast, stated), known, test)
     np.testing.assert_allclose(curve.costs(factor), wanted, rtol=1e-9)
 
 

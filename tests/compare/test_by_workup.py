@@ -100,7 +100,7 @@ def test_the_commands_take_a_work_up(workup, tmp_path, compared):
     said = run_json("compare", *files, "--workup", path)
     assert said["models"][0]["scores"]["expected_cost"]["value"] == pytest.approx(compared.best.cost)
     assert "Where the money goes in a typical case" in run("compare", *files, "--workup", path, "--full").stdout
-    scored = run_json("score", files[0], "--workup", path)["models"][0]["scores"]["workup_cost"]
+    scored = run_json("score", files[0], "--workup", path)["models"][0]["scores"]["expected_cost"]
     ours = next(model for model in compared.models if model.name == "bayes").scores["expected_cost"]
     assert scored["value"] == pytest.approx(ours.value)
     assert "Work-up cost" in run("score", files[0], "--workup", path).stdout

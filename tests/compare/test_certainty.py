@@ -10,15 +10,8 @@ from simulated_models import simulated, softmax
 
 from pandora_regret import Uniform, expected_search_cost
 from pandora_regret.compare import compare
-from pandora_regret.compare.estimates import (
-    bootstrapped,
-    class_counts,
-    columns,
-    influence_of_counts,
-    linearised,
-    values,
-)
-from pandora_regret.compare.measure import measure
+from pandora_regret.compare.estimates import Measurements
+from pandora_regret.compare.measure import BySearch, Measured, measure
 from pandora_regret.compare.result import IntervalMethod
 from pandora_regret.compare.sample import Sample, read_models, read_sample
 from pandora_regret.inference.keyed import keys_of
@@ -111,26 +104,27 @@ def test_copies_of_a_row_in_its_cluster_add_no_certainty(data, bootstrap):
 def measured(truth, models):
     """One large sample, measured once."""
     forecasts = read_models(truth, models, None, None, False)
-    return next(iter(forecasts.values())), [
-        measure(name, f, Uniform(), [], comparison_metrics()) for name, f in forecasts.items()
-    ]
+    way, metrics = BySearch(Uniform()), comparison_metrics()
+    return next(iter(forecasts.values())), [measure(name, f, way, metrics) for name, f in forecasts.items()]
 
 
-def in_sets(whole, models, size, groups=None):
+def in_sets(whole, models, size, groups=None, replicates=0):
     """Its rows in sets, each a sample of its own."""
+    interval, about = IntervalMethod(0.95, "", replicates, 0), (comparison_metrics(), ("a", "b", "c"))
     for start in range(0, len(whole), size):
         rows = slice(start, start + size)
-        part = read_sample(whole.rows(rows), None, None if groups is None else groups[rows])
-        yield part, [replace(m, rows=cut(m.rows, rows), predicted=m.predicted[rows]) for m in models]
+        sample = read_sample(whole.rows(rows), None, None if groups is None else groups[rows])
+        cut = [replace(m, rows=cut_rows(m.rows, rows), predicted=m.predicted[rows]) for m in models]
+        yield Measurements(cut, sample, *about, interval, np.ones(3), None, None)
 
 
-def cut(by_key, rows):
+def cut_rows(by_key, rows):
     return {key: values[rows] for key, values in by_key.items()}
 
 
-def means_and_gap(models, sample):
+def means_and_gap(known):
     """All estimates of the first model, and its expected cost less that of the second."""
-    first, second = values(models, sample, comparison_metrics(), 3)
+    first, second = known.values
     return [*first, first[0] - second[0]]
 
 
@@ -138,52 +132,39 @@ def gap_in_cost(table):
     return table[:, 0, 0] - table[:, 1, 0]
 
 
-def covered(whole, models, size, method, groups=None):
+def covered(whole, models, size, replicates, groups=None):
     """How often each estimate's interval holds what all sets together say."""
-    [(everyone, _)] = in_sets(whole, models, len(whole))
-    assert columns(models, comparison_metrics())["expected_cost"] == 0
-    target, hits = means_and_gap(models, everyone), []
-    for sample, cut in in_sets(whole, models, size, groups):
-        found, picks = method(cut, sample), [lambda t, at=at: t[:, 0, at] for at in range(len(target) - 1)]
-        estimates = zip(means_and_gap(cut, sample), [*picks, gap_in_cost], target, strict=True)
-        limits = [(*found.interval(value, pick), wanted) for value, pick, wanted in estimates]
+    [everyone] = in_sets(whole, models, len(whole))
+    assert everyone.columns["expected_cost"] == 0
+    target, hits = means_and_gap(everyone), []
+    picks = [lambda t, at=at: t[:, 0, at] for at in range(len(target) - 1)]
+    for known in in_sets(whole, models, size, groups, replicates):
+        estimates = zip(means_and_gap(known), [*picks, gap_in_cost], target, strict=True)
+        limits = [(*known.joint.interval(value, pick), wanted) for value, pick, wanted in estimates]
         hits.append([low <= wanted <= high for low, high, wanted in limits])
     return np.mean(hits, axis=0)
 
 
-METHODS = {
-    "analytic": lambda cut, sample: linearised(
-        cut, sample, comparison_metrics(), 3, IntervalMethod(0.95, "analytic", 0, 0)
-    ),
-    "bootstrap": lambda cut, sample: bootstrapped(
-        cut, sample, comparison_metrics(), 3, IntervalMethod(0.95, "bootstrap", 400, 0)
-    ),
-}
-
-
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-def test_intervals_hold_the_truth_as_often_as_they_say(method):
-    shares = covered(*measured(*simulated(200 * 100, seed=7)), 100, method)
+@pytest.mark.parametrize("replicates", [0, 400], ids=["analytic", "bootstrap"])
+def test_intervals_hold_the_truth_as_often_as_they_say(replicates):
+    shares = covered(*measured(*simulated(200 * 100, seed=7)), 100, replicates)
     assert shares.min() >= 0.90
     assert shares.max() <= 0.99
 
 
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-def test_clustered_intervals_hold_the_truth_where_plain_ones_do_not(method):
+@pytest.mark.parametrize("replicates", [0, 400], ids=["analytic", "bootstrap"])
+def test_clustered_intervals_hold_the_truth_where_plain_ones_do_not(replicates):
     truth, models = simulated(100 * 50, seed=8)
     whole, models = measured(truth.repeat(4), {name: table.repeat(4, axis=0) for name, table in models.items()})
     groups = np.arange(len(whole)) // 4
-    assert covered(whole, models, 200, method, groups).min() >= 0.90
-    assert covered(whole, models, 200, method).max() < 0.85
+    assert covered(whole, models, 200, replicates, groups).min() >= 0.90
+    assert covered(whole, models, 200, replicates).max() < 0.85
 
 
 def test_p_values_of_equal_models_are_uniform_and_of_unequal_ones_are_not():
     for noise, uniform in (((0.6, 0.6000001), True), ((0.3, 0.9), False)):
         sets = in_sets(*measured(*simulated(150 * 80, seed=9, noise=noise)), 80)
-        p_values = [
-            METHODS["analytic"](cut, sample).p_value(means_and_gap(cut, sample)[-1], gap_in_cost, 1.0)
-            for sample, cut in sets
-        ]
+        p_values = [known.joint.p_value(means_and_gap(known)[-1], gap_in_cost, 1.0) for known in sets]
         assert (stats.kstest(p_values, "uniform").pvalue > 0.01) == uniform
 
 
@@ -192,9 +173,12 @@ def test_the_influence_on_macro_f1_is_its_derivative(data):
     predicted, macro_f1 = models["noise 0.8"].argmax(axis=1), METRICS["macro_f1"]
 
     def value(w):
-        sample = Sample(slice(None), truth, w, np.arange(ROWS), keys_of(range(ROWS)), False)
-        counts = class_counts(predicted, sample, 3)
-        return float(macro_f1.counts(*counts)), influence_of_counts(macro_f1, predicted, sample, 3)
+        rows = np.arange(ROWS)
+        sample = Sample(slice(None), truth, w, rows, rows, keys_of(rows), False)
+        model = Measured("m", {"expected_cost": w}, predicted, w, w, 0.0, np.empty((0, 0)))
+        about = (("a", "b", "c"), IntervalMethod(0.95, "", 0, 0), np.ones(3), None, None)
+        known = Measurements([model], sample, (macro_f1,), *about)
+        return known.values[0, 1], known.joint.influence[:, 0, 1]
 
     influence = value(weights)[1]
     assert influence.sum() == pytest.approx(0, abs=1e-14)

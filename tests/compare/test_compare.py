@@ -129,7 +129,7 @@ def test_classes_add_up_to_the_whole(data):
     assert found.data.class_weights == tuple(part.weight for part in model.by_class)
 
 
-def test_other_alphas_and_other_costs_are_scored_too(data):
+def test_other_costs_are_scored_too(data):
     truth, models, _ = data
     dear = {"melanoma": 900.0, "nevus": 1.0, "keratosis": 1.0}
     found = compare(np.take(LABELS, truth), models, labels=LABELS, typical_costs=PRICES, scenarios={"dear": dear})
@@ -137,8 +137,6 @@ def test_other_alphas_and_other_costs_are_scored_too(data):
     assert found.scenarios[1].typical == pytest.approx((590 / 3,) * 3)
     for model in found.models:
         table = models[model.name]
-        alphas = [pandora_regret(truth, table, alpha=float(alpha)) for alpha in found.alphas]
-        assert model.alphas == pytest.approx(alphas, rel=1e-12)
         costs = [expected_search_cost(truth, table, typical_costs=each.typical) for each in found.scenarios]
         assert model.scenarios == pytest.approx(costs, rel=1e-12)
     assert compare(truth, models).scenarios[0].name == "all tests cost the same"
@@ -166,7 +164,6 @@ def test_weights_count_as_so_many_copies(data):
         for key in one.scores:
             assert one.scores[key].value == pytest.approx(other.scores[key].value, rel=1e-9)
         assert_allclose(one.pair_costs, other.pair_costs, rtol=1e-9)
-        assert_allclose(one.alphas, other.alphas, rtol=1e-9)
 
 
 def test_ranks_share_ties_and_know_what_is_better():
@@ -208,7 +205,6 @@ def test_infinite_log_loss_is_null_with_a_note_and_ranks_last():
         score = bold.scores["log_loss"]
         assert (score.value, score.low, score.high) == (None, None, None)
         assert score.warning == "infinite: 1 of 3 true classes were given probability 0"
-        assert bold.alphas[0] is None
         assert found.ranks["log_loss"][found.models.index(bold)] == 2
         assert found.notes == ("bold: log loss is infinite: 1 of 3 true classes were given probability 0.",)
         assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
@@ -244,9 +240,8 @@ def test_json_comes_back_as_what_it_was(data):
         "source": "a fee schedule",
     }
     assert given["models"][0]["by_class"][0]["label"] == "0"
-    assert given["alphas"][-1] == "inf"
     assert given["models"][0]["decomposition"] is None
-    assert "note" not in given["models"][0]["scores"]["accuracy"]
+    assert "warning" not in given["models"][0]["scores"]["accuracy"]
     given["added later"] = given["models"][0]["added later"] = 1
     assert Comparison.from_dict(given) == found
 

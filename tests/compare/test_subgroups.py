@@ -141,7 +141,12 @@ def test_an_order_that_one_group_settles_against_most_cases_is_flagged():
 def measured(name, costs):
     n = len(costs)
     rows = {"expected_cost": costs, "predicted_cost": np.full(n, costs.mean())}
-    return Measured(name, rows, np.zeros(n, int), np.ones(n), np.zeros(n), 0.0, np.empty((0, 0)), (), ())
+    return Measured(name, rows, np.zeros(n, int), np.ones(n), np.zeros(n), 0.0, np.empty((0, 0)))
+
+
+def sample_of_units(unit):
+    n, keys = len(unit), np.unique(unit).astype(np.uint64)
+    return Sample(slice(None), np.zeros(n, int), np.ones(n), np.arange(n), unit, keys, len(keys) < n)
 
 
 def flags_of_nothing(seed, units, rows_each):
@@ -150,8 +155,7 @@ def flags_of_nothing(seed, units, rows_each):
     hardness, n = rng.normal(size=units)[unit], len(unit)
     costs = sorted((np.exp(0.6 * hardness + 0.5 * rng.normal(size=n)) for _ in range(3)), key=np.mean)
     models = [measured(str(number), cost) for number, cost in enumerate(costs)]
-    starts, keys = np.arange(0, n, rows_each), np.arange(units, dtype=np.uint64)
-    sample = Sample(slice(None), np.zeros(n, int), np.ones(n), starts, keys, rows_each > 1)
+    sample = sample_of_units(unit)
     columns = {"site": (rng.choice(list("abcd"), units)[unit],), "age:3": (rng.random(units)[unit],)}
     parts = breakdowns(By(columns, 30), models, sample, 0.95, None)
     return [flag for part in parts for each in (part, *part.groups) for flag in each.flags]
@@ -187,7 +191,7 @@ def blamed(errors):
     shared, gap = np.where(hard, 1.5, 1.0) * rng.gamma(9.0, 1 / 9, n), 0.1 * np.tile([-1.0, 1.0], n // 2)
     gap[hard] += errors * 0.1 / np.sqrt(40)
     models = [measured("net", shared), measured("forest", shared + gap)]
-    sample = Sample(slice(None), np.zeros(n, int), np.ones(n), np.arange(n), np.arange(n, dtype=np.uint64), False)
+    sample = sample_of_units(np.arange(n))
     (part,) = breakdowns(By({"site": (site,)}, 30), models, sample, 0.95, None)
     return any("other models:" in flag for each in part.groups for flag in each.flags)
 

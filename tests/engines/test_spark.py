@@ -40,7 +40,7 @@ def _file_score(frame, layout, folder, **options):
 
 @pytest.mark.parametrize("bootstrap", [0, 200])
 def test_partitions_give_the_numbers_of_a_file(rows, tmp_path, bootstrap):
-    from dataclasses import replace
+    from dataclasses import astuple, replace
 
     from pandora_regret.integrations.spark import score_spark
 
@@ -48,11 +48,11 @@ def test_partitions_give_the_numbers_of_a_file(rows, tmp_path, bootstrap):
     layout = layout if bootstrap else replace(layout, group=None)
     ours = score_spark(on_spark, layout, typical_costs=[1, 2, 3, 4, 5], bootstrap=bootstrap, pairs=True)
     theirs = _file_score(frame, layout, tmp_path, typical_costs=[1, 2, 3, 4, 5], bootstrap=bootstrap, pairs=True)
-    assert ours.rows == theirs.rows
+    assert ours.data == theirs.data
     for metric in ("expected_cost", "pandora_regret", "macro_f1"):
-        np.testing.assert_allclose(ours.value(metric), theirs.value(metric), rtol=1e-12)
-        np.testing.assert_allclose(ours.interval(metric), theirs.interval(metric), rtol=1e-9)
-    np.testing.assert_allclose(ours.pair_costs, theirs.pair_costs, rtol=1e-12)
+        one, other = (astuple(result.best.scores[metric])[:3] for result in (ours, theirs))
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+    np.testing.assert_allclose(ours.best.pair_costs, theirs.best.pair_costs, rtol=1e-12)
 
 
 def test_a_killed_worker_changes_no_digit(rows, tmp_path, monkeypatch):
@@ -79,7 +79,7 @@ def test_a_killed_worker_changes_no_digit(rows, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_tally_partition", killing)
     disturbed = module.score_spark(on_spark, layout, **options)
     assert killed.exists()
-    assert disturbed.scores() == undisturbed.scores()
+    assert disturbed == undisturbed
 
 
 def test_bad_rows_and_layouts_are_named(rows):

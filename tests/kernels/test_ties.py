@@ -280,14 +280,14 @@ def test_a_stream_ties_as_exact_arithmetic_does(dtype, tmp_path):
     columns = {name: (parts[:, k] / 20).astype(dtype) for k, name in enumerate("abcd")}
     pq.write_table(pa.table({"y_true": np.array(list("abcd"))[truth], **columns}), tmp_path / "model.parquet")
     [predictions] = open_predictions(tmp_path / "model.parquet")
-    score = score_stream(predictions, prior=pr.Fixed(), typical_costs=floats(costs))
+    scores = score_stream(predictions, prior=pr.Fixed(), typical_costs=floats(costs)).best.scores
     exact = [
         (exact_costs(p, costs)[i], exact_costs(p, costs, 1, 0)[i])
         for p, i in (([Fraction(int(n), 20) for n in row], i) for row, i in zip(parts, truth, strict=True))
     ]
     expected, realised = np.mean(exact, axis=0)
-    assert score.value("expected_cost") == pytest.approx(expected, rel=1e-12)
-    assert score.value("realised_cost") == pytest.approx(realised, rel=1e-12)
+    assert scores["expected_cost"].value == pytest.approx(expected, rel=1e-12)
+    assert scores["realised_cost"].value == pytest.approx(realised, rel=1e-12)
 
 
 def test_quotients_further_apart_than_rounding_do_not_tie():

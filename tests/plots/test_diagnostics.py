@@ -80,21 +80,22 @@ def test_many_classes_have_a_colour_bar_instead_of_numbers_and_perfect_forecasts
     assert texts(perfect) == []
 
 
-def test_curves_hold_the_scores_at_all_alphas_and_both_limits_have_a_place(found):
-    drawn = plot_alpha_curve(found, ax=axes())
-    for line, model in zip(drawn.lines, found.models, strict=True):
-        np.testing.assert_array_equal(line.get_ydata(), model.alphas)
-    alphas = np.array([float(alpha) for alpha in found.alphas[:-1]])
-    np.testing.assert_allclose(drawn.lines[0].get_xdata(), [*(alphas / (alphas + 1)), 1])
+def test_curves_hold_the_scores_at_all_alphas_and_both_limits_have_a_place():
+    drawn = plot_alpha_curve(TRUTH, MODELS, ax=axes())
+    for line, table in zip(drawn.lines, MODELS.values(), strict=True):
+        assert line.get_ydata()[6] == pandora_regret(TRUTH, table)
+        assert line.get_ydata()[-1] == pandora_regret(TRUTH, table, alpha=np.inf)
+    assert drawn.lines[0].get_xdata()[[0, 6, -1]].tolist() == [0, 0.5, 1]
     assert [label.get_text() for label in drawn.get_xticklabels()] == ["0", "0.1", "0.3", "1", "3", "10", "∞"]
     assert [line.get_color() for line in drawn.lines] == [*COLOURS, QUIET, QUIET]
     named = [text.get_text() for text in drawn.get_legend().get_texts()]
-    assert named == [model.name for model in found.models[:6]]
+    assert named == list(MODELS)[:6]
 
 
 def test_relative_curves_touch_one_and_infinite_scores_are_left_out():
     sure = np.array([[1.0, 0.0], [1.0, 0.0]])
-    drawn = plot_alpha_curve(compare([0, 1], {"sure": sure, "vague": [[0.6, 0.4]] * 2}), relative=True, ax=axes())
+    models = {"sure": sure, "vague": np.array([[0.6, 0.4]] * 2)}
+    drawn = plot_alpha_curve([0, 1], models, relative=True, ax=axes())
     scores = np.array([line.get_ydata() for line in drawn.lines], dtype=float)
     assert np.isnan(scores).sum() == 1  # the sure model's, as alpha tends to 0
     np.testing.assert_allclose(np.nanmin(scores, axis=0), 1)

@@ -32,7 +32,9 @@ def found():
 def every_plot(found):
     plan = plan_search({"a": 0.6, "b": 0.4}, costs={"a": 2.0, "b": 1.0})
     return {
-        "plot_alpha_curve": lambda ax: plots.plot_alpha_curve(found, ax=ax),
+        "plot_alpha_curve": lambda ax: plots.plot_alpha_curve(
+            TRUTH, {"_sharp": FORECASTS, "$a": FORECASTS}, ax=ax
+        ),
         "plot_beta_simplex": lambda ax: plots.plot_beta_simplex(0.5, ax=ax),
         "plot_bills": lambda ax: plots.plot_bills({"x": {"a": 0.6, "b": 0.4}}, "a", {"a": 2.0, "b": 1.0}, ax=ax),
         "plot_cost_calibration": lambda ax: plots.plot_cost_calibration(found, ax=ax),

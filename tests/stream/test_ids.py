@@ -10,7 +10,7 @@ from prediction_files import CLASSES, opened, table, write
 from pandora_regret.files import ModelFiles, open_models
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.problems import FileError
-from pandora_regret.stream import ids, rows, score_stream
+from pandora_regret.stream import ids, score_stream, sums
 
 TEXTS = st.lists(st.text(max_size=40).filter(lambda text: "\0" not in text), min_size=1, max_size=30)
 
@@ -33,7 +33,7 @@ def test_a_number_is_the_same_id_as_its_text(numbers):
 @pytest.mark.parametrize("cuts", [1, 5])
 def test_repeated_ids_are_noticed_across_batches_and_parts(cuts):
     keys = ids.hashes_of(pa.array([f"case {n}" for n in range(100)] + ["case 7"]))
-    seen = [ids.SeenIds() for _ in range(cuts)]
+    seen = [sums.SeenIds() for _ in range(cuts)]
     for n, part in enumerate(np.array_split(keys, 10)):
         seen[n % cuts].add(part)
     whole, *others = seen
@@ -43,13 +43,13 @@ def test_repeated_ids_are_noticed_across_batches_and_parts(cuts):
 
 
 def test_memory_is_bounded_and_a_file_that_comes_twice_is_still_noticed(monkeypatch):
-    monkeypatch.setattr(rows, "MOST_KEYS", 64)
-    keys, seen = ids.hashes_of(pa.array(np.arange(5000))), ids.SeenIds()
+    monkeypatch.setattr(sums, "MOST_KEYS", 64)
+    keys, seen = ids.hashes_of(pa.array(np.arange(5000))), sums.SeenIds()
     for part in np.array_split(np.concatenate([keys, keys]), 50):
         seen.add(part)
         assert sum(map(len, seen.parts)) <= 64
     assert len(seen.settle()) > 20
-    once = ids.SeenIds()
+    once = sums.SeenIds()
     for part in np.array_split(keys, 50):
         once.add(part)
     assert len(once.settle()) == 0
@@ -75,7 +75,7 @@ def test_numbers_in_one_part_are_the_texts_of_another(tmp_path):
     first = write(tmp_path / "a.csv", {"id": [*range(20)], **table()})
     other = write(tmp_path / "b.parquet", {"id": np.arange(20, 40), **table(seed=3)})
     [both] = open_models([ModelFiles((str(first), str(other)), Layout(classes=CLASSES))])
-    assert score_stream(both).rows == 40
+    assert score_stream(both).data.rows == 40
     write(tmp_path / "b.parquet", {"id": np.arange(10, 30), **table(seed=3)})
     [both] = open_models([ModelFiles((str(first), str(other)), Layout(classes=CLASSES))])
     with pytest.raises(FileError, match="has the id '10', which occurred before"):

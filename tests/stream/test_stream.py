@@ -1,4 +1,4 @@
-"""Streamed scores: whatever the batches, fragments and processes, those of the whole table."""
+"""A streamed comparison of one model: whatever the batches, fragments and processes, that of the whole table."""
 
 import pickle
 from dataclasses import replace
@@ -9,18 +9,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pandora_regret as pr
+from pandora_regret.compare import Comparison, compare
 from pandora_regret.files import Layout, open_predictions, read_all
 from pandora_regret.inputs import InputError
 from pandora_regret.kernels import engine
-from pandora_regret.metrics import METRICS, Metric, comparison_metrics
-from pandora_regret.stream import Settings, StreamScore, batches, score_stream
+from pandora_regret.metrics import METRICS, Metric
+from pandora_regret.stream import StreamSums, score_stream, sums
+from pandora_regret.stream.score import tally
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 CLASSES = ("a", "b", "c", "d")
 SAME = {"rel": 1e-12, "abs": 1e-14}
-KEYS = [metric.key for metric in comparison_metrics()]
+CLOSE = {"rel": 1e-9, "abs": 1e-12}
+PRICES = [7.0, 1.0, 3.0, 5.0]
 
 
 def forecasts(n, seed=0, dtype=np.float64, spread=1.0):
@@ -37,39 +40,27 @@ def predictions_of(tmp_path, truth, values, *, row_group_size=13, logits=False, 
     return predictions
 
 
-def expected(truth, values, prior=None, typical=None, weights=None, logits=False):
-    """The same by the public functions, on the whole table."""
-    how = {"sample_weight": weights, "logits": logits}
-    prior = prior or pr.Uniform()
-    mean_costs = np.broadcast_to(prior.mean, 4) if typical is None else np.asarray(typical)
-    p = np.exp(values - values.max(axis=1, keepdims=True)) if logits else values.astype(np.float64)
-    p = p / p.sum(axis=1, keepdims=True) if logits else p
-    weight_of = np.ones(len(truth)) if weights is None else weights
-    own = np.take_along_axis(p, truth[:, None], axis=1)[:, 0]
-    order = pr.search_order(values, mean_costs, logits=logits)
-    predicted, counted = values.argmax(axis=1), weight_of > 0
-    f1 = [
-        2
-        * weight_of[(truth == k) & (predicted == k)].sum()
-        / max(weight_of[truth == k].sum() + weight_of[predicted == k].sum(), 1e-300)
-        for k in range(4)
-    ]
-    return {
-        "pandora_regret": pr.pandora_regret(truth, values, **how),
-        "excess_burden": pr.excess_search_burden(truth, values, **how),
-        "expected_cost": pr.expected_search_cost(truth, values, prior=prior, typical_costs=typical, **how),
-        "realised_cost": pr.search_cost(truth, values, mean_costs, **how),
-        "tests": np.average((order == truth[:, None]).argmax(axis=1) + 1.0, weights=weight_of),
-        "log_loss": np.average(-np.log(own), weights=weight_of),
-        "brier": np.average(((p - np.eye(4)[truth]) ** 2).sum(axis=1), weights=weight_of),
-        "accuracy": np.average(predicted == truth, weights=weight_of),
-        "macro_f1": np.mean(np.array(f1)[np.union1d(truth[counted], predicted[counted])]),
-    }
+def limits(result, metric):
+    score = result.best.scores[metric]
+    return score.value, score.low, score.high
 
 
-def check(score, wanted):
-    for metric in KEYS:
-        assert score.value(metric) == pytest.approx(wanted[metric], **SAME), metric
+def check(streamed, truth, values, **options):
+    """All that a stream can know is what a comparison in memory says."""
+    names = {"y_true": np.array(CLASSES)[truth], "labels": CLASSES}
+    wanted = compare(models={"model": values}, recalibrate=None, **names, **options)
+    assert streamed.data.rows == wanted.data.rows
+    assert streamed.data.class_weights == pytest.approx(wanted.data.class_weights, **SAME)
+    assert streamed.best.unavoidable == pytest.approx(wanted.best.unavoidable, **SAME)
+    assert streamed.costs == replace(wanted.costs, source=streamed.costs.source)
+    assert set(wanted.best.scores) - set(streamed.best.scores) <= {"excess_burden"}
+    for metric, score in streamed.best.scores.items():
+        if score.value is None:
+            assert wanted.best.scores[metric].value is None
+        else:
+            assert limits(streamed, metric) == pytest.approx(limits(wanted, metric), **CLOSE), metric
+            assert score.warning == wanted.best.scores[metric].warning
+    assert Comparison.from_dict(streamed.to_dict()) == streamed
 
 
 @pytest.fixture(params=["step by step", "compiled"])
@@ -78,11 +69,10 @@ def way(request, monkeypatch):
     compiled = request.param == "compiled"
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr(batches, "worth_compiling", lambda n, alpha=1.0: compiled and n > 0)
+    monkeypatch.setattr(sums, "worth_compiling", lambda n, alpha=1.0: compiled and n > 0)
     return request.param
 
 
-PRICES = [7.0, 1.0, 3.0, 5.0]
 PRIORS = [
     None,
     pr.Beta(0.4),
@@ -94,35 +84,35 @@ PRIORS = [
 
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 @pytest.mark.parametrize("typical", [None, PRICES])
-def test_a_stream_scores_as_the_public_functions_do(tmp_path, way, prior, typical):
+def test_a_stream_is_a_comparison_of_one_model(tmp_path, way, prior, typical):
     truth, values = forecasts(60)
     predictions = predictions_of(tmp_path, truth, values)
     for rows in (1, 7, 1000):
-        score = score_stream(predictions, prior=prior, typical_costs=typical, rows=rows)
-        check(score, expected(truth, values, prior, typical))
-        assert score.rows == score.weight == 60
+        streamed = score_stream(predictions, prior=prior, typical_costs=typical, rows=rows, currency="USD")
+        check(streamed, truth, values, prior=prior, typical_costs=typical, currency="USD")
+    assert ("excess_burden" in streamed.best.scores) == (prior is None and typical is None)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_lower_precision(tmp_path, way, dtype):
     truth, values = forecasts(300, dtype=dtype)
-    check(score_stream(predictions_of(tmp_path, truth, values), rows=70), expected(truth, values))
+    check(score_stream(predictions_of(tmp_path, truth, values), rows=70), truth, values)
 
 
 def test_logits(tmp_path, way):
     truth, values = forecasts(60)
-    score = score_stream(predictions_of(tmp_path, truth, np.log(values) + 3, logits=True), typical_costs=PRICES)
-    check(score, expected(truth, np.log(values) + 3, typical=PRICES, logits=True))
+    logits = np.log(values) + 3
+    streamed = score_stream(predictions_of(tmp_path, truth, logits, logits=True), typical_costs=PRICES)
+    check(streamed, truth, logits, typical_costs=PRICES, logits=True)
 
 
 def test_weights(tmp_path, way):
     truth, values = forecasts(60)
     weights = np.random.default_rng(1).integers(0, 4, 60) / 2
     predictions = predictions_of(tmp_path, truth, values, weight=weights)
-    score = score_stream(predictions, typical_costs=PRICES, rows=7)
-    check(score, expected(truth, values, typical=PRICES, weights=weights))
-    assert score.weight == weights.sum()
-    np.testing.assert_allclose(score.class_weights, np.bincount(truth, weights), rtol=1e-12)
+    streamed = score_stream(predictions, typical_costs=PRICES, rows=7)
+    check(streamed, truth, values, typical_costs=PRICES, sample_weight=weights)
+    assert streamed.data.weight == weights.sum()
 
 
 def test_costs_of_each_row(tmp_path, way):
@@ -130,7 +120,7 @@ def test_costs_of_each_row(tmp_path, way):
     typical = np.random.default_rng(1).uniform(1, 5, (60, 4))
     columns = {f"cost_{name}": typical[:, k] for k, name in enumerate(CLASSES)}
     predictions = predictions_of(tmp_path, truth, values, **columns)
-    check(score_stream(predictions, rows=11), expected(truth, values, typical=typical))
+    check(score_stream(predictions, rows=11), truth, values, typical_costs=typical)
     with pytest.raises(InputError, match="not both"):
         score_stream(predictions, typical_costs=PRICES)
 
@@ -138,15 +128,14 @@ def test_costs_of_each_row(tmp_path, way):
 def test_ties_and_impossible_classes(tmp_path, way):
     values = np.array([[0.5, 0.5, 0, 0], [0.25, 0.25, 0.25, 0.25], [0, 0, 1, 0], [0, 0.5, 0.5, 0]])
     truth = np.array([1, 2, 2, 2])
-    check(score_stream(predictions_of(tmp_path, truth, values)), expected(truth, values))
+    check(score_stream(predictions_of(tmp_path, truth, values)), truth, values)
     impossible = np.array([1, 2, 0, 3])
-    with np.errstate(divide="ignore"):
-        wanted = expected(impossible, values, typical=PRICES)
-    score = score_stream(predictions_of(tmp_path, impossible, values), typical_costs=PRICES, bootstrap=5)
-    assert score.value("log_loss") == np.inf
-    assert score.interval("log_loss") is None
-    assert score.interval("brier") is not None
-    check(score, wanted)
+    predictions = predictions_of(tmp_path, impossible, values)
+    check(score_stream(predictions, typical_costs=PRICES), impossible, values, typical_costs=PRICES)
+    scores = score_stream(predictions, bootstrap=50).best.scores
+    assert scores["log_loss"].warning == "infinite: a true class was given probability 0"
+    assert scores["log_loss"].value is None
+    assert scores["brier"].low is not None
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
@@ -160,14 +149,10 @@ def test_compiled_and_step_by_step_agree(tmp_path, seed, n, rows, spread):
     predictions = predictions_of(tmp_path, truth, values, weight=weights)
     slow = score_stream(predictions, typical_costs=PRICES, rows=rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "worth_compiling", lambda n, alpha=1.0: True)
+        patch.setattr(sums, "worth_compiling", lambda n, alpha=1.0: True)
         fast = score_stream(predictions, typical_costs=PRICES, rows=rows)
-    for metric in KEYS:
-        assert fast.value(metric) == pytest.approx(slow.value(metric), **SAME)
-        assert fast.standard_error(metric) == pytest.approx(
-            slow.standard_error(metric), rel=1e-9, abs=1e-12, nan_ok=True
-        )
-    assert fast.means.count == slow.means.count == np.count_nonzero(weights)
+    for metric in slow.best.scores:
+        assert limits(fast, metric) == pytest.approx(limits(slow, metric), **CLOSE)
 
 
 def surprise(truth, proba):
@@ -178,13 +163,10 @@ def test_a_metric_that_the_compiled_loop_does_not_know_is_scored_beside_those_it
     surprising = Metric("surprise", "Surprise", "lower", rows=surprise, shown_in=("comparison",))
     monkeypatch.setitem(METRICS, "surprise", surprising)
     truth, values = forecasts(60)
-    weights = np.random.default_rng(1).uniform(0.5, 2, 60)
-    score = score_stream(predictions_of(tmp_path, truth, values, weight=weights), bootstrap=20, rows=13)
-    check(score, expected(truth, values, weights=weights))
-    assert score.value("surprise") == pytest.approx(np.average(surprise(truth, values), weights=weights), **SAME)
-    low, high = score.interval("surprise")
-    assert low < score.value("surprise") < high
-    assert list(score.scores()) == [*KEYS, "surprise"]
+    predictions = predictions_of(tmp_path, truth, values)
+    check(score_stream(predictions, rows=13), truth, values)
+    value, low, high = limits(score_stream(predictions, bootstrap=50, rows=13), "surprise")
+    assert low < value < high
 
 
 def test_a_score_that_is_nan_is_an_error_that_names_the_row(tmp_path, way, monkeypatch):
@@ -207,40 +189,34 @@ def test_large_batches_take_the_compiled_way_and_hand_back_doubtful_rows(tmp_pat
     truth, values = forecasts(n, dtype=np.float32, spread=0.02)  # many probabilities underflow to 0
     values[::1000], truth[::1000] = [1e-30, 1, 0, 0], 0
     predictions = predictions_of(tmp_path, truth, values, row_group_size=50_000)
-    assert batches.score_batch(next(predictions.batches()), Settings(pr.Uniform())).compiled
-    with np.errstate(divide="ignore"):
-        check(score_stream(predictions), expected(truth, values))
+    assert sums.score_batch(next(predictions.batches()), sums.Settings(pr.Uniform())).forecast is None
+    check(score_stream(predictions), truth, values)
 
 
 def test_merged_fragments_are_the_whole(tmp_path, way):
     truth, values = forecasts(60)
-    weights = np.random.default_rng(1).uniform(0.5, 2, 60)
-    predictions = predictions_of(tmp_path, truth, values, weight=weights)
-    how = {"typical_costs": PRICES, "bootstrap": 20, "seed": 3, "pairs": True}
-    whole = score_stream(predictions, **how)
-    pieces = predictions.fragments(3)
-    assert len(pieces) == 3
-    parts = [pickle.loads(pickle.dumps(score_stream(pickle.loads(pickle.dumps(one)), **how))) for one in pieces]
-    merged = StreamScore(whole.name, whole.classes, whole.settings)
+    predictions = predictions_of(tmp_path, truth, values, weight=np.random.default_rng(1).uniform(0.5, 2, 60))
+    how = sums.Settings(pr.Uniform(), np.array(PRICES), bootstrap=20, seed=3, with_pairs=True)
+    whole, pieces = tally(predictions, how), predictions.fragments(3)
+    parts = [pickle.loads(pickle.dumps(tally(pickle.loads(pickle.dumps(one)), how))) for one in pieces]
+    merged = StreamSums("model", CLASSES, how)
     for at in (2, 0, 1):
         merged.merge(parts[at])
-    assert merged.rows == 60
-    for metric in KEYS:
-        assert merged.value(metric) == pytest.approx(whole.value(metric), **SAME)
-        assert merged.standard_error(metric) == pytest.approx(whole.standard_error(metric), rel=1e-12)
-        assert merged.interval(metric) == pytest.approx(whole.interval(metric), **SAME)
-    np.testing.assert_allclose(merged.pair_costs, whole.pair_costs, rtol=1e-12)
+    assert (len(parts), merged.cases) == (3, 60)
+    for name in ("counts", "taken_for", "pairs", "replicates", "fourth_powers"):
+        np.testing.assert_allclose(getattr(merged, name).value, getattr(whole, name).value, rtol=1e-12)
+    np.testing.assert_allclose(merged.means.standard_errors, whole.means.standard_errors, rtol=1e-12)
 
 
 def test_several_processes_give_the_same_answer(tmp_path):
-    pytest.importorskip("joblib")
     truth, values = forecasts(60)
     predictions, counted = predictions_of(tmp_path, truth, values), []
-    alone = score_stream(predictions, bootstrap=10)
-    together = score_stream(predictions, bootstrap=10, jobs=2, progress=counted.append)
+    alone = score_stream(predictions, bootstrap=40, pairs=True)
+    together = score_stream(predictions, bootstrap=40, pairs=True, jobs=2, progress=counted.append)
     assert sum(counted) == 60
-    for metric in KEYS:
-        assert together.interval(metric) == pytest.approx(alone.interval(metric), **SAME)
+    for metric in alone.best.scores:
+        assert limits(together, metric) == pytest.approx(limits(alone, metric), **SAME)
+    np.testing.assert_allclose(together.best.pair_costs, alone.best.pair_costs, rtol=1e-12)
 
 
 def test_parts_and_formats_draw_the_same_bootstrap(tmp_path):
@@ -256,90 +232,78 @@ def test_parts_and_formats_draw_the_same_bootstrap(tmp_path):
     first, second = (
         score_stream(each, bootstrap=50, seed=1, rows=rows) for each, rows in ((one, 1000), (parts, 7))
     )
-    for metric in KEYS:
-        assert first.interval(metric) == pytest.approx(second.interval(metric), **SAME)
+    for metric in first.best.scores:
+        assert limits(first, metric) == pytest.approx(limits(second, metric), **SAME)
     other = score_stream(one, bootstrap=50, seed=2)
-    assert other.interval("brier") != pytest.approx(first.interval("brier"))
+    assert limits(other, "brier") != pytest.approx(limits(first, "brier"))
 
 
 def test_rows_of_a_group_are_drawn_together(tmp_path):
-    truth, values = forecasts(30)
-    groups = np.repeat(["x", "y", "z"], 10)
-    predictions = predictions_of(tmp_path, truth, values, group=groups)
-    score = score_stream(predictions, bootstrap=200)
-    losses = pr.pandora_regret(truth, values, per_instance=True)
     from pandora_regret.inference.intervals import suitable_interval
     from pandora_regret.inference.keyed import keys_of
     from pandora_regret.inference.resampling import poisson_weights
 
+    truth, values = forecasts(30)
+    groups = np.repeat(["x", "y", "z"], 10)
+    predictions = predictions_of(tmp_path, truth, values, group=groups)
+    losses = pr.pandora_regret(truth, values, per_instance=True)
     drawn = poisson_weights(keys_of(groups), 200).astype(float)
     drawn = drawn[drawn.sum(axis=1) > 0]
     means = drawn @ losses / drawn.sum(axis=1)
     wanted = suitable_interval(losses.mean(), means.std(ddof=1), 30, 0.95, replicates=means)
-    assert score.interval("pandora_regret") == pytest.approx(wanted, **SAME)
+    streamed = score_stream(predictions, bootstrap=200)
+    assert limits(streamed, "pandora_regret")[1:] == pytest.approx(wanted, **SAME)
     with pytest.raises(InputError, match="bootstrap=1000"):
         score_stream(predictions)
 
 
-def test_standard_errors_and_pair_costs_are_those_of_the_tally(tmp_path, way):
+def test_pair_costs_are_those_of_the_tally(tmp_path, way):
     truth, values = forecasts(80)
     predictions = predictions_of(tmp_path, truth, values)
-    score = score_stream(predictions, typical_costs=PRICES, pairs=True, rows=9)
-    tally = pr.search_tally(truth, values, typical_costs=PRICES)
-    assert score.standard_error("expected_cost") == pytest.approx(tally.standard_error, rel=1e-12)
-    assert score.standard_error("realised_cost") == pytest.approx(tally.realised.standard_error, rel=1e-12)
-    np.testing.assert_allclose(score.pair_costs, tally.pair_costs, rtol=1e-12)
-    assert score_stream(predictions).pair_costs is None
-    low, high = score.interval("expected_cost", 0.9)
-    assert low < score.value("expected_cost") < high
-    wider = score.interval("expected_cost", 0.99)
-    assert wider[0] < low
-    assert high < wider[1]
+    streamed = score_stream(predictions, typical_costs=PRICES, pairs=True, rows=9)
+    wanted = pr.search_tally(truth, values, typical_costs=PRICES)
+    np.testing.assert_allclose(streamed.best.pair_costs, wanted.pair_costs, rtol=1e-12)
+    assert score_stream(predictions).best.pair_costs == ()
 
 
 def test_analytic_intervals_agree_with_the_bootstrap(tmp_path):
     truth, values = forecasts(3000)
     predictions = predictions_of(tmp_path, truth, values, weight=np.random.default_rng(2).uniform(0.5, 2, 3000))
     analytic, drawn = score_stream(predictions), score_stream(predictions, bootstrap=500)
-    for metric in KEYS:
-        widths = [np.ptp(score.interval(metric)) for score in (analytic, drawn)]
+    for metric in analytic.best.scores:
+        widths = [np.ptp(limits(score, metric)) for score in (analytic, drawn)]
         assert widths[0] == pytest.approx(widths[1], rel=0.2), metric
-    assert set(analytic.scores()) == set(KEYS)
-    assert analytic.scores()["tests"]["value"] == analytic.value("tests")
 
 
 def test_a_single_row_has_no_interval(tmp_path):
-    truth, values = forecasts(1)
-    predictions = predictions_of(tmp_path, truth, values)
-    for bootstrap in (0, 9):
-        score = score_stream(predictions, bootstrap=bootstrap)
-        assert score.scores()["pandora_regret"]["low"] is None
+    predictions = predictions_of(tmp_path, *forecasts(1))
+    for bootstrap in (0, 40):
+        assert limits(score_stream(predictions, bootstrap=bootstrap), "pandora_regret")[1] is None
 
 
 def test_too_many_classes_are_counted_without_a_square_table(tmp_path, monkeypatch):
-    for module in ("score", "rows"):
-        monkeypatch.setattr(f"pandora_regret.stream.{module}.MOST_CLASSES", 3)
+    for module in ("stream.sums", "compare.conclusion"):
+        monkeypatch.setattr(f"pandora_regret.{module}.MOST_CLASSES", 3)
     truth, values = forecasts(60)
-    weights = np.random.default_rng(1).uniform(0.5, 2, 60)
-    predictions = predictions_of(tmp_path, truth, values, weight=weights)
-    score = score_stream(predictions, bootstrap=4)
-    check(score, expected(truth, values, weights=weights))
-    assert score.interval("macro_f1") is None
-    assert np.isnan(score.standard_error("macro_f1"))
+    streamed, wanted = score_stream(predictions_of(tmp_path, truth, values)), compare(truth, {"model": values})
+    value, low, _ = limits(streamed, "macro_f1")
+    assert value == pytest.approx(limits(wanted, "macro_f1")[0], **SAME)
+    assert low is None
 
 
-def test_errors_name_the_file_and_the_row(tmp_path, way):
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ([0.5, np.nan, 0.3, 0.2], r"model\.parquet row 21, column 'b' has no value"),
+        ([50, 20, 20, 10], r"model\.parquet row 21 sums to 100: these look like percentages"),
+        ([0.5, 0.6, -0.1, 0.0], r"model\.parquet row 21 contains the negative value"),
+    ],
+)
+def test_errors_name_the_file_and_the_row(tmp_path, way, row, words):
     truth, values = forecasts(30)
-    values[20] = [0.5, np.nan, 0.3, 0.2]
-    predictions = predictions_of(tmp_path, truth, values)
-    with pytest.raises(InputError, match=r"model\.parquet row 21, column 'b' has no value"):
-        score_stream(predictions, rows=7)
-    values[20] = [50, 20, 20, 10]
-    with pytest.raises(InputError, match=r"model\.parquet row 21 sums to 100: these look like percentages"):
+    values[20] = row
+    with pytest.raises(InputError, match=words):
         score_stream(predictions_of(tmp_path, truth, values), rows=7)
-    values[20] = [0.5, 0.6, -0.1, 0.0]
-    with pytest.raises(InputError, match=r"model\.parquet row 21 contains the negative value"):
-        score_stream(predictions_of(tmp_path, truth, values))
 
 
 def test_nothing_to_score_is_an_error(tmp_path):
@@ -348,44 +312,16 @@ def test_nothing_to_score_is_an_error(tmp_path):
         score_stream(predictions_of(tmp_path, truth[:0], values[:0]))
     with pytest.raises(InputError, match="weight of every row is 0"):
         score_stream(predictions_of(tmp_path, truth, values, weight=np.zeros(3)))
-    predictions = predictions_of(tmp_path, truth, values)
     with pytest.raises(InputError, match="shape"):
-        score_stream(predictions, typical_costs=[1.0, 2.0])
-    with pytest.raises(InputError, match="one of pandora_regret"):
-        score_stream(predictions).value("f1")
+        score_stream(predictions_of(tmp_path, truth, values), typical_costs=[1.0, 2.0])
 
 
-def rarely_dear(n_dear, n=400):
-    """True classes and forecasts of which so many give the dear truth next to nothing."""
-    truth = np.zeros(n, dtype=int)
-    truth[:n_dear] = 2
-    return truth, np.tile([0.9, 0.0999, 0.0001], (n, 1))
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_few_rows_that_carry_a_cost_are_counted_as_in_a_comparison(tmp_path, jobs):
-    from pandora_regret.compare import compare
-
-    truth, proba = rarely_dear(4)
-    path = tmp_path / "p.csv"
-    rows = (f"{label},{a},{b},{c}" for label, (a, b, c) in zip(truth, proba, strict=True))
-    path.write_text("\n".join(["y_true,0,1,2", *rows, ""]))
-    [predictions] = open_predictions(path, Layout(classes=("0", "1", "2")))
-    score = score_stream(predictions, typical_costs=[1.0, 1.0, 500.0], jobs=jobs)
-    expected = compare(truth, {"p": proba}, typical_costs=[1.0, 1.0, 500.0]).best.scores["expected_cost"]
-    carriers = score.carriers("expected_cost")
-    assert carriers.few
-    assert expected.warning.startswith(f"{carriers.number:.0f} of 400 cases")
-    assert score.carriers("macro_f1") is None
-
-
-def test_scores_of_many_rows_are_not_kept(tmp_path, monkeypatch):
-    from pandora_regret.stream import rows as module
-
-    monkeypatch.setattr(module, "MOST_REMEMBERED", 100)
-    truth, proba = rarely_dear(4)
-    path = tmp_path / "p.csv"
-    rows = (f"{label},{a},{b},{c}" for label, (a, b, c) in zip(truth, proba, strict=True))
-    path.write_text("\n".join(["y_true,0,1,2", *rows, ""]))
-    [predictions] = open_predictions(path, Layout(classes=("0", "1", "2")))
-    assert score_stream(predictions, rows=60).carriers("expected_cost") is None
+def test_a_handful_of_rows_that_carries_a_cost_is_warned_of_as_long_as_rows_are_few(tmp_path, monkeypatch):
+    truth, values = np.zeros(400, dtype=int), np.tile([0.9, 0.0498, 0.0501, 0.0001], (400, 1))
+    truth[:4] = 3
+    predictions, prices = predictions_of(tmp_path, truth, values), [1.0, 1.0, 1.0, 500.0]
+    check(score_stream(predictions, typical_costs=prices, jobs=2), truth, values, typical_costs=prices)
+    warned = score_stream(predictions, typical_costs=prices).best.scores["expected_cost"].warning
+    assert warned.startswith("4 of 400 cases make up 100 % of the spread")
+    monkeypatch.setattr(sums, "MOST_REMEMBERED", 100)
+    assert score_stream(predictions, typical_costs=prices, rows=60).best.scores["expected_cost"].warning is None

@@ -8,8 +8,8 @@ from itertools import groupby
 
 from pandora_regret.cli.output import bullets, echo, heading, print_done, print_table, say, width
 from pandora_regret.compare.grouping import MISSING
-from pandora_regret.compare.prices import ALIKE, STATED
 from pandora_regret.compare.result import Breakdown, Comparison, MetricInfo, ModelResult, Subgroup
+from pandora_regret.compare.sample import ALIKE, STATED
 from pandora_regret.compare.words import price_sentences, recalibrating
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.metrics import ranks_as_another

@@ -299,7 +299,7 @@ class _Run:
         return replace(layout, classes=classes, unlabelled=unlabelled)
 
     def _begin(self, batch: Batch, names: Sequence[str]) -> None:
-        from pandora_regret.compare.prices import are_stated, in_tests
+        from pandora_regret.compare.sample import are_stated, in_tests
         from pandora_regret.monitor import Monitor
 
         prices, prior = self.costs.read_prices(batch.classes), self.costs.read_prior()

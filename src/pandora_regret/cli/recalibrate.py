@@ -162,7 +162,7 @@ def recalibrate(
 
 
 def _read(files: Sequence[str], costs: CostOptions, layout: LayoutOptions) -> LabelledFile:
-    from pandora_regret.compare.prices import are_stated, in_tests
+    from pandora_regret.compare.sample import are_stated, in_tests
     from pandora_regret.files import ModelFiles, open_models, read_all
     from pandora_regret.scores import priced
 

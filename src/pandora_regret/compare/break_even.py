@@ -1,4 +1,4 @@
-"""Break-even prices: how dear or cheap one test must become before another model is the cheapest.
+"""Break-even prices: how much one test must cost before another model is the cheapest.
 
 If one test's price changes, a row of another true class spends more or less on that one test, and only rows of the
 tested class are searched in another order. So to try a price takes about two numbers per row, not one per row and
@@ -27,7 +27,6 @@ from pandora_regret.inference.intervals import (
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.reference import costs_of, log_odds, tie_widths
 from pandora_regret.priors import Prior
-from pandora_regret.scores import row_costs
 
 STEPS = np.geomspace(1.0, FURTHEST_PRICE, 10)  # tried first; a crossing is sought between two of them
 MOST_TESTS = 20  # that are looked at; where there are more, those on which the most is spent
@@ -41,13 +40,6 @@ class Priced(NamedTuple):
     forecast: Forecast
     costs: FloatArray  # of the search of each row
 
-    @classmethod
-    def of(cls, name: str, forecast: Forecast, prior: Prior, costs: FloatArray) -> Priced:
-        """From a forecast and the costs of its cases, (N,)."""
-        if forecast.cluster is not None:
-            costs = row_costs(replace(forecast, cluster=None, shares=None), prior)
-        return cls(name, forecast, costs)
-
 
 class PriceCurve:
     """What each row's search costs a model, as a function of one test's price."""
@@ -59,13 +51,13 @@ class PriceCurve:
         self.others, self.own = np.flatnonzero(truth != test), np.flatnonzero(truth == test)
 
     def costs(self, factor: float) -> FloatArray:
-        """Of every case, (N,), where the test costs so many times what was stated."""
+        """Of every row, (N,), where the test costs so many times what was stated."""
         costs, shift = self.model.costs.copy(), float(np.log(factor))
         if len(self.others):
             costs[self.others] += self._spent_on_test(shift) - self._spent_as_stated
         if len(self.own):
             costs[self.own] = self._own_searches(shift)
-        return self.forecast.per_case(costs)
+        return costs
 
     @cached_property
     def _spent_as_stated(self) -> FloatArray:

@@ -11,39 +11,39 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.calibrate.decomposition import TERMS, decompose_forecast
 from pandora_regret.calibrate.maps import METHODS
-from pandora_regret.compare.assemble import Measurements, comparison, measurements_of
 from pandora_regret.compare.break_even import Priced, break_even
-from pandora_regret.compare.by_workup import (
-    check_alone,
-    measure_workup,
-    typical_case,
-    workup_metrics,
-)
+from pandora_regret.compare.conclusion import conclude, costs_of_workup, read_interval
 from pandora_regret.compare.embedded import embed
-from pandora_regret.compare.grouping import SMALLEST_GROUP, By, read_by
-from pandora_regret.compare.measure import measure
-from pandora_regret.compare.prices import are_stated, as_tuple, in_tests, read_scenarios, read_typical
-from pandora_regret.compare.recalibration import FOLDS, recalibrated
-from pandora_regret.compare.result import KNOWN_COSTS, BreakEven, Comparison, Costs, IntervalMethod
+from pandora_regret.compare.estimates import Measurements
+from pandora_regret.compare.grouping import SMALLEST_GROUP, read_by
+from pandora_regret.compare.measure import FOLDS, BySearch, ByWorkup, measure, recalibrated, typical_case
+from pandora_regret.compare.result import (
+    BreakEven,
+    Comparison,
+    Costs,
+    IntervalMethod,
+)
 from pandora_regret.compare.sample import (
     Sample,
     all_as_orders,
+    are_stated,
+    as_tuple,
     check_forecasts,
     check_same_order,
+    in_tests,
     read_models,
     read_sample,
+    read_scenarios,
+    read_typical,
 )
 from pandora_regret.compare.subgroups import broken_down
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.resampling import check_enough
-from pandora_regret.inputs import Forecast, InputTypeError, Labels, Table, read_choice, read_count
-from pandora_regret.inputs.numbers import read_level
-from pandora_regret.metrics import comparison_metrics
+from pandora_regret.inputs import Forecast, InputError, InputTypeError, Labels, Table, read_choice
+from pandora_regret.metrics import comparison_metrics, workup_metrics
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import prior_of_orders, spelled_prior
 from pandora_regret.scores import priced
 from pandora_regret.workup import Workup
-from pandora_regret.workup.scores import WorkupRows, check_workup
 
 
 def compare(
@@ -177,10 +177,6 @@ def compare(
     return replace(result, done=done)
 
 
-def _unwatched() -> None:
-    """Nobody watches progress."""
-
-
 def compare_forecasts(
     forecasts: Mapping[str, Forecast],
     *,
@@ -200,108 +196,94 @@ def compare_forecasts(
     workup: Workup | None = None,
     by: Any = None,
     smallest_group: int = SMALLEST_GROUP,
-    progress: Callable[[], None] = _unwatched,
+    progress: Callable[[], object] = lambda: None,
 ) -> Comparison:
     """`compare` of forecasts that were read before, by name: of the same truth, weights and classes.
 
     `progress` is called when a model is measured, and when all is done.
     """
-    interval = _read_interval(level, bootstrap, seed)
+    interval = read_interval(level, bootstrap, seed)
     forecasts, orders = all_as_orders(check_forecasts(forecasts), workup)
+    one, unit = next(iter(forecasts.values())), _read_text(currency, "currency")
     method = None if recalibrate is None else read_choice(recalibrate, "recalibrate", METHODS)
     method = None if orders else method
-    question = read_by(by, next(iter(forecasts.values())).n_cases, smallest_group)
-    if workup is not None:
+    question = read_by(by, one.n_cases, smallest_group)
+    sample, part = read_sample(one, ids, groups), None
+    classes, origin = tuple(str(label) for label in one.labels), _read_text(source, "source")
+    way: BySearch | ByWorkup
+    if workup is None:
+        stated = are_stated(prior, costs, typical_costs)
+        typical_costs = typical_costs if stated else in_tests(one.n_classes)
+        prior, one = priced(one, prior_of_orders(prior) if orders else prior, costs, typical_costs)
+        way, metrics = BySearch(prior), comparison_metrics(orders)
+        typical = read_typical(one, prior, typical_costs)
+        other_costs = read_scenarios(scenarios, typical, prior, one, stated=stated)
+        charged = Costs(unit or ("" if stated else None), spelled_prior(prior), as_tuple(typical), origin)
+    else:
         check_alone(costs=costs, typical_costs=typical_costs, scenarios=scenarios, decompose=decompose)
-        return _compare_by_workup(
-            forecasts, workup, prior, currency, source, groups, ids, interval, method, question, progress
-        )
-    stated = are_stated(prior, costs, typical_costs)
-    one = next(iter(forecasts.values()))
-    prior = prior_of_orders(prior) if orders else prior
-    typical_costs = typical_costs if stated else in_tests(one.n_classes)
-    prior, one = priced(one, prior, costs, typical_costs)
-    typical = read_typical(one, prior, typical_costs)
-    other_costs = read_scenarios(scenarios, typical, prior, one, stated=stated)
-    sample = read_sample(one, ids, groups)
-    metrics, measured, parts = comparison_metrics(orders), [], {}
-    rows = {name: forecast.with_costs(one.costs).cases(sample.rows) for name, forecast in forecasts.items()}
+        way, metrics, other_costs, stated = ByWorkup(workup, prior), workup_metrics(workup, prior), [], False
+        typical, charged = way.least_costs(one), costs_of_workup(workup, prior, unit, origin)
+        part = typical_case(workup, classes, sample.by_class(sample.truth, 1.0, len(classes)))
+    forecasts = {name: forecast.with_costs(one.costs) for name, forecast in forecasts.items()}
+    rows = {name: sample.of(forecast) for name, forecast in forecasts.items()}
+    measured, terms = [], {}
     for name, forecast in rows.items():
-        under = [forecasts[name].with_costs(base).cases(sample.rows) for _, base in other_costs]
-        later = None if method is None else recalibrated(forecast, sample, method, interval.seed)
-        measured.append(measure(name, forecast, prior, under, metrics, later))
-        parts[name] = _parts(forecast, prior, interval, sample) if decompose and not orders else None
+        under = [sample.of(forecasts[name].with_costs(base)) for _, base in other_costs]
+        later = recalibrated(forecast, sample, method, interval.seed)
+        measured.append(measure(name, forecast, way, metrics, later, under))
+        if decompose and not orders:
+            terms[name] = _decomposed(forecasts[name], way.prior, interval, sample)
         progress()
-    unit = _read_text(currency, "currency") or ("" if stated else None)
-    money = Costs(unit, spelled_prior(prior), as_tuple(typical), _read_text(source, "source"))
-    classes = tuple(str(label) for label in one.labels)
-    measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency, method)
-    prices = _break_even(measurements, rows, prior) if stated else ()
-    result = comparison(measurements, money, tuple(scenario for scenario, _ in other_costs), parts, None, prices)
-    result = replace(result, sample=embed(forecasts, sample, prior, typical, interval.seed))
-    result = broken_down(result, measurements, question)
-    progress()
-    return result
-
-
-def _compare_by_workup(
-    forecasts: Mapping[str, Forecast],
-    workup: Workup,
-    prior: Prior | None,
-    currency: str | None,
-    source: str | None,
-    groups: Any,
-    ids: Any,
-    interval: IntervalMethod,
-    method: str | None,
-    question: By,
-    progress: Callable[[], None],
-) -> Comparison:
-    one, described = next(iter(forecasts.values())), check_workup(workup)
-    sample, metrics = read_sample(one, ids, groups), workup_metrics()
-    measured = []
-    for name, forecast in forecasts.items():
-        rows = forecast.cases(sample.rows)
-        later = None if method is None else recalibrated(rows, sample, method, interval.seed)
-        measured.append(measure_workup(name, rows, workup, prior, metrics, later))
-        progress()
-    varying = KNOWN_COSTS if prior is None else spelled_prior(prior)
-    named = (_read_text(currency, "currency") or described.currency or "", _read_text(source, "source"))
-    money = Costs(named[0], varying, None, named[1] or described.source or described.title or "the work-up")
-    classes = tuple(str(label) for label in one.labels)
-    typical = WorkupRows(workup, one, prior).least()
-    measurements = measurements_of(measured, sample, metrics, classes, interval, typical, money.currency, method)
-    part = typical_case(workup, classes, measurements.class_weights)
-    result = comparison(measurements, money, (), dict.fromkeys(forecasts), part)
-    result = broken_down(result, measurements, question)
+    measured.sort(key=lambda model: sample.mean(model.rows["expected_cost"]))
+    in_mean = typical if typical.ndim == 1 else typical.mean(axis=0)
+    known = Measurements(measured, sample, metrics, classes, interval, in_mean, charged.currency, method)
+    result = conclude(
+        tuple(replace(model, decomposition=terms.get(model.name)) for model in known.results()),
+        known.data,
+        charged,
+        interval,
+        metrics,
+        differences=known.differences(),
+        both_recalibrated=known.both_recalibrated(),
+        ranks=known.ranks(),
+        scenarios=tuple(scenario for scenario, _ in other_costs),
+        workup=part,
+        break_even=_break_even(known, rows, way.prior) if stated else (),
+    )
+    embedded = embed(rows, sample, way.prior, typical, interval.seed) if workup is None else None
+    result = broken_down(replace(result, sample=embedded), known, question)
     progress()
     return result
 
 
 def _break_even(known: Measurements, rows: Mapping[str, Forecast], prior: Prior) -> tuple[BreakEven, ...]:
-    """Where prices of single tests change the cheapest model; orders, and options of single rows, have no such."""
+    """Where prices of single tests change the cheapest model; orders have no such."""
     if any(forecast.order_only for forecast in rows.values()):
         return ()
-    models = [Priced.of(each.name, rows[each.name], prior, each.rows["expected_cost"]) for each in known.models]
+    models = [Priced(each.name, rows[each.name], each.rows["expected_cost"]) for each in known.models]
     own = known.class_weights / known.class_weights.sum() * known.typical
     spent = own + np.mean([model.pairs.sum(axis=0) for model in known.models], axis=0)
     return break_even(models, prior, known.sample, known.interval.level, known.classes, known.typical, spent)
 
 
-def _parts(rows: Forecast, prior: Prior, interval: IntervalMethod, sample: Sample) -> dict[str, Estimate] | None:
+def _decomposed(
+    forecast: Forecast, prior: Prior, interval: IntervalMethod, sample: Sample
+) -> dict[str, Estimate] | None:
     """What the cost is made up of; of one row, or one group, nothing can be learnt."""
-    folds, groups = min(FOLDS, len(sample.keys)), sample.cluster_of if sample.clustered else None
+    folds, cases = min(FOLDS, len(sample.keys)), forecast.cases(sample.cases)
     if folds < 2:
         return None
-    parts = decompose_forecast(rows, prior, "auto", folds, interval.seed, interval.level, groups=groups)
+    about = (folds, interval.seed, interval.level)
+    parts = decompose_forecast(cases, prior, "auto", *about, groups=sample.groups)
     return {name: getattr(parts, name) for name in TERMS}
 
 
-def _read_interval(level: Any, bootstrap: Any, seed: Any) -> IntervalMethod:
-    share, replicates = read_level(level), read_count(bootstrap, "bootstrap", least=0)
-    check_enough(replicates, share)
-    method = "bootstrap" if replicates else "analytic"
-    return IntervalMethod(share, method, replicates, read_count(seed, "seed", least=0))
+def check_alone(**options: Any) -> None:
+    """A work-up says what steps cost; what else is about the costs of tests cannot stand beside it."""
+    for name, value in options.items():
+        if value is not None and value is not False:
+            fix = "leave one of them out: the work-up says what its steps cost"
+            raise InputError(f"stands beside a work-up, and is about the tests of a search: {fix}", argument=name)
 
 
 def _read_text(value: Any, name: str) -> str | None:

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pandora_regret.calibrate.rows import rows_of
-from pandora_regret.calibrate.temperature import best_inverse_temperature
-from pandora_regret.compare.sample import Sample
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.reference import log_odds
 from pandora_regret.priors import Exponential, Fixed, Prior, Uniform
+
+if TYPE_CHECKING:
+    from pandora_regret.compare.sample import Sample
 
 MOST_ROWS, FEWEST_ROWS = 2_000, 200  # with fewer than these, of more cases, figures would be too rough
 MOST_ODDS = 270_000  # of all models: some 540 kB of text
@@ -35,7 +35,7 @@ ALTERNATIVES = {"fixed": Fixed(), "uniform": Uniform(), "exponential": Exponenti
 class EmbeddedSample:
     """Some of the cases of a comparison, or all: their truths, weights and rounded odds.
 
-    A case whose truth is votes has a row for each class that has some, with its share of the weight.
+    A case of which several classes are true has a row for each, with its share of the weight.
     """
 
     rows: int
@@ -87,16 +87,18 @@ def embed(
 ) -> EmbeddedSample | None:
     """The sample; None of mere orders, of prices or options of each case's own, and where few rows would fit."""
     n_classes = next(iter(forecasts.values())).n_classes
-    if typical.ndim > 1 or not _fits_in_a_page(forecasts.values(), len(sample.truth), n_classes, prior):
+    if typical.ndim > 1 or not _fits_in_a_page(forecasts.values(), sample.n_cases, n_classes, prior):
         return None
-    pairs = _pairs(sample)
-    chosen, weights = _choose(pairs, n_classes, _most_rows(len(forecasts), n_classes), seed)
-    rows = {name: _rows(forecast, sample, pairs, chosen) for name, forecast in forecasts.items()}
+    chosen, weights = _choose(sample, n_classes, _most_rows(len(forecasts), n_classes), seed)
+    rows = {
+        name: replace(forecast, values=forecast.values.astype(np.float64), costs=None, weights=None).rows(chosen)
+        for name, forecast in forecasts.items()
+    }
     named = {"as compared": prior} | {name: other for name, other in ALTERNATIVES.items() if other != prior}
     return EmbeddedSample(
         len(chosen),
-        len(np.unique(pairs.case[chosen])),
-        _text(pairs.truth[chosen]),
+        len(np.unique(sample.case_of[chosen])),
+        _text(sample.truth[chosen]),
         tuple(float(f"{weight:.6g}") for weight in weights),
         {name: _text(_rounded(each)) for name, each in rows.items()},
         {name: float(f"{_inverse_temperature(each, weights):.6g}") for name, each in rows.items()},
@@ -118,24 +120,9 @@ def _most_rows(n_models: int, n_classes: int) -> int:
     return min(MOST_ROWS, MOST_ODDS // (n_models * (n_classes - 1)))
 
 
-class _Pairs(NamedTuple):
-    """Cases and classes that are true of them, with their weight: one class of each case, or all with votes."""
-
-    case: IntArray
-    truth: IntArray
-    weights: FloatArray
-
-
-def _pairs(sample: Sample) -> _Pairs:
-    if sample.votes is None:
-        return _Pairs(np.arange(len(sample.truth)), sample.truth, sample.weights)
-    case, truth = np.nonzero(sample.votes)
-    return _Pairs(case, truth, sample.weights[case] * sample.votes[case, truth])
-
-
-def _choose(pairs: _Pairs, n_classes: int, most: int, seed: int) -> tuple[IntArray, FloatArray]:
+def _choose(sample: Sample, n_classes: int, most: int, seed: int) -> tuple[IntArray, FloatArray]:
     """At most so many rows, a few of every class and else in proportion; their weights make up for the rest."""
-    truth, weights = pairs.truth, pairs.weights
+    truth, weights = sample.truth, sample.weights
     if len(truth) <= most:
         return np.arange(len(truth)), weights
     counts = np.bincount(truth, minlength=n_classes)
@@ -149,12 +136,6 @@ def _choose(pairs: _Pairs, n_classes: int, most: int, seed: int) -> tuple[IntArr
     return chosen, weights[chosen] * (whole / np.where(part > 0, part, 1.0))[truth[chosen]]
 
 
-def _rows(forecast: Forecast, sample: Sample, pairs: _Pairs, chosen: IntArray) -> Forecast:
-    rows = forecast.with_costs(None).by_case().rows(sample.rows).rows(pairs.case[chosen])
-    values = rows.values.astype(np.float64)
-    return replace(rows, values=values, truth=pairs.truth[chosen], weights=None)
-
-
 def _rounded(rows: Forecast) -> IntArray:
     """The codes of each row's odds but those against itself, (rows, K - 1)."""
     odds = log_odds(rows)
@@ -163,6 +144,9 @@ def _rounded(rows: Forecast) -> IntArray:
 
 
 def _inverse_temperature(rows: Forecast, weights: FloatArray) -> float:
+    from pandora_regret.calibrate.rows import rows_of
+    from pandora_regret.calibrate.temperature import best_inverse_temperature
+
     return best_inverse_temperature(rows_of(replace(rows, weights=weights))[0])
 
 

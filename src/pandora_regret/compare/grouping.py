@@ -54,7 +54,8 @@ class Grouping:
     name: str  # "site", "age", "site*sex"
     columns: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]  # of each group, one for each column; (OTHER,) comes last
-    codes: IntArray  # (N,) the groups' numbers
+    codes: IntArray  # (N,) the number of each row's group
+    sizes: IntArray  # how many cases each group has
     pooled: int  # so many groups were too small to stand alone
 
     def is_other(self, group: int) -> bool:
@@ -141,26 +142,24 @@ def _columns(name: str, values: Any, n_rows: int) -> Iterator[NDArray[Any]]:
 def group(name: str, columns: Sequence[NDArray[Any]], sample: Sample, smallest: int) -> Grouping:
     """The sample's cases in groups; those of fewer than `smallest` cases, or clusters of them, become one."""
     cuts = read_cuts(name)
-    divided = [_divide(cut, column[sample.rows]) for cut, column in zip(cuts, columns, strict=True)]
-    title = CROSS.join(cut.column for cut in cuts)
-    codes, labels = np.zeros(len(sample.truth), dtype=np.intp), list[tuple[str, ...]]([()])
+    divided = [_divide(cut, column[sample.cases]) for cut, column in zip(cuts, columns, strict=True)]
+    codes, labels = np.zeros(sample.n_cases, dtype=np.intp), list[tuple[str, ...]]([()])
     for more, names in divided:
         codes = codes * len(names) + more
         labels = [(*label, another) for label in labels for another in names]
-    return _pooled(title, tuple(cut.column for cut in cuts), codes, labels, sample, smallest)
+    return _pooled(tuple(cut.column for cut in cuts), codes, labels, sample, smallest)
 
 
 def _pooled(
-    name: str,
     columns: tuple[str, ...],
     codes: IntArray,
     labels: Sequence[tuple[str, ...]],
     sample: Sample,
     smallest: int,
 ) -> Grouping:
-    """Small groups become one, which comes last; empty ones are gone."""
-    sizes = np.bincount(codes, minlength=len(labels))
-    units = np.bincount(np.unique(codes * len(sample.keys) + sample.cluster_of) // len(sample.keys))
+    """Small groups of cases, (n_cases,), become one, which comes last; empty ones are gone."""
+    sizes, of_rows = np.bincount(codes, minlength=len(labels)), codes[sample.case_of]
+    units = np.bincount(np.unique(of_rows * len(sample.keys) + sample.cluster_of) // len(sample.keys))
     units = np.pad(units, (0, len(labels) - len(units)))
     kept = units >= smallest
     kept[np.argsort(-sizes, kind="stable")[MOST_GROUPS:]] = False
@@ -169,7 +168,9 @@ def _pooled(
     names = [label for label, keep in zip(labels, kept, strict=True) if keep]
     without_value = np.array([MISSING in label for label in labels])
     other = _name_of_pooled(names, sizes[~kept & without_value].sum(), sizes[~kept].sum())
-    return Grouping(name, columns, (*names, other) if pooled else tuple(names), number[codes], pooled)
+    names = [*names, other] if pooled else names
+    sizes = np.bincount(number[codes], minlength=len(names))
+    return Grouping(CROSS.join(columns), columns, tuple(names), number[of_rows], sizes, pooled)
 
 
 def _name_of_pooled(names: Sequence[tuple[str, ...]], n_missing: int, n_cases: int) -> tuple[str]:

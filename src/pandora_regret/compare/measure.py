@@ -1,22 +1,32 @@
-"""What is known of one model: a value per instance and metric, the pair-cost matrix, other alphas, other costs."""
+"""What is known of one model on the sample: a value per row and metric, what is predicted, where money goes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from pandora_regret.calibrate.maps import fitted_map
+from pandora_regret.calibrate.rows import cross_fit, rows_of
+from pandora_regret.calibrate.temperature import out_of_fold_inverse_temperatures
+from pandora_regret.compare.result import StepSpending, WorkupPart
+from pandora_regret.compare.sample import Sample
 from pandora_regret.entropy import costs_for_every_truth
-from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.kernels.engine import search_costs, total_losses, wasted_pairs
+from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
+from pandora_regret.kernels.engine import search_costs, wasted_pairs
 from pandora_regret.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.metrics import METRICS, Metric
-from pandora_regret.priors import Prior
+from pandora_regret.priors import Prior, Uniform
 from pandora_regret.scores import mean_or_rows, row_costs
 from pandora_regret.tally import Mean, Tally
+from pandora_regret.workup import PlanNode, Workup, plan_workup
+from pandora_regret.workup.scores import WorkupRows
 
-ALPHAS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, float("inf"))
+Blocks: TypeAlias = Iterable[tuple[Forecast, FloatArray]]  # rows, some at a time, and (n, K): a value per class
+
+FOLDS = 10
 
 
 @dataclass(frozen=True)
@@ -29,100 +39,106 @@ class Measured:
     predicted_variance: FloatArray  # (N,) of its cost, as each forecast predicts it
     least_cost: FloatArray  # (N,) that there can be
     unavoidable: float  # the mean cost of testing the truth itself
-    pairs: FloatArray  # (K, K)
-    alphas: tuple[float, ...]
-    scenarios: tuple[float, ...]
-    by_class: dict[str, FloatArray] = field(default_factory=dict)  # (K,) sums over votes, where the truth is votes
+    pairs: FloatArray  # (K, K), or (0, 0)
+    scenarios: tuple[float, ...] = ()
     order_only: bool = False  # whether forecasts are orders, which predict no cost of their own
+
+
+@dataclass(frozen=True)
+class BySearch:
+    """Models are charged for the tests of a search, under a prior; forecasts hold its base costs."""
+
+    prior: Prior
+
+    def spending(self, forecast: Forecast) -> tuple[dict[str, FloatArray], float, FloatArray]:
+        """Costs and the excess burden of each row, (N,); what nothing can save; on which tests it goes, (K, K).
+
+        The excess burden, what is wasted as a share of what someone who knew the truth would pay, is a ratio of
+        means: the rows have it as their mean, and spread about it as the ratio does.
+        """
+        tally, own_parts, wasted_parts = Tally(forecast.n_classes), [], []
+        for rows, waste, classes, sums in wasted_pairs(forecast, self.prior):
+            own_parts.append(unavoidable_costs(rows, self.prior))
+            wasted_parts.append(waste)
+            tally.cost.add(own_parts[-1] + waste, rows.weights)
+            tally.add_pairs(classes, sums)
+        own, wasted = np.concatenate(own_parts), np.concatenate(wasted_parts)
+        unavoidable = Mean.of(own, forecast.weights).mean
+        ratio = Mean.of(wasted, forecast.weights).mean / unavoidable
+        burden = ratio + (wasted - ratio * own) / unavoidable
+        return {"expected_cost": own + wasted, "excess_burden": burden}, unavoidable, tally.pair_costs
+
+    def costs(self, forecast: Forecast) -> FloatArray:
+        """Of each row, (N,)."""
+        return row_costs(forecast, self.prior)
+
+    def for_every_truth(self, forecast: Forecast) -> Blocks:
+        """What each row costs if each class is its truth."""
+        return ((block, costs_for_every_truth(block, self.prior)) for block in forecast.blocks())
+
+
+@dataclass(frozen=True)
+class ByWorkup:
+    """Models are charged for a whole work-up, whose costs are known, or vary by a prior."""
+
+    workup: Workup
+    given_prior: Prior | None
+    prior = Uniform()  # of the metrics that know no costs
+
+    def spending(self, forecast: Forecast) -> tuple[dict[str, FloatArray], float, FloatArray]:
+        """Costs of each row, (N,), what nothing can save, and no table of tests."""
+        unavoidable = float(np.average(self.least_costs(forecast)[forecast.truth], weights=forecast.weights))
+        return {"expected_cost": self.costs(forecast)}, unavoidable, np.empty((0, 0))
+
+    def costs(self, forecast: Forecast) -> FloatArray:
+        """Of each row, (N,)."""
+        return np.concatenate([costs for _, costs in self._rows(forecast).costs()])
+
+    def for_every_truth(self, forecast: Forecast) -> Blocks:
+        """What each row costs if each class is its truth."""
+        return self._rows(forecast).costs_for_every_truth()
+
+    def least_costs(self, forecast: Forecast) -> FloatArray:
+        """What someone who knew the truth would pay, for each class in the order of columns, (K,)."""
+        return self._rows(forecast).least()
+
+    def _rows(self, forecast: Forecast) -> WorkupRows:
+        return WorkupRows(self.workup, forecast, self.given_prior)
 
 
 def measure(
     name: str,
     forecast: Forecast,
-    prior: Prior,
-    scenarios: Sequence[Forecast],
+    way: BySearch | ByWorkup,
     metrics: Sequence[Metric],
     recalibrated: Forecast | None = None,
+    scenarios: Iterable[Forecast] = (),
 ) -> Measured:
     """All about one priced forecast; `scenarios` are the same forecast under other costs."""
     forecast = forecast.check()
-    own, wasted, pairs = _spending(forecast, prior)
-    rows = {"expected_cost": METRICS["expected_cost"].checked_rows(own + wasted, forecast.by_case())}
-    rows["excess_burden"], unavoidable = _excess_burden(own, wasted, forecast.case_weights)
+    rows, unavoidable, pairs = way.spending(forecast)
+    METRICS["expected_cost"].checked_rows(rows["expected_cost"], forecast)
     for metric in metrics:
         if metric.is_mean and metric.key not in rows:
-            rows[metric.key] = metric.of_rows(forecast, prior)
-    by_truth = ((block, costs_for_every_truth(block, prior)) for block in forecast.by_case().blocks())
-    rows["predicted_cost"], variance, least = predicted_costs(by_truth)
+            rows[metric.key] = metric.of_rows(forecast, way.prior)
+    rows["predicted_cost"], variance, least = predicted_costs(way.for_every_truth(forecast))
     if recalibrated is not None:
-        rows["recalibrated_cost"] = row_costs(recalibrated, prior)
+        rows["recalibrated_cost"] = way.costs(recalibrated)
     return Measured(
         name,
         rows,
-        np.asarray(forecast.by_case().values.argmax(axis=1)),
+        np.asarray(forecast.values.argmax(axis=1)),
         variance,
         least,
         unavoidable,
         pairs,
-        () if forecast.order_only else _beta_scores(forecast.with_costs(None)),
-        tuple(float(mean_or_rows(scenario, search_costs(scenario, prior), False)) for scenario in scenarios),
-        sums_by_class(forecast, prior, metrics),
+        tuple(float(mean_or_rows(each, search_costs(each, way.prior), False)) for each in scenarios),
         forecast.order_only,
     )
 
 
-def sums_by_class(forecast: Forecast, prior: Prior, metrics: Sequence[Metric]) -> dict[str, FloatArray]:
-    """Weighted sums of some metrics over the rows of each true class, (K,) by key; empty where rows are cases."""
-    if forecast.cluster is None:
-        return {}
-    rows = replace(forecast, cluster=None, shares=None)
-    assert rows.weights is not None
-    sums = {}
-    for metric in metrics:
-        if metric.is_mean:
-            weighted = rows.weights * metric.of_rows(rows, prior)
-            sums[metric.key] = np.asarray(np.bincount(rows.truth, weighted, rows.n_classes), dtype=np.float64)
-    return sums
-
-
-def _beta_scores(forecast: Forecast) -> tuple[float, ...]:
-    """The means of ``S_alpha``, which knows no costs, at all `ALPHAS`."""
-    means = []
-    for alpha in ALPHAS:
-        mean = Mean()
-        for rows, losses in total_losses(forecast, alpha):
-            mean.add(losses / (3 * (rows.n_classes - 1)), rows.weights)
-        means.append(mean.mean)
-    return tuple(means)
-
-
-def _spending(forecast: Forecast, prior: Prior) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What each instance spends on its truth, which nothing can save, and wastes, (N,); on which tests, (K, K)."""
-    tally, own, wasted = Tally(forecast.n_classes), [], []
-    for rows, waste, classes, sums in wasted_pairs(forecast, prior):
-        own.append(unavoidable_costs(rows, prior))
-        wasted.append(waste)
-        tally.cost.add(own[-1] + waste, rows.weights)
-        tally.add_pairs(classes, sums)
-    by_case = [forecast.per_case(np.concatenate(parts)) for parts in (own, wasted)]
-    return by_case[0], by_case[1], tally.pair_costs
-
-
-def _excess_burden(own: FloatArray, wasted: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, float]:
-    """What is wasted, as a share of what someone who knew the truth would pay, which comes with it.
-
-    It is a ratio of means: the rows, (N,), have it as their mean, and spread about it as the ratio does.
-    """
-    unavoidable, waste = (Mean.of(values, weights).mean for values in (own, wasted))
-    ratio = waste / unavoidable
-    return ratio + (wasted - ratio * own) / unavoidable, unavoidable
-
-
-def predicted_costs(blocks: Iterable[tuple[Forecast, FloatArray]]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What each forecast expects its case to cost: mean, variance, and the least it may be, (N,) each.
-
-    `blocks` are rows, some at a time, and what each costs if each class is the truth, (n, K).
-    """
+def predicted_costs(blocks: Blocks) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What each forecast expects its case to cost: mean, variance, and the least it may be, (N,) each."""
     means, variances, least = [], [], []
     for block, costs in blocks:
         p = probabilities(block)
@@ -130,3 +146,47 @@ def predicted_costs(blocks: Iterable[tuple[Forecast, FloatArray]]) -> tuple[Floa
         variances.append((p * (costs - means[-1][:, None]) ** 2).sum(axis=1))
         least.append(costs.min(axis=1))
     return np.concatenate(means), np.concatenate(variances), np.concatenate(least)
+
+
+def recalibrated(forecast: Forecast, sample: Sample, method: str | None, seed: int) -> Forecast | None:
+    """The forecast as logits, every row by a map that rows of other folds fitted for log loss.
+
+    None where no method is named, or there is one case, or one group, and nothing to learn from.
+    """
+    if method is None or (fold := sample.folds(FOLDS, seed)) is None:
+        return None
+    rows, _ = rows_of(forecast)
+    if method == "temperature":
+        scores = rows.scores * out_of_fold_inverse_temperatures(rows, fold)
+    else:
+        scores = np.empty_like(rows.scores)
+        for inside, map_ in cross_fit(rows, fold, lambda others: fitted_map(method, others)):
+            scores[:, inside] = map_(rows.scores[:, inside])
+    read_as = forecast.read_as or forecast.values.dtype
+    return replace(forecast, values=scores.T, logits=True, checked=True, read_as=read_as)
+
+
+def typical_case(workup: Workup, classes: Sequence[str], weights: FloatArray) -> WorkupPart:
+    """What is done with a case of which only the frequencies of classes are known, and what that is spent on.
+
+    Of a work-up with too many states to list there is no picture and no list of steps.
+    """
+    title = workup.title or "a work-up"
+    try:
+        plan = plan_workup(dict(zip(classes, (weights / weights.sum()).tolist(), strict=True)), workup)
+    except InputError:  # too many states
+        return WorkupPart(title, (), "")
+    spending: dict[str, Any] = {}
+    for node in _nodes(plan.tree) if plan.tree is not None else ():
+        if node.kind != "done":
+            name = node.name if node.kind == "step" else f"stop: {node.name}"
+            spending[name] = spending.get(name, 0) + np.array([node.chance, node.chance * node.cost])
+    steps = sorted(spending.items(), key=lambda item: -item[1][1])
+    return WorkupPart(title, tuple(StepSpending(name, *map(float, sums)) for name, sums in steps), plan.to_svg())
+
+
+def _nodes(node: PlanNode) -> Iterator[PlanNode]:
+    """A plan and all that may follow."""
+    yield node
+    for child in node.branches.values():
+        yield from _nodes(child)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from pandora_regret.compare.agreement import check_agreement
 from pandora_regret.compare.embedded import EmbeddedSample
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.tables import Done
 from pandora_regret.records import from_plain, to_plain
-from pandora_regret.text import Shown, Table, count
+from pandora_regret.text import Shown, Table, count, money, money_between, percent
 
 SCHEMA = "pandora-comparison/2"
+TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
+MOST_MODELS = 20  # in a notebook
+HEADER = ("Model", "Cost per case", "Against the best", "Of it avoidable", "Chance to be cheapest")
 KNOWN_COSTS = "known costs"  # instead of a prior, of a work-up
 
 
@@ -112,7 +114,6 @@ class ModelResult:
     rank: int
     by_class: tuple[ClassResult, ...]
     pair_costs: tuple[tuple[float, ...], ...]
-    alphas: tuple[float | None, ...]
     scenarios: tuple[float, ...]
     decomposition: dict[str, Estimate] | None = None
     recalibrated: Recalibrated | None = None
@@ -283,7 +284,6 @@ class Comparison(Shown):
     ranks: dict[str, tuple[float, ...]]
     disagreements: tuple[str, ...]
     largest_pairs: tuple[LargestPair, ...]
-    alphas: tuple[float | str, ...]  # the last is "inf"
     scenarios: tuple[Scenario, ...]
     verdict: Decision
     headline: tuple[str, ...]
@@ -319,9 +319,24 @@ class Comparison(Shown):
         return f"Comparison of {', '.join(names[:5])}{', ...' * (len(names) > 5)} on {count(self.data.rows)} cases"
 
     def _table(self) -> Table:
-        from pandora_regret.compare.notebook import overview
+        """The verdict's sentences, and one row per model, the cheapest first."""
+        shown, level = self.models[:MOST_MODELS], 100 * self.interval.level
+        about = f"{count(self.data.rows)} cases, {len(self.data.classes)} classes; {level:g} % intervals"
+        hidden = len(self.models) - len(shown)
+        more = f"; {hidden} more expensive models left out" if hidden else ""
+        return Table(HEADER, [self._row(model) for model in shown], self.verdict.sentences, [about + more])
 
-        return overview(self)
+    def _row(self, model: ModelResult) -> tuple[str, ...]:
+        unit, cost, chance = self.costs.currency, model.scores["expected_cost"], model.probability_best
+        gaps = {gap.against: gap for gap in self.differences if gap.model == self.best.name}
+        gap = None if model.name not in gaps else gaps[model.name].more
+        return (
+            model.name,
+            money_between(model.cost, cost.low, cost.high, unit),
+            "" if gap is None else "+" + money_between(gap.value or 0.0, gap.low, gap.high, unit),
+            money(model.cost - model.unavoidable, unit),
+            "" if chance is None else percent(chance),
+        )
 
     def _frame(self) -> list[dict[str, Any]]:
         return self.table()
@@ -336,3 +351,59 @@ def _flat(model: ModelResult) -> dict[str, Any]:
     for key, score in (*model.scores.items(), ("predicted_cost", model.predicted_cost)):
         row |= {key: score.value, f"{key}_low": score.low, f"{key}_high": score.high}
     return row
+
+
+def check_agreement(comparison: Comparison) -> None:
+    """Every list is as long as what it is about, and every name is that of a model; else an `InputError`."""
+    for place, fits, problem in _expectations(comparison):
+        if not fits:
+            raise InputError(problem, place=f"the comparison's {place}", fix="write it again")
+
+
+def _expectations(comparison: Comparison) -> Iterator[tuple[str, bool, str]]:
+    """What is looked at, whether it is as it must be, and what is wrong with it otherwise."""
+    data, names = comparison.data, [model.name for model in comparison.models]
+    n_classes, keys = len(data.classes), {metric.key for metric in comparison.metrics}
+    yield "list of models", bool(names), "is empty"
+    yield "models", len(set(names)) == len(names), "share a name"
+    yield "data.classes", 2 <= n_classes == len(data.class_weights), "are fewer than 2, or not as many as weights"
+    yield "data.class_weights", min(data.class_weights, default=0.0) >= 0, "are negative"
+    yield "interval.level", 0 < comparison.interval.level < 1, "is not between 0 and 1"
+    yield "metrics", "expected_cost" in keys and len(keys) == len(comparison.metrics), "lack one, or repeat one"
+    for key in keys:
+        yield f"ranks.{key}", len(comparison.ranks.get(key, ())) == len(names), "are not one per model"
+    for typical in (comparison.costs.typical, *(scenario.typical for scenario in comparison.scenarios)):
+        fits = typical is None or (len(typical) == n_classes and min(typical) > 0)
+        yield "typical costs", fits, "are not one positive number per class"
+    fits = comparison.sample is None or comparison.sample.fits(names, n_classes)
+    yield "sample", fits and (comparison.sample is None or comparison.costs.typical is not None), "does not fit"
+    for gap in comparison.differences:
+        yield "differences", {gap.model, gap.against} <= set(names), "name a model that is not there"
+    for group in (group for breakdown in comparison.by for group in breakdown.groups):
+        fits = [model.name for model in group.models] == names and group.leader in names
+        yield "by", fits and group.weight >= 0, "does not list the models as they are, or has a negative weight"
+    verdict, tests = comparison.verdict, [each.test for each in comparison.break_even]
+    yield "verdict", verdict.leader in names and bool(verdict.sentences), "names no model, or says nothing"
+    yield "break_even", set(tests) <= set(data.classes), "names a test that is not there"
+    crossings = [crossing for each in comparison.break_even for crossing in (each.below, each.above) if crossing]
+    prices = [*(each.stated for each in comparison.break_even), *(crossing.price for crossing in crossings)]
+    yield "break_even", all(price > 0 for price in prices), "holds a price that is not positive"
+    for number, model in enumerate(comparison.models):
+        for part, fits, problem in _expectations_of_model(comparison, model, keys):
+            yield f"models[{number}].{part}", fits, problem
+
+
+def _expectations_of_model(
+    comparison: Comparison, model: ModelResult, keys: set[str]
+) -> Iterator[tuple[str, bool, str]]:
+    n_classes, costs = len(comparison.data.classes), model.pair_costs
+    yield "scores", keys <= set(model.scores), "lack a metric"
+    yield "scores.expected_cost.value", model.scores["expected_cost"].value is not None, "is missing"
+    square = {len(costs), *map(len, costs)}
+    yield "pair_costs", not costs or square == {n_classes}, "are not one row and column per class"
+    yield "by_class", len(model.by_class) in (0, n_classes), "is not one entry per class"
+    yield "by_class", all(each.weight >= 0 for each in model.by_class), "holds a negative weight"
+    yield "calibration", all(each.weight >= 0 for each in model.calibration), "holds a negative weight"
+    yield "scenarios", len(model.scenarios) == len(comparison.scenarios), "are not one per scenario"
+    terms = TERMS if model.decomposition is None else model.decomposition
+    yield "decomposition", set(TERMS) <= set(terms), "lacks a term"

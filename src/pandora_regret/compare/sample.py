@@ -1,4 +1,4 @@
-"""The door of a comparison: models and instances become forecasts whose rows agree."""
+"""The door of a comparison: models and instances become forecasts whose rows agree, and prices."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pandora_regret.compare.result import Scenario
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inputs import (
     FloatArray,
@@ -18,27 +19,63 @@ from pandora_regret.inputs import (
     InputTypeError,
     IntArray,
     Labels,
+    read_costs,
     read_forecast,
 )
+from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.labels import check_row_order
+from pandora_regret.inputs.numbers import read_floats
 from pandora_regret.inputs.tables import is_frame
+from pandora_regret.priors import Prior
 from pandora_regret.tally import Mean
+
+MOST_NAMED = 8
+STATED, ALIKE = "stated costs", "all tests cost the same"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The instances that all models are compared on: those of positive weight, in the order of their keys.
+    """The rows that all models are compared on: those of positive weight, in the order of their cases' keys.
 
-    So a permutation of the rows, with their ids, changes not a single bit; and a cluster's rows stand together.
+    So a permutation of the cases, with their ids, changes not a single bit; and a cluster's rows stand together.
     """
 
-    rows: slice | IntArray  # which of those that were handed in
-    truth: IntArray  # (N,) the true class, or the one of most votes
+    cases: slice | IntArray  # which of those that were handed in
+    truth: IntArray  # (N,)
     weights: FloatArray  # (N,)
-    starts: IntArray  # (G,) where each cluster begins; every row is one of its own unless groups were given
+    case_of: IntArray  # (N,) the number of each row's case, rising
+    cluster_of: IntArray  # (N,) the number of each row's cluster, rising: its group, or else its case
     keys: Keys  # (G,) what the bootstrap tells clusters apart by
-    clustered: bool
-    votes: FloatArray | None = None  # (N, K) each class's share of a case's votes, instead of one true class
+    grouped: bool
+
+    @property
+    def n_cases(self) -> int:
+        """How many cases there are; some have several rows, one for each class that is true to some extent."""
+        return int(self.case_of[-1]) + 1
+
+    @property
+    def clusters(self) -> int | None:
+        """How many groups there are; None where every case is one of its own."""
+        return len(self.keys) if self.grouped else None
+
+    @property
+    def _first(self) -> IntArray:
+        """The first row of each case."""
+        return np.flatnonzero(np.diff(self.case_of, prepend=-1))
+
+    @property
+    def groups(self) -> IntArray | None:
+        """The number of each case's group, (n_cases,)."""
+        return self.cluster_of[self._first] if self.grouped else None
+
+    @property
+    def units(self) -> str:
+        """What is independent of each other, in words."""
+        return "groups" if self.grouped else "cases"
+
+    def of(self, forecast: Forecast) -> Forecast:
+        """A model's forecasts of these rows, each of which stands for itself."""
+        return replace(forecast.cases(self.cases), cluster=None, shares=None)
 
     def mean(self, values: FloatArray) -> float:
         """The weighted mean."""
@@ -46,32 +83,29 @@ class Sample:
 
     def within_clusters(self, table: FloatArray) -> FloatArray:
         """The sums of a table's rows over each cluster."""
-        return np.add.reduceat(table, self.starts, axis=0) if self.clustered else table
+        if len(self.keys) == len(self.truth):
+            return table
+        starts = np.flatnonzero(np.diff(self.cluster_of, prepend=-1))
+        return np.add.reduceat(table, starts, axis=0)
 
     def by_class(self, classes: IntArray, values: FloatArray | float, n_classes: int) -> FloatArray:
         """The weighted sums of values over the rows of each class, (K,)."""
         return np.asarray(np.bincount(classes, self.weights * values, n_classes), dtype=np.float64)
-
-    def class_weights(self, n_classes: int) -> FloatArray:
-        """The weight of each true class, (K,)."""
-        return self.by_class(self.truth, 1.0, n_classes) if self.votes is None else self.weights @ self.votes
-
-    def agreement(self, predicted: IntArray) -> FloatArray:
-        """Whether each case is of the class that was predicted of it, or that class's share of its votes, (N,)."""
-        if self.votes is None:
-            return np.asarray(predicted == self.truth, dtype=np.float64)
-        return np.asarray(self.votes[np.arange(len(predicted)), predicted])
 
     @property
     def shares(self) -> FloatArray:
         """Each cluster's share of all weight, (G,)."""
         return np.asarray(self.within_clusters(self.weights) / self.weights.sum())
 
-    @property
-    def cluster_of(self) -> IntArray:
-        """The number of each row's cluster, (N,)."""
-        sizes = np.diff(self.starts, append=len(self.truth))
-        return np.repeat(np.arange(len(self.starts)), sizes)
+    def folds(self, most: int, seed: int) -> IntArray | None:
+        """The fold of each row, (N,), of whole clusters; None where there are too few of them."""
+        from pandora_regret.calibrate.rows import deal
+
+        if (folds := min(most, len(self.keys))) < 2:
+            return None
+        by_case = np.lexsort((self.truth, -self.weights, self.case_of))
+        truth = self.truth[by_case][self._first]  # of each case, the class that is true of it most
+        return np.asarray(deal(truth, folds, seed, self.groups)[self.case_of])
 
 
 def read_models(
@@ -127,21 +161,21 @@ def all_as_orders(forecasts: dict[str, Forecast], workup: Any) -> tuple[dict[str
 
 
 def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
-    """Which rows there are, and which of them belong together."""
+    """Which cases there are, and which of them belong together."""
     n, case_weights = forecast.n_cases, forecast.case_weights
-    row_keys = np.arange(n, dtype=np.uint64) if ids is None else _read_keys(ids, "ids", n)
-    keys = row_keys if groups is None else _read_keys(groups, "groups", n)
+    case_keys = np.arange(n, dtype=np.uint64) if ids is None else _read_keys(ids, "ids", n)
+    keys = case_keys if groups is None else _read_keys(groups, "groups", n)
     if ids is not None:
-        _check_each_once(row_keys, ids)
-    order = np.lexsort((row_keys, keys))
+        _check_each_once(case_keys, ids)
+    order = np.lexsort((case_keys, keys))
     if case_weights is not None:
         order = order[case_weights[order] > 0]
-    rows = slice(None) if np.array_equal(order, np.arange(n)) else order
-    weights = np.ones(len(order)) if case_weights is None else case_weights[rows]
-    distinct, starts = np.unique(keys[rows], return_index=True)
-    votes = None if forecast.cluster is None else forecast.shares_by_class()[rows]
-    truth = forecast.by_case().truth[rows]
-    return Sample(rows, truth, weights, starts, distinct, groups is not None, votes)
+    cases = slice(None) if np.array_equal(order, np.arange(n)) else order
+    rows = forecast.cases(cases)
+    case_of = np.arange(len(rows)) if rows.cluster is None else rows.cluster
+    distinct, cluster = np.unique(keys[order], return_inverse=True)
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    return Sample(cases, rows.truth, weights, case_of, cluster[case_of], distinct, groups is not None)
 
 
 @contextmanager
@@ -195,3 +229,69 @@ def _check_each_once(keys: Keys, ids: Any) -> None:
             f"ids row {row} is {twice!r}, which occurred before: give each row its own id, "
             "and say with groups which rows belong together."
         )
+
+
+def are_stated(prior: Prior | None, costs: Any, typical_costs: Any) -> bool:
+    """Whether anything says what tests cost: a prior that speaks of each class does, too."""
+    return costs is not None or typical_costs is not None or getattr(prior, "n_classes", None) is not None
+
+
+def in_tests(n_classes: int) -> FloatArray:
+    """What tests cost, (K,), where nobody says: a typical test is the unit, and results count tests."""
+    return np.ones(n_classes)
+
+
+def read_typical(forecast: Forecast, prior: Prior, typical_costs: Any) -> FloatArray:
+    """What tests cost on average, (K,) or (N, K); the very numbers that were given, where they were."""
+    if typical_costs is not None:
+        return read_costs(typical_costs, forecast.labels, forecast.n_cases, "typical_costs")
+    base = forecast.by_case().costs
+    return (np.ones(forecast.n_classes) if base is None else base) * prior.mean
+
+
+def read_scenarios(
+    scenarios: Any, typical: FloatArray, prior: Prior, forecast: Forecast, *, stated: bool
+) -> list[tuple[Scenario, FloatArray]]:
+    """Costs and their base costs: as stated (if they are), the same for all tests, and the user's own."""
+    costs = {STATED: typical} if stated else {}
+    costs[ALIKE] = np.full(forecast.n_classes, typical.mean())
+    for name, listed in _pairs(scenarios):
+        if str(name) in costs:
+            raise InputError(f"scenarios has {str(name)!r} twice, or it is one that is always there: rename it.")
+        costs[str(name)] = _changed(typical, listed, forecast, f"scenario {str(name)!r}")
+    return [(Scenario(name, as_tuple(table)), table / prior.mean) for name, table in costs.items()]
+
+
+def _changed(typical: FloatArray, listed: Any, forecast: Forecast, place: str) -> FloatArray:
+    """The costs of a scenario: where it names only some classes, the others cost what they did."""
+    if not hasattr(listed, "keys") or is_frame(listed):
+        return read_costs(listed, forecast.labels, forecast.n_cases, place)
+    names = {str(name): cost for name, cost in listed.items()}
+    column_of = {str(label): k for k, label in enumerate(forecast.labels)}
+    if unknown := [name for name in names if name not in column_of]:
+        fix = f"the classes are {', '.join(list(column_of)[:MOST_NAMED])}{', ...' * (len(column_of) > MOST_NAMED)}"
+        raise InputError(f"names {', '.join(map(repr, unknown))}", place=place, value=unknown, fix=fix)
+    if not names:
+        raise InputError("changes nothing", place=place, fix="name the classes whose costs differ")
+    changed = typical.copy()
+    columns = [column_of[name] for name in names]
+    changed[..., columns] = check_costs(read_floats(list(names.values()), place), place, list(names))
+    return changed
+
+
+def as_tuple(costs: FloatArray) -> tuple[float, ...] | None:
+    """One cost per class; None where every instance has its own."""
+    return tuple(float(cost) for cost in costs) if costs.ndim == 1 else None
+
+
+def _pairs(scenarios: Any) -> list[tuple[Any, Any]]:
+    if scenarios is None:
+        return []
+    try:
+        return [
+            (name, costs) for name, costs in (scenarios.items() if isinstance(scenarios, Mapping) else scenarios)
+        ]
+    except (TypeError, ValueError):
+        problem = f"must map names to typical costs, got {scenarios!r:.200}"
+        fix = "pass such as {'costly biopsy': {'nevus': 200}}"
+        raise InputTypeError(problem, argument="scenarios", value=scenarios, fix=fix) from None

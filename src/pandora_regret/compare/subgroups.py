@@ -20,7 +20,7 @@ from math import inf
 
 import numpy as np
 
-from pandora_regret.compare.assemble import NO_PREDICTION, Measurements
+from pandora_regret.compare.estimates import NO_PREDICTION, Measurements
 from pandora_regret.compare.grouping import By, Grouping, group
 from pandora_regret.compare.measure import Measured
 from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
@@ -61,7 +61,7 @@ def breakdowns(
         return ()
     whole = WholeSample(_table(models), sample.weights, sample.cluster_of)
     groups = [each for one in groupings for each in _groups(one, whole, sample.weights, level)]
-    words = _Words(models, currency, "clusters" if sample.clustered else "cases")
+    words = _Words(models, currency, "clusters" if sample.grouped else "cases")
     judged = _judged(groups)
     return tuple(
         words.breakdown(one, [each for each in judged if each.grouping is one], by.smallest) for one in groupings
@@ -83,7 +83,6 @@ class _Group:
 
     grouping: Grouping
     number: int
-    rows: int
     weight: float
     level: float
     part: SamplePart
@@ -139,8 +138,8 @@ class _Group:
 def _groups(grouping: Grouping, whole: WholeSample, weights: FloatArray, level: float) -> Iterator[_Group]:
     """The groups of a breakdown, their p-values not yet adjusted."""
     order = np.argsort(grouping.codes, kind="stable")
-    sizes = np.bincount(grouping.codes, minlength=len(grouping.labels))
-    for number, rows in enumerate(np.split(order, np.cumsum(sizes)[:-1])):
+    starts = np.cumsum(np.bincount(grouping.codes, minlength=len(grouping.labels)))
+    for number, rows in enumerate(np.split(order, starts[:-1])):
         part, weight = whole.part(rows), float(weights[rows].sum())
         costs = part.value[COST]
         p_leader, p_rest, p_others = np.full((3, len(costs)), np.nan)
@@ -149,7 +148,7 @@ def _groups(grouping: Grouping, whole: WholeSample, weights: FloatArray, level: 
             p_leader[1:] = part.means.p_values(costs)[OVER_LEADER, 1:]
             if rest is not None:
                 p_rest, p_others = rest.p_values(costs)[[COST, OVER_OTHERS]]
-        yield _Group(grouping, number, len(rows), weight, level, part, rest, p_leader, p_rest, p_others)
+        yield _Group(grouping, number, weight, level, part, rest, p_leader, p_rest, p_others)
 
 
 def _judged(groups: Sequence[_Group]) -> list[_Group]:
@@ -191,7 +190,8 @@ class _Words:
     def _subgroup(self, group: _Group) -> Subgroup:
         models = tuple(self._model(group, index) for index in range(len(self.models)))
         cheapest, flags = self.models[int(np.argmin(group.costs))].name, tuple(self._flags(group))
-        return Subgroup(group.name, group.rows, group.weight, models, cheapest, flags)
+        cases = int(group.grouping.sizes[group.number])
+        return Subgroup(group.name, cases, group.weight, models, cheapest, flags)
 
     def _model(self, group: _Group, index: int) -> GroupModel:
         means, model = group.part.means, self.models[index]

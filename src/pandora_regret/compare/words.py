@@ -42,19 +42,20 @@ TOO_MANY_RARE = 0.1  # of the classes
 DO_NOT_TRUST = "do not trust this interval"
 
 
-def largest_pairs(
-    model: str, classes: Sequence[str], pair_costs: FloatArray, total: float, currency: str | None
-) -> list[LargestPair]:
-    """The most expensive wrong tests of a (K, K) matrix of spending, each as a sentence; at most three."""
+def largest_pairs(model: ModelResult, classes: Sequence[str], currency: str | None) -> list[LargestPair]:
+    """The most expensive wrong tests of a model, each as a sentence; at most three."""
+    if not model.pair_costs:
+        return []
+    pair_costs, total = np.array(model.pair_costs), model.cost
     least = np.partition(pair_costs, -PAIRS_NAMED, axis=None)[-PAIRS_NAMED]
     places = np.flatnonzero(pair_costs >= least)
     largest = places[np.argsort(-pair_costs.flat[places], kind="stable")][:PAIRS_NAMED]
-    pairs = (divmod(int(place), len(classes)) for place in largest)
-    return [
-        LargestPair(model, truth, tested, cost, cost / total, pair_sentence(truth, tested, cost, total, currency))
-        for truth, tested, cost in ((classes[i], classes[j], float(pair_costs[i, j])) for i, j in pairs)
-        if cost > 0
-    ]
+    pairs = []
+    for i, j in (divmod(int(place), len(classes)) for place in largest):
+        if (cost := float(pair_costs[i, j])) > 0:
+            sentence = pair_sentence(classes[i], classes[j], cost, total, currency)
+            pairs.append(LargestPair(model.name, classes[i], classes[j], cost, cost / total, sentence))
+    return pairs
 
 
 def beyond_the_verdict(
@@ -164,7 +165,7 @@ def _spending(best: ModelResult, pairs: Sequence[LargestPair], currency: str | N
     total, least = money(best.cost, currency), money(best.unavoidable, currency)
     own = f"Of every {total}, testing the truth itself takes {least}"
     if not pairs:
-        return f"{own}, and nothing is wasted."
+        return f"{own}, and nothing is wasted." if best.pair_costs else f"{own}."
     parts = [f"{ruling_out(pair.truth, pair.tested)} ({money(pair.cost, currency)})" for pair in pairs]
     return f"{own}; the most expensive wrong test{'s are' if len(parts) > 1 else ' is'} {listed(parts)}."
 

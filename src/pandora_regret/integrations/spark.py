@@ -14,6 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from pandora_regret.compare.conclusion import read_interval
+from pandora_regret.compare.result import Comparison
 from pandora_regret.files import Layout, Predictions
 from pandora_regret.files.columns import kinds_of
 from pandora_regret.files.layout import find_columns
@@ -21,8 +23,15 @@ from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
-from pandora_regret.stream.batches import Settings
-from pandora_regret.stream.score import StreamScore, check_something_was_scored, merged, read_settings, tally
+from pandora_regret.stream.score import (
+    charged,
+    check_something_was_scored,
+    comparison_of_sums,
+    merged,
+    read_settings,
+    tally,
+)
+from pandora_regret.stream.sums import Settings, StreamSums
 
 TALLIES = "partition int, tally binary"
 
@@ -46,9 +55,10 @@ def score_spark(
     prior: Prior | None = None,
     typical_costs: Any = None,
     bootstrap: int = 0,
+    level: float = 0.95,
     seed: int = 0,
     pairs: bool = False,
-) -> StreamScore:
+) -> Comparison:
     """Score the rows of a Spark frame where they lie; the same numbers as `score_stream` of a file of them.
 
     Parameters
@@ -60,24 +70,26 @@ def score_spark(
         `id` or a `group` too: rows have no numbers in Spark.
     name
         What to call the frame in the result.
-    prior, typical_costs, bootstrap, seed, pairs
+    prior, typical_costs, bootstrap, level, seed, pairs
         As in `score_stream`.
 
     Returns
     -------
-    StreamScore
+    Comparison
         As for `score_stream`.
     """
     import_optional("pyspark", extra="engines")
     schema = _arrow_schema(frame)
     columns = find_columns(_read_layout(layout, bootstrap), kinds_of(schema), name)
     model = Predictions(name, (Partition(name, kinds_of(schema)),), columns, layout.logits)
-    settings = read_settings(model, prior, typical_costs, bootstrap, seed, pairs)
+    interval = read_interval(level, bootstrap, seed)
+    settings = read_settings(model, prior, typical_costs, interval, pairs)
     rows = frame.select(*columns.wanted).mapInArrow(_tally_partition(model, settings), TALLIES)
     parts = ((number, pickle.loads(part)) for number, part in rows.collect())  # pickled by our own code, below
-    whole = merged(StreamScore(name, model.classes, settings), parts)
+    whole = merged(StreamSums(name, model.classes, settings), parts)
     check_something_was_scored(whole, model)
-    return whole
+    costs = charged(model, settings, prior, typical_costs)
+    return comparison_of_sums(whole, interval, costs)
 
 
 def _tally_partition(model: Predictions, settings: Settings) -> Callable[[Iterator[Any]], Iterator[Any]]:

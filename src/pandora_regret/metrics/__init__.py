@@ -2,14 +2,12 @@
 
 base.py       Metric: names, unit and bounds, the formula, and its values for many models and resamples at once
 formulas.py   the formulas, one value per row
-by_workup.py  what a whole work-up costs
 registry.py   METRICS, and metrics by key, by name or from a study's file
 auroc.py, auroc_loops.py   the one metric that is no function of means
 fused.py      many metrics of many rows in one compiled pass, where there is enough of them
 """
 
 from pandora_regret.metrics.base import Metric, weighted_means
-from pandora_regret.metrics.by_workup import workup_metric
 from pandora_regret.metrics.registry import (
     BASELINE,
     METRICS,
@@ -19,6 +17,7 @@ from pandora_regret.metrics.registry import (
     read_metric,
     read_metrics,
     shown_in,
+    workup_metrics,
 )
 
 __all__ = [
@@ -32,5 +31,5 @@ __all__ = [
     "read_metrics",
     "shown_in",
     "weighted_means",
-    "workup_metric",
+    "workup_metrics",
 ]

@@ -9,14 +9,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandora_regret.inputs import InputError, InputTypeError, read_alpha
+from pandora_regret.inputs import FloatArray, Forecast, InputError, InputTypeError, read_alpha
 from pandora_regret.metrics import formulas
 from pandora_regret.metrics.auroc import macro_auroc
 from pandora_regret.metrics.base import FORMS, Metric
+from pandora_regret.priors import Prior
+
+if TYPE_CHECKING:
+    from pandora_regret.workup import Workup
 
 BASELINE = "pandora_regret"  # what every other metric is compared with
 ALPHAS = (0.0, 0.3, 3.0, np.inf)
@@ -100,6 +104,23 @@ def shown_in(place: str) -> tuple[Metric, ...]:
 def comparison_metrics(order_only: bool = False) -> tuple[Metric, ...]:
     """What compare, score and the report show of every model, also where only orders are known."""
     return tuple(metric for metric in shown_in("comparison") if metric.by_order or not order_only)
+
+
+def workup_metrics(workup: Workup, prior: Prior | None = None) -> tuple[Metric, ...]:
+    """What is reported of models by a work-up: what it costs, in place of all that is about costs of tests.
+
+    Costs are as it says, or vary around that by a prior.
+    """
+    costs, wording = partial(_workup_costs, workup, prior), "the cost of the work-up"
+    cost = replace(METRICS["expected_cost"], title="Work-up cost", of_forecast=costs, wording=wording)
+    return (cost, *(metric for metric in comparison_metrics() if not metric.priced))
+
+
+def _workup_costs(workup: Workup, prior: Prior | None, forecast: Forecast, _: Prior) -> FloatArray:
+    """Of each row, (N,); the comparison's own prior is about tests of a search."""
+    from pandora_regret.workup.scores import WorkupRows
+
+    return np.concatenate([costs for _, costs in WorkupRows(workup, forecast, prior).costs()])
 
 
 def default_metrics(n_classes: int, *, priced: bool) -> tuple[Metric, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, read_choice
+from pandora_regret.inputs import FloatArray, Labels, Table, read_choice
 from pandora_regret.metrics import ranks_as_another
 from pandora_regret.plots.style import (
     COLOURS,
@@ -22,6 +22,7 @@ from pandora_regret.plots.style import (
     spread,
     with_unit,
 )
+from pandora_regret.scores import pandora_regret
 from pandora_regret.text import decimals_for, fixed, shortened
 
 if TYPE_CHECKING:
@@ -100,21 +101,26 @@ def _name_metrics(axes: Axes, titles: Sequence[str]) -> None:
     axes.set_axisbelow(True)
 
 
+ALPHAS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, np.inf)
 TICKS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
 LONGEST_IN_LEGEND = 18
 
 
-def plot_alpha_curve(comparison: Comparison, *, relative: bool = False, ax: Axes | None = None) -> Axes:
+def plot_alpha_curve(
+    y_true: Labels, models: Mapping[str, Table], *, relative: bool = False, ax: Axes | None = None
+) -> Axes:
     """The score S_alpha of every model against alpha, from the logarithmic limit to ranks alone.
 
-    Across, alpha stands at ``alpha / (alpha + 1)``, the mean unit cost, so that both limits have a place. The six
-    cheapest models have a colour each, others are grey. An infinite score, of a truth given probability 0 as
+    Across, alpha stands at ``alpha / (alpha + 1)``, the mean unit cost, so that both limits have a place. The
+    first six models have a colour each, others are grey. An infinite score, of a truth given probability 0 as
     alpha tends to 0, is left out.
 
     Parameters
     ----------
-    comparison
-        From `compare`.
+    y_true
+        True classes, shape (N,), or votes, shape (N, K).
+    models
+        Forecasts by name, each (N, K), as in `compare`.
     relative
         Whether to divide by the least score at the same alpha, so that the best model is at 1.
     ax
@@ -128,22 +134,22 @@ def plot_alpha_curve(comparison: Comparison, *, relative: bool = False, ax: Axes
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from pandora_regret.compare import compare
-    >>> comparison = compare([0, 1], {"sharp": [[0.8, 0.2], [0.2, 0.8]], "vague": [[0.6, 0.4], [0.4, 0.6]]})
-    >>> len(plot_alpha_curve(comparison, ax=Figure().subplots()).lines)
+    >>> models = {"sharp": [[0.8, 0.2], [0.2, 0.8]], "vague": [[0.6, 0.4], [0.4, 0.6]]}
+    >>> len(plot_alpha_curve([0, 1], models, ax=Figure().subplots()).lines)
     2
     """
     axes = axes_of(ax)
-    alphas = np.array([float(alpha) for alpha in comparison.alphas])
-    scores = np.array([model.alphas for model in comparison.models], dtype=np.float64)  # undefined: NaN
+    tables = models.values()
+    scores = np.array([[pandora_regret(y_true, table, alpha=alpha) for alpha in ALPHAS] for table in tables])
+    scores[np.isinf(scores)] = np.nan
     if relative:
         scores = scores / np.fmin.reduce(scores, axis=0)
     style = {"markersize": 3, "linewidth": 1.2, "clip_on": False}
-    lines = [axes.plot(_place(alphas), row, **model_line(n, **style))[0] for n, row in enumerate(scores)]
+    lines = [axes.plot(_place(np.array(ALPHAS)), row, **model_line(n, **style))[0] for n, row in enumerate(scores)]
     axes.set_xticks(_place(np.array(TICKS)), ["∞" if tick == np.inf else f"{tick:g}" for tick in TICKS])
     axes.set(xlim=(0, 1), xlabel="α", ylabel="score $S_α$ / least" if relative else "score $S_α$")
-    coloured, models = lines[: len(COLOURS)], comparison.models[: len(COLOURS)]
-    names = [shortened(model.name, LONGEST_IN_LEGEND) for model in models]
+    coloured = lines[: len(COLOURS)]
+    names = [shortened(name, LONGEST_IN_LEGEND) for name in list(models)[: len(COLOURS)]]
     name_lines(axes, coloured, names, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     return open_frame(axes)
 

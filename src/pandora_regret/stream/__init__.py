@@ -1,12 +1,11 @@
-"""Scores of predictions that need not fit into memory: one pass over batches, through sums that can be merged.
+"""One model's predictions that need not fit into memory, in one pass: a comparison of one model, made from sums.
 
-batches.py   every metric of the rows of a batch: in one compiled pass where there is enough of it
-rows.py      what is kept of single rows: draws of the bootstrap, hashes of ids, scores of not too many
-ids.py       hashes of ids, and which of them came twice
-score.py     StreamScore: everything summed over rows; score_stream: the pass over a file
+sums.py    every metric of the rows of a batch, and all that is summed over rows; sums merge
+score.py   score_stream: the pass over a file, and the comparison that its sums make
+ids.py     hashes of ids, and which of them came twice
 """
 
-from pandora_regret.stream.batches import Settings
-from pandora_regret.stream.score import StreamScore, score_stream
+from pandora_regret.stream.score import score_stream
+from pandora_regret.stream.sums import StreamSums
 
-__all__ = ["Settings", "StreamScore", "score_stream"]
+__all__ = ["StreamSums", "score_stream"]

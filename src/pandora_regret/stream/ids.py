@@ -13,11 +13,11 @@ from pandora_regret.files.batch import Batch, twice
 from pandora_regret.files.columns import NO_VALUE, plain_array, texts_of
 from pandora_regret.files.problems import FileError
 from pandora_regret.inference.keyed import GOLDEN, Keys, keys_of, mixed
-from pandora_regret.stream.rows import SeenIds
 
 if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions
     from pandora_regret.files.source import Source
+    from pandora_regret.stream.sums import SeenIds
 
 LONGEST_ID = 64  # bytes of text that are hashed as a block; longer ids, and those beyond ASCII, take longer
 MOST_DIGITS = 18  # of an id that is a number
