@@ -27,10 +27,6 @@ def text_of(path):
     return path.read_text(encoding="utf-8")
 
 
-def sources():
-    return "".join(text_of(path) for path in (ROOT / "src").rglob("*.py"))
-
-
 DOCUMENTED = {
     page: re.findall(r"^::: (\S+)$", text_of(path), re.MULTILINE)
     for page, path in PAGES.items()
@@ -124,11 +120,6 @@ def on_the_page(requirement):
     if others := re.match(r"pandora-regret\[(.+)\]", requirement):
         return ", ".join(f"`{extra}`" for extra in others[1].split(","))
     return re.sub(r"\[.*\]|;.*", "", requirement).replace(">=", " ")
-
-
-def test_the_stability_page_lists_every_schema():
-    schema = re.compile(r"pandora-[a-z]+/\d+")
-    assert set(schema.findall(text_of(PAGES["stability.md"]))) == set(schema.findall(sources()))
 
 
 def test_every_public_plot_is_in_the_gallery(site):

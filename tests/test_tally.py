@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pandora_regret import Gamma, Tally, expected_search_cost, pair_costs, search_cost, search_tally
+from pandora_regret import Gamma, expected_search_cost, pair_costs, search_cost, search_tally
 from pandora_regret.tally import Mean, Sum
 
 many_magnitudes = st.builds(
@@ -96,14 +96,6 @@ def test_sums_of_tables_add_to_chosen_rows():
     assert total.value.tolist() == [[1, 1], [0, 0], [6, 6]]
 
 
-def test_standard_error_is_the_textbook_one_without_weights():
-    values = np.random.default_rng(1).exponential(size=500)
-    assert Mean.of(values).standard_error == pytest.approx(values.std(ddof=1) / np.sqrt(500), rel=1e-13)
-    assert Mean.of(values, np.full(500, 7.0)).standard_error == pytest.approx(
-        Mean.of(values).standard_error, rel=1e-13
-    )
-
-
 def test_standard_error_is_linearised_with_weights():
     rng = np.random.default_rng(2)
     values, weights = rng.exponential(size=200), rng.uniform(0.1, 5, 200)
@@ -155,15 +147,6 @@ def test_infinite_scores_give_an_infinite_mean_whenever_they_come():
         assert not np.isfinite(tally.standard_error)
 
 
-def test_few_rows():
-    nothing, one, two = Mean(), Mean.of(np.array([3.0])), Mean.of(np.array([3.0, 5.0]))
-    assert np.isnan(nothing.mean)
-    assert np.isnan(nothing.standard_error)
-    assert one.mean == 3
-    assert np.isnan(one.standard_error)
-    assert (two.mean, two.standard_error) == (4, 1)
-
-
 def test_merging_nothing_changes_nothing():
     tally, empty = Mean.of(np.array([3.0, 5.0])), Mean()
     tally.merge(Mean())
@@ -206,19 +189,3 @@ def test_tally_holds_what_the_scores_say():
     assert tally.pair_costs == pytest.approx(pair_costs(truth, forecasts, **options), rel=1e-13)
     realised = search_cost(truth, forecasts, OPTIONS["costs"], sample_weight=weights)
     assert tally.realised.mean == pytest.approx(2 * realised, rel=1e-13)  # at mean costs C E[u], and E[u] = 2
-
-
-def test_tally_of_a_class_that_never_is_the_truth_has_an_empty_row():
-    truth, forecasts, _ = example()
-    assert (search_tally(truth, forecasts).pair_costs[4] == 0).all()
-
-
-def test_tally_fed_by_hand_equals_the_one_from_scores():
-    tally = Tally(2)
-    weights = np.array([1.0, 1.0, 2.0])
-    tally.cost.add(np.array([5.0, 7.0, 9.0]), weights)
-    tally.add_pairs([0, 1], np.array([[0.0, 5.0], [16.0, 0.0]]))
-    tally.realised.add(np.array([1.0, 7.0, 1.0]), weights)
-    assert tally.mean == (5 + 7 + 2 * 9) / 4
-    assert tally.realised.mean == (1 + 7 + 2) / 4
-    assert tally.pair_costs.tolist() == [[0, 5 / 4], [(4 + 2 * 6) / 4, 0]]

@@ -123,13 +123,6 @@ def test_remark_finitely_supported_priors_are_flat(prior):
     assert not prior.strictly_proper
 
 
-@each_of(BOUNDED)
-def test_costs_of_bounded_ratio_are_flat_beyond_it(prior):
-    truth, other = np.array([0.02, 0.06, 0.01, 0.91]), np.array([0.025, 0.075, 0.0125, 0.8875])
-    assert risk(other, truth, prior) == pytest.approx(risk(truth, truth, prior), rel=1e-12)
-    assert not prior.strictly_proper
-
-
 @each_of(SMOOTH)
 @pytest.mark.parametrize(("i", "j"), [(0, 1), (3, 2)])
 def test_identity_that_makes_pair_losses_proper(prior, i, j):
@@ -166,10 +159,3 @@ def test_proposition_known_cost_rescaling(prior):
     in_units = pair_costs(range(4), np.tile(rescaled, (4, 1)), prior=prior, per_instance=True)
     expected = COSTS * np.broadcast_to(prior.mean, 4) + in_units @ COSTS
     assert scores_of_every_truth(forecast, prior) == pytest.approx(expected, rel=1e-9)
-
-
-@each_of(PRIORS)
-def test_costs_in_another_currency_are_the_same_search(prior):
-    forecast = np.array([0.1, 0.4, 0.2, 0.3])
-    in_cents = scores_of_every_truth(forecast, prior, 100 * COSTS)
-    assert in_cents == pytest.approx(100 * scores_of_every_truth(forecast, prior), rel=1e-9)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.metrics import accuracy_score, f1_score
+from sklearn.metrics import f1_score
 
-from pandora_regret import InputError, pandora_regret
+from pandora_regret import InputError
 from pandora_regret.decisions import desiderata, instance_f1, instance_f1_decision
 
 rng = np.random.default_rng(8)
@@ -39,19 +38,6 @@ def test_it_is_scikit_learn_s_f1_averaged_over_samples(threshold):
     assert instance_f1(TRUTH, ROWS, threshold=threshold) == pytest.approx(expected)
     shifted = np.log(ROWS) - 2
     assert instance_f1(TRUTH, shifted, threshold=threshold, logits=True) == pytest.approx(expected)
-
-
-def test_sets_of_one_class_are_accuracy():
-    sharp = 0.3 * ROWS / ROWS.sum(axis=1, keepdims=True) + 0.7 * np.eye(4)[ROWS.argmax(axis=1)]
-    assert (instance_f1_decision(sharp).sum(axis=1) == 1).all()
-    assert instance_f1(TRUTH, sharp) == pytest.approx(accuracy_score(TRUTH, sharp.argmax(axis=1)))
-
-
-def test_the_order_within_the_set_does_not_count():
-    near, far = [0.36, 0.34, 0.2, 0.1], [0.34, 0.36, 0.2, 0.1]
-    assert_array_equal(instance_f1_decision([near, far]), [[True, True, False, False]] * 2)
-    assert_allclose(instance_f1([0, 0], [near, far], per_instance=True), 2 / 3)
-    assert pandora_regret([0], [near]) < pandora_regret([0], [far])
 
 
 def test_best_sets_are_proper_but_not_strictly_and_thresholds_are_not_proper():

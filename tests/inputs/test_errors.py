@@ -9,41 +9,16 @@ from pandora_regret import (
     Exponential,
     InputError,
     InputTypeError,
-    Tests,
     expected_search_cost,
     pandora_regret,
     search_tally,
 )
-from pandora_regret.inputs.tests import check_repeatable
 
 ERROR = InputError("sums to 1.2", argument="y_proba", row=3, value=1.2, fix="normalise", command_fix="divide")
 
 
 def test_the_sentence_is_place_problem_and_fix():
     assert str(ERROR) == "y_proba row 3 sums to 1.2: normalise."
-
-
-def test_a_problem_left_out_is_the_value():
-    assert (
-        str(InputError(argument="alpha", value=np.float64(-1), fix="it must not")) == "alpha is -1: it must not."
-    )
-    assert str(InputError(argument="search", value="x", fix="pass y")) == "search is 'x': pass y."
-
-
-def test_a_class_is_named_with_and_without_a_row():
-    assert str(InputError(argument="costs", column="a", value=0.0)) == "costs of class 'a' is 0."
-    assert str(InputError(argument="costs", row=2, column="a", value=0.0)) == "costs row 2, class 'a', is 0."
-
-
-def test_a_plain_message_stays_as_it_is():
-    assert str(InputError("there is nothing to score.")) == "there is nothing to score."
-
-
-def test_another_place_or_context_is_said_without_reading_the_text():
-    assert str(ERROR.replace(place="a.csv line 5")) == "a.csv line 5 sums to 1.2: normalise."
-    assert str(ERROR.within("b").within("a")) == "a: b: y_proba row 3 sums to 1.2: normalise."
-    assert ERROR.replace(row=4).row == 4
-    assert ERROR.row == 3
 
 
 def test_a_command_names_options_and_has_its_own_fix():
@@ -75,14 +50,6 @@ def test_each_reader_gets_a_fix_in_words_they_know(row, value, library, command)
     assert library in str(error)
     assert library not in error.sentence({})
     assert command in error.sentence({})
-
-
-def test_adaptive_repeats_are_told_of_an_option_or_an_argument():
-    with pytest.raises(InputError) as caught:
-        check_repeatable(Tests(cost=[1.0, 2.0], sensitivity=[1e-6, 0.5], labels=["a", "b"]))
-    assert (caught.value.argument, caught.value.column, caught.value.value) == ("sensitivity", "a", 1e-6)
-    assert "search='restarts'" in str(caught.value)
-    assert "--search restarts" in caught.value.sentence({})
 
 
 class Undefined(Exponential):

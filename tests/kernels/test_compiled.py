@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 import tracemalloc
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -233,12 +232,6 @@ def test_public_functions_say_the_same_with_and_without_numba(plain, monkeypatch
     assert_allclose(search_entropy(table), plain(search_entropy, table), rtol=1e-12)
 
 
-def test_a_huge_alpha_is_left_to_the_reference():
-    assert engine.worth_compiling(1 << 30, np.inf)
-    assert not engine.worth_compiling(1 << 30, 1e6)
-    assert not engine.worth_compiling(100)
-
-
 @pytest.mark.parametrize("score", [pandora_regret, expected_search_cost, pair_costs, search_tally])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scoring_makes_no_copy_of_the_forecasts(dtype, score):
@@ -267,15 +260,6 @@ def test_vector_exp_and_log_are_exact_to_1e_15():
         assert abs(expm1 - np.expm1(x)) <= 1e-15 * abs(np.expm1(x))
     for x in np.concatenate([10.0 ** rng.uniform(-307, 300, 20_000), rng.uniform(0.5, 2, 20_000), [1.0]]):
         assert abs(log(x) - np.log(x)) <= 1e-15 * abs(np.log(x))
-
-
-def test_a_forecast_of_some_rows_remembers_their_numbers():
-    forecast = read_forecast([0, 1, 0, 1], np.full((4, 2), 0.5))
-    some = forecast.rows(slice(1, 4)).rows(np.array([0, 2]))
-    assert list(some.numbers) == [1, 3]
-    broken = replace(some, values=np.array([[0.5, 0.5], [0.5, 0.4]]))
-    with pytest.raises(InputError, match=r"y_proba row 3 sums to 0\.9"):
-        list(broken.blocks())
 
 
 FORKING = """

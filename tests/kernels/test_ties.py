@@ -155,16 +155,6 @@ def chosen_engine(engine_name, monkeypatch):
     monkeypatch.setattr(engine, "WORTH_COMPILING", 0 if engine_name == "compiled" else 1 << 62)
 
 
-def test_the_tie_that_three_functions_told_three_ways():
-    table, costs = [[0.3, 0.1, 0.6]], np.array([3.0, 1.0, 6.0])
-    assert pr.expected_search_cost([1], table, prior=pr.Empirical(costs[None])) == 5.5
-    assert pr.expected_search_cost([1], table, prior=pr.Fixed(), costs=costs) == 5.5
-    assert pr.search_cost([1], table, costs, ties="average") == 5.5
-    assert pr.simulate_search([1], table, prior=pr.Empirical(costs[None]), draws=3, seed=0).mean == 5.5
-    assert pr.search_cost([1], table, costs) == 4.0
-    assert pr.search_order(table[0], costs).tolist() == [0, 1, 2]
-
-
 @every_way
 @every_engine
 @pytest.mark.parametrize("logits", [False, True])
@@ -313,12 +303,3 @@ def test_entropies_of_known_costs_tie_as_exact_arithmetic_does(search):
     p, costs = search
     entropy = pr.search_entropy(floats(p)[None], prior=pr.Fixed(), costs=floats(costs))
     assert entropy == pytest.approx(float(np.dot(floats(p), exact_costs(p, costs))), rel=1e-12)
-
-
-@given(search=searches())
-def test_a_pair_is_decided_the_same_way_from_both_of_its_ends(search):
-    p, costs = search
-    truth, table = table_of(p, np.float64, logits=False)
-    [block] = read_forecast(truth, table).with_costs(floats(costs)).blocks()
-    odds = reference.rank_odds(block)
-    assert (np.sign(odds) == -np.sign(odds.T)).all()

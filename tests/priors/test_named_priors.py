@@ -1,7 +1,5 @@
 """Priors that know their classes are matched to forecasts by name, like costs."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -21,17 +19,6 @@ def test_columns_of_a_frame_are_classes(frame):
     shuffled = frame({name: columns[name] for name in "cab"})
     found = expected_search_cost(TRUTH, TABLE, prior=Empirical(shuffled), labels=["a", "b", "c"])
     assert found == pytest.approx(BY_POSITION, rel=1e-14)
-
-
-def test_labels_may_be_said_and_survive_pickling():
-    prior = pickle.loads(pickle.dumps(Empirical(SAMPLES[:, [2, 0, 1]], labels=["c", "a", "b"])))
-    assert expected_search_cost(TRUTH, TABLE, prior=prior, labels=["a", "b", "c"]) == pytest.approx(BY_POSITION)
-
-
-def test_without_names_on_either_side_columns_are_taken_as_they_come():
-    numbers = np.searchsorted(["a", "b", "c"], TRUTH)
-    prior = Empirical(SAMPLES, labels=["x", "y", "z"])
-    assert expected_search_cost(numbers, TABLE, prior=prior) == pytest.approx(BY_POSITION, rel=1e-14)
 
 
 def test_other_names_and_other_counts_are_refused():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pandora_regret import Empirical, InputError, LogNormal, expected_search_cost, priors
+from pandora_regret import InputError, expected_search_cost, priors
 from pandora_regret.cli.commands import pandora
 from pandora_regret.files import read_prior_argument
 from pandora_regret.priors.names import PRIORS, NamedPrior, spelled_prior
@@ -50,17 +50,6 @@ def test_what_names_no_prior_is_refused_with_all_names(text):
         read_prior_argument(text)
 
 
-def test_a_parameter_is_a_number():
-    with pytest.raises(InputError, match="'gamma:x': the parameter is 'x': write a number"):
-        read_prior_argument("gamma:x")
-
-
 @pytest.mark.parametrize("text", ["uniform", "exponential", "fixed", "beta:0.5", "gamma:2", "lognormal:0.5"])
 def test_a_prior_is_said_as_it_was_written(text):
     assert spelled_prior(read_prior_argument(text)) == text
-
-
-def test_a_prior_without_a_name_is_said_as_python_shows_it():
-    assert spelled_prior(LogNormal([0.5, 0.7])) == "LogNormal(sigma=[0.5, 0.7], correlation=0)"
-    assert spelled_prior(Empirical([[1.0, 2.0]])) == "empirical"
-    assert spelled_prior(Toy(2.0)) == repr(Toy(2.0))

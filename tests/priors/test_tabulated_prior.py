@@ -1,8 +1,5 @@
 """FromScipy: the tabulated pair loss against closed forms, quadrature, simulation and its own identities."""
 
-import pickle
-import subprocess
-import sys
 from functools import cache
 from itertools import pairwise
 
@@ -83,15 +80,6 @@ def test_slope_is_the_derivative_of_the_share(name):
     np.testing.assert_allclose(prior.share_slope(at), difference, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["weibull_min(1.5)", "uniform(1, 3)"])
-def test_pair_loss_agrees_with_simulated_searches(name):
-    truth, distractor = prior_of(name).draw(400_000, 2, np.random.default_rng(11)).T
-    for odds in (0.4, 0.7, 1.0, 1.5, 2.5):
-        spent = distractor * (distractor < truth / odds)
-        standard_error = spent.std() / np.sqrt(len(spent))
-        assert prior_of(name).pair_loss(odds) == pytest.approx(spent.mean(), abs=4.5 * standard_error)
-
-
 @pytest.mark.parametrize("log_odds", [0.0, 0.3, 0.9, 1.4])
 def test_a_kink_of_the_density_is_integrated_to_full_accuracy(log_odds):
     prior = prior_of("triang, with a kink")
@@ -145,19 +133,6 @@ def test_infinite_odds_empty_arrays_and_shapes(name):
     assert np.isnan(prior.share(np.array(np.nan)))
 
 
-def test_pickles_before_and_after_tabulation_and_draws_the_same():
-    prior = FromScipy(stats.gamma(2.5, scale=3.0))
-    before = pickle.loads(pickle.dumps(prior))
-    share = prior.share(LOG_ODDS)
-    after = pickle.loads(pickle.dumps(prior))
-    assert (before.share(LOG_ODDS) == share).all()
-    assert (after.share(LOG_ODDS) == share).all()
-    drawn = [each.draw(5, 3, np.random.default_rng(3)) for each in (prior, before, after)]
-    assert drawn[0].shape == (5, 3)
-    assert (drawn[0] == drawn[1]).all()
-    assert (drawn[0] == drawn[2]).all()
-
-
 @pytest.mark.parametrize(
     ("dist", "strict"),
     [
@@ -170,13 +145,6 @@ def test_pickles_before_and_after_tabulation_and_draws_the_same():
 )
 def test_strictly_proper_where_costs_can_be_arbitrarily_small_or_large(dist, strict):
     assert FromScipy(dist).strictly_proper is strict
-
-
-def test_says_its_distribution_and_mean():
-    prior = FromScipy(stats.gamma(2.5, scale=3.0))
-    assert repr(prior) == "FromScipy(gamma(2.5, scale=3.0))"
-    assert prior.mean == pytest.approx(7.5)
-    assert isinstance(prior.mean, float)
 
 
 @pytest.mark.parametrize("dist", [None, 2.0, "gamma", stats.gamma, stats.poisson(3.0), stats.norm.pdf])
@@ -206,8 +174,3 @@ def test_refuses_distributions_that_are_no_costs(dist, message):
 def test_refuses_to_guess_where_the_accuracy_cannot_be_reached(dist):
     with pytest.raises(InputError, match="cannot be tabulated to 1e-8 relative"):
         FromScipy(dist).share(np.array(0.0))
-
-
-def test_importing_the_priors_does_not_import_scipy():
-    code = "import sys, pandora_regret.priors; sys.exit('scipy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
