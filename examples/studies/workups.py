@@ -10,9 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pandora_regret.metrics.by_workup import workup_metric
-
-from pandora_regret.metrics import Metric, read_metrics
+from pandora_regret.metrics import Metric, read_metrics, workup_metrics
 from pandora_regret.study import DataSet, Store, Study, agreement_of, read_conditions, reopen
 from pandora_regret.workup import Workup
 
@@ -37,7 +35,8 @@ def conditions(data: str) -> list[dict[str, Any]]:
 
 def metrics(data: str) -> tuple[Metric, ...]:
     """The usual ones, and what the panel work-up costs, which is what the condition of that name pays."""
-    by_panel = replace(workup_metric(Workup.load(panel(data))), key="panel_cost", title="Work-up cost (panel)")
+    cost, *_ = workup_metrics(Workup.load(panel(data)))
+    by_panel = replace(cost, key="panel_cost", title="Work-up cost (panel)")
     return read_metrics([*METRICS, by_panel])
 
 
