@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("jinja2")
 pytest.importorskip("sklearn")
 
-from cli_files import COSTS, run, wine_file, wine_rows, write_csv
+from cli_files import COSTS, run, wine_file
 
 GOOD = "y_true,a,b\na,0.75,0.25\nb,0.5,0.5\n"
 
@@ -30,54 +30,6 @@ def refused(tmp_path):
         return result.stderr
 
     return complaint
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("truth,a,b\na,0.75,0.25\n", ["no label column", "--label"]),
-        ("y_true;a,b\na;0.75,0.25\n", ["',' and ';'", "--separator"]),
-        ("id,y_true,a,b\n7,a,0.75,0.25\n7,b,0.5,0.5\n", ["line 3", "id 7", "line 2"]),
-        ("y_true,a,b\na,0.75,nan\nb,0.5,0.5\n", ["line 2", "'b'"]),
-        ("y_true,a,b\na,75,25\nb,50,50\n", ["line 2", "100"]),
-        ("y_true,a,b\na,1.25,-0.25\nb,0.5,0.5\n", ["line 2", "-0.25"]),
-        ("y_true,a,b\na,0.75,0.25\ncow,0.5,0.5\n", ["line 3", "'cow'", "--proba-prefix"]),
-        ("y_true,a,b\n", ["no rows"]),
-        ("", ["0 bytes"]),
-    ],
-    ids=["column", "delimiter", "id twice", "nan", "percent", "negative", "label", "no rows", "empty"],
-)
-def test_a_bad_table(tmp_path, refused, content, words):
-    path = tmp_path / "bad.csv"
-    path.write_text(content)
-    said = refused(path)
-    assert all(word in said for word in [str(path), *words])
-
-
-def test_classes_that_differ_between_files(tmp_path, refused):
-    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
-    one.write_text(GOOD)
-    other.write_text(GOOD.replace("b,", "c,").replace(",b\n", ",c\n"))
-    said = refused(one, other)
-    assert all(word in said for word in (str(other), "'b'", "'c'"))
-
-
-def test_labels_that_differ_between_files(tmp_path, refused):
-    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
-    one.write_text(GOOD)
-    other.write_text(GOOD.replace("\na,", "\nb,").replace("\nb,0.5", "\na,0.5"))
-    said = refused(one, other)
-    assert all(word in said for word in (f"{other} line 2", "'b'", f"{one} line 2", "'a'"))
-
-
-def test_a_file_that_is_no_parquet(tmp_path, refused):
-    path = tmp_path / "broken.parquet"
-    path.write_bytes(b"PAR1 and then nothing of the kind PAR1")
-    assert str(path) in refused(path)
-
-
-def test_a_directory_instead_of_a_file(tmp_path, refused):
-    assert "is a directory" in refused(tmp_path)
 
 
 def test_a_file_that_is_not_there(tmp_path, refused):
@@ -167,14 +119,6 @@ def test_a_report_that_fails_half_way_leaves_the_old_one(tmp_path, monkeypatch):
     assert run("compare", path, "--html", page, "--force").exit_code == 1
     assert page.read_text() == "precious"
     assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_the_files_own_line_is_named_in_a_stream_too(tmp_path):
-    rows = wine_rows("bayes")
-    rows[41] = (rows[41][0], "0.5", "0.6", "0.1")
-    result = run("score", write_csv(tmp_path / "bad.csv", rows))
-    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert "bad.csv line 42" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -153,23 +153,6 @@ def test_validate_says_what_keeps_the_files_from_going_together(messy):
     assert [problem["kind"] for problem in said["together"]] == ["prices", "ids"]
 
 
-def test_what_is_ignored_in_a_file_with_problems_is_said(messy):
-    frame = tables()[0]["rounded"].assign(confidence=0.5)
-    frame.to_csv("unscaled.csv", index=False)
-    said = validated("unscaled.csv", "--costs", messy[0])
-    assert [problem["kind"] for problem in said["tables"][0]["problems"]] == ["sum"]
-    assert [each["sentence"] for each in said["done"]] == ["column confidence of unscaled ignored", DONE[4]]
-
-
-def test_ids_in_only_one_file_keep_files_from_going_together(messy):
-    frame = tables()[0]["deepnet"]
-    frame.to_csv("one.csv", index=False)
-    frame.drop(columns="id").to_csv("two.csv", index=False)
-    [problem] = validated("one.csv", "two.csv", "--costs", messy[0])["together"]
-    assert problem["kind"] == "ids"
-    assert problem["message"].startswith("two.csv has no ids but one.csv has")
-
-
 def test_conflicting_truths_are_said_once(messy, tmp_path):
     frame = tables()[0]["deepnet"]
     frame.to_csv("one.csv", index=False)
@@ -180,23 +163,3 @@ def test_conflicting_truths_are_said_once(messy, tmp_path):
     assert problem["kind"] == "truth"
     assert "rows differ" in problem["message"]
     assert problem["message"].startswith("two.csv line")
-
-
-def test_the_incident_set_with_components_that_never_failed_needs_no_options(tmp_path):
-    rng = np.random.default_rng(1)
-    names = [f"part {k}" for k in range(40)]
-    frame = pd.DataFrame(rng.dirichlet(np.ones(40), 200), columns=names)
-    frame.insert(0, "y_true", np.array(names)[rng.integers(0, 31, 200)])
-    frame.to_csv(tmp_path / "one.csv", index=False)
-    frame.iloc[:, 1:] = rng.dirichlet(np.ones(40), 200)
-    frame.to_csv(tmp_path / "two.csv", index=False)
-    (tmp_path / "prices.csv").write_text(
-        "class,cost\n" + "".join(f"{name},{k + 5}\n" for k, name in enumerate(names))
-    )
-    for files in (["one.csv"], ["one.csv", "two.csv"]):
-        paths = [tmp_path / file for file in files]
-        result = run_json("compare", *paths, "--costs", tmp_path / "prices.csv")
-        assert len(result["data"]["classes"]) == 40
-        assert result["done"] == []
-    shared = run_json("compare", tmp_path / "one.csv", tmp_path / "two.csv")
-    assert len(shared["data"]["classes"]) == 40

@@ -147,14 +147,6 @@ def test_labels_that_come_later(tmp_path, state):
     assert paid[0] == pytest.approx(paid[1])
 
 
-def test_forecasts_without_a_label_column(tmp_path, state):
-    file = tmp_path / "new.csv"
-    file.write_text("id,flu,covid,cold\na,0.2,0.3,0.5\nb,0.1,0.1,0.8\n")
-    result = watch(state, file, "--classes", "flu,covid,cold")
-    assert result.exit_code == 0, result.stderr
-    assert "2 forecasts waiting" in result.stdout
-
-
 def test_a_price_list_names_the_classes_of_forecasts_without_labels(tmp_path, state):
     file = write_week(tmp_path / "w1.csv", 1, labelled=False)
     result = watch(state, file, "--costs", COSTS, "--period", "week")
@@ -192,18 +184,6 @@ def test_rows_that_come_late_are_left_out_and_said(tmp_path, state):
     assert after.stdout.startswith("Week 2 so far: 40 cases, ")
 
 
-def test_forecasts_and_labels_of_one_run_count_together(tmp_path, state):
-    """Forecasts of week 2 with labels do not close week 1, whose labels come in the same run."""
-    watch(state, write_week(tmp_path / "w1.csv", 1, labelled=False), *HOW)
-    ids, truth, _ = week(1)
-    labels = tmp_path / "labels.csv"
-    rows = [f"{each},{CLASSES[k]}" for each, k in zip(ids, truth, strict=True)]
-    labels.write_text("\n".join(["id,label", *rows]) + "\n")
-    result = watch(state, write_week(tmp_path / "w2.csv", 2), "--labels", labels, "--close", "--json")
-    summary = json.loads(result.stdout)["summary"]
-    assert (summary["increments"], summary["late"], summary["first"]) == (2, 0, "week 1")
-
-
 def test_two_runs_at_the_same_time_lose_nothing(tmp_path, state):
     files = [write_week(tmp_path / f"w{number}.csv", number) for number in range(4)]
     started = [
@@ -213,18 +193,6 @@ def test_two_runs_at_the_same_time_lose_nothing(tmp_path, state):
     assert all(each.wait() in (0, 3) for each in started)
     monitor = Monitor.from_state(json.loads(state.read_bytes()))
     assert (monitor.paid.n, len(monitor.seen)) == (160, 160)
-
-
-def test_json_says_what_the_lines_say(tmp_path, state):
-    file = write_week(tmp_path / "w1.csv", 1)
-    result = watch(state, file, "--costs", COSTS, "--json")
-    told = json.loads(result.stdout)
-    assert told["schema"] == "pandora-monitored/1"
-    assert told["taken"] == {"counted": 40, "waiting": 0, "skipped": 0, "unknown": 0, "differing": 0}
-    assert told["summary"]["increments"] == 40
-    assert told["summary"]["overpaid"]["low"] <= told["summary"]["overpaid"]["value"]
-    assert told["done"] == []
-    assert len(told["sentences"]) == 3
 
 
 def test_the_page_is_whole_and_escaped(tmp_path, state):

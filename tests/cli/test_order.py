@@ -45,25 +45,12 @@ def test_sensitivities_and_repeats_reach_the_library():
     assert len(run_json("next", SKIN, "--sensitivity", "0.8", "--search", "restarts")["steps"]) == 3
 
 
-def test_shipped_prices_bring_their_currency():
-    eyes = "CNV=0.4,DME=0.3,drusen=0.2,normal=0.1"
-    assert run_json("next", eyes, "--costs", "octmnist")["currency"] == "USD"
-    page = run("next", eyes, "--costs", "octmnist").stdout
-    assert "$343.91" in page
-    assert "Expected total: $" in page
-
-
 def test_the_table_walks_through_the_steps():
     lines = run("next", SKIN, "--costs", SKIN_COSTS).stdout.splitlines()
     steps = [line.split() for line in lines if line.strip()[:1].isdigit()]
     assert [step[:2] for step in steps] == [["1", "nevus"], ["2", "keratosis"], ["3", "melanoma"]]
     assert steps[1] == ["2", "keratosis", "33.3", "%", "75", "150", "80.0", "%"]
     assert "Expected total: 174." in lines
-
-
-def test_without_costs_costs_are_said_in_tests():
-    assert [step["total_cost"] for step in run_json("next", SKIN)["steps"]] == [1.0, 2.0, 3.0]
-    assert "Expected total: 1.4 tests." in run("next", SKIN).stdout
 
 
 def test_a_row_of_a_file(tmp_path):
@@ -174,6 +161,19 @@ def test_the_plot_is_written_beside_what_is_printed(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["plan.svg"]
 
 
+def test_of_many_steps_ten_are_listed_unless_asked():
+    many = ",".join(f"c{number:02}=0.025" for number in range(40))
+
+    def listed(*options):
+        return sum(line.strip()[:1].isdigit() for line in run("next", many, *options).stdout.splitlines())
+
+    assert listed() == 10
+    assert "... and 30 more steps: --full." in run("next", many).stdout
+    assert listed("--full") == 40
+    assert listed("--steps", 12) == 12
+    assert len(run_json("next", many)["steps"]) == 40
+
+
 def test_the_staircase_rises_by_what_each_test_may_find():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     from pandora_regret.plots.single_case import plot_search_trace
@@ -186,37 +186,3 @@ def test_the_staircase_rises_by_what_each_test_may_find():
     assert [text.get_text() for text in axes.texts] == ["b", "$5 to $10"]
     assert "$17.50" in axes.get_legend().get_texts()[0].get_text()
     figure.canvas.draw()  # a name is no formula
-
-
-def test_half_precision_is_as_exact_as_it_can_be(tmp_path):
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    chances = np.array([1 / 3, 1 / 7, 11 / 21], dtype=np.float16)
-    pq.write_table(
-        pa.table({name: chances[at : at + 1] for at, name in enumerate("abc")}), tmp_path / "half.parquet"
-    )
-    result = run("next", tmp_path / "half.parquet", "--row", 1, "--json")
-    assert result.exit_code == 0
-    assert [step["test"] for step in json.loads(result.stdout)["steps"]] == ["c", "a", "b"]
-
-
-def test_a_row_that_is_no_forecast_is_said_with_its_line_and_columns(tmp_path):
-    path = write_csv(tmp_path / "p.csv", [("a", "b", "age"), (0.5, 0.5, 0), (0.25, 0.75, 31)])
-    said = run("next", path, "--row", 2).stderr
-    assert "p.csv line 3 (a, b, age)" in said
-    assert "31" in said
-
-
-def test_of_many_steps_ten_are_listed_unless_asked():
-    many = ",".join(f"c{number:02}=0.025" for number in range(40))
-
-    def listed(*options):
-        return sum(line.strip()[:1].isdigit() for line in run("next", many, *options).stdout.splitlines())
-
-    assert listed() == 10
-    assert "... and 30 more steps: --full." in run("next", many).stdout
-    assert listed("--full") == 40
-    assert listed("--steps", 12) == 12
-    assert len(run_json("next", many)["steps"]) == 40

@@ -66,14 +66,6 @@ def test_it_says_what_is_saved_out_of_fold_and_whether_that_is_worth_it(old):
     assert "Worth it" in run("recalibrate", old, *options).stdout
 
 
-def test_calibrated_forecasts_are_left_alone(tmp_path):
-    path = tmp_path / "old.csv"
-    frame_of(*simulated(300, 3, boldness=1.0)).to_csv(path, index=False)
-    printed = run_json("recalibrate", path, "--costs", PRICES, *CLASSES)
-    assert printed["worth_it"] is not True
-    assert printed["sentences"][0].startswith(("Not settled", "Leave it"))
-
-
 @pytest.mark.parametrize("method", ["temperature", "vector", "matrix"])
 def test_the_map_in_python_is_the_map_of_the_new_file(method, old, new, tmp_path):
     source, out = tmp_path / "new.csv", tmp_path / "again.csv"
@@ -119,15 +111,6 @@ def test_every_format_keeps_its_columns_and_types(suffix, old, new, tmp_path):
     np.testing.assert_allclose(written[NAMES], expected, atol=1e-9)
 
 
-def test_a_file_with_semicolons_and_commas_comes_back_with_them(old, new, tmp_path):
-    source, out = tmp_path / "new.csv", tmp_path / "again.csv"
-    new.to_csv(source, index=False, sep=";", decimal=",", encoding="utf-16")
-    assert run("recalibrate", old, "--apply", source, "--out", out, *CLASSES).exit_code == 0
-    written = pd.read_csv(out, sep=";", decimal=",", encoding="utf-16")
-    pd.testing.assert_frame_equal(written.drop(columns=NAMES), new.drop(columns=NAMES))
-    assert written[NAMES].sum(axis=1).to_numpy() == pytest.approx(1.0)
-
-
 def test_logits_come_back_as_logits(tmp_path):
     truth, table = simulated(200, 5)
     path, out = tmp_path / "logits.parquet", tmp_path / "again.parquet"
@@ -158,19 +141,6 @@ def test_new_class_frequencies_are_found_without_labels_and_judged_with_them(old
     assert known["sentences"][1].startswith("Class frequencies have changed: hardly any melanoma, ")
 
 
-def test_votes_are_fitted_to(tmp_path):
-    rng = np.random.default_rng(0)
-    calm = rng.dirichlet([0.8, 1.5, 1.0], size=300)
-    votes = np.array([rng.multinomial(4, p) for p in calm])
-    bold = calm**2.5 / (calm**2.5).sum(axis=1, keepdims=True)
-    frame = pd.DataFrame(
-        {**{f"v_{n}": votes[:, k] for k, n in enumerate(NAMES)}, **dict(zip(NAMES, bold.T, strict=True))}
-    )
-    frame.to_csv(tmp_path / "votes.csv", index=False)
-    printed = run_json("recalibrate", tmp_path / "votes.csv", "--votes-prefix", "v_")
-    assert printed["worth_it"] is True
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -190,14 +160,6 @@ def test_what_cannot_be_done_is_one_sentence(arguments, words, old, new, tmp_pat
     result = run("recalibrate", old, *arguments, *CLASSES)
     assert result.exit_code == 2
     assert words in result.stderr
-
-
-def test_a_file_that_exists_is_kept_unless_forced(old, new, tmp_path):
-    source, out = tmp_path / "new.csv", tmp_path / "again.csv"
-    new.to_csv(source, index=False)
-    out.write_text("mine")
-    assert "exists: name another file" in run("recalibrate", old, "--apply", source, "--out", out, *CLASSES).stderr
-    assert out.read_text() == "mine"
 
 
 def test_a_bad_row_of_the_new_file_leaves_nothing_behind(old, new, tmp_path):
@@ -235,10 +197,3 @@ def test_a_map_knows_its_classes(tmp_path):
     with pytest.raises(InputError, match=r"other classes than the map was fitted for: \['b', 'c'\]"):
         map_.predict_proba([[0.5, 0.5]], labels=["a", "c"])
     assert json.loads((tmp_path / "map.json").read_text())["schema"] == "pandora-map/1"
-
-
-def test_what_is_recognised_in_one_file_is_said_once(tmp_path):
-    path = tmp_path / "old.csv"
-    frame_of(*simulated(60, 0)).drop(columns=["age", "note"]).to_csv(path, index=False, sep=";")
-    done = run_json("recalibrate", path, "--apply", path, "--out", tmp_path / "new.csv")["done"]
-    assert [each["sentence"] for each in done] == [f"{path} read with semicolons between values"]

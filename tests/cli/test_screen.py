@@ -106,16 +106,6 @@ def test_what_was_done_is_said_in_one_sentence_and_the_rest_counted():
     assert "more: --full." in " ".join(many)
 
 
-def test_the_first_warning_is_shown_and_the_others_counted():
-    lines = lines_of(replace(compared(2, 3), notes=("A: do not trust it.", "B: neither.")))
-    assert "! 2 warnings (--full), the first: A: do not trust it." in lines
-
-
-def test_a_name_cannot_command_the_terminal():
-    comparison = compared(2, 3, ("good\x1b[31m", "bad"))
-    assert "\x1b" not in "\n".join(lines_of(comparison))
-
-
 def test_full_prints_every_table_of_groups(tmp_path):
     sites = ["north"] * 60 + ["south"] * 60 + ["east"] * 58
     files = [wine_file(tmp_path, name, site=sites) for name in ("tree", "bayes")]
@@ -143,6 +133,20 @@ def test_a_scenario_has_its_line_and_many_are_counted():
     assert len(many) <= MOST_LINES
 
 
+def test_without_prices_the_title_says_that_tests_are_counted():
+    lines = lines_of(compared(3, 4, currency=None))
+    start = next(number for number, line in enumerate(lines) if line.startswith("Model "))
+    title, *rows = lines[start : start + 4]
+    assert "Tests per case" in title
+    assert title.endswith("Cheapest")
+    assert all(" tests" not in row for row in rows)
+
+
+def test_the_first_warning_is_shown_and_the_others_counted():
+    lines = lines_of(replace(compared(2, 3), notes=("A: do not trust it.", "B: neither.")))
+    assert "! 2 warnings (--full), the first: A: do not trust it." in lines
+
+
 def test_costs_have_the_digits_that_their_differences_need():
     truth, models = simulated(ROWS, k=3)
     good = next(iter(models.values()))
@@ -154,20 +158,3 @@ def test_costs_have_the_digits_that_their_differences_need():
     first, second = (line.split()[1] for line in lines[start + 1 : start + 3])
     assert first.startswith("$")
     assert first != second
-
-
-def test_without_prices_the_title_says_that_tests_are_counted():
-    lines = lines_of(compared(3, 4, currency=None))
-    start = next(number for number, line in enumerate(lines) if line.startswith("Model "))
-    title, *rows = lines[start : start + 4]
-    assert "Tests per case" in title
-    assert title.endswith("Cheapest")
-    assert all(" tests" not in row for row in rows)
-
-
-def test_missing_values_are_counted_where_there_is_no_room_for_a_table():
-    comparison = compared(2, 3)
-    site, age, both = comparison.by
-    unknown = replace(age, groups=(*age.groups[:-1], replace(age.groups[-1], name="missing", rows=29)))
-    lines = lines_of(replace(comparison, by=(site, unknown, both)))
-    assert "By age (10 groups): nothing stands out; 29 cases have no age." in lines

@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("sklearn")
 
 import pyarrow
-from cli_files import CLASSES, run, wine_file, wine_rows, write_csv
+from cli_files import CLASSES, run, wine_file, write_csv
 
 HEADER = ("id", "y_true", "a", "b", "c")
 GOOD = [(at, "abc"[at % 3], 0.5, 0.3, 0.2) for at in range(6)]
@@ -91,53 +91,11 @@ def test_all_kinds_are_listed_with_the_first_three_rows_of_each(tmp_path):
     assert "5 rows (lines 8, 9, 10, ...)" in page
 
 
-def test_a_column_of_numbers_that_is_no_class_is_told_from_one_that_is(tmp_path):
-    rows = [(*row, 30 + at) for at, row in enumerate(GOOD)]
-    found = problems(write_csv(tmp_path / "aged.csv", [(*HEADER, "age"), *rows]))
-    assert list(found) == ["columns"]
-    assert "['age']" in found["columns"]["message"]
-    assert validated(tmp_path / "aged.csv", "--classes", "a,b,c", code=0)["columns"]["unused"] == ["age"]
-    never = [("y_true", "a", "b", "c"), ("a", 0.5, 0.3, 0.2), ("b", 0.1, 0.7, 0.2)]
-    found = problems(write_csv(tmp_path / "never.csv", never))
-    assert list(found) == ["columns"]
-    assert "['c']" in found["columns"]["message"]
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("", "0 bytes"),
-        ("y_true;a,b\na;0.5,0.5\n", "';'"),
-        ("truth,a,b\na,0.5,0.5\n", "label column"),
-        ("y_true,a,b\na,0.5\n", "2 values"),
-        ("y_true,a,a\na,0.5,0.5\n", "twice"),
-    ],
-)
-def test_a_file_that_is_no_table_is_a_problem_too(tmp_path, content, words):
-    path = tmp_path / "bad.csv"
-    path.write_text(content)
-    found = problems(path)
-    assert list(found) == ["file"]
-    assert words in found["file"]["message"]
-
-
-def test_a_header_without_rows(tmp_path):
-    assert list(problems(write_csv(tmp_path / "none.csv", [HEADER]))) == ["rows"]
-
-
 def test_weights_and_costs_out_of_range(tmp_path):
     header = ("y_true", "a", "b", "weight", "cost_a", "cost_b")
     rows = [("a", 0.5, 0.5, -1, 1, 1), ("b", 0.5, 0.5, 0, 1, 0)]
     result = validated(write_csv(tmp_path / "w.csv", [header, *rows]), "--cost-prefix", "cost_", code=2)
     assert [problem["kind"] for problem in result["problems"]] == ["value", "value", "weight"]
-
-
-def test_rows_of_several_models_may_share_ids(tmp_path):
-    both = [
-        *wine_rows("tree", id=range(178), model=["t"] * 178),
-        *wine_rows("bayes", id=range(178), model=["b"] * 178)[1:],
-    ]
-    assert validated(write_csv(tmp_path / "both.csv", both), code=0)["models"] == {"t": 178, "b": 178}
 
 
 def test_typed_files_are_looked_through_as_well(tmp_path):
@@ -149,12 +107,6 @@ def test_typed_files_are_looked_through_as_well(tmp_path):
     found = problems(path)
     assert sorted(found) == ["missing", "sum"]
     assert found["sum"]["places"] == ["row 3"]
-
-
-def test_single_precision_written_as_text_is_fine(tmp_path):
-    third = np.float32(1) / np.float32(3)
-    rows = [("y_true", "a", "b", "c"), *((name, *[str(third)] * 3) for name in "abc")]
-    assert validated(write_csv(tmp_path / "single.csv", rows), code=0)["rows"] == 3
 
 
 def test_logits_are_not_probabilities(tmp_path):
@@ -182,11 +134,3 @@ def test_archives_are_looked_through_model_by_model(tmp_path):
     np.savez(path, y_true=[0, 1], one=[[0.5, 0.5], [0.3, 0.7]], other=[[0.5, 0.6], [0.3, 0.7]])
     tables = json.loads(run("validate", path, "--json").stdout)["tables"]
     assert [(table["name"], table["fine"]) for table in tables] == [("one", True), ("other", False)]
-
-
-def test_of_many_classes_some_are_named(tmp_path):
-    names = [f"c{at:03}" for at in range(300)]
-    rows = [[name, *(1.0 if name == other else 0.0 for other in names)] for name in names]
-    printed = run("validate", write_csv(tmp_path / "many.csv", [["y_true", *names], *rows])).stdout
-    assert "c011 1 and 288 more" in printed
-    assert "c299" not in printed

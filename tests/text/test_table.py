@@ -84,13 +84,6 @@ def test_a_tally_lists_the_dearest_wrong_tests():
     assert str(one).startswith("Expected cost per case: 0.5833 (rows: 1).")
 
 
-def test_merging_tallies_gives_the_tally():
-    whole = search_tally(TRUTH, forecasts(1.0))
-    first, second = (search_tally(TRUTH[rows], forecasts(1.0)[rows]) for rows in (slice(20), slice(20, None)))
-    assert first.merge(second) is first
-    assert first.mean == pytest.approx(whole.mean, rel=1e-14)
-
-
 def test_a_plan_shows_its_steps():
     plan = RESULTS["plan"]
     assert repr(plan) == f"Plan(next={MARKUP!r}, expected_cost=151.8)"
@@ -98,12 +91,6 @@ def test_a_plan_shows_its_steps():
     assert str(plan).splitlines()[-1].split() == ["melanoma", "100.0", "%", "384", "459", "100.0", "%"]
     long = plan_search(np.full(40, 1 / 40), costs=np.ones(40))
     assert str(long).splitlines()[-1] == "and 30 more"
-
-
-def test_a_work_up_plan_shows_what_to_do_next():
-    plan = RESULTS["work-up"]
-    assert str(plan) == plan.to_text()
-    assert list(plan.to_frame("polars")["name"]) == [one.name for one in plan.alternatives]
 
 
 @pytest.mark.parametrize("backend", FRAMES)
@@ -129,12 +116,6 @@ def test_a_frame_is_of_the_library_in_use_else_of_one_that_is_installed(monkeypa
     monkeypatch.setattr("pandora_regret.text.table.FRAMES", ())
     with pytest.raises(ImportError, match="install one of them"):
         frame_of([{"a": 1}])
-
-
-def test_the_frame_of_a_tally_has_every_wrong_test():
-    tally, frame = RESULTS["tally"], RESULTS["tally"].to_frame("polars")
-    assert frame.shape == (6, 3)
-    assert frame["cost"].sum() == pytest.approx(tally.pair_costs.sum())
 
 
 def test_names_cannot_turn_the_page_around():
