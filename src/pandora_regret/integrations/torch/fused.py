@@ -158,7 +158,8 @@ def _by_torch(
     rule = rule._replace(costs=beside(rule.costs, logits.device, dtype))
     losses = torch.empty(len(logits), dtype=dtype, device=logits.device)
     grad = None if weights is None else torch.empty(logits.shape, dtype=logits.dtype, device=logits.device)
-    for rows in blocks_of(logits, _truths_per_row(target, rule, logits.shape[1])):
+    truths_per_row = logits.shape[1] if target.ndim == 2 or rule.label_smoothing else 1
+    for rows in blocks_of(logits, truths_per_row):
         block, truths = logits[rows].to(dtype), target[rows]
         losses[rows], slopes = _block(block, truths, rule, want_grad=grad is not None)
         if grad is not None and weights is not None and slopes is not None:
@@ -183,24 +184,20 @@ def _block(logits: torch.Tensor, target: torch.Tensor, rule: Rule, *, want_grad:
     return _unless_ignored(losses, target, rule), grad
 
 
-def _truths_per_row(target: torch.Tensor, rule: Rule, n_classes: int) -> int:
-    """How many classes have a share of a row's target, at most."""
-    if rule.label_smoothing:
-        return n_classes
-    return 1 if target.ndim == 1 or not len(target) else max(1, int(target.count_nonzero(dim=1).max()))
-
-
 def _of_weighted_rows(
     logits: torch.Tensor, shares: torch.Tensor, rule: Rule, *, want_grad: bool
 ) -> LossAndGradient:
-    """Where the target is a distribution, (n, K): one row for each class that has a share, weighted by it."""
-    row, truth = shares.nonzero(as_tuple=True)
-    weights, counts = shares[row, truth], shares.count_nonzero(dim=1)
-    losses, slopes = loss_of_one_truth(logits[row], truth, rule.alpha, rule.costs, want_grad=want_grad)
-    total = torch.segment_reduce(weights * losses, "sum", lengths=counts)
-    if slopes is None:
-        return total, None
-    return total, torch.segment_reduce(slopes.mul_(weights[:, None]), "sum", lengths=counts)
+    """Where the target is a distribution, (n, K): one row per class, weighted by its share.
+
+    Rows of no weight are not left out: to ask the device which these are would mean waiting.
+    """
+    n, k = logits.shape
+    rows = logits[:, None].expand(n, k, k).reshape(n * k, k)
+    truth = torch.arange(k, device=logits.device).repeat(n)
+    losses, slopes = loss_of_one_truth(rows, truth, rule.alpha, rule.costs, want_grad=want_grad)
+    weighted = torch.where(shares == 0, 0.0, shares * losses.view(n, k))  # an infinite loss of no weight counts 0
+    grad = None if slopes is None else slopes.view(n, k, k).mul_(shares[:, :, None]).sum(dim=1)
+    return weighted.sum(dim=1), grad
 
 
 def _unless_ignored(values: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
@@ -221,7 +218,8 @@ def loss_of_one_truth(
     truth = truth[:, None]
     ours = logits.gather(1, truth)
     odds = ours - logits
-    impossible = (logits == -torch.inf) if (ours == -torch.inf).any() else None  # elsewhere formulas see to it
+    spared = logits.is_cpu and not (ours == -torch.inf).any()  # elsewhere asking would mean waiting
+    impossible = None if spared else logits == -torch.inf
     if impossible is not None:
         odds.masked_fill_(impossible & impossible.gather(1, truth), 0.0)
     if costs is not None:
