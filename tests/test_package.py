@@ -70,7 +70,7 @@ def test_every_public_name_resolves():
     assert len(set(package.__all__)) == len(package.__all__)
 
 
-LAZY = ["", ".calibrate", ".files", ".integrations.torch", ".plots", ".study", ".workup"]
+LAZY = ["", ".calibrate", ".compare", ".files", ".integrations.torch", ".plots", ".study", ".workup"]
 
 
 @pytest.mark.parametrize("name", LAZY)

@@ -7,7 +7,7 @@ name, a number of draws), never on what else is in the study: another model or c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, cast
 
@@ -45,6 +45,7 @@ READINGS = {
     "mean_of_costs": "costs are averaged over cost vectors, and models are ranked once",
     "per_instance": "every instance has cost vectors of its own, and models are ranked once",
 }
+CHOICES: dict[str, dict[str, str]] = {"temperature": TEMPERATURES, "typical": TYPICAL, "reading": READINGS}
 GENERATORS = {"default": "numpy.random.default_rng(SEED)", "legacy": "numpy.random.RandomState(SEED)"}
 LARGEST_SEED = 2**32 - 1  # that both take
 
@@ -117,42 +118,38 @@ class Condition:
     workup: str | Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
-        if not self.title:
-            object.__setattr__(self, "title", self.name)
-        if self.temperature is not None:
-            read_choice(self.temperature, "temperature", TEMPERATURES)
+        object.__setattr__(self, "title", self.title or self.name)
+        for name, choices in CHOICES.items():
+            if getattr(self, name) is not None:
+                read_choice(getattr(self, name), name, choices)
         if self.sigma != 0:
             read_positive(self.sigma, "sigma")
-        read_choice(self.typical, "typical", TYPICAL)
         read_count(self.draws, "draws")
         if isinstance(self.prior, str):
             from pandora_regret.files import read_prior_argument
 
             object.__setattr__(self, "prior", read_prior_argument(self.prior))
-        read_choice(self.reading, "reading", READINGS)
         if self.generator is not None:
             named_generator(self.generator)
-        self._check_parts()
+        for problem in self._problems():
+            raise InputError(f"condition {self.name!r} {problem}.")
 
-    def _check_parts(self) -> None:
-        """That the parts go together."""
+    def _problems(self) -> Iterator[str]:
+        """Why the parts do not go together."""
         drawn = {"typical": "clinical", "reading": "mean_of_taus", "generator": None}
-        idle = [name for name, usual in drawn.items() if getattr(self, name) != usual]
+        idle = [f"{name}={getattr(self, name)!r}" for name, usual in drawn.items() if getattr(self, name) != usual]
         if self.prior is None and idle:
-            said = f"{idle[0]}={getattr(self, idle[0])!r}"
-            raise InputError(f"condition {self.name!r} has {said} but no prior to draw from: give a prior.")
+            yield f"has {idle[0]} but no prior to draw from: give a prior"
         if self.reading == "per_instance" and self.search is not None:
-            raise InputError(
-                f"condition {self.name!r} has reading='per_instance' and imperfect tests, which are the same for "
-                "all instances: leave search out, or choose another reading."
+            yield (
+                "has reading='per_instance' and imperfect tests, which are the same for all instances: "
+                "leave search out, or choose another reading"
             )
         if self.workup is not None and (self.prior is not None or self.search is not None):
-            raise InputError(
-                f"condition {self.name!r} has a work-up, which says what its steps cost and tell: "
-                "leave prior and search out."
-            )
-        if self.search is None and self._tests_may_fail:
-            raise InputError(f"condition {self.name!r} has imperfect tests: say which search, search='adaptive'.")
+            yield "has a work-up, which says what its steps cost and tell: leave prior and search out"
+        perfect = zip(self._quality, (1.0, 0.0, 0.0), strict=True)
+        if self.search is None and any(not np.isscalar(value) or value != best for value, best in perfect):
+            yield "has imperfect tests: say which search, search='adaptive'"
 
     @property
     def unit(self) -> str:
@@ -234,13 +231,8 @@ class Condition:
         return np.asarray(share * (len(truth) / share.sum()))
 
     @property
-    def _imperfect_tests(self) -> tuple[Any, Any, Any]:
+    def _quality(self) -> tuple[Any, Any, Any]:
         return self.sensitivity, self.false_positive_rate, self.confirmatory_cost
-
-    @property
-    def _tests_may_fail(self) -> bool:
-        perfect = zip(self._imperfect_tests, (1.0, 0.0, 0.0), strict=True)
-        return any(not np.isscalar(value) or value != flawless for value, flawless in perfect)
 
     def _clinical(self, clinical: FloatArray | None) -> FloatArray:
         if clinical is None:
@@ -255,8 +247,7 @@ class Condition:
         return self.prior.for_classes(classes)
 
     def _tests(self, costs: FloatArray, classes: tuple[Any, ...]) -> Tests:
-        named = [by_name(values, classes, "tests") for values in self._imperfect_tests]
-        return Tests(costs, *named)
+        return Tests(costs, *(by_name(values, classes, "tests") for values in self._quality))
 
     def _prevalence_of(self, classes: tuple[Any, ...]) -> FloatArray:
         if isinstance(self.prevalence, str) and self.prevalence == "equal":

@@ -22,7 +22,7 @@ from pandora_regret.study.predicting import Zoo
 from pandora_regret.study.ranking_agreement import Resample
 from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 
-PATHS = ("cache", "folder", "model_list", "paths")  # options of a zoo that name files
+PATHS = ("cache", "folder", "paths")  # options of a zoo that name files
 NAMES = ("data", "images", "weights")  # options that name a file, or something that is known by name
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.IGNORECASE)
 TAKEN = ("study.toml", "origin.json", "results.json")  # what else lies in the output folder

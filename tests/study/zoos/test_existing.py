@@ -154,7 +154,7 @@ def test_patterns_name_files_and_a_pattern_without_any_is_said(tmp_path):
         frame(name).to_csv(tmp_path / f"{name}.csv", index=False)
     store = import_predictions(str(tmp_path / "f*.csv"), tmp_path / "store")
     assert store.models == ("forest",)
-    with pytest.raises(InputError, match=r"x\*\.csv matches no file"):
+    with pytest.raises(InputError, match=r"x\*\.csv holds no file of predictions"):
         import_predictions(tmp_path / "x*.csv", tmp_path / "store")
 
 

@@ -18,7 +18,7 @@ from pandora_regret.study.vision.encoders import (
 )
 from pandora_regret.study.vision.features import Machine, extract
 from pandora_regret.study.vision.images import load_images
-from pandora_regret.study.zoos.image_zoos import TimmZoo, VariantsZoo, read_model_list
+from pandora_regret.study.zoos.image_zoos import TimmZoo, VariantsZoo
 
 safetensors_torch = pytest.importorskip("safetensors.torch")
 torch = pytest.importorskip("torch")
@@ -78,23 +78,6 @@ class TestCandidates:
         assert candidates() == ["efficientnet_b0.ra_in1k", "resnet101.a1_in1k", "resnet18.a1_in1k"]  # b3: 288
         assert candidates(max_parameters=20_000_000) == ["efficientnet_b0.ra_in1k", "resnet18.a1_in1k"]
         assert candidates(["resnet*"], 20_000_000) == ["resnet18.a1_in1k"]
-
-    def test_the_list_is_kept_with_timms_version_and_used_again(self, tmp_path, images, monkeypatch):
-        kept = tmp_path / "models.json"
-        options = {"images": images, "model_list": str(kept), "max_parameters": 20_000_000}
-        first = TimmZoo(**options).names()
-        assert json.loads(kept.read_text()) == {"timm": timm.__version__, "models": first}
-        monkeypatch.setattr(timm, "list_models", None)  # not asked again
-        assert TimmZoo(**options, models=["resnet*"]).names() == ["resnet18.a1_in1k"]
-        assert TimmZoo(**options).about()["models"] == first
-
-    def test_a_list_that_this_timm_cannot_build_is_refused(self, tmp_path):
-        (tmp_path / "models.json").write_text(json.dumps({"timm": "9.9", "models": ["resnet_of_2030.tag"]}))
-        with pytest.raises(InputError, match=r"timm 9\.9 and names .*resnet_of_2030"):
-            read_model_list(tmp_path / "models.json")
-        (tmp_path / "models.json").write_text("[]")
-        with pytest.raises(InputError, match="not a saved list"):
-            read_model_list(tmp_path / "models.json")
 
 
 class TestLoading:

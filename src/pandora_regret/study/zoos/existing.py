@@ -187,26 +187,19 @@ class PredictionFiles:
 
 
 def _files(paths: Paths) -> list[Path]:
-    listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    files = [file for path in listed for file in _files_of(Path(path))]
+    """Files, those that patterns match, and those in folders whose names say that they may be predictions."""
+    files: list[Path] = []
+    for path in map(str, [paths] if isinstance(paths, (str, os.PathLike)) else paths):
+        is_pattern = has_magic(path) and not os.path.exists(path)
+        matches = [Path(match) for match in (sorted(glob(path, recursive=True)) if is_pattern else [path])]
+        found = [file for match in matches for file in (sorted(match.iterdir()) if match.is_dir() else [match])]
+        kept = [file for file in found if file in matches or _may_be_predictions(file)]
+        if not kept:
+            raise InputError(f"{path} holds no file of predictions: they end in {', '.join(FORMATS)}.")
+        files += kept
     if not files:
         raise InputError("no file of predictions: pass at least one path.")
     return files
-
-
-def _files_of(path: Path) -> list[Path]:
-    """A file, those that a pattern matches, or those in a folder whose names say that they may be predictions."""
-    if path.is_dir():
-        files = sorted(file for file in path.iterdir() if _may_be_predictions(file))
-        if not files:
-            raise InputError(f"{path} holds no file of predictions: they end in {', '.join(FORMATS)}.")
-        return files
-    if path.exists() or not has_magic(str(path)):
-        return [path]
-    matches = sorted(Path(match) for match in glob(str(path), recursive=True))
-    if not matches:
-        raise InputError(f"{path} matches no file: correct the pattern.")
-    return [file for match in matches for file in _files_of(match)]
 
 
 def _may_be_predictions(file: Path) -> bool:

@@ -6,24 +6,21 @@ from a handful of checkpoints: encoders x resolution x depth x pooling x probe.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pandora_regret.atomic import write_atomically
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import import_optional
 from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Prediction, Target
 from pandora_regret.study.vision.encoders import (
     Weights,
-    architecture,
     available,
     build,
     build_with_average,
@@ -219,19 +216,16 @@ class TimmZoo(ImageZoo):
     ----------
     resolution : int
         Of the images that the encoders see.
-    model_list : str
-        A file that keeps the list of models: read if it is there, else written, with the version of timm.
     """
 
     resolution: int = 224
-    model_list: str = ""
 
     def recipes(self) -> dict[str, Recipe]:
         """One model for each encoder."""
         return {name: Recipe(name, ("features",), self._probe()) for name in self.encoders()}
 
     def encoders(self) -> list[str]:
-        return list(_encoders(self.weights, tuple(self.models), self.max_parameters, self.model_list))
+        return available(Weights(self.weights), tuple(self.models), self.max_parameters, resolution=224)
 
     def encoder(self, name: str) -> Encoder:
         weights = Weights(self.weights, self.seed)
@@ -248,32 +242,6 @@ class TimmZoo(ImageZoo):
 
     def about(self) -> dict[str, Any]:
         return super().about() | {"timm": timm().__version__, "models": self.encoders()}
-
-
-@cache  # counting the parameters of hundreds of architectures takes a minute
-def _encoders(weights: str, patterns: tuple[str, ...], max_parameters: int, model_list: str) -> tuple[str, ...]:
-    if not model_list:
-        return tuple(available(Weights(weights), patterns, max_parameters, resolution=224))
-    path = Path(model_list)
-    if not path.exists():  # the whole list, whatever is asked for now
-        models = available(Weights(weights), ["*"], max_parameters, resolution=224)
-        text = json.dumps({"timm": timm().__version__, "models": models}, indent=1)
-        write_atomically(path, lambda file: file.write(text.encode()))
-    return tuple(name for name in read_model_list(path) if matches(name, patterns))
-
-
-def read_model_list(path: Path) -> list[str]:
-    """A list of models that was saved, if this timm can build what it names."""
-    try:
-        saved = json.loads(path.read_bytes())
-        by, models = saved["timm"], [str(name) for name in saved["models"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is not a saved list of models: {error!r}.") from None
-    if unknown := [name for name in models if not timm().is_model(architecture(name))]:
-        raise InputError(
-            f"{path} was made by timm {by} and names {unknown[:3]}, unknown to timm {timm().__version__}."
-        )
-    return models
 
 
 @dataclass

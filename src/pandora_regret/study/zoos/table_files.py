@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files import read_table
+from pandora_regret.files.dialect import RECOGNISED, recognise_encoding, recognise_marks
 from pandora_regret.inputs import FloatArray, InputError, IntArray
 from pandora_regret.optional import import_optional
 
 BUNDLED = ("digits", "wine", "iris", "breast_cancer")
-TEXT = (".csv", ".tsv", ".data", ".txt", ".arff")
+TEXT = (".csv", ".tsv", ".data", ".txt")
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
-Columns = dict[str, NDArray[Any]]  # float64, NaN where missing; or names as objects, None where missing
-
-DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?(e[+-]?\d+)?", re.IGNORECASE)
+NUMERIC = ("numeric", "real", "integer")  # kinds of an ARFF file's attributes
 ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+(\{.*\}|\S+)", re.IGNORECASE)
+Columns = dict[str, NDArray[Any]]  # float64, NaN where missing; or names as objects, None where missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,24 +115,27 @@ def _read_file(path: Path, header: bool | None) -> Columns:
             f"data is {str(path)!r}, which is no file: correct the path, or name a bundled data set "
             f"({', '.join(BUNDLED)})."
         )
-    if path.suffix.lower() not in TEXT:
-        table = read_table(path)
-        return {name: _of_arrow(table[name], f"{path} column {name!r}") for name in table.column_names}
-    try:
-        lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text ({error}): save it as such.") from None
-    names, rows, kinds = _read_arff(lines, path) if path.suffix.lower() == ".arff" else _read_csv(lines, header)
-    for problem, wrong in (("has no rows", not rows), ("has two columns of one name", len({*names}) < len(names))):
-        if wrong:
-            raise InputError(f"{path} {problem}: it must hold a table, each column with a name of its own.")
-    for number, row in enumerate(rows):
-        if len(row) != len(names):
-            raise InputError(f"{path} row {number} has {len(row)} values, but there are {len(names)} columns.")
-    cells = zip(*([value.strip() for value in row] for row in rows), strict=True)
+    if path.suffix.lower() == ".arff":
+        return _read_arff(path)
+    if path.suffix.lower() in TEXT:
+        return _read_csv(path, header)
+    table = read_table(path)
+    return {name: _of_arrow(table[name], f"{path} column {name!r}") for name in table.column_names}
+
+
+def _read_arff(path: Path) -> Columns:
+    """Attributes in braces, strings and dates are names, the others numbers."""
+    lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+    lines = [line for line in lines if line and not line.startswith("%")]
+    start = next((row for row, line in enumerate(lines) if line.lower().startswith("@data")), len(lines))
+    attributes = [match for line in lines[:start] if (match := ATTRIBUTE.match(line))]
+    quote = '"' if any('"' in line for line in lines[start:]) else "'"
+    rows = list(csv.reader(lines[start + 1 :], quotechar=quote, skipinitialspace=True, escapechar="\\"))
+    if not rows or rows[0][0].startswith("{") or any(len(row) != len(attributes) for row in rows):
+        raise InputError(f"{path} is no ARFF file of full rows below @attribute lines: save the table as CSV.")
     return {
-        name: _column(column, kind, f"{path} column {name!r}")
-        for name, kind, column in zip(names, kinds, cells, strict=True)
+        match[1].strip("'\""): _column([cell.strip() for cell in cells], ".", match[2].lower() not in NUMERIC)
+        for match, *cells in zip(attributes, *rows, strict=True)
     }
 
 
@@ -146,62 +149,41 @@ def _of_arrow(values: Any, place: str) -> NDArray[Any]:
     return np.asarray(values.to_numpy(), object)
 
 
-def _read_csv(lines: Sequence[str], header: bool | None) -> tuple[list[str], list[list[str]], list[Any]]:
-    """Names, rows, and that nothing is said of the columns' kinds."""
-    separator = max(",;\t", key=lines[0].count) if lines else ","
-    spaced = bool(lines) and separator not in lines[0]  # columns set apart by spaces
+def _read_csv(path: Path, header: bool | None) -> Columns:
+    """Text as `files` recognises it, or columns set apart by spaces; with or without names in the first row."""
+    content = path.read_bytes()
+    text = content.decode(recognise_encoding(content, str(path))).removeprefix("\ufeff")
+    separator, decimal, _ = recognise_marks(text.encode(), RECOGNISED, ",", str(path))
+    lines = [line for line in text.splitlines() if line.strip()]
+    spaced = bool(lines) and separator not in lines[0]
     rows = [line.split() for line in lines] if spaced else list(csv.reader(lines, delimiter=separator))
-    first = [cell.strip() for cell in rows[0]] if rows else []
-    if header is None:
-        header = not any(map(_is_value, first)) and not _found_below(first, rows[1:])
-    names = first if header else [str(number) for number in range(len(first))]
-    return names, rows[1:] if header else rows, [None] * len(names)
+    rows = [[cell.strip() for cell in row] for row in rows]
+    first = rows[0] if rows else []
+    if header is None:  # no column is called by a number, nor by what is found again below
+        below = any(cell == name for row in rows[1:] for name, cell in zip(first, row, strict=False))
+        header = not below and all(map(np.isnan, map(_number, first))) and "?" not in first
+    names, rows = (first, rows[1:]) if header else ([str(number) for number in range(len(first))], rows)
+    if not rows or len({*names}) < len(names):
+        raise InputError(f"{path} has no rows, or two columns of one name: it must hold a table.")
+    for number, row in enumerate(rows):
+        if len(row) != len(names):
+            raise InputError(f"{path} row {number} has {len(row)} values, but there are {len(names)} columns.")
+    return {name: _column(cells, decimal) for name, *cells in zip(names, *rows, strict=True)}
 
 
-def _is_value(cell: str) -> bool:
-    """Whether a cell is a number or stands for a missing one, which no column is called."""
+def _number(cell: str, decimal: str = ".") -> float:
+    """NaN where it is none."""
     try:
-        float(cell)
+        return float(cell.replace(decimal, "."))
     except ValueError:
-        return cell == "?"
-    return True
+        return np.nan
 
 
-def _found_below(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether any cell of the first row is found again in its own column: then it is no name."""
-    return any(cell.strip() == name for row in rows for name, cell in zip(first, row, strict=False))
-
-
-def _read_arff(lines: Sequence[str], path: Path) -> tuple[list[str], list[list[str]], list[Any]]:
-    """Names, rows and kinds: attributes in braces, strings and dates are names, the others numbers."""
-    lines = [line.strip() for line in lines if not line.lstrip().startswith("%")]
-    start = next((row for row, line in enumerate(lines) if line.lower().startswith("@data")), len(lines))
-    attributes = [match for line in lines[:start] if (match := ATTRIBUTE.match(line))]
-    cells = lines[start + 1 :]
-    if not attributes or (cells and cells[0].startswith("{")):
-        raise InputError(f"{path} is no ARFF file of full rows below @attribute lines: save the table as CSV.")
-    quote = '"' if any('"' in line for line in cells) else "'"
-    rows = list(csv.reader(cells, quotechar=quote, skipinitialspace=True, escapechar="\\"))
-    kinds = [float if match[2].lower() in ("numeric", "real", "integer") else str for match in attributes]
-    return [match[1].strip("'\"") for match in attributes], rows, kinds
-
-
-def _column(cells: Sequence[str], kind: Any, place: str) -> NDArray[Any]:
-    """Numbers in float64 where all cells are numbers or missing, unless it is said that they are names."""
+def _column(cells: Sequence[str], decimal: str, named: bool = False) -> NDArray[Any]:
+    """Numbers where all cells are numbers or missing, else names; names where that is said."""
+    numbers = np.array([_number(cell, decimal) for cell in cells])
     names = np.array([None if cell in MISSING else cell for cell in cells], object)
-    if kind is not str:
-        try:
-            return names.astype(np.float64)  # None becomes NaN
-        except ValueError as error:
-            if kind is float:
-                raise InputError(f"{place} must hold numbers: {error}.") from None
-    known = [name for name in names if name is not None]
-    if any("\0" in name for name in known):
-        raise InputError(f"{place} holds the character NUL: the file is damaged.")
-    commas = [name for name in known if "," in name]
-    if commas and all(DECIMAL_COMMA.fullmatch(name) for name in known):
-        raise InputError(f"{place} holds numbers with decimal commas, {commas[0]!r} for one: write points.")
-    return names
+    return names if named or (np.isnan(numbers) & ~_is_missing(names)).any() else numbers
 
 
 def _find(columns: Columns, wanted: str | int, argument: str) -> str:
