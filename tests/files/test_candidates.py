@@ -20,7 +20,7 @@ from pandora_regret.files import (
     read_all,
     read_models,
 )
-from pandora_regret.files.dialect import Dialect
+from pandora_regret.files.layout import Dialect
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS
 from pandora_regret.priors import Beta, Uniform

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from prediction_files import CLASSES, opened, refused, table, text_file, whole, write_xlsx
 
 from pandora_regret.files import Layout, inspect_file, open_predictions
-from pandora_regret.files.dialect import Dialect, recognise_marks
 from pandora_regret.files.formats import open_sources
+from pandora_regret.files.layout import Dialect
+from pandora_regret.files.text import recognise_marks
 from pandora_regret.inputs import InputError
 
 ROWS = [("id", "y_true", "Grippe", "Erkältung"), (1, "Grippe", 0.25, 0.75), (2, "Erkältung", 0.125, 0.875)]

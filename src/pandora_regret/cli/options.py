@@ -158,7 +158,7 @@ class LayoutOptions:
     def read(self) -> Layout:
         """The same as the library says it."""
         from pandora_regret.files import Layout
-        from pandora_regret.files.dialect import Dialect
+        from pandora_regret.files.layout import Dialect
         from pandora_regret.files.written import listed
 
         values = asdict(self)

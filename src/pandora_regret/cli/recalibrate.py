@@ -180,7 +180,7 @@ def _read(files: Sequence[str], costs: CostOptions, layout: LayoutOptions) -> La
 
 
 def _only_model(opened: Sequence[Predictions]) -> Predictions:
-    from pandora_regret.files.candidates import ListedRows
+    from pandora_regret.files.json_lines import ListedRows
     from pandora_regret.inputs import InputError
 
     if len(opened) > 1:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import ModelTable, with_known_classes
 from pandora_regret.files.columns import ColumnReader, regrouped
 from pandora_regret.files.formats import open_sources
+from pandora_regret.files.json_lines import ListedRows
 from pandora_regret.files.layout import Classes, Layout, find_column, no_column, some
 from pandora_regret.files.predictions import Predictions, model_of
 from pandora_regret.files.problems import FileError

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.columns import ColumnReader, is_missing, texts_of
+from pandora_regret.files.json_lines import ListedRows
 from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, is_integer_label, some, too_few
 from pandora_regret.files.problems import RAISED, FileError, Problems
 from pandora_regret.files.source import Records, Source

@@ -13,17 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pandora_regret.files.binary import ArrowFile, ParquetFile
-from pandora_regret.files.candidates import is_list, read_lists
+from pandora_regret.files.binary import ArrowFile, ParquetFile, open_archive, open_sheet
 from pandora_regret.files.columns import explained, regrouped
-from pandora_regret.files.dialect import RECOGNISED, Dialect, written_otherwise
-from pandora_regret.files.excel import open_sheet
-from pandora_regret.files.json_lines import JsonLines, first_object
+from pandora_regret.files.json_lines import JsonLines, first_object, is_list, read_lists
+from pandora_regret.files.layout import RECOGNISED, Dialect
 from pandora_regret.files.lm_eval import is_sample, read_samples
-from pandora_regret.files.npz import open_archive
 from pandora_regret.files.problems import FileError
 from pandora_regret.files.source import ROWS_AT_ONCE, Source, head_of
-from pandora_regret.files.text import COMPRESSED, DelimitedFile
+from pandora_regret.files.text import COMPRESSED, DelimitedFile, written_otherwise
 
 STANDARD_INPUT, NAME = "-", "standard input"
 Open = Callable[[str, bytes, Dialect, Sequence[str] | None], Source | dict[str, Source]]

@@ -1,7 +1,8 @@
-"""Which column of a prediction file is what: said by the caller, or found by name."""
+"""How a prediction file is written, and which of its columns is what: said by the caller, or found by name."""
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +10,78 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pandora_regret.files.dialect import RECOGNISED, Dialect
 from pandora_regret.files.problems import FileError
 from pandora_regret.files.roles import COSTS, LABEL, ROLES, SINGLE, VOTES, Role
 from pandora_regret.inputs import InputError, IntArray
 from pandora_regret.text import listed
 
 Kind: TypeAlias = Literal["number", "text", "nested", "other"]
+
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+NO_LETTER = r"[^a-zA-Z0-9\"\n\r.\0\x80-\U0010ffff]"  # what can stand between values
+DECIMALS = {".": "point", ",": "comma"}
+SEPARATOR_WORDS = {word: mark for mark, word in SEPARATORS.items()} | {"\\t": "\t"}
+DECIMAL_WORDS = {word: mark for mark, word in DECIMALS.items()}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a file is to be read; None: as it is recognised.
+
+    Parameters
+    ----------
+    separator
+        What stands between values: ``,``, ``;``, ``|`` or another character, or ``comma``, ``semicolon``, ``tab``
+        or ``pipe`` in words.
+    decimal
+        The decimal sign of numbers in text, ``.`` or ``,``, or ``point`` or ``comma`` in words.
+    encoding
+        Of text, such as ``utf-16`` or ``latin-1``.
+    sheet
+        Of a spreadsheet: its name, or its number counted from 1; the first unless said.
+    other
+        The class that stands for everything that a row's list of candidates does not name.
+
+    Examples
+    --------
+    >>> Dialect(separator="semicolon", decimal="comma", encoding="Latin1")
+    Dialect(separator=';', decimal=',', encoding='iso8859-1', sheet=None, other=None)
+    """
+
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    sheet: str | int | None = None
+    other: str | None = None
+
+    def __post_init__(self) -> None:
+        separator = SEPARATOR_WORDS.get(self.separator or "", self.separator)
+        decimal = DECIMAL_WORDS.get(self.decimal or "", self.decimal)
+        if separator and not re.fullmatch(NO_LETTER, separator):
+            fix = "write one character, such as ; or |, or one of the words comma, semicolon, tab and pipe"
+            raise InputError(argument="separator", value=self.separator, fix=fix)
+        if decimal not in (None, *DECIMALS):
+            raise InputError(argument="decimal", value=decimal, fix="write . or , (or point or comma)")
+        if separator is not None and separator == decimal:
+            problem = f"is {separator!r} and so is the decimal sign"
+            raise InputError(problem, argument="separator", value=separator, fix="they must differ")
+        read = {"separator": separator, "decimal": decimal, "encoding": _read_encoding(self.encoding)}
+        for name, value in read.items():
+            object.__setattr__(self, name, value)
+
+
+def _read_encoding(text: str | None) -> str | None:
+    if text is None:
+        return None
+    try:
+        "".encode(text)  # refuses names that are no encodings of text
+    except (LookupError, ValueError):
+        fix = "write such as utf-8, utf-16 or latin-1"
+        raise InputError(argument="encoding", value=text, fix=fix) from None
+    return codecs.lookup(text).name.replace("utf-8-sig", "utf-8")
+
+
+RECOGNISED = Dialect()
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
-from pandora_regret.files.candidates import ListedRow, ListedRows
-from pandora_regret.files.json_lines import JsonLines, LineError
+from pandora_regret.files.json_lines import JsonLines, LineError, ListedRow, ListedRows
 from pandora_regret.files.problems import FileError
 from pandora_regret.inputs import Done
 

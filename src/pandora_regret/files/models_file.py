@@ -24,8 +24,7 @@ from dataclasses import dataclass, fields, replace
 from glob import glob, has_magic
 from pathlib import Path
 
-from pandora_regret.files.dialect import Dialect
-from pandora_regret.files.layout import Layout
+from pandora_regret.files.layout import Dialect, Layout
 from pandora_regret.files.source import check_readable
 from pandora_regret.inputs import InputError
 from pandora_regret.records import check_keys, from_plain, parse_toml

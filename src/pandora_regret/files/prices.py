@@ -10,8 +10,7 @@ from difflib import get_close_matches
 import numpy as np
 
 from pandora_regret.costs import load_costs
-from pandora_regret.files.dialect import RECOGNISED, Dialect
-from pandora_regret.files.layout import Classes, Layout, some
+from pandora_regret.files.layout import RECOGNISED, Classes, Dialect, Layout, some
 from pandora_regret.files.problems import FileError
 from pandora_regret.files.source import ROWS_AT_ONCE, Source, check_readable
 from pandora_regret.files.written import named_twice, read_amounts, read_texts, read_written_number, unit_named

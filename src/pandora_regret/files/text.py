@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import os
@@ -16,15 +17,10 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from pandora_regret.files.columns import explained, kinds_of, rows_within
-from pandora_regret.files.dialect import (
-    SEPARATOR_LINE,
-    Dialect,
-    recognise_encoding,
-    recognise_marks,
-    written_otherwise,
-)
+from pandora_regret.files.layout import SEPARATORS, Dialect
 from pandora_regret.files.problems import FileError
 from pandora_regret.files.source import HEAD_BYTES, Records, Source, check_names, even_cuts, unreadable
+from pandora_regret.inputs import Done
 
 SAMPLE_BYTES = 1 << 20  # from which the kinds of the columns are told
 LONGEST_LINE = 1 << 28
@@ -38,6 +34,18 @@ UNCLOSED = {
     "problem": "opens a quotation mark that is never closed",
     "fix": "close it, or double it within a value",
 }
+MARKS = {  # what a file begins with that says its encoding; longer ones first
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
+LOOKED_AT = 1 << 16  # bytes from which separator and decimal sign are recognised
+SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n")  # how Excel is told, above the header
+UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?"
+WITH_COMMA, WITH_POINT = (re.compile(NUMBER.format(mark)) for mark in (",", r"\."))
 
 
 @dataclass(frozen=True)
@@ -355,3 +363,104 @@ def _open_quote(delimiter: str) -> re.Pattern[bytes]:
     inside = '(?:[^"]|"")*+'
     field = f'(?:"{inside}"[^{mark}]*+|[^"{mark}][^{mark}]*+|)'
     return re.compile(f'(?:{field}{mark})*+"{inside}$'.encode())
+
+
+def recognise_encoding(beginning: bytes, path: str) -> str:
+    """The encoding of text that begins like this: by its mark, else UTF-8, else Latin-1 or Windows-1252."""
+    for mark, encoding in MARKS.items():
+        if beginning.startswith(mark):
+            return encoding
+    if b"\0" in beginning[:64]:
+        return _without_mark(beginning[:64], path)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(beginning)  # which may end within a letter
+    except UnicodeDecodeError as error:
+        if UTF_8_LETTER.search(beginning):
+            line = beginning.count(b"\n", 0, error.start) + 1
+            fix = "save the file with encoding UTF-8, or name its encoding (--encoding)"
+            raise FileError(
+                "is not UTF-8 text but other letters are", path=path, where=f" line {line}", fix=fix
+            ) from None
+        return "cp1252" if re.search(rb"[\x80-\x9f]", beginning) else "iso8859-1"
+    return "utf-8"
+
+
+def _without_mark(beginning: bytes, path: str) -> str:
+    """UTF-16 without a byte order mark has a zero in every other byte of plain letters."""
+    even, odd = beginning[::2].count(0), beginning[1::2].count(0)
+    if min(even, odd) == 0 and 4 * max(even, odd) > len(beginning):
+        return "utf-16-le" if odd else "utf-16-be"
+    fix = "if it is text, name its encoding (--encoding); else name the file after its format"
+    raise FileError("begins with null bytes, as no text does", path=path, fix=fix)
+
+
+def written_otherwise(path: str, encoding: str, separator: str = "", decimal: str = ".") -> tuple[Done, ...]:
+    """What is to be said of a file that is not plain text; nothing of UTF-8, the usual separator and points."""
+    said = [
+        f"{SEPARATORS.get(separator, repr(separator))}s between values" if separator else "",
+        "decimal commas" if decimal == "," else "",
+        f"the encoding {TITLES.get(encoding, encoding.upper())}" if encoding != "utf-8" else "",
+    ]
+    said = [each for each in said if each]
+    return (Done("dialect", 1, f"{path} read with {' and '.join(said)}", path),) if said else ()
+
+
+def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tuple[str, str, frozenset[int]]:
+    """Separator and decimal sign of whole lines of UTF-8 text, as said or as recognised; `usual` for the name.
+
+    The columns, by number, in which numbers with a decimal comma occur come along.
+    """
+    hint = SEPARATOR_LINE.match(sample)
+    text = _first_lines(sample[hint.end() :] if hint else sample)
+    separator = said.separator or (hint[1].decode() if hint else _separator(text, usual, path))
+    rows = _parsed(text, separator)[1:]
+    commas, points = (_columns_with(pattern, rows) for pattern in (WITH_COMMA, WITH_POINT))
+    decimal = said.decimal or (_decimal(separator, commas, points, path) if commas else ".")
+    return separator, decimal, frozenset(commas if decimal == "," else ())
+
+
+def _first_lines(sample: bytes) -> str:
+    """As many whole lines as are looked at, three at least."""
+    end = LOOKED_AT
+    if len(sample) > end:
+        lines = sample.split(b"\n", 3)
+        end = max(sample.rfind(b"\n", 0, end) + 1, len(sample) - (len(lines[3]) if len(lines) > 3 else 0))
+    return sample[:end].decode("utf-8", "replace")
+
+
+def _parsed(text: str, separator: str) -> list[list[str]]:
+    try:
+        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
+    except csv.Error:  # what is wrong is said by who reads the file
+        return []
+
+
+def _separator(text: str, usual: str, path: str) -> str:
+    """The one that the header holds; of several, the one by which most rows have as many values as the header."""
+    header = next((line for line in text.splitlines() if line.strip()), "")
+    tables = {mark: rows for mark in SEPARATORS if mark in header and (rows := _parsed(text, mark))}
+    tables = {mark: rows for mark, rows in tables.items() if len(rows[0]) > 1}
+    fits = {mark: sum(len(row) == len(rows[0]) for row in rows[1:]) for mark, rows in tables.items()}
+    best = [mark for mark in fits if fits[mark] == max(fits.values())] or [usual]
+    if len(best) > 1 and any(len(rows) > 1 for rows in tables.values()):
+        problem = f"fits {' and '.join(map(repr, best))} as separators equally well"
+        words = " or ".join(SEPARATORS[mark] for mark in best)
+        raise FileError(problem, path=path, argument="separator", fix=f"say which (--separator {words})")
+    return usual if usual in best else best[0]
+
+
+def _columns_with(pattern: re.Pattern[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """The columns, by number, in which some value has this form."""
+    return sorted({number for row in rows for number, value in enumerate(row) if pattern.fullmatch(value.strip())})
+
+
+def _decimal(separator: str, commas: list[int], points: list[int], path: str) -> str:
+    """A comma if no number has a point; where there are both, commas between values settle it."""
+    if not points:
+        return ","
+    if separator == ",":
+        return "."
+    problem = (
+        f"has numbers with a decimal comma (column {commas[0] + 1}) and with a point (column {points[0] + 1})"
+    )
+    raise FileError(problem, path=path, argument="decimal", fix="say which is meant (--decimal comma or point)")
