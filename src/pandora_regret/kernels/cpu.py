@@ -96,38 +96,45 @@ def size_of_logit(logit):
     return abs(logit) if logit > -np.inf else 0.0
 
 
+@njit(**INLINE)
+def _priced_pair(ours, theirs, costs, c, i, j, logits, alpha, kind, tie, worth):
+    """``C_j L_alpha(q_i / q_j)`` from two numbers of a row; `worth` is of a tie."""
+    if logits:
+        gap = ours - theirs if costs is None else (ours - theirs) + log_normal(costs[c, j] / costs[c, i])
+        size = 1 + size_of_logit(ours) + size_of_logit(theirs) if kind == RANKS else 1.0
+        pair = pair_of_logits(gap, size, alpha, kind, tie, worth)
+    elif costs is None:
+        pair = pair_of_probabilities(theirs, ours, alpha, kind, tie, worth)
+    else:
+        pair = pair_of_probabilities(theirs / costs[c, j], ours / costs[c, i], alpha, kind, tie, worth)
+    return pair if costs is None else costs[c, j] * pair
+
+
+@njit(**INLINE)
+def _near_edge(ours, theirs, quotient, tie):
+    """Whether rounding would decide a tie: the logarithm of costs is not the reference's to the last digit."""
+    gap, size = (ours - theirs) + log_normal(quotient), 1 + size_of_logit(ours) + size_of_logit(theirs)
+    return abs(abs(gap) - tie * size) <= EDGE_OF_TIE * size
+
+
 @njit(**FAST)
-def _row_of_probabilities(values, n, costs, c, i, alpha, tie, worth, tolerance):
-    """``sum_j C_j L(r_ij)``, or NaN if the row is no distribution or its truth is nearly impossible."""
-    p, kind = types.float64(values[n, i]), kind_of(alpha)
-    ours = p if costs is None else p / costs[c, i]
+def _total(values, n, costs, c, i, logits, alpha, tie, worth, tolerance):
+    """``sum_j C_j L(r_ij)``, or NaN if the row is no forecast, its truth nearly impossible, or a tie doubtful."""
+    ours, kind = types.float64(values[n, i]), kind_of(alpha)
     loss, total, bad = 0.0, 0.0, 0
     for j in range(values.shape[1]):
         theirs = types.float64(values[n, j])
         total += theirs
-        bad += not theirs >= 0
-        cost = 1.0 if costs is None else costs[c, j]
-        pair = pair_of_probabilities(theirs / cost, ours, alpha, kind, tie, worth[0] if j < i else worth[1])
-        loss += cost * pair if j != i else 0.0
-    valid = bad == 0 and abs(total - 1) <= tolerance
-    return loss if valid and ours > LEAST_TRUTH else np.nan
-
-
-@njit(**FAST)
-def _row_of_logits(values, n, costs, c, i, alpha, tie, worth):
-    """``sum_j C_j L(r_ij)``, or NaN if a logit is NaN or +inf, or the truth is impossible."""
-    ours, kind = types.float64(values[n, i]), kind_of(alpha)
-    loss, bad = 0.0, 0
-    for j in range(values.shape[1]):
-        theirs = types.float64(values[n, j])
-        bad += not theirs < np.inf
-        gap = ours - theirs if costs is None else (ours - theirs) + log_normal(costs[c, j] / costs[c, i])
-        size = 1 + size_of_logit(ours) + size_of_logit(theirs) if kind == RANKS else 1.0
-        if kind == RANKS and costs is not None:  # the logarithm above is not the reference's to the last digit
-            bad += j != i and abs(abs(gap) - tie * size) <= EDGE_OF_TIE * size
-        pair = pair_of_logits(gap, size, alpha, kind, tie, worth[0] if j < i else worth[1])
-        loss += (pair if costs is None else costs[c, j] * pair) if j != i else 0.0
-    return loss if bad == 0 and np.isfinite(ours) else np.nan
+        bad += not (theirs < np.inf if logits else theirs >= 0)
+        if costs is not None and logits and kind == RANKS:
+            bad += j != i and _near_edge(ours, theirs, costs[c, j] / costs[c, i], tie)
+        of_tie = worth[0] if j < i else worth[1]
+        pair = _priced_pair(ours, theirs, costs, c, i, j, logits, alpha, kind, tie, of_tie)
+        loss += pair if j != i else 0.0
+    if logits:
+        return loss if bad == 0 and np.isfinite(ours) else np.nan
+    merit = ours if costs is None else ours / costs[c, i]
+    return loss if bad == 0 and abs(total - 1) <= tolerance and merit > LEAST_TRUTH else np.nan
 
 
 @njit(**FAST)
@@ -140,11 +147,8 @@ def total_losses(values, logits, truth, costs, alpha, tie, worth, tolerance, out
     """
     doubtful, of_each = 0, costs is not None and len(costs) > 1
     for n in range(len(values)):
-        if logits:
-            out[n] = _row_of_logits(values, n, costs, n if of_each else 0, truth[n], alpha, tie, worth)
-        else:
-            c = n if of_each else 0
-            out[n] = _row_of_probabilities(values, n, costs, c, truth[n], alpha, tie, worth, tolerance)
+        c, i = n if of_each else 0, truth[n]
+        out[n] = _total(values, n, costs, c, i, logits, alpha, tie, worth, tolerance)
         doubtful += np.isnan(out[n])
     return doubtful
 
@@ -152,34 +156,20 @@ def total_losses(values, logits, truth, costs, alpha, tie, worth, tolerance, out
 @njit(**FAST)
 def pair_sums(values, logits, truth, costs, alpha, tie, weights, totals, pairs):
     """Add ``w C_j L_alpha(q_i / q_j)`` to ``pairs[i, j]`` for every row that `total_losses` vouched for."""
-    kind, of_each = kind_of(alpha), costs is not None and len(costs) > 1
+    of_each = costs is not None and len(costs) > 1
     for n in range(len(values)):
-        if np.isnan(totals[n]):
-            continue
-        weight, c = 1.0 if weights is None else weights[n], n if of_each else 0
-        if logits:
-            _add_pairs_of_logits(values, n, truth[n], costs, c, alpha, kind, tie, weight, pairs)
-        else:
-            _add_pairs_of_probabilities(values, n, truth[n], costs, c, alpha, kind, tie, weight, pairs)
+        if not np.isnan(totals[n]):
+            weight, c = 1.0 if weights is None else weights[n], n if of_each else 0
+            _add_pairs(values, n, costs, c, truth[n], logits, alpha, tie, weight, pairs)
 
 
 @njit(**FAST)
-def _add_pairs_of_logits(values, n, i, costs, c, alpha, kind, tie, weight, pairs):
-    ours, our_cost = types.float64(values[n, i]), 1.0 if costs is None else costs[c, i]
+def _add_pairs(values, n, costs, c, i, logits, alpha, tie, weight, pairs):
+    ours, kind = types.float64(values[n, i]), kind_of(alpha)
     for j in range(values.shape[1]):
-        theirs, cost = types.float64(values[n, j]), 1.0 if costs is None else costs[c, j]
-        gap = ours - theirs if costs is None else (ours - theirs) + log_normal(cost / our_cost)
-        size = 1 + size_of_logit(ours) + size_of_logit(theirs) if kind == RANKS else 1.0
-        pairs[i, j] += weight * cost * pair_of_logits(gap, size, alpha, kind, tie, 1.0) if j != i else 0.0
-
-
-@njit(**FAST)
-def _add_pairs_of_probabilities(values, n, i, costs, c, alpha, kind, tie, weight, pairs):
-    ours = types.float64(values[n, i]) / (1.0 if costs is None else costs[c, i])
-    for j in range(values.shape[1]):
-        cost = 1.0 if costs is None else costs[c, j]
-        pair = pair_of_probabilities(types.float64(values[n, j]) / cost, ours, alpha, kind, tie, 1.0)
-        pairs[i, j] += weight * cost * pair if j != i else 0.0
+        theirs = types.float64(values[n, j])
+        pair = _priced_pair(ours, theirs, costs, c, i, j, logits, alpha, kind, tie, 1.0)
+        pairs[i, j] += weight * pair if j != i else 0.0
 
 
 @njit(**FAST)
