@@ -42,12 +42,8 @@ def pandora_regret(
     >>> pandora_regret(np.array([0, 1]), np.array([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]), per_instance=True)
     array([0.08333333, 0.5       ])
     """
-    alpha, n_wrong = read_alpha(alpha), y_proba.shape[-1] - 1
-
-    def loss(truth: Array, values: Array, xp: Namespace) -> Array:
-        return total_loss(truth, values, xp, alpha, logits=logits) / (3 * n_wrong)
-
-    return _scored(loss, y_true, y_proba, sample_weight, per_instance)
+    total = _scored(total_loss, read_alpha(alpha), y_true, y_proba, sample_weight, per_instance, logits=logits)
+    return total / (3 * (y_proba.shape[1] - 1))
 
 
 def beta_score(
@@ -78,12 +74,8 @@ def beta_score(
     >>> float(beta_score(np.array([0]), np.array([[0.5, 0.5]]), costs=[1.0, 2.0]))
     0.5
     """
-    alpha = read_alpha(alpha)
-
-    def loss(truth: Array, values: Array, xp: Namespace) -> Array:
-        return total_loss(truth, values, xp, alpha, costs=costs, logits=logits)
-
-    return _scored(loss, y_true, y_proba, sample_weight, per_instance)
+    options = {"costs": costs, "logits": logits}
+    return _scored(total_loss, read_alpha(alpha), y_true, y_proba, sample_weight, per_instance, **options)
 
 
 def expected_search_cost(
@@ -116,20 +108,18 @@ def expected_search_cost(
     >>> round(float(expected_search_cost(np.array([0]), np.array([[0.5, 0.25, 0.25]]))), 6)
     0.583333
     """
-    beta = Beta(1.0) if prior is None else prior
-
-    def cost(truth: Array, values: Array, xp: Namespace) -> Array:
-        return search_cost(truth, values, xp, beta, costs=costs, logits=logits)
-
-    return _scored(cost, y_true, y_proba, sample_weight, per_instance)
+    options = {"costs": costs, "logits": logits}
+    return _scored(search_cost, prior or Beta(1.0), y_true, y_proba, sample_weight, per_instance, **options)
 
 
 def _scored(
-    score: Callable[[Array, Array, Namespace], Array],
+    score: Callable[..., Array],
+    rule: Beta | float,
     y_true: Array,
     y_proba: Array,
     sample_weight: Array | None,
     per_instance: bool,
+    **options: Any,
 ) -> Array:
     """A score of true classes, (N,), or in the mean over votes, (N, K): of all rows, or their weighted mean.
 
@@ -137,13 +127,13 @@ def _scored(
     """
     xp, truth, values = _read(y_true, y_proba)
     if len(truth.shape) == 1:
-        rows = score(truth, values, xp)
+        rows = score(truth, values, xp, rule, **options)
     else:
         rows = xp.zeros_like(values[:, 0])
         first = xp.zeros(values.shape[0], dtype=xp.arange(1).dtype, device=device_of(values))
         for k in range(values.shape[1]):
-            votes = truth[:, k]
-            rows = rows + votes * xp.where(votes == 0, 0.0, score(first + k, values, xp))
+            of_class = score(first + k, values, xp, rule, **options)
+            rows = rows + truth[:, k] * xp.where(truth[:, k] == 0, 0.0, of_class)
     return rows if per_instance else _mean(rows, sample_weight, xp)
 
 

@@ -11,7 +11,7 @@ from pandora_regret.inputs import FloatArray, Forecast, Table, read_probabilitie
 from pandora_regret.kernels.engine import wasted_for_every_truth
 from pandora_regret.kernels.reference import costs_of, probabilities
 from pandora_regret.priors import Prior
-from pandora_regret.scores import mean_or_rows, priced
+from pandora_regret.scores import Score, mean_or_rows, priced
 
 
 def search_entropy(
@@ -25,7 +25,7 @@ def search_entropy(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """The search cost that forecasts predict of themselves: their expected score if they are right.
 
     For a calibrated model it equals `expected_search_cost`, in the mean. O(K log K) a row in the Beta family,
@@ -74,7 +74,7 @@ def search_divergence(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """What searching by `y_proba` costs on average beyond searching by the true probabilities: never negative.
 
     Parameters

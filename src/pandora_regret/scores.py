@@ -7,7 +7,7 @@ to a tally.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,44 +28,9 @@ from pandora_regret.priors import Prior
 from pandora_regret.priors.names import read_prices
 from pandora_regret.tally import Sum, Tally
 
-
-class Options(TypedDict, total=False):
-    """Keywords that every score takes."""
-
-    labels: ArrayLike | None
-    sample_weight: ArrayLike | None
-    logits: bool
-    normalise: bool
+Score: TypeAlias = Any  # a float, the weighted mean; if `per_instance`, an array: one number per instance, (N,)
 
 
-class AlphaOptions(Options, total=False):
-    """Keywords of Pandora's Regret."""
-
-    alpha: float
-
-
-class BetaOptions(AlphaOptions, total=False):
-    """Keywords of the weighted Beta score."""
-
-    costs: Any
-
-
-class PricedOptions(Options, total=False):
-    """Keywords of every score in money."""
-
-    prior: Prior | None
-    costs: Any
-    typical_costs: Any
-
-
-@overload
-def pandora_regret(
-    y_true: Labels, y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[AlphaOptions]
-) -> float: ...
-@overload
-def pandora_regret(
-    y_true: Labels, y_proba: Table, *, per_instance: Literal[True], **options: Unpack[AlphaOptions]
-) -> FloatArray: ...
 def pandora_regret(
     y_true: Labels,
     y_proba: Table,
@@ -76,7 +41,7 @@ def pandora_regret(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """Pandora's Regret, ``S_alpha = 1 / (3 (K - 1)) sum_j L_alpha(p_i / p_j)``: lower is better.
 
     Parameters
@@ -131,14 +96,6 @@ def pandora_regret(
     return mean_or_rows(forecast, total_losses(forecast, alpha), per_instance) / (3 * (forecast.n_classes - 1))
 
 
-@overload
-def beta_score(
-    y_true: Labels, y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[BetaOptions]
-) -> float: ...
-@overload
-def beta_score(
-    y_true: Labels, y_proba: Table, *, per_instance: Literal[True], **options: Unpack[BetaOptions]
-) -> FloatArray: ...
 def beta_score(
     y_true: Labels,
     y_proba: Table,
@@ -150,7 +107,7 @@ def beta_score(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """The weighted Beta score, ``sum_j C_j L_alpha(q_i / q_j)`` with ``q_k = p_k / C_k``: lower is better.
 
     Parameters
@@ -187,14 +144,6 @@ def beta_score(
     return mean_or_rows(forecast, total_losses(forecast, alpha), per_instance)
 
 
-@overload
-def excess_search_burden(
-    y_true: Labels, y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[Options]
-) -> float: ...
-@overload
-def excess_search_burden(
-    y_true: Labels, y_proba: Table, *, per_instance: Literal[True], **options: Unpack[Options]
-) -> FloatArray: ...
 def excess_search_burden(
     y_true: Labels,
     y_proba: Table,
@@ -204,7 +153,7 @@ def excess_search_burden(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """``(K - 1) S``: how much more the search costs than an oracle's, as a fraction of what the oracle pays.
 
     Under uniform costs an oracle pays 1/2 and the forecast's search ``(1 + (K - 1) S) / 2``. A value of 0.25 means
@@ -239,14 +188,6 @@ def excess_search_burden(
     return mean_or_rows(forecast, total_losses(forecast, 1.0), per_instance) / 3
 
 
-@overload
-def expected_search_cost(
-    y_true: Labels, y_proba: Table, *, per_instance: Literal[False] = ..., **options: Unpack[PricedOptions]
-) -> float: ...
-@overload
-def expected_search_cost(
-    y_true: Labels, y_proba: Table, *, per_instance: Literal[True], **options: Unpack[PricedOptions]
-) -> FloatArray: ...
 def expected_search_cost(
     y_true: Labels,
     y_proba: Table,
@@ -259,7 +200,7 @@ def expected_search_cost(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """What the optimal search is expected to cost, in the costs' unit: lower is better.
 
     The test of class k costs ``C_k u_k``, with u drawn from the prior; the search tests classes in falling
@@ -401,7 +342,7 @@ def search_tally(
     tally = _tally_of_costs(forecast, prior)
     at_means, unit = at_mean_costs(forecast, prior)
     spent = mean_or_rows(forecast, realised_costs(at_means, BROKEN_BY_INDEX), per_instance=True)
-    tally.realised.add(unit * np.asarray(spent), forecast.case_weights)
+    tally.realised.add(unit * spent, forecast.case_weights)
     return tally
 
 
@@ -416,9 +357,7 @@ def row_costs(forecast: Forecast, prior: Prior) -> FloatArray:
     return np.asarray(mean_or_rows(forecast, search_costs(forecast, prior), per_instance=True))
 
 
-def mean_or_rows(
-    forecast: Forecast, scored: Iterable[tuple[Forecast, FloatArray]], per_instance: bool
-) -> float | FloatArray:
+def mean_or_rows(forecast: Forecast, scored: Iterable[tuple[Forecast, FloatArray]], per_instance: bool) -> Score:
     """One value per case, or their weighted mean, from a forecast's rows and their values, some at a time."""
     if per_instance:
         return forecast.per_case(np.concatenate([_numbers(rows, values) for rows, values in scored]))

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import (
-    FloatArray,
     IntArray,
     Labels,
     Table,
@@ -24,7 +23,7 @@ from pandora_regret.kernels.engine import realised_costs, simulated_totals
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 from pandora_regret.kernels.reference import search_order as order_of
 from pandora_regret.priors import Prior
-from pandora_regret.scores import mean_or_rows, priced
+from pandora_regret.scores import Score, mean_or_rows, priced
 from pandora_regret.tally import Mean
 
 Ties: TypeAlias = Literal["index", "average"]
@@ -96,7 +95,7 @@ def search_cost(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """What the optimal search costs when the costs are known: c of every class tested, the truth included.
 
     Parameters

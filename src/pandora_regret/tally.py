@@ -13,7 +13,7 @@ import numpy as np
 from pandora_regret.inputs import FloatArray
 from pandora_regret.text import Shown, Table, count, money, significant
 
-MOST_PAIRS = 10  # of the dearest wrong tests, in a notebook
+MOST_PAIRS = 10  # of the most expensive wrong tests, in a notebook
 ALONE = 1 + 1e-9  # rows, effectively: one says nothing about others
 
 
@@ -191,19 +191,17 @@ class Tally(Shown):
         )
 
     def _table(self) -> Table:
+        headings = ["Truth", "Tested", "Cost per case"]
         if not self.cost.count:
-            return Table(["Truth", "Tested", "Cost per case"], [], ["No rows yet."])
+            return Table(headings, [], ["No rows yet."])
         sure = "" if np.isnan(self.standard_error) else f", standard error {self.standard_error:.2g}"
         said = f"Expected cost per case: {significant(self.mean, 4)} (rows: {count(self.cost.count)}{sure})."
-        dearest = sorted(self._frame(), key=lambda pair: -pair["cost"])
-        paid = [pair for pair in dearest if pair["cost"] > 0]
-        rows = [(f"class {pair['truth']}", f"class {pair['tested']}", money(pair["cost"], "")) for pair in paid]
+        paid = sorted((pair for pair in self._frame() if pair["cost"] > 0), key=lambda pair: -pair["cost"])
+        rows = [(f"class {each['truth']}", f"class {each['tested']}", money(each["cost"], "")) for each in paid]
         more = [f"and {count(len(rows) - MOST_PAIRS)} cheaper wrong tests"] if len(rows) > MOST_PAIRS else []
-        return Table(["Truth", "Tested", "Cost per case"], rows[:MOST_PAIRS], [said], more, words=2)
+        return Table(headings, rows[:MOST_PAIRS], [said], more, words=2)
 
     def _frame(self) -> list[dict[str, Any]]:
         """What is spent per case on each wrong test: the classes by number, and the cost."""
-        costs = self.pair_costs
-        return [
-            {"truth": i, "tested": j, "cost": float(costs[i, j])} for i, j in np.ndindex(*costs.shape) if i != j
-        ]
+        pairs = np.ndenumerate(self.pair_costs)
+        return [{"truth": i, "tested": j, "cost": float(cost)} for (i, j), cost in pairs if i != j]

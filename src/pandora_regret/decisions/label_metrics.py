@@ -18,7 +18,7 @@ from pandora_regret.inputs import (
 )
 from pandora_regret.inputs.numbers import read_floats, read_number
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.scores import mean_or_rows
+from pandora_regret.scores import Score, mean_or_rows
 
 
 def single_shot_cost(
@@ -30,7 +30,7 @@ def single_shot_cost(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """Accuracy as a decision: choose the likeliest class, pay 1 if it is wrong, and never look again.
 
     The mean is one minus accuracy. Ties go to the lower column number.
@@ -258,7 +258,7 @@ def instance_f1(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """The F1 of the set of classes that each forecast reports, against its one true class: higher is better.
 
     A set of m classes has precision 1/m and recall 1 if it holds the truth, so its F1 is ``2 / (m + 1)``;

@@ -43,7 +43,7 @@ from pandora_regret.inputs.tests import (
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import check_prior
-from pandora_regret.scores import mean_or_rows
+from pandora_regret.scores import Score, mean_or_rows
 from pandora_regret.search import Simulation
 from pandora_regret.tally import Mean
 
@@ -123,7 +123,7 @@ def expected_expenditure(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """The bill: what the optimal search with imperfect tests costs on average, given the true class.
 
     This is money. The score of `effective_costs` is not: it weighs a test of j before the truth i with
@@ -186,7 +186,7 @@ def predicted_expenditure(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """The bill that forecasts predict of themselves: `expected_expenditure` if their probabilities are right.
 
     No other order of the same search makes it smaller. Adaptive repeats never cost more than restarts; a single

@@ -16,7 +16,7 @@ from pandora_regret.inputs.numbers import read_level
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.report import render_report
-from pandora_regret.scores import expected_search_cost, pandora_regret
+from pandora_regret.scores import Score, expected_search_cost, pandora_regret
 from pandora_regret.tally import Mean
 
 __all__ = ["column_mapping", "log_comparison", "make_metrics"]
@@ -87,10 +87,10 @@ def make_metrics(
     """
     level = read_level(level)
 
-    def regret(truth: Any, forecasts: FloatArray) -> FloatArray:
+    def regret(truth: Any, forecasts: FloatArray) -> Score:
         return pandora_regret(truth, forecasts, alpha=alpha, labels=list(classes), per_instance=True)
 
-    def cost(truth: Any, forecasts: FloatArray) -> FloatArray:
+    def cost(truth: Any, forecasts: FloatArray) -> Score:
         priced: dict[str, Any] = {"prior": prior, "typical_costs": typical_costs, "labels": list(classes)}
         return expected_search_cost(truth, forecasts, per_instance=True, **priced)
 

@@ -413,7 +413,8 @@ def _shades() -> ScalarMappable:
 
 
 def _scores(forecasts: FloatArray, alpha: float) -> FloatArray:
-    return pandora_regret(np.zeros(len(forecasts), np.intp), forecasts, alpha=alpha, per_instance=True)
+    truth = np.zeros(len(forecasts), np.intp)
+    return np.asarray(pandora_regret(truth, forecasts, alpha=alpha, per_instance=True))
 
 
 def _fill_contours(axes: Axes, alpha: float, shades: ScalarMappable) -> None:

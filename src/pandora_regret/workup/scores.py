@@ -24,7 +24,7 @@ from pandora_regret.inputs import (
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Beta, Empirical, Exponential, FromScipy, Gamma, LogNormal, Prior
-from pandora_regret.scores import mean_or_rows
+from pandora_regret.scores import Score, mean_or_rows
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.policies import exact_policy, expected
 
@@ -45,7 +45,7 @@ def workup_cost(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """What the best work-up of each forecast costs under the truth: a proper score, lower is better.
 
     Each forecast chooses the policy that it expects to cost least; the score is what that policy costs if the
@@ -104,7 +104,7 @@ def workup_regret(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """What the work-up costs beyond what someone who knew the truth would pay: never negative.
 
     Parameters
@@ -141,7 +141,7 @@ def workup_entropy(
     logits: bool = False,
     normalise: bool = False,
     per_instance: bool = False,
-) -> float | FloatArray:
+) -> Score:
     """What forecasts expect their own work-up to cost: `workup_cost` on average, if they are right.
 
     Parameters
