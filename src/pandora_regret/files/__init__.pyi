@@ -4,11 +4,11 @@ from pandora_regret.files.batch import Batch as Batch
 from pandora_regret.files.cases import OneRow as OneRow
 from pandora_regret.files.cases import find_row as find_row
 from pandora_regret.files.cases import read_row as read_row
-from pandora_regret.files.dialect import Dialect as Dialect
 from pandora_regret.files.formats import read_table as read_table
 from pandora_regret.files.inspection import Inspected as Inspected
 from pandora_regret.files.inspection import inspect_file as inspect_file
 from pandora_regret.files.inspection import inspect_models as inspect_models
+from pandora_regret.files.layout import Dialect as Dialect
 from pandora_regret.files.layout import Layout as Layout
 from pandora_regret.files.models_file import ModelFiles as ModelFiles
 from pandora_regret.files.models_file import read_models_argument as read_models_argument

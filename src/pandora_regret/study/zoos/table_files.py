@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files import read_table
-from pandora_regret.files.dialect import RECOGNISED, recognise_encoding, recognise_marks
+from pandora_regret.files.layout import RECOGNISED
+from pandora_regret.files.text import recognise_encoding, recognise_marks
 from pandora_regret.inputs import FloatArray, InputError, IntArray
 from pandora_regret.optional import import_optional
 
