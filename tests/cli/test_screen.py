@@ -95,15 +95,14 @@ def test_groups_that_stand_out_are_shown_with_the_models_that_do():
     assert "model 2" in title
     assert next(line for line in lines if line.startswith("  East")).endswith("<- stands out")
     assert "By age (10 groups): nothing stands out." in lines
-    assert "Where site is East, model 2 costs" in "\n".join(lines)
 
 
-def test_what_was_done_is_said_in_one_sentence_and_the_rest_counted():
+def test_what_was_done_is_said_in_one_sentence_of_a_few_lines():
     few, many = (lines_of(replace(compared(2, 3), done=done)) for done in (DONE[:2], DONE * 8))
     start = f"Done to the files: {DONE[0].sentence}; "
     assert start in " ".join(few)
     assert start in " ".join(many)
-    assert "more: --full." in " ".join(many)
+    assert any(line.endswith("…") for line in many)
 
 
 def test_full_prints_every_table_of_groups(tmp_path):

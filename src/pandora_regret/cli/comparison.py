@@ -8,7 +8,7 @@ from itertools import groupby
 
 from pandora_regret.cli.output import bullets, echo, heading, print_done, print_table, say, width
 from pandora_regret.compare.grouping import MISSING
-from pandora_regret.compare.result import Breakdown, Comparison, MetricInfo, ModelResult, Subgroup
+from pandora_regret.compare.result import Breakdown, Comparison, MetricInfo, ModelResult
 from pandora_regret.compare.sample import ALIKE, STATED
 from pandora_regret.compare.words import price_sentences, recalibrating
 from pandora_regret.inference.estimate import Estimate
@@ -31,7 +31,7 @@ from pandora_regret.text import (
 WIDTH, MOST_LINES = 80, 25
 MOST_MODELS, MOST_GROUPS = 5, 5  # in a table of the screen
 MODELS_IN_DETAIL = 5  # whose wrong tests are listed; all of them are in the JSON and on the page
-LONGEST_NAME, NARROWEST_NAMES, LONGEST_GROUP, LONGEST_TITLE = 26, 10, 22, 12  # columns
+LONGEST_NAME, LONGEST_GROUP, LONGEST_TITLE = 20, 22, 12  # columns
 BEST = "* "
 MORE = "More: --full, --html report.html, --json."
 
@@ -95,12 +95,11 @@ class _Screen(_Written):
     def lines(self) -> list[str]:
         table, below = self._models(), self._below()
         room = MOST_LINES - len(table) - len(below) - 2
-        above = self._verdict(min(room, 6 if self.result.by else 8))
-        groups = self._groups(room - len(above) - 1) if self.result.by else []
-        parts = [part for part in (above, table, groups, below) if part]
-        return [
-            cut(line, self.width) for number, part in enumerate(parts) for line in ([""] * (number > 0) + part)
-        ]
+        above = self._verdict(max(min(room, 6 if self.result.by else 8), 1))
+        left = room - len(above) - 1
+        groups = self._groups(left) if self.result.by and left > 0 else []
+        lines = [line for part in (above, table, groups, below) if part for line in ("", *part)][1:]
+        return [cut(line, self.width) for line in lines]
 
     def _wrap(self, text: str, most: int | None = None) -> list[str]:
         """Text as lines, with long names shortened; where there are too many lines, the last ends in dots."""
@@ -112,10 +111,8 @@ class _Screen(_Written):
         return [*lines[: most - 1], f"{cut(lines[most - 1], self.width - 2)} …"]
 
     def _verdict(self, most: int) -> list[str]:
-        """As many sentences as there is room for: the first, a finding about groups, then the others."""
-        flags = [flag for part in self.result.by for flag in part.all_flags]
-        sentences = self.result.verdict.sentences
-        first, *others = dict.fromkeys([sentences[0], *flags[:1], *sentences])
+        """The first sentence, and those of the others for which there is room."""
+        first, *others = self.result.verdict.sentences
         lines = self._wrap(first, most)
         for sentence in others:
             more = self._wrap(sentence)
@@ -125,7 +122,16 @@ class _Screen(_Written):
     def _models(self) -> list[str]:
         models = self.result.models
         shown = models if len(models) <= MOST_MODELS else models[: MOST_MODELS - 1]
-        lines = self._fitting(self._tables([row for model in shown for row in self._rows(model)]))
+        rows = [row for model in shown for row in self._rows(model)]
+        names, costs, gaps, avoidable, chances = zip(*rows, strict=True)
+        title, unit = ("Tests per case", self.formats.suffix) if self.unit is None else ("Cost per case", "")
+        columns = {title: _side_by_side(costs, unit), "Against the best": _side_by_side(gaps, unit)} | {
+            "Avoidable": [part.removesuffix(unit) for part in avoidable],
+            "Cheapest": chances,
+        }
+        kept = list(columns) if len(models) > 1 else [title, "Avoidable"]
+        cells = list(zip(names, *(columns[each] for each in kept), strict=True))
+        lines = Table(["Model", *kept], cells).to_text(self.width).splitlines()
         if len(shown) < len(models):
             lines.append(f"{count(len(models) - len(shown))} more models: --full")
         least = self._part(models[0], models[0].unavoidable)
@@ -137,38 +143,10 @@ class _Screen(_Written):
         gap = pairs.get((self.names[0], model.name))
         cost, avoidable = model.scores["expected_cost"], self._part(model, model.cost - model.unavoidable)
         beyond = (UNDEFINED, "") if gap is None else self._beyond(gap)
-        yield model.name, self._cost(cost), beyond, avoidable, chance(model.probability_best)
+        yield self.short[model.name], self._cost(cost), beyond, avoidable, chance(model.probability_best)
         if model.recalibrated is not None and model.name in self.result.verdict.recalibrate[:1]:
             again = model.recalibrated
             yield "  recalibrated", self._cost(again.cost), self._beyond(again.against_leader), "", ""
-
-    def _tables(self, rows: Sequence[tuple[str, tuple[str, str], tuple[str, str], str, str]]) -> Iterator[Table]:
-        """With fewer and fewer columns, and names as long as there is room for."""
-        names, costs, gaps, avoidable, chances = zip(*rows, strict=True)
-        title, unit = ("Tests per case", self.formats.suffix) if self.unit is None else ("Cost per case", "")
-        columns = [
-            (title, *_side_by_side(costs, unit)),
-            ("Against the best", *_side_by_side(gaps, unit)),
-            ("Avoidable", *(part.removesuffix(unit) for part in avoidable)),
-            ("Cheapest", *chances),
-        ]
-        columns = columns if len(self.names) > 1 else [columns[0], columns[2]]
-        for n_columns in range(len(columns), 0, -1):
-            taken = sum(max(map(cell_width, column)) + 2 for column in columns[:n_columns])
-            room = min(max(self.width - taken, NARROWEST_NAMES if n_columns > 1 else 1), LONGEST_NAME)
-            header, *body = zip(
-                [fitted(name, room) for name in ("Model", *names)], *columns[:n_columns], strict=True
-            )
-            yield Table(header, body)
-
-    def _fitting(self, tables: Iterable[Table]) -> list[str]:
-        """The lines of the first table that is not too wide."""
-        lines: list[str] = []
-        for table in tables:
-            lines = table.to_text().splitlines()
-            if max(map(cell_width, lines)) <= self.width:
-                break
-        return lines
 
     def _beyond(self, difference: Estimate) -> tuple[str, str]:
         value, interval = self.estimate(difference)
@@ -188,33 +166,29 @@ class _Screen(_Written):
         for number, part in enumerate(self.result.by, 1):
             table, others = self._breakdown(part), len(self.result.by) - number
             lines += table if len(lines) + len(table) + others <= most else [self._in_short(part)]
-        return lines if len(lines) <= most else [*lines[: max(most - 1, 0)], "Results by more columns: --full"]
+        return lines if len(lines) <= most else [*lines[: most - 1], "Results by more columns: --full"]
 
     def _breakdown(self, part: Breakdown) -> list[str]:
-        """The groups that stand out and the first of the others, under as many models as there is room for."""
+        """The groups that stand out and the first of the others, under the best models and those that do."""
         by_worth = sorted(part.groups, key=lambda group: not group.flags)[:MOST_GROUPS]
         groups = [group for group in part.groups if group in by_worth]
-        lines = self._fitting(self._group_tables(part, groups))
+        named = (m for m, name in enumerate(self.names) if any(f" {name} " in flag for flag in part.all_flags))
+        models = sorted(list(dict.fromkeys([0, *named, *range(len(self.names))]))[:3])
+        rows = [
+            (
+                fitted(f"  {group.name}", LONGEST_GROUP),
+                count(group.rows),
+                *(self.estimate(group.models[model].cost)[0] for model in models),
+                "<- stands out" if group.flags else "",
+            )
+            for group in groups
+        ]
+        titles = (fitted(self.names[model], LONGEST_TITLE) for model in models)
+        lines = (
+            Table([fitted(f"By {part.column}", LONGEST_GROUP), "Cases", *titles, ""], rows).to_text().splitlines()
+        )
         left_out = len(part.groups) - len(groups)
         return [*lines, f"  {left_out} more groups: --full"] if left_out else lines
-
-    def _group_tables(self, part: Breakdown, groups: Sequence[Subgroup]) -> Iterator[Table]:
-        """With fewer and fewer models: the best, those that findings name, then the next best."""
-        named = (m for m, name in enumerate(self.names) if any(f" {name} " in flag for flag in part.all_flags))
-        by_worth = list(dict.fromkeys([0, *named, *range(len(self.names))]))[:MOST_MODELS]
-        for n_models in range(len(by_worth), 0, -1):
-            models = sorted(by_worth[:n_models])
-            titles = (fitted(self.names[model], LONGEST_TITLE) for model in models)
-            rows = [
-                (
-                    fitted(f"  {group.name}", LONGEST_GROUP),
-                    count(group.rows),
-                    *(self.estimate(group.models[model].cost)[0] for model in models),
-                    "<- stands out" if group.flags else "",
-                )
-                for group in groups
-            ]
-            yield Table([fitted(f"By {part.column}", LONGEST_GROUP), "Cases", *titles, ""], rows)
 
     def _in_short(self, part: Breakdown) -> str:
         findings = len(part.all_flags)
@@ -238,21 +212,12 @@ class _Screen(_Written):
         if notes:
             more = f"{len(notes)} warnings (--full), the first: " if len(notes) > 1 else ""
             lines += self._wrap(f"! {more}{notes[0]}", 2)
-        lines += self._done()
+        if self.result.done:
+            lines += self._wrap(f"Done to the files: {'; '.join(each.sentence for each in self.result.done)}.", 3)
         clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
         level = f"{100 * self.result.interval.level:g} % intervals"
         basis = f"{counted(data.rows, 'case')}{clusters}, {len(data.classes)} classes; {level}."
         return [*lines, *self._wrap(basis), *self._wrap(MORE)]
-
-    def _done(self) -> list[str]:
-        """All that was changed or left out, or as much as there is room for and how much more there is."""
-        sentences = [each.sentence for each in self.result.done]
-        for kept in range(len(sentences), 0, -1):
-            more = [f"{len(sentences) - kept} more: --full"] if kept < len(sentences) else []
-            lines = self._wrap(f"Done to the files: {'; '.join([*sentences[:kept], *more])}.")
-            if len(lines) <= 3 or kept == 1:
-                return lines[:3]
-        return []
 
 
 def fitted(name: str, width: int) -> str:
@@ -347,9 +312,14 @@ class _Tables(_Written):
         how = self.result.interval
         by = f"{count(how.replicates)} bootstrap replicates" if how.method == "bootstrap" else "linearisation"
         note = f"{100 * how.level:g} % intervals by {by}"
-        marks = f"; best marked {BEST.strip()}" if len(self.names) > 1 else ""
+        if len(self.names) == 1:
+            rows = [(each.title, *self.estimate(self._score(each), each.unit)) for each in self.result.metrics]
+            return _Section("Scores", note, Table(["Metric", "Value", "Interval"], rows))
         columns = {metric.title: self._scores(metric) for metric in self.result.metrics}
-        return _Section("Models", note + marks, self._columns(columns))
+        return _Section("Models", f"{note}; best marked {BEST.strip()}", self._columns(columns))
+
+    def _score(self, metric: MetricInfo) -> Estimate:
+        return self.result.best.scores[metric.key]
 
     def _scores(self, metric: MetricInfo) -> list[Cell]:
         ranks = self.result.ranks[metric.key]

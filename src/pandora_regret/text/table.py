@@ -98,18 +98,24 @@ class Table:
     def _parts(self, width: int, best: str) -> list[list[str]]:
         """As few tables as the columns take, of about as many columns each."""
         names, others = range(self.words), range(self.words, len(self.header))
-        parts: list[list[str]] = []
+        parts = [self._columns(range(len(self.header)), width, best, [[title] for title in self.header])]
+        if max(map(cell_width, parts[0])) <= width:
+            return parts
+        titles = [[title] if n < self.words else _in_two_lines(title) for n, title in enumerate(self.header)]
         for n_parts in range(1, max(1, len(others)) + 1):
             ends = [self.words + len(others) * part // n_parts for part in range(n_parts + 1)]
-            parts = [self._columns([*names, *range(*part)], width, best) for part in pairwise(ends)]
+            parts = [self._columns([*names, *range(*part)], width, best, titles) for part in pairwise(ends)]
             if max(cell_width(line) for part in parts for line in part) <= width:
                 break
         return parts
 
-    def _columns(self, numbers: Sequence[int], width: int, best: str) -> list[str]:
+    def _columns(
+        self, numbers: Sequence[int], width: int, best: str, titles: Sequence[Sequence[str]]
+    ) -> list[str]:
         """The lines of some columns."""
         widest = max(NARROWEST_NAMES, width // 4)
-        header = [[self.header[n]] if n < self.words else _in_two_lines(self.header[n]) for n in numbers]
+        height = max(len(titles[n]) for n in numbers)
+        header = [["", *titles[n]][-height:] for n in numbers]
         rows = [
             [_stacked(row[n], widest if n < self.words else width, best) for n in numbers] for row in self.rows
         ]
