@@ -110,7 +110,7 @@ def main(folder: Path) -> None:
     with TemporaryDirectory() as scratch, contextlib.chdir(scratch):
         write_predictions()
         draw_terminal(folder / "terminal.svg")
-        run("report", *MODELS, *PRICES, "--out", "report.html", "--title", "Respiratory infections")
+        run("compare", *MODELS, *PRICES, "--html", "report.html", "--title", "Respiratory infections")
         photograph(Path("report.html").resolve(), folder / "report.webp")
 
 
