@@ -4,16 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from pandora_regret.inference.intervals import (
     acceleration_of,
     corrected_interval,
     corrected_p_value,
-    effective_number,
-    hull,
     influence_of_mean,
     interval_by_classes,
     interval_by_forecast,
@@ -48,16 +44,6 @@ def test_rows_of_one_group_are_one_unit(values):
     groups = np.arange(40) // 4
     by_group = interval_of_mean(values.reshape(10, 4).mean(axis=1), np.ones(10), None, 0.95)
     assert interval_of_mean(values, np.ones(40), groups, 0.95) == pytest.approx(by_group)
-
-
-@given(st.lists(st.floats(0.01, 100), min_size=2, max_size=30))
-def test_the_effective_number_lies_between_one_and_all(weights):
-    shares = np.array(weights) / sum(weights)
-    assert 1 - 1e-9 <= effective_number(shares) <= len(weights) + 1e-9
-
-
-def test_equal_weights_count_in_full():
-    assert effective_number(np.full(8, 1 / 8)) == pytest.approx(8)
 
 
 def test_where_one_row_has_all_the_weight_there_is_no_interval():
@@ -106,14 +92,6 @@ def test_corrected_percentiles_of_a_skewed_mean_lie_further_out_on_the_long_side
     assert high > plain[1]
 
 
-def test_percentiles_of_symmetric_values_are_students():
-    values = stats.norm.ppf((np.arange(200) + 0.5) / 200)
-    error = standard_error(values / 200, np.full(200, 1 / 200))
-    assert corrected_interval(replicates_of(values, 8000), 0.0, 200, 0.95) == pytest.approx(
-        student_interval(0.0, error, 200, 0.95), abs=0.1 * error
-    )
-
-
 def test_a_bootstrap_interval_is_never_narrower_than_students(values):
     mean, error = values.mean(), standard_error((values - values.mean()) / 40, np.full(40, 1 / 40))
     student = student_interval(mean, error, 40, 0.95)
@@ -129,11 +107,6 @@ def test_p_values_are_one_less_the_level_at_which_the_interval_reaches_zero(leve
     for end in corrected_interval(drawn, mean, 40, level, acceleration):
         p = corrected_p_value(drawn - end, mean - end, 40, acceleration)
         assert p == pytest.approx(1 - level, abs=0.005)
-
-
-def test_a_hull_holds_all_intervals():
-    assert hull((0.0, 1.0), (0.5, 2.0)) == (0.0, 2.0)
-    assert hull((0.0, 1.0), (None, None)) == (None, None)
 
 
 def test_class_counts_of_two_classes_give_the_score_interval_of_the_overlap():
@@ -153,7 +126,3 @@ def test_where_every_row_had_luck_the_forecast_says_how_far_the_mean_may_be_off(
     assert high > 1.2
     t = stats.t.ppf(0.975, 19)
     assert high - 1.0 == pytest.approx(t * math.sqrt(0.01 / 0.2 * (high - 1.0)))
-
-
-def test_forecasts_without_spread_say_nothing_more():
-    assert interval_by_forecast(1.0, 1.0, 0.0, 1.0, 20.0, 0.95) == (1.0, 1.0)

@@ -77,23 +77,9 @@ def test_clusters_with_rows_in_both_parts_are_paired():
     assert alone.error[0] > 0.1
 
 
-def test_rows_that_are_all_alike_are_not_certain_to_differ_from_zero():
-    part = WholeSample(np.tile([[0.0], [5.0]], N), np.ones(N), np.arange(N)).part(np.arange(10))
-    equal, different = part.means.p_values(np.ones(2))
-    assert equal == 1
-    assert np.isnan(different)
-
-
 def test_a_part_whose_rows_are_all_alike_is_taken_to_vary_like_the_rest():
     table, inside = halves()
     table[inside] = 120.0
     found = against_rest(table, np.ones(N), np.arange(N), inside)
     spread = table[~inside].std(axis=0, ddof=1)
     assert_allclose(found.error, spread * np.sqrt(1 / inside.sum() + 1 / (~inside).sum()), rtol=0.03)
-
-
-def test_a_part_of_one_unit_has_no_interval():
-    table, _ = halves()
-    part = WholeSample(table.T, np.ones(N), np.zeros(N, dtype=np.intp)).part(np.arange(10))
-    assert part.means.estimate(0, 0.95).low is None
-    assert np.isnan(part.means.p_values(np.ones(2))).all()

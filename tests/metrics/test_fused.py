@@ -59,14 +59,6 @@ def test_the_fused_loop_computes_what_the_registry_defines(forecast, alpha):
 
 
 @given(forecasts())
-def test_only_rows_whose_truth_was_ruled_out_are_doubtful(forecast):
-    scores = fused(forecast, Beta(1.0))
-    of_truth = forecast.values[np.arange(len(forecast)), forecast.truth]
-    assert_array_equal(scores.doubtful, np.flatnonzero(of_truth == 0))
-    assert scores.table.shape == (len(LANE_OF), 0)
-
-
-@given(forecasts())
 def test_the_confusion_matrix_counts_rows_by_weight(forecast):
     counts = confusion(forecast.truth, forecast.values.argmax(axis=1), forecast.weights, forecast.n_classes)
     weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights

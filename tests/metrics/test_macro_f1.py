@@ -34,17 +34,6 @@ def streamed(folder, truth, table, weights, **options):
     return score_stream(predictions, **options)
 
 
-def test_perfect_forecasts_of_two_of_three_classes_score_one(tmp_path):
-    truth, table = np.array([0, 1, 0, 1]), np.eye(3)[[0, 1, 0, 1]]
-    assert METRICS["macro_f1"](truth, table) == 1
-    assert compare(truth, {"perfect": table}).best.scores["macro_f1"].value == 1
-    padded = np.concatenate([table, np.zeros((4, 2))], axis=1)
-    for bootstrap in (0, 50):
-        assert (
-            streamed(tmp_path, truth, padded, np.ones(4), bootstrap=bootstrap).best.scores["macro_f1"].value == 1
-        )
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_macro_f1_is_scikit_learns_in_compare_stream_and_study(tmp_path, seed):
     truth, table, weights = sample(seed)

@@ -13,7 +13,6 @@ from pandora_regret.kernels import engine
 from pandora_regret.metrics import (
     METRICS,
     Metric,
-    default_metrics,
     read_metric,
     read_metrics,
     weighted_means,
@@ -67,15 +66,6 @@ def test_metrics_are_those_of_scikit_learn(key, sample):
     assert_allclose(ours, with_sklearn(key)(truth[kept], proba[kept], weights[kept]), rtol=1e-12)
 
 
-@given(samples(ties=False))
-def test_top_k_is_that_of_scikit_learn_where_nothing_ties(sample):
-    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
-    truth, proba, weights = sample
-    assert_allclose(
-        METRICS["top_2"](truth, proba, sample_weight=weights), with_sklearn("top_2")(*sample), rtol=1e-12
-    )
-
-
 def test_auroc_is_scikit_learns_one_vs_rest():
     metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
     rng = np.random.default_rng(0)
@@ -112,21 +102,6 @@ def test_scores_of_search_are_the_librarys_own(sample):
 def test_metrics_by_hand(key, expected):
     truth, proba = [0, 1], [[0.5, 0.3, 0.2], [0.6, 0.4, 0.0]]
     assert_allclose(METRICS[key](truth, proba), expected, rtol=1e-12)
-
-
-def test_errors_of_one_bin_cancel_and_those_of_two_do_not():
-    ece, same, apart = METRICS["ece"], [[0.75, 0.25]] * 4, [[0.75, 0.25]] * 3 + [[0.95, 0.05]]
-    assert_allclose(ece([0, 0, 0, 1], same), 0.0, atol=1e-15)
-    assert_allclose(ece([0, 0, 0, 1], apart), 0.25 * 3 / 4 + 0.95 / 4)
-    assert ece([0], [[1.0, 0.0]]) == 0
-
-
-def test_ties_go_by_class_number():
-    proba = [[0.4, 0.4, 0.2]] * 2
-    assert METRICS["accuracy"]([0, 1], proba) == 0.5
-    assert METRICS["mrr"]([0, 1], proba) == 0.75
-    assert METRICS["top_2"]([0, 1], proba) == 1.0
-    assert METRICS["auroc"]([0, 1], proba) == 0.5
 
 
 def test_an_impossible_truth_makes_the_log_loss_infinite_where_it_counts():
@@ -198,18 +173,6 @@ def test_metrics_are_read_from_keys_names_and_tables(monkeypatch):
     expected = pandora_regret([0], [[0.2, 0.8]], alpha=0.7)
     assert read_metric("beta_0.7")([0], [[0.2, 0.8]]) == expected
     assert read_metric("top_4").key == "top_4"
-
-
-def test_pandoras_regret_is_always_among_the_metrics():
-    assert [m.key for m in read_metrics(["accuracy"])] == ["pandora_regret", "accuracy"]
-    assert [m.key for m in read_metrics(["accuracy", "pandora_regret"])] == ["accuracy", "pandora_regret"]
-
-
-def test_default_metrics_are_those_that_apply():
-    keys = [metric.key for metric in default_metrics(3, priced=False)]
-    assert "top_2" in keys
-    assert not {"top_3", "cost_weighted"} & set(keys)
-    assert len(default_metrics(7, priced=True)) == 18
 
 
 @pytest.mark.parametrize(

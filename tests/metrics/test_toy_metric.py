@@ -9,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from pandora_regret.compare import Comparison, compare
-from pandora_regret.inputs import InputError
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.report import write_report
 from pandora_regret.study import agreement
@@ -87,15 +86,3 @@ def test_it_is_in_what_score_prints_and_writes(data, tmp_path):
     assert "Surprise " in cli_files.run("score", path).stdout
     table = csv.DictReader(io.StringIO(cli_files.run("score", path, "--csv").stdout))
     assert "surprise" in [row["metric"] for row in table]
-
-
-def test_a_comparison_of_nan_is_an_error_that_names_the_row(data, monkeypatch):
-    truth, forecasts = data
-
-    def broken(truth, proba):
-        return np.where(proba[:, 0] == forecasts[0, 7, 0], np.nan, 1.0)
-
-    monkeypatch.setitem(METRICS, "broken", Metric("broken", "Broken", "lower", broken, shown_in=("comparison",)))
-    with pytest.raises(InputError, match="row 7 makes metric 'broken' NaN") as caught:
-        compare(truth, {"one": forecasts[0]})
-    assert caught.value.row == 7

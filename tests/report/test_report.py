@@ -16,17 +16,13 @@ from report_pages import Page, compared, forecasts
 from pandora_regret import InputError, InputTypeError, pair_costs
 from pandora_regret.compare import Comparison, compare
 from pandora_regret.compare.build import compare_forecasts
-from pandora_regret.compare.result import BreakEven, Crossing, Done, Recalibrated
+from pandora_regret.compare.result import BreakEven, Crossing, Recalibrated
 from pandora_regret.compare.sample import read_models
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.report import render_report, write_report
-from pandora_regret.report.charts import Axis, bump_chart, round_ticks
 from pandora_regret.report.views import (
     LIKE_COST,
-    MOST_CLASSES_LISTED,
     MOST_PAIRS,
-    MOST_STEPS,
-    select_models,
     worked_case,
 )
 
@@ -88,12 +84,6 @@ def test_tables_behind_scenarios_and_ranks_hold_the_comparison(comparison, page)
     shown = ["expected_cost", *(key for key in comparison.ranks if key not in ("expected_cost", *LIKE_COST))]
     assert page.numbers("rank-table") == [comparison.ranks[key][i] for i in range(4) for key in shown]
     assert page.numbers("calibration-0")[0] == comparison.best.calibration[0].predicted
-
-
-def test_above_methods_nobody_needs_the_paper(page):
-    text = page.all("main")[0]["text"].split("Methods")[0]
-    assert "Cost per case" in text
-    assert re.findall(r"\b(alpha|tau|prior|regret|miscalibration)\b|α|τ", text, re.IGNORECASE) == []
 
 
 def test_the_comparison_can_be_read_back_out_of_the_page(comparison, page):
@@ -165,15 +155,6 @@ def test_a_name_cannot_turn_the_sentences_it_stands_in():
     assert all("ab" in sentence and "\u202e" not in sentence for sentence in sentences)
 
 
-def test_a_dictionary_makes_the_same_page_as_its_comparison(comparison, tmp_path):
-    path = write_report(
-        json.loads(json.dumps(comparison.to_dict())), tmp_path / "page.html", title="Skin <lesions>"
-    )
-    text = path.read_bytes().decode()
-    assert text == render_report(comparison, title="Skin <lesions>")
-    assert "<title>Skin &lt;lesions&gt;</title>" in text
-
-
 @pytest.mark.parametrize(
     ("given", "error", "says"),
     [
@@ -206,48 +187,6 @@ def test_the_worked_case_is_one_that_the_best_model_finds_for_less(comparison, p
         assert sum(step["cost"] for step in steps) == plan["spent"]
         assert len(steps) + plan["never"] == 4
     assert page.all("bdi", id="case-truth")[0]["text"] == case["truth"]
-
-
-def test_a_long_search_is_shown_without_its_middle():
-    case = worked_case(compared(2, 40))
-    for plan in case["plans"]:
-        steps = [*plan["first"], *plan["last"]]
-        assert len(steps) + plan["skipped"] + plan["never"] == 40
-        assert len(steps) <= MOST_STEPS
-
-
-@given(st.floats(-1e9, 1e9), st.floats(1e-12, 1e9))
-def test_ticks_are_few_round_and_on_the_axis(low, width):
-    axis = Axis.around([low, low + width])
-    assert len(axis.ticks) <= 7
-    assert all(-1e-6 <= axis.percent(tick) <= 100 + 1e-6 for tick in axis.ticks)
-    assert len(round_ticks(0.0, width)) >= 2
-    assert Axis.around([low, None]).percent(low) == 50.0
-
-
-def test_names_of_tied_models_do_not_lie_on_each_other():
-    models, metrics = [{"name": name} for name in "abc"], [{"key": "cost", "title": "Cost"}]
-    chart = bump_chart(models, metrics, {"cost": [1.5, 1.5, None]})
-    assert len({line["left"] for line in chart["lines"]}) == 3
-    assert chart["lines"][0]["points"] == chart["lines"][1]["points"]
-    assert chart["lines"][2]["path"] == ""
-
-
-def test_a_page_of_very_many_classes_stays_small():
-    found = replace(compared(2, MOST_CLASSES_LISTED + 20), sample=None)
-    page = Page(render_report(found))
-    shown = [e for e in page.all("tr", inside="classes-0") if "data-value" not in e["attributes"]]
-    assert len(shown) == 1 + MOST_CLASSES_LISTED
-    assert "20 are left out" in render_report(found)
-    data = json.loads(next(e["text"] for e in page.all("script") if e["attributes"].get("id") == "comparison"))
-    assert data["models"][0]["by_class"] == []
-    assert len(Comparison.from_dict(data).models) == 2
-    assert "Class by class" not in render_report(data)
-
-
-def test_what_cannot_be_said_of_one_case_is_left_out():
-    page = render_report(compare([0], {"one": [[0.8, 0.2]], "two": [[0.7, 0.3]]}))
-    assert 'data-value="None"' not in page
 
 
 @pytest.mark.parametrize(
@@ -285,24 +224,6 @@ def test_beyond_fifty_models_the_page_shows_the_ends_and_those_asked_for(sixty):
     assert "60 models" in page.all("p", class_="byline")[0]["text"]
     (island,) = page.all("script", type="application/json")
     assert [model.name for model in Comparison.from_dict(json.loads(island["text"])).models] == shown
-
-
-def test_groups_and_cases_are_of_the_models_shown():
-    sites = np.array(["North", "South"])[np.arange(80) % 2]
-    whole = compared(60, by={"site": sites}, typical_costs=[10.0, 40.0, 20.0, 5.0])
-    some, _ = select_models(whole)
-    names = [model.name for model in some.models]
-    assert all([model.name for model in group.models] == names for group in some.by[0].groups)
-    assert set(some.sample.odds) == set(names)
-    assert Comparison.from_dict(some.to_dict()) == some
-    assert Page(render_report(whole)).all("section", class_="groups")
-
-
-def test_fifty_models_are_all_shown_and_a_model_that_is_not_there_is_named():
-    fifty = compared(50)
-    assert select_models(fifty) == (fifty, None)
-    with pytest.raises(InputError, match="show is 'nobody': the models are"):
-        render_report(fifty, show=["nobody"])
 
 
 @pytest.mark.parametrize(
@@ -366,13 +287,6 @@ def test_groups_are_drawn_side_by_side_and_flags_are_said(by_site):
     assert len(red) == sum(any(m.name in flag for flag in g.flags) for g in groups for m in g.models)
 
 
-def test_what_was_done_to_the_files_is_on_the_page(comparison):
-    done = (Done("rows left out", 30, "30 rows that <Forest> lacks left out of all"),)
-    page = Page(render_report(replace(comparison, done=done)))
-    assert "30 rows that <Forest> lacks left out of all" in page.all("section", id="done")[0]["text"]
-    assert not Page(render_report(replace(comparison, done=(), notes=()))).all("section", id="done")
-
-
 def test_prices_that_change_the_leader_come_first_with_their_marks(comparison):
     other = comparison.models[1].name
     below, above = Crossing(2.5, 2.0, 3.1, other), Crossing(15.0, None, None, other)
@@ -393,12 +307,6 @@ def test_without_jinja2_one_line_says_what_to_install(comparison, tmp_path, monk
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"pip install 'pandora-regret\[report\]'"):
         write_report(comparison, tmp_path / "page.html")
-
-
-def test_one_model_alone_makes_a_page_without_comparisons():
-    page = Page(render_report(compared(1)))
-    assert not page.all("section", id="metrics") + page.all("div", id="year") + page.all("section", id="case")
-    assert page.numbers("wrong-test-table")
 
 
 def test_undefined_numbers_are_dashes():
