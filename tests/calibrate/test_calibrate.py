@@ -256,20 +256,6 @@ def test_wrong_parameters_are_named(scaling, message):
 # Frames, labels, folds
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_frames_columns_are_matched_by_name(library):
-    frames = pytest.importorskip(library)
-    forecasts, truth = simulated(100, k=3)
-    names = np.array(["ant", "bee", "cow"])
-    plain = VectorScaling(labels=names).fit(forecasts, names[truth])
-    frame = frames.DataFrame({name: forecasts[:, at] for at, name in reversed(list(enumerate(names)))})
-    framed = VectorScaling(labels=names).fit(frame, names[truth])
-    np.testing.assert_allclose(framed.predict_proba(frame), plain.predict_proba(forecasts), atol=1e-8)
-    assert set(framed.predict(frame)) <= set(names)
-    own = VectorScaling().fit(frame, names[truth])
-    assert own.classes_.tolist() == ["cow", "bee", "ant"]
-
-
 @given(folds=st.integers(2, 7), seed=st.none() | st.integers(0, 9), truth=st.lists(st.integers(0, 4), min_size=7))
 def test_folds_share_every_class_evenly(folds, seed, truth):
     truth = np.array(truth)

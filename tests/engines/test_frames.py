@@ -178,9 +178,3 @@ def test_mistakes_are_named(change, sentence):
     options = {"classes": ["a", "b"], "label": "y"} | change
     with pytest.raises(InputError, match=sentence):
         score_frame(frame, options.pop("classes"), **options)
-
-
-def test_a_column_is_never_overwritten():
-    frame = pd.DataFrame({"y": ["a"], "a": [0.5], "b": [0.5], "log_loss": [0.0]})
-    with pytest.raises(InputError, match="log_loss"):
-        with_scores(frame, ["a", "b"], label="y")

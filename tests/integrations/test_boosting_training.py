@@ -6,13 +6,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import cross_val_score, train_test_split
 
-from pandora_regret import Beta, expected_search_cost, pandora_regret, search_order
+from pandora_regret import expected_search_cost, pandora_regret, search_order
 from pandora_regret.integrations.boosting import (
     LightGBMMetric,
     SearchObjective,
     XGBoostMetric,
     predict_proba,
-    probabilities,
 )
 from pandora_regret.integrations.sklearn import neg_pandora_regret_scorer
 
@@ -34,19 +33,6 @@ def wine():
 def xgb_booster(X, y, rounds=30, weight=None, params=(), **options):
     params = QUIET | {"num_class": int(max(y)) + 1, "disable_default_eval_metric": 1} | dict(params)
     return xgb.train(params, xgb.DMatrix(X, y, weight=weight), rounds, verbose_eval=False, **options)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_xgboost_train_lowers_the_search_cost_every_round(alpha):
-    X, _, y, _ = wine()
-    seen = {}
-    xgb_booster(
-        X, y, obj=SearchObjective(alpha=alpha), custom_metric=XGBoostMetric(prior=Beta(alpha) if alpha else None),
-        evals=[(xgb.DMatrix(X, y), "train")], evals_result=seen,
-    )  # fmt: skip
-    costs = seen["train"]["search_cost"]
-    assert (np.diff(costs) < 1e-9).all()
-    assert costs[-1] < 0.51  # an oracle pays 0.5
 
 
 def test_xgboost_stops_early_by_search_cost_and_predictions_use_the_best_round():
@@ -101,19 +87,6 @@ def test_the_metric_stops_xgboosts_own_log_loss():
 def lgb_booster(X, y, rounds=30, weight=None, objective=None, params=(), **options):
     params = SILENT | {"num_class": int(max(y)) + 1, "objective": objective, "metric": "None"} | dict(params)
     return lgb.train(params, lgb.Dataset(X, y, weight=weight), rounds, **options)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_lightgbm_train_lowers_the_search_cost_every_round(alpha):
-    X, _, y, _ = wine()
-    seen = {}
-    lgb_booster(
-        X, y, objective=SearchObjective(alpha=alpha), feval=LightGBMMetric(prior=Beta(alpha) if alpha else None),
-        valid_sets=[lgb.Dataset(X, y)], callbacks=[lgb.record_evaluation(seen)], rounds=60,
-    )  # fmt: skip
-    costs = seen["valid_0"]["search_cost"]
-    assert (np.diff(costs) < 1e-9).all()
-    assert costs[-1] < 0.52
 
 
 def test_lightgbm_stops_early_by_search_cost_and_predictions_use_the_best_round():
@@ -200,22 +173,3 @@ def test_two_classes_are_trained_by_two_scores_or_by_one(native):
         forecast = predict_proba(model, X_test)
         assert forecast.shape == (len(y_test), 2)
         assert pandora_regret(y_test, forecast) < 0.1
-
-
-def test_training_may_start_at_the_frequencies_of_classes_which_are_no_part_of_the_model():
-    X, y = blurred()
-    start = np.tile(np.log(np.bincount(y) / len(y)), (len(y), 1))
-    data = xgb.DMatrix(X, y, base_margin=start)
-    params = QUIET | {"num_class": 3, "disable_default_eval_metric": 1, "learning_rate": 1e-9}
-    model = xgb.train(params, data, 1, obj=SearchObjective())
-    np.testing.assert_allclose(predict_proba(model, data), probabilities(start), atol=1e-6)
-    np.testing.assert_allclose(predict_proba(model, X), 1 / 3, atol=1e-6)
-    model = lgb.train(
-        SILENT | {"num_class": 3, "objective": SearchObjective(), "learning_rate": 1e-9},
-        lgb.Dataset(X, y, init_score=start),
-        1,
-    )
-    np.testing.assert_allclose(predict_proba(model, X), 1 / 3, atol=1e-6)
-    np.testing.assert_allclose(
-        probabilities(start + model.predict(X, raw_score=True)), probabilities(start), atol=1e-6
-    )

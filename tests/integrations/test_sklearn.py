@@ -112,13 +112,6 @@ def test_a_class_that_labels_leave_out_is_named(model):
         search_cost_scorer(labels=["setosa", "versicolor"])(model, X, NAMES[Y])
 
 
-def test_names_written_as_text_match_numbers():
-    model = GaussianNB().fit(X, Y)
-    by_text, by_number = ({kind(k): 1.0 + k for k in range(3)} for kind in (str, int))
-    text, number = (search_cost_scorer(costs=costs)(model, X, Y) for costs in (by_text, by_number))
-    assert text == number
-
-
 def test_several_metrics_share_one_forecast(monkeypatch):
     calls = []
     forecast = KNeighborsClassifier.predict_proba

@@ -121,18 +121,6 @@ def test_forecasts_that_nearly_sum_to_one_promise_what_they_pay(prior):
     assert ((low <= 0) & (high >= 0) & (low <= x) & (x <= high)).all()
 
 
-def test_rows_are_taken_in_the_order_of_their_periods():
-    y, p = cases(30)
-    weeks = np.array([f"week {1 + i // 3}" for i in range(30)])
-    order = np.random.default_rng(3).permutation(10)
-    shuffled = np.concatenate([np.arange(3 * k, 3 * k + 3) for k in order])
-    one, other = Monitor(), Monitor()
-    one.update(y, p, period=weeks)
-    other.update(y[shuffled], p[shuffled], period=weeks[shuffled])
-    assert as_text(one) == as_text(other)
-    assert one.paid.history.all[-1].last == "week 9"  # week 10 is open
-
-
 def test_an_overconfident_model_is_caught_and_dated():
     monitor = Monitor(typical_costs=COSTS)
     for week in range(60):
@@ -229,19 +217,3 @@ def test_a_refused_batch_leaves_no_trace():
         with pytest.raises(InputError):
             monitor.update(y, bad, ids=range(6), **kwargs)
         assert as_text(monitor) == before
-
-
-def test_a_refused_first_batch_leaves_no_trace():
-    y, p = cases(4)
-    monitor, bad = Monitor(), np.full((4, 3), 0.7)
-    for kwargs in (
-        {"y_proba": bad},
-        {"y_proba": p, "ids": ["a", "a", "b", "c"]},
-        {"y_proba": p, "challenger": bad},
-    ):
-        with pytest.raises(InputError):
-            monitor.update(y, **kwargs)
-    monitor.update(y, p, period="week 1")
-    fresh = Monitor()
-    fresh.update(y, p, period="week 1")
-    assert as_text(monitor) == as_text(fresh)

@@ -63,16 +63,3 @@ def test_no_damage_to_a_state_is_more_than_a_sentence():
         except InputError:
             refused += 1
     assert refused > 100
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [{"schema": "x"}, {"paid": {}}, {"seen": 3}, {"waiting": {"a": 1}}, {"base_costs": [1.0]}, {"lag": "x"}],
-    ids=lambda damage: next(iter(damage)),
-)
-def test_a_damaged_state_is_refused(damage):
-    y, p = cases(4)
-    monitor = Monitor(typical_costs=COSTS)
-    monitor.update(y, p, ids=range(4))
-    with pytest.raises(InputError):
-        Monitor.from_state(json.loads(as_text(monitor)) | damage)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pandora_regret import beta_score, pandora_regret
+from pandora_regret import beta_score
 from pandora_regret.priors.beta import beta_loss_slope
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -106,13 +106,6 @@ def test_loss_and_gradient_are_those_of_the_reference(case, alpha):
     size = np.abs(grads).max(axis=1, keepdims=True, initial=1e-30)
     excess = np.abs(grad.double().numpy() - grads) - of_entry * np.abs(grads) - of_largest * size
     assert (excess <= 6e-8 * (logits.dtype == torch.float16)).all()  # what float16 cannot hold
-
-
-@every_alpha
-def test_without_costs_the_mean_is_pandora_regret(alpha):
-    logits, target = batch(50)
-    want = pandora_regret(target.numpy(), logits.numpy(), alpha=alpha, logits=True)
-    assert pandora_loss(logits, target, alpha=alpha).item() == pytest.approx(want, rel=1e-12)
 
 
 @pytest.mark.parametrize("alpha", [*SMOOTH[:-1], 7.0])

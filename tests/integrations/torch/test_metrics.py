@@ -174,16 +174,6 @@ def test_reset_copies_and_saved_states_go_on_where_they_should():
     assert metric.compute().item() == fresh.compute().item()
 
 
-def test_states_are_two_float64_scalars_that_move_and_are_not_rounded():
-    logits, target, weights = (tensor.to("meta") for tensor in batch())
-    metric = PandoraRegret(K, costs=COSTS, logits=True, validate_args=False).half().to("meta")
-    for _ in range(2):
-        metric.update(logits, target, weights)
-    states = list(metric.metric_state.values())
-    assert [(state.shape, state.dtype, state.device.type) for state in states] == [((), torch.float64, "meta")] * 2
-    assert (metric.higher_is_better, metric.is_differentiable, metric.full_state_update) == (False, False, False)
-
-
 @pytest.mark.parametrize("first", [True, False])
 def test_inference_mode_may_come_and_go(first):
     logits, target, _ = batch()

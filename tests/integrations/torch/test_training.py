@@ -59,17 +59,6 @@ def test_backward_only_scales(kind):
     torch.testing.assert_close(weighted, 6 * one * weights[:, None])
 
 
-def test_the_first_backward_needs_the_logits_no_more():
-    start, target = batch()
-    leaf = start.clone().requires_grad_()
-    (want,) = torch.autograd.grad(pandora_loss(leaf, target), leaf)
-    work = leaf * 1
-    loss = pandora_loss(work, target)
-    work.detach().zero_()
-    (grad,) = torch.autograd.grad(loss, leaf)
-    assert torch.equal(grad, want)
-
-
 @pytest.mark.parametrize("needed", [True, False])
 def test_no_gradient_is_computed_unless_it_will_be_needed(needed, monkeypatch):
     from pandora_regret.integrations.torch import fused
@@ -94,15 +83,6 @@ def test_a_second_derivative_is_refused_in_a_sentence():
     (grad,) = torch.autograd.grad(pandora_loss(logits, target), logits, create_graph=True)
     with pytest.raises(RuntimeError, match=r"PandoraLoss has no second derivative: .*array_api"):
         grad.square().sum().backward()
-
-
-def test_gradients_accumulate_over_parts_of_a_batch():
-    model = torch.nn.Linear(4, 5)
-    features, (_, target) = torch.randn(6, 4, generator=torch.Generator().manual_seed(3)), batch()
-    (whole,) = torch.autograd.grad(pandora_loss(model(features), target), model.weight)
-    for rows in (slice(0, 2), slice(2, 6)):
-        (pandora_loss(model(features[rows]), target[rows], reduction="sum") / 6).backward()
-    torch.testing.assert_close(model.weight.grad, whole)
 
 
 def test_reductions_and_ignored_rows():
