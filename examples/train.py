@@ -10,19 +10,15 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from pandora_regret.compare import Comparison, compare
-from pandora_regret.integrations.torch import AlphaSchedule, PandoraLoss
+from pandora_regret.integrations.torch import PandoraLoss
 
 PRICES = np.array([5.0, 5.0, 5.0, 40.0, 5.0, 5.0, 5.0, 5.0, 40.0, 5.0])  # dollars per check; 3 and 8 are expensive
 EPOCHS, BATCH = 40, 64
-RISING = AlphaSchedule(start=0.0, end=1.0, steps=200)  # half of the training
-LOSSES = {
-    "log loss": torch.nn.CrossEntropyLoss(),
-    "search score, alpha 0": PandoraLoss(0.0, PRICES / PRICES.mean()),
-    "search score, alpha 1": PandoraLoss(RISING, PRICES / PRICES.mean()),
-}
+ANNEALED = 200  # steps until alpha has risen: half of the training
+LOSSES: dict[str, float | None] = {"log loss": None, "search score, alpha 0": 0.0, "search score, alpha 1": 1.0}
 
 
-def trained(loss: torch.nn.Module, X: np.ndarray, y: np.ndarray, X_new: np.ndarray) -> np.ndarray:
+def trained(alpha: float | None, X: np.ndarray, y: np.ndarray, X_new: np.ndarray) -> np.ndarray:
     """The forecasts of a linear model, trained by AdamW from equal shares on."""
     scaler, chance = StandardScaler().fit(X), torch.Generator().manual_seed(0)
     features, new = (torch.tensor(scaler.transform(table)).float() for table in (X, X_new))
@@ -30,12 +26,15 @@ def trained(loss: torch.nn.Module, X: np.ndarray, y: np.ndarray, X_new: np.ndarr
     torch.nn.init.zeros_(head.weight)
     torch.nn.init.zeros_(head.bias)
     optimizer = torch.optim.AdamW(head.parameters(), lr=0.03, weight_decay=1e-4)
+    search, step = PandoraLoss(0.0, PRICES / PRICES.mean()), 0
+    loss = torch.nn.CrossEntropyLoss() if alpha is None else search
     for _ in range(EPOCHS):
         for rows in torch.split(torch.randperm(len(y), generator=chance), BATCH):
             optimizer.zero_grad()
             loss(head(features[rows]), truth[rows]).backward()
             optimizer.step()
-            RISING.step()  # only the last loss follows it
+            step += 1
+            search.alpha = (alpha or 0.0) * min(1.0, step / ANNEALED)
     return np.asarray(head(new).softmax(dim=1).detach())
 
 
@@ -55,9 +54,8 @@ def main() -> None:
     X, y = load_digits(return_X_y=True)
     X_train, X_new, y_train, y_new = train_test_split(X, y, train_size=600, stratify=y, random_state=0)
     forecasts = {}
-    for name, loss in LOSSES.items():
-        RISING.steps_taken = 0
-        forecasts[name] = trained(loss, X_train, y_train, X_new)
+    for name, alpha in LOSSES.items():
+        forecasts[name] = trained(alpha, X_train, y_train, X_new)
 
     comparison = compare(y_new, forecasts, typical_costs=PRICES, currency="USD")
     print("trained on             per search   log loss   accuracy")

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from pandora_regret import InputError  # noqa: E402
-from pandora_regret.integrations.torch import AlphaSchedule, PandoraLoss, fused, pandora_loss  # noqa: E402
+from pandora_regret.integrations.torch import PandoraLoss, fused, pandora_loss  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 ONE = torch.tensor(1.0, dtype=torch.float64)
@@ -106,8 +106,7 @@ def test_operators_pass_the_checks_of_torch(options):
     torch.library.opcheck(fused.row_gradients, (torch.rand(6, device=DEVICE), logits, *rule))
 
 
-@pytest.mark.parametrize("schedule", [None, AlphaSchedule(steps=4)], ids=["by hand", "by a schedule"])
-def test_an_alpha_that_changes_compiles_nothing_anew(schedule):
+def test_an_alpha_that_changes_compiles_nothing_anew():
     graphs = []
 
     def count(graph, inputs):
@@ -115,12 +114,9 @@ def test_an_alpha_that_changes_compiles_nothing_anew(schedule):
         return graph.forward
 
     logits, target, _ = case({})
-    criterion = PandoraLoss(alpha=schedule or 0.0, costs=[1, 2, 3, 4, 5])
+    criterion = PandoraLoss(alpha=0.0, costs=[1, 2, 3, 4, 5])
     compiled = torch.compile(criterion, fullgraph=True, backend=count)
     for alpha in (0.3, 1.0, np.inf):
         assert compiled(logits, target).item() == pytest.approx(criterion(logits, target).item(), rel=1e-6)
-        if schedule is None:
-            criterion.alpha = alpha
-        else:
-            schedule.step()
+        criterion.alpha = alpha
     assert len(graphs) == 1

@@ -12,7 +12,7 @@ from pandora_regret import InputError, InputTypeError
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from pandora_regret.integrations.torch import AlphaSchedule, PandoraLoss, pandora_loss  # noqa: E402
+from pandora_regret.integrations.torch import PandoraLoss, pandora_loss  # noqa: E402
 
 KINDS = ["class numbers", "soft targets", "smoothed"]
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -166,33 +166,6 @@ def test_module_is_its_functional_twin_and_survives_copies():
         assert not torch.equal(pandora_loss(logits, target, **options | {name: other}), want)
 
 
-@pytest.mark.parametrize(("shape", "halfway"), [("linear", 0.6), ("cosine", 0.6)])
-def test_alpha_anneals_and_stays(shape, halfway):
-    schedule = AlphaSchedule(start=0.2, end=1.0, steps=8, shape=shape)
-    course = []
-    for _ in range(12):
-        course.append(float(schedule))
-        schedule.step()
-    assert course[0] == 0.2
-    assert course[4] == pytest.approx(halfway)
-    assert course[8:] == [1.0] * 4
-    assert (np.diff(course[:9]) > 0).all()
-    assert (course[1] < 0.25) == (shape == "cosine")
-
-
-def test_a_schedule_moves_the_loss_and_resumes_from_its_state():
-    logits, target = batch()
-    schedule = AlphaSchedule(end=3.0, steps=5)
-    module = PandoraLoss(alpha=schedule)
-    for _ in range(3):
-        assert torch.equal(module(logits, target), pandora_loss(logits, target, alpha=schedule.alpha))
-        schedule.step()
-    resumed = AlphaSchedule(end=3.0, steps=5)
-    resumed.load_state_dict(schedule.state_dict())
-    assert resumed.alpha == schedule.alpha > 0
-    assert "now 1.96" in repr(schedule)
-
-
 BAD = {
     "a target too large": (
         {"target": [0, 5]},
@@ -229,12 +202,6 @@ def test_a_learnt_target_is_refused():
     target = torch.full((2, 5), 0.2, requires_grad=True)
     with pytest.raises(InputError, match="target requires a gradient"):
         pandora_loss(torch.zeros(2, 5), target)
-
-
-@pytest.mark.parametrize("change", [{"end": np.inf}, {"start": -1}, {"steps": 0}, {"shape": "steps"}], ids=str)
-def test_schedules_that_lead_nowhere_are_refused(change):
-    with pytest.raises(InputError, match=next(iter(change)) if "start" not in change else "alpha is -1"):
-        AlphaSchedule(**change)
 
 
 def python(code):
