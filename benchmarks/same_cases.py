@@ -607,7 +607,7 @@ def call_pathways():
 
     files = {name: pr.load_costs(name) for name in pr.available_costs()}
     return {
-        name: [each.costs, {label: each.breakdown(label) for label in each.classes}]
+        name: [each.costs, [list(map(float, each.breakdown(label).values())) for label in each.classes]]
         for name, each in files.items()
     }
 
