@@ -56,17 +56,6 @@ def test_the_point_is_tau_of_the_metric_with_the_mean_search_cost(key):
     assert_allclose(found.gap[0, KEYS.index(key)], expected - abs(baseline.statistic), atol=1e-12)
 
 
-def test_drawn_costs_are_a_loop_of_taus():
-    truth, proba = zoo()
-    condition = Condition("drawn", prior=Uniform(), typical="drawn", draws=12)
-    found = agreement(truth, proba, conditions=[condition], metrics=["accuracy"], replicates=0, seed=5)
-    draws = condition.cost_draws(None, (0, 1, 2), 5)
-    for at, key in enumerate(["pandora_regret", "accuracy"]):
-        values = [METRICS[key](truth, table) for table in proba]
-        taus = [kendalltau(values, cost_of(truth, proba, drawn)).statistic for drawn in draws]
-        assert_allclose(found.tau[0, at], abs(np.mean(taus)), atol=1e-12)
-
-
 @pytest.mark.parametrize("prior", [{"prior": Uniform(), "typical": "drawn"}, {"prior": "gamma:2"}])
 def test_readings_of_drawn_costs(prior):
     truth, proba = zoo()
@@ -180,14 +169,6 @@ def test_the_order_of_models_changes_nothing(order):
     assert shuffled.picked == found.picked
 
 
-def test_another_condition_or_metric_changes_nothing():
-    truth, proba = zoo()
-    alone = agreement(truth, proba, **{**QUICK, "conditions": ["random_temperature"], "metrics": ["accuracy"]})
-    asked = {**QUICK, "conditions": ["clinical", "equal_prevalence", "random_temperature"]}
-    among = agreement(truth, proba, **asked)
-    assert_allclose(among.tau[2, [0, 2]], alone.tau[0])
-
-
 def cost_itself(truth, proba):
     return search_cost(truth, proba, COSTS, per_instance=True)
 
@@ -210,13 +191,6 @@ def test_the_cost_itself_agrees_perfectly_and_a_constant_not_at_all(resample):
     mean_excess = np.mean(cost_of(truth, proba)) - min(cost_of(truth, proba))
     assert_allclose(found.regret[0, constant], mean_excess)  # every model ties for best
     assert len(found.picked[0][constant]) == len(proba)
-
-
-def test_equal_costs_of_all_models_are_said_to_be_constant():
-    truth, proba = zoo()
-    found = agreement(truth, np.stack([proba[0], proba[0]]), **QUICK)
-    assert found.constant.all()
-    assert_array_equal(found.tau, 0)
 
 
 def test_models_of_equal_means_tie_however_their_sums_are_rounded():
@@ -321,43 +295,14 @@ def test_prevalence_weights_metrics_and_costs_alike():
     assert_allclose(shifted.regret, duplicated.regret, atol=1e-9)
 
 
-def test_single_precision_is_good_enough():
-    truth, proba = zoo()
-    found = agreement(truth, proba.astype(np.float32), **QUICK)
-    assert_allclose(found.tau, agreement(truth, proba, **QUICK).tau, atol=0.06)
-    assert found.picked == agreement(truth, proba, **QUICK).picked
-
-
-def test_progress_is_told_and_ends_at_the_end():
-    truth, proba = zoo()
-    told = []
-    asked = {**QUICK, "conditions": ["clinical", "random_temperature"]}
-    agreement(truth, proba, **asked, progress=lambda *said: told.append(said))
-    assert told[0][2] == "Clinical"
-    assert told[-1] == (18, 18, "Random Temperature")
-    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
-
-
-def same(one, other):
-    """Plain values, or arrays whose undefined entries are in the same places."""
-    return np.array_equal(one, other, equal_nan=True) if isinstance(other, np.ndarray) else one == other
-
-
 def test_findings_survive_a_file():
     truth, proba = zoo()
     never = Metric("never", "Never", "lower", rows=lambda truth, proba: np.full(len(truth), np.inf))
     found = agreement(truth, proba, **{**QUICK, "metrics": [*KEYS, never], "replicates": 7})
     written = json.dumps(found.to_dict(), allow_nan=False)
     read = Agreement.from_dict(json.loads(written))
-    for name, value in vars(found).items():
-        assert same(getattr(read, name), value), name
-    cell = found.to_dict()["conditions"][0]["metrics"][2]
-    assert cell["key"] == "accuracy"
-    assert cell["tau"]["value"] == found.tau[0, 2]
-    assert cell["regret"]["mean"] == found.regret_mean[0, 2]
-    pointless = agreement(truth, proba, **QUICK)
-    assert json.loads(json.dumps(pointless.to_dict()))["conditions"][0]["metrics"][0]["tau"]["low"] is None
-    assert np.isnan(Agreement.from_dict(pointless.to_dict()).tau_low).all()
+    assert read == found
+    assert np.isnan(Agreement.from_dict(agreement(truth, proba, **QUICK).to_dict()).tau_low).all()
     with pytest.raises(InputError, match="this library reads 'pandora-agreement/1'"):
         Agreement.from_dict({"schema": "pandora-agreement/9"})
 

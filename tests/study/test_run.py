@@ -3,10 +3,7 @@
 import json
 import os
 import signal
-import subprocess
 import sys
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -152,37 +149,6 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_results(finished, study_fi
         run_study(begin(study_file, out), out, cluster=address, watcher=KillsAfterTwo(workers[0]))
         assert workers[0].wait(timeout=30) != 0
     assert (out / RESULTS).read_bytes() == (finished / RESULTS).read_bytes()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_twenty_kills_at_random_moments_then_resume(finished, study_file, tmp_path):
-    out, rng = tmp_path / "killed", np.random.default_rng(7)
-    command = [sys.executable, str(HERE / "study_zoo.py"), str(study_file), str(out)]
-    kills = 0
-    while kills < 20:
-        child = subprocess.Popen(command, stderr=subprocess.PIPE)
-        before, deadline = _written(out), time.monotonic() + 30
-        while _written(out) == before and child.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.002)  # from the first change on, it is at work
-        time.sleep(rng.uniform(0, 0.05))
-        child.kill()
-        kills += child.wait() == -signal.SIGKILL
-        child.stderr.close()
-        if (out / RESULTS).exists():  # finished before the kill: begin again with half of the predictions gone
-            (out / RESULTS).unlink()
-            for path in sorted((out / DATA).glob("model-*"))[::2]:
-                path.unlink()
-    subprocess.run(command, check=True)
-    assert (out / RESULTS).read_bytes() == (finished / RESULTS).read_bytes()
-
-
-def _written(folder):
-    """The files and when they were written; one that vanishes meanwhile was temporary."""
-    files = []
-    for path in folder.rglob("*") if folder.exists() else ():
-        with suppress(FileNotFoundError):
-            files.append((str(path), path.stat().st_mtime_ns))
-    return sorted(files)
 
 
 def test_standing_tells_how_far_it_is(finished, study_file, tmp_path):

@@ -126,18 +126,14 @@ def read_study(
     base = Path(path).parent if folder is None else Path(folder)
     if not trust:
         _check_no_code(entries.metrics or ())
-    return Study(
-        title=entries.title,
-        seed=entries.seed,
-        metrics=None if entries.metrics is None else read_metrics(entries.metrics),
-        replicates=entries.replicates,
-        resample=entries.resample,
-        level=entries.level,
-        data=tuple(_data_set(data, f"{Path(path).name}: data[{n}]", base) for n, data in enumerate(entries.data)),
-        conditions=read_conditions(_with_place(condition, base) for condition in entries.conditions),
-        timeout=entries.timeout,
-        text=text,
-    )
+    made: dict[str, Any] = {
+        "metrics": None if entries.metrics is None else read_metrics(entries.metrics),
+        "data": tuple(
+            _data_set(data, f"{Path(path).name}: data[{n}]", base) for n, data in enumerate(entries.data)
+        ),
+        "conditions": read_conditions(_with_place(condition, base) for condition in entries.conditions),
+    }
+    return Study(**vars(entries) | made, text=text)
 
 
 def read_entries(file: Path) -> tuple[StudyEntries, bytes]:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from pandora_regret.costs import load_costs
 from pandora_regret.inputs import InputError
-from pandora_regret.optional import MissingLibraryError
 from pandora_regret.study.vision.features import Encoder, FeatureCache, Machine, extract
 from pandora_regret.study.vision.images import load_images
 
@@ -83,15 +82,6 @@ class TestData:
         with pytest.raises(InputError, match="only 2 classes are named"):
             load_images(str(tmp_path / "mine.npz"), classes=("x", "y"))
 
-    def test_the_digest_is_that_of_the_images(self, tmp_path):
-        arrays = write_npz(tmp_path / "a.npz")
-        np.savez(tmp_path / "b.npz", **arrays)
-        changed = arrays["test_images"].copy()
-        changed[0, 0, 0, 0] ^= 1
-        np.savez(tmp_path / "c.npz", **arrays | {"test_images": changed})
-        first, same, other = (load_images(str(tmp_path / f"{name}.npz")).digest for name in "abc")
-        assert first == same != other
-
     @pytest.mark.parametrize(
         ("replaced", "message"),
         [
@@ -142,16 +132,6 @@ class TestDownload:
         assert data.pixels.shape == (17, size, size, 3)
         assert data.classes == ("basophil", "eosinophil", "erythroblast")
 
-    @pytest.mark.usefixtures("medmnist")
-    def test_names_the_data_sets_there_are(self):
-        with pytest.raises(InputError, match="bloodmnist"):
-            load_images("bloodminst")
-
-    def test_without_the_package_says_what_to_install(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "medmnist", None)
-        with pytest.raises(MissingLibraryError, match=r"pandora-regret\[images\]"):
-            load_images("dermamnist")
-
 
 def encoder(name="fake", read=None, build=None, resolution=8, mean=(0.5, 0.4, 0.3), std=(0.2, 0.3, 0.4)):
     """By default the features are the images themselves, as the network sees them."""
@@ -186,11 +166,6 @@ class TestExtraction:
         )
         np.testing.assert_allclose(seen.numpy(), expected, atol=1e-5)
 
-    def test_shows_one_channel_as_three_equal_ones(self):
-        grey = pixels(channels=1)
-        seen = only(extract([encoder()], grey, CPU))
-        assert torch.equal(seen, only(extract([encoder()], grey.repeat(3, axis=3), CPU)))
-
     @pytest.mark.parametrize("interpolation", ["bilinear", "bicubic"])
     @pytest.mark.parametrize("resolution", [4, 12])
     def test_resizes_to_the_encoders_resolution_within_the_range_of_bytes(self, interpolation, resolution):
@@ -212,18 +187,6 @@ class TestExtraction:
         found = list(extract([encoder(read=read)], pixels(n), CPU))
         assert torch.equal(only(found), only(extract([encoder()], pixels(n), CPU)))
         assert min(n, fits) / 3 <= found[0].batch <= min(n, fits)
-
-    def test_the_batch_grows_again_for_the_next_encoder(self):
-        def read(network, images):
-            if len(images) > 3:
-                raise torch.OutOfMemoryError("CUDA out of memory.")
-            return {"features": images}
-
-        sizes = [encoder(read=read), *[encoder()] * 3]
-        largest = Machine("cpu", largest_batch=1)  # 784 images of 8 x 8
-        batches = [features.batch for features in extract(sizes, pixels(64), largest)]
-        assert batches[0] == 2
-        assert sorted(batches[1:]) in ([4, 8, 16], [4, 8, 64], [4, 64, 64], [64, 64, 64])  # whoever came before it
 
     def test_an_encoder_that_fails_is_reported_and_the_others_go_on(self):
         def broken_build():
@@ -260,14 +223,6 @@ class TestExtraction:
             ("first", None),
             ("second", None),
         ]
-
-    def test_bfloat16_is_near_float32(self):
-        torch.manual_seed(1)
-        layer = torch.nn.Conv2d(3, 4, 3)
-        exact = only(extract([encoder(build=lambda: layer)], pixels(), CPU))
-        rounded = only(extract([encoder(build=lambda: layer)], pixels(), Machine("cpu", "bfloat16")))
-        assert rounded.dtype == torch.bfloat16
-        torch.testing.assert_close(rounded.float(), exact, atol=0.05, rtol=0.05)
 
     @pytest.mark.parametrize("choice", [{"precision": "float8"}, {"interpolation": "cubic"}])
     def test_unknown_choices_are_named(self, choice):

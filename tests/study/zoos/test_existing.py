@@ -92,16 +92,6 @@ def test_logits_stay_logits_and_the_file_is_remembered(tmp_path):
     np.testing.assert_array_equal(loaded.values, logits.astype(np.float32))
 
 
-def test_more_models_may_come_later_and_others_be_replaced(tmp_path):
-    frame("forest").to_csv(tmp_path / "a.csv", index=False)
-    import_predictions(tmp_path / "a.csv", tmp_path / "store")
-    frame("naïve").to_csv(tmp_path / "a.csv", index=False)
-    frame("forest").to_csv(tmp_path / "b.csv", index=False)
-    store = import_predictions([tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path / "store")
-    expected = [forecasts("naïve"), forecasts("forest")]
-    np.testing.assert_allclose(store.probabilities(["a", "b"]), expected, rtol=1e-6)
-
-
 def test_what_does_not_fit_together_is_said_with_its_file(tmp_path):
     frame("forest").to_csv(tmp_path / "a.csv", index=False)
     frame("forest").iloc[1:].to_csv(tmp_path / "short.csv", index=False)
@@ -126,29 +116,6 @@ def test_what_does_not_fit_together_is_said_with_its_file(tmp_path):
     assert Store.open(tmp_path / "store").models == ("a",)
 
 
-def test_a_store_of_other_labels_is_left_alone(tmp_path):
-    Store.create(tmp_path / "store", TRUTH[::-1], CLASSES)
-    frame("forest").to_csv(tmp_path / "a.csv", index=False)
-    with pytest.raises(InputError, match="is a store of other data: row 0 is dog, not cat"):
-        import_predictions(tmp_path / "a.csv", tmp_path / "store")
-    assert Store.open(tmp_path / "store").models == ()
-
-
-def test_errors_in_a_long_table_name_the_line(tmp_path):
-    table = long_table().reset_index(drop=True)
-    holed = table.assign(cat=table["cat"].where(table.index != 30, np.nan))
-    holed.to_csv(tmp_path / "nan.csv", index=False, na_rep="nan")
-    table.assign(label=table["label"].where(table.index != 30, "cow")).to_csv(tmp_path / "label.csv", index=False)
-    table.drop(index=30).to_csv(tmp_path / "short.csv", index=False)
-    for path, said in [
-        ("nan.csv", "nan.csv line 32"),
-        ("label.csv", "label.csv line 32 has the label 'cow' but .*label.csv line 12 has 'dog' for the same row"),
-        ("short.csv", "short.csv has 19 rows but .*short.csv has 20"),
-    ]:
-        with pytest.raises(InputError, match=said):
-            import_predictions(tmp_path / path, tmp_path / path.removesuffix(".csv"))
-
-
 def test_patterns_name_files_and_a_pattern_without_any_is_said(tmp_path):
     for name in MODELS[1:]:
         frame(name).to_csv(tmp_path / f"{name}.csv", index=False)
@@ -156,13 +123,6 @@ def test_patterns_name_files_and_a_pattern_without_any_is_said(tmp_path):
     assert store.models == ("forest",)
     with pytest.raises(InputError, match=r"x\*\.csv holds no file of predictions"):
         import_predictions(tmp_path / "x*.csv", tmp_path / "store")
-
-
-def test_rows_without_the_name_of_a_model_are_refused(tmp_path):
-    table = long_table()
-    table.assign(model=table["model"].replace("forest", " ")).to_parquet(tmp_path / "zoo.parquet", index=False)
-    with pytest.raises(InputError, match=r"zoo\.parquet .*model"):
-        import_predictions(tmp_path / "zoo.parquet", tmp_path / "store")
 
 
 @pytest.mark.parametrize("write", [write_csv_each, write_long_parquet])

@@ -91,12 +91,6 @@ class TestLoading:
             expected = original.forward_head(original.forward_features(shown), pre_logits=True)
             torch.testing.assert_close(loaded(shown), expected)
 
-    def test_an_architecture_that_rejects_it_keeps_its_own(self):
-        network = build_with_average("deit_tiny_distilled_patch16_224", Weights("random"), 32)
-        assert network.pooled_by == "own"
-        assert network.global_pool == "token"
-        assert network(torch.rand(1, 3, 32, 32)).shape == (1, 192)
-
     @pytest.mark.parametrize("message", ["Error(s) in loading state_dict for VisionTransformer"])
     def test_weights_that_do_not_fit_average_pooling_are_a_rejection(self, monkeypatch, message):
         monkeypatch.setattr(encoders, "build", self._builder(RuntimeError(message)))
@@ -173,18 +167,6 @@ class TestTimmZoo:
         assert found["test_resnet.torn"].failure
         assert found["test_resnet.torn"].prediction is None
 
-    def test_predictions_that_are_not_finite_are_a_failure(self, images, weights):
-        zoo = VariantsZoo(
-            images, weights=weights, models=["test_vit*"], depths=["block1"], resolutions=[32], device="cpu",
-            probes=[{}, {"learning_rate": 1e38, "epochs": 3}],
-        )  # fmt: skip
-        found = predictions(zoo)
-        assert [outcome.failure for outcome in found.values()] == [
-            failure
-            for _ in range(4)
-            for failure in (None, "ArithmeticError: the probe gives predictions that are not finite")
-        ]
-
     def test_normalises_as_asked(self, images, weights):
         common = {"weights": weights, "models": ["test_vit*"], "resolution": 32, "device": "cpu"}
         own, imagenet = (TimmZoo(images, mean_std=choice, **common) for choice in ("own", "imagenet"))
@@ -223,17 +205,6 @@ class TestVariants:
         with torch.no_grad():
             torch.testing.assert_close(encoder.read(network, shown)[last], network(shown))
 
-    def test_the_first_depths_are_those_of_the_network(self, images, weights):
-        zoo = VariantsZoo(images, weights=weights, resolutions=[32], device="cpu")
-        network = build("test_resnet.r160_in1k", Weights(weights), 32).eval()
-        shown = torch.rand(2, 3, 32, 32)
-        with torch.no_grad():
-            read = zoo.encoder("test_resnet.r160_in1k@32").read(network, shown)
-            stem = network.act1(network.bn1(network.conv1(shown)))
-            first = network.layer1(network.maxpool(stem))
-        torch.testing.assert_close(read["stage1/max"], stem.amax((2, 3)))
-        torch.testing.assert_close(read["stage2/avg"], first.mean((2, 3)))
-
     def test_predicts_every_combination_once(self, images, weights):
         zoo = VariantsZoo(
             images,
@@ -256,13 +227,6 @@ class TestVariants:
         changed = "test_vit.r160_in1k@32/block2/avg/epochs=2,label_smoothing=0.1"
         assert found[changed].metadata["probe"]["epochs"] == 2
         assert len({prediction.values.tobytes() for prediction in found.values()}) == len(names)
-
-    def test_a_part_of_the_names_is_predicted_as_in_the_whole(self, images, weights):
-        zoo = VariantsZoo(images, weights=weights, models=["test_vit*"], resolutions=[32], device="cpu")
-        some = zoo.names()[3:5]
-        whole, part = predictions(zoo), predictions(zoo, some)
-        assert list(part) == some
-        assert all(np.array_equal(whole[name].prediction.values, part[name].prediction.values) for name in some)
 
     def test_says_what_cannot_be_read(self, images, weights):
         with pytest.raises(InputError, match="resolution 30"):
