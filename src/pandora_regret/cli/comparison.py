@@ -22,8 +22,10 @@ from pandora_regret.text import (
     cell_width,
     count,
     counted,
+    money_between,
     percent,
     shortened,
+    wasted,
     without_controls,
     wrapped,
 )
@@ -265,17 +267,36 @@ def _print_sections(comparison: Comparison, sections: Iterable[_Section]) -> Non
         say(sentence, bold=number == 0)
     echo()
     for section in sections:
-        heading(section.title, section.note, dim=True)
-        if section.table is not None:
-            print_table(section.table, BEST)
-        bullets(section.sentences)
-        echo()
+        _print_section(section)
     data = comparison.data
     clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
     costs = f"Costs: {comparison.costs.in_words}."
     say(f"{count(data.rows)} cases{clusters}, {len(data.classes)} classes. {costs}", dim=True)
     bullets(comparison.notes, mark="!")
     print_done(comparison.done)
+
+
+def _print_section(section: _Section) -> None:
+    heading(section.title, section.note, dim=True)
+    if section.table is not None:
+        print_table(section.table, BEST)
+    bullets(section.sentences)
+    echo()
+
+
+def print_scores(comparison: Comparison) -> None:
+    """What one model costs, its scores, and where the money goes if that is known."""
+    data, unit, model = comparison.data, comparison.costs.currency, comparison.best
+    tables, cost = _Tables(comparison), model.scores["expected_cost"]
+    level = f"{100 * comparison.interval.level:g} % intervals"
+    heading(model.name, f"{count(data.rows)} cases, {len(data.classes)} classes, {level}", dim=True)
+    bill = money_between(model.cost, cost.low, cost.high, unit, per="per case")
+    echo(f"{bill}, {wasted(model.cost - model.unavoidable, unit, cost.low, cost.high)}.", bold=True)
+    print_table(tables.scores())
+    bullets([f"{cost.warning}."] if cost.warning else [], mark="!")
+    echo()
+    for section in tables.wrong_tests():
+        _print_section(section)
 
 
 class _Tables(_Written):
@@ -289,7 +310,7 @@ class _Tables(_Written):
             yield self._ranks()
         if self.scenarios():
             yield self._under_scenarios()
-        yield from self._wrong_tests()
+        yield from self.wrong_tests()
         yield from self._steps()
         if any(model.calibration for model in self.result.models):
             yield self._calibration()
@@ -313,13 +334,15 @@ class _Tables(_Written):
         by = f"{count(how.replicates)} bootstrap replicates" if how.method == "bootstrap" else "linearisation"
         note = f"{100 * how.level:g} % intervals by {by}"
         if len(self.names) == 1:
-            rows = [(each.title, *self.estimate(self._score(each), each.unit)) for each in self.result.metrics]
-            return _Section("Scores", note, Table(["Metric", "Value", "Interval"], rows))
+            return _Section("Scores", note, self.scores())
         columns = {metric.title: self._scores(metric) for metric in self.result.metrics}
         return _Section("Models", f"{note}; best marked {BEST.strip()}", self._columns(columns))
 
-    def _score(self, metric: MetricInfo) -> Estimate:
-        return self.result.best.scores[metric.key]
+    def scores(self) -> Table:
+        """One model's, one below the other."""
+        scores = self.result.best.scores
+        rows = [(each.title, *self.estimate(scores[each.key], each.unit)) for each in self.result.metrics]
+        return Table(["Metric", "Value", "Interval"], rows)
 
     def _scores(self, metric: MetricInfo) -> list[Cell]:
         ranks = self.result.ranks[metric.key]
@@ -364,7 +387,7 @@ class _Tables(_Written):
         """Another cost of a model, with the digits that its expected cost deserves."""
         return Cell(self.estimate(replace(model.scores["expected_cost"], value=cost))[0], best=cost == least)
 
-    def _wrong_tests(self) -> Iterator[_Section]:
+    def wrong_tests(self) -> Iterator[_Section]:
         note = "the most expensive wrong tests, per case"
         grouped = groupby(self.result.largest_pairs, lambda pair: pair.model)
         for number, (name, pairs) in enumerate(grouped):

@@ -24,7 +24,7 @@ from pandora_regret.cli.options import (
     WorkOptions,
     takes,
 )
-from pandora_regret.cli.output import bullets, echo, heading, print_csv, print_done, print_json, print_table
+from pandora_regret.cli.output import echo, print_csv, print_done, print_json
 
 if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
@@ -82,8 +82,10 @@ def score(
     elif output.as_csv:
         print_csv([row for result in results for row in _rows(result)], keep_formulas=output.keep_formulas)
     else:
+        from pandora_regret.cli.comparison import print_scores
+
         for result in results:
-            _print(result)
+            print_scores(result)
         echo(f"Costs: {results[0].costs.in_words}.", dim=True)
         print_done(list(dict.fromkeys(each for result in results for each in result.done)))
 
@@ -115,27 +117,3 @@ def _rows(result: Comparison) -> list[dict[str, Any]]:
     about = {"model": result.best.name, "rows": result.data.rows}
     scores = result.best.scores.items()
     return [about | {"metric": key, "value": of.value, "low": of.low, "high": of.high} for key, of in scores]
-
-
-def _print(result: Comparison) -> None:
-    from pandora_regret.text import Formats, Table, count, money_between, wasted
-
-    data, unit, model = result.data, result.costs.currency, result.best
-    formats, cost = Formats(unit, model.cost), model.scores["expected_cost"]
-    about = f"{count(data.rows)} cases, {len(data.classes)} classes, {100 * result.interval.level:g} % intervals"
-    heading(model.name, about, dim=True)
-    bill = money_between(model.cost, cost.low, cost.high, unit, per="per case")
-    echo(f"{bill}, {wasted(model.cost - model.unavoidable, unit, cost.low, cost.high)}.", bold=True)
-    rows = []
-    for metric in result.metrics:
-        score = model.scores[metric.key]
-        value, between = formats.estimate(metric.unit, score.value, score.low, score.high)
-        rows.append((metric.title, "infinite" if score.value is None else value, between))
-    print_table(Table(["Metric", "Value", "Interval"], rows))
-    if cost.warning is not None:
-        bullets([f"{cost.warning}."], mark="!")
-    if result.largest_pairs:
-        echo()
-        heading("Where the money goes", "the most expensive wrong tests, per case", dim=True)
-        bullets(pair.sentence for pair in result.largest_pairs)
-    echo()
