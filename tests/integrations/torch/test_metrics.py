@@ -233,7 +233,7 @@ def test_values_are_checked_only_if_wanted():
         ({"prior": Gamma(2.0)}, InputTypeError, "prior must be of the Beta family"),
         ({"prior": Beta(0.0)}, InputError, "mean cost 0"),
         ({"costs": COSTS, "typical_costs": COSTS}, InputError, "both costs and typical_costs"),
-        ({"costs": [1.0, 2.0]}, InputError, "but there are 4 classes"),
+        ({"costs": [1.0, 2.0]}, InputError, "one cost per class"),
         ({"num_classes": 1}, InputError, "num_classes is 1"),
     ],
     ids=str,

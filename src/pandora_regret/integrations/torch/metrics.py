@@ -9,10 +9,12 @@ import torch
 from torchmetrics import Metric
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
+from pandora_regret.inputs.numbers import read_weights
 from pandora_regret.inputs.tables import HALF_TOLERANCE, TOLERANCE, check_logits, check_probabilities
 from pandora_regret.integrations.torch.tensors import ClassCosts, blocks_of, check_classes, costs_beside, read_rows
 from pandora_regret.kernels.portable import search_cost, tie_of, total_loss
 from pandora_regret.priors import Beta, Uniform
+from pandora_regret.priors.names import read_prices
 
 
 class MeanOfRows(Metric):
@@ -153,34 +155,16 @@ class ExpectedSearchCost(MeanOfRows):
         validate_args: bool = True,
         **kwargs: Any,
     ) -> None:
-        prior = _read_prior(prior)
-        super().__init__(
-            num_classes, prior.alpha, _base_costs(costs, typical_costs, prior), logits, validate_args, **kwargs
-        )
-        self.prior = prior
+        chosen = Uniform() if prior is None else prior
+        if not isinstance(chosen, Beta):
+            raise InputTypeError(f"prior must be of the Beta family, such as Beta(0.5), got {prior!r}.")
+        labels = range(read_count(num_classes, "num_classes", least=2))
+        base = read_prices(chosen, costs, typical_costs, labels)[1]
+        super().__init__(num_classes, chosen.alpha, base, logits, validate_args, **kwargs)
+        self.prior = chosen
 
     def _rows(self, values: torch.Tensor, target: torch.Tensor, **options: Any) -> torch.Tensor:
         return search_cost(target, values, torch, self.prior, **options)  # type: ignore[no-any-return]
-
-
-def _read_prior(prior: Any) -> Beta:
-    if prior is None:
-        return Uniform()
-    if not isinstance(prior, Beta):
-        raise InputTypeError(f"prior must be of the Beta family, such as Uniform() or Beta(0.5), got {prior!r}.")
-    if prior.alpha == 0:
-        raise InputError(
-            "prior Beta(0) has mean cost 0, so every search is free: use PandoraRegret(..., alpha=0)."
-        )
-    return prior
-
-
-def _base_costs(costs: Any, typical_costs: Any, prior: Beta) -> Any:
-    if typical_costs is None:
-        return costs
-    if costs is not None:
-        raise InputError("both costs and typical_costs are given: pass base costs or mean costs, not both.")
-    return ClassCosts(typical_costs).values / prior.mean
 
 
 def _read_weights(sample_weight: Any, shape: torch.Size, values: torch.Tensor) -> torch.Tensor:
@@ -202,19 +186,12 @@ def _check_values(values: torch.Tensor, truth: torch.Tensor, weights: torch.Tens
     else:
         good = ((values.sum(dim=1) - 1).abs() <= tolerance) & (values.amin(dim=1) >= 0)
     good &= (truth >= 0) & (truth < values.shape[1]) & (weights >= 0) & weights.isfinite()
-    if not good.all():
-        _fail(values, truth, weights, logits, tolerance)
-
-
-def _fail(
-    values: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor, logits: bool, tolerance: float
-) -> None:
+    if good.all():
+        return
     check_classes(truth, values.shape[1])
     table = values.double().cpu().numpy()
     if logits:
         check_logits(table, "preds")
     else:
         check_probabilities(table, "preds", tolerance)
-    row = int((~((weights >= 0) & weights.isfinite())).int().argmax())
-    fix = "it must be 0 or a positive finite number"
-    raise InputError(argument="sample_weight", row=row, value=float(weights[row]), fix=fix)
+    read_weights(weights.cpu().numpy(), len(weights))
