@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.files.classes import ModelTable, with_known_classes
-from pandora_regret.files.columns import ColumnReader, regrouped
+from pandora_regret.files.classes import with_known_classes
 from pandora_regret.files.formats import open_sources
 from pandora_regret.files.json_lines import ListedRows
-from pandora_regret.files.layout import Classes, Layout, find_column, no_column, some
-from pandora_regret.files.predictions import Predictions, model_of
+from pandora_regret.files.layout import Columns, Layout, find_column, no_column, some
+from pandora_regret.files.models_file import ModelFiles
+from pandora_regret.files.predictions import Predictions, tables_of
 from pandora_regret.files.problems import FileError
-from pandora_regret.files.roles import ID, LABEL, Role
+from pandora_regret.files.roles import ID, LABEL
 from pandora_regret.files.source import ROWS_AT_ONCE, Source
 from pandora_regret.inputs import Done, FloatArray, InputError, IntArray
 from pandora_regret.inputs.tables import rescale_rows, row_sum_tolerance
@@ -89,14 +89,16 @@ def read_row(
     OneRow
         The forecast, and its classes.
     """
-    source = _only_source(os.fspath(path), layout)
+    models = tables_of(ModelFiles((os.fspath(path),), replace(layout, unlabelled=True)))
+    if len(models) > 1:
+        names = [model.name for model in models]
+        raise _several(names, models[0].path)
+    [model] = with_known_classes(models, priced)
     if row is None:
         fix = "say which of its rows with --row, counted from 1, or with --id"
-        raise FileError("is a file", path=source.path, argument="row", fix=fix)
-    if source.order_only:
-        raise FileError("lists options in order only", path=source.path, fix="look in this order")
-    [table] = with_known_classes([ModelTable("", (source,), replace(layout, unlabelled=True))], priced)
-    model = model_of(table)
+        raise FileError("is a file", path=model.path, argument="row", fix=fix)
+    if model.order_only:
+        raise FileError("lists options in order only", path=model.path, fix="look in this order")
     columns = replace(model.columns, label="", id=None, weight=None, group=None, model=None, votes=(), by=())
     batch, before = None, 0
     for batch in replace(model, columns=columns, normalise=False).batches(ROWS_AT_ONCE):
@@ -105,11 +107,11 @@ def read_row(
         before += len(batch)
     else:
         problem = f"has {before} rows: --row {row} is not among them"
-        raise FileError(problem, path=source.path, argument="row", value=row)
+        raise FileError(problem, path=model.path, argument="row", value=row)
     index = row - 1 - before
     costs = None if batch.costs is None else batch.costs[index]
     one = OneRow(model.classes, batch.values[index], batch.place(index), costs, model.done)
-    return _with_own_options(one, model, layout) if isinstance(source, ListedRows) else one
+    return _with_own_options(one, model, layout) if isinstance(model.sources[0], ListedRows) else one
 
 
 def _with_own_options(one: OneRow, model: Predictions, layout: Layout) -> OneRow:
@@ -123,33 +125,30 @@ def _with_own_options(one: OneRow, model: Predictions, layout: Layout) -> OneRow
     return replace(one, classes=tuple(one.classes[k] for k in own), forecast=forecast, costs=costs)
 
 
+def _several(models: Collection[str], path: str) -> FileError:
+    return FileError(
+        f"holds the models {some(models)}", path=path, fix="save the one that is asked about by itself"
+    )
+
+
 def _only_source(path: str, layout: Layout) -> Source:
     sources = open_sources(path, layout.classes, layout.dialect)
     if len(sources) > 1:
-        fix = "save the one that is asked about by itself"
-        raise FileError(f"holds the models {some(sources)}", path=path, fix=fix)
+        raise _several(sources, path)
     return next(iter(sources.values()))
 
 
 def read_label_table(path: str, classes: list[str], layout: Layout) -> tuple[Any, IntArray, Any]:
     """Ids (n,), column numbers of their true classes (n,), and their groups (n,) or None if they have none."""
     source = _only_source(path, replace(layout, classes=None))
-    columns = [_column(role, source, layout) for role in (ID, LABEL)]
-    group = layout.group if layout.group in source.kinds else None
-    wanted, parts, row = [*columns, *filter(None, [group])], [], 0
-    for records in regrouped(source.read(wanted, frozenset(), ROWS_AT_ONCE), ROWS_AT_ONCE):
-        reader = ColumnReader(records, source, range(row, row + len(records)), Classes(classes))
-        groups = None if group is None else reader.names(group)
-        parts.append((reader.names(columns[0]), reader.labels(columns[1]), groups))
-        row += len(records)
-    if not row:
+    names = {role.name: find_column(role, layout, source.kinds, source.path) for role in (ID, LABEL)}
+    for role in (ID, LABEL):
+        if names[role.name] is None:
+            raise no_column(role, source.kinds, source.path)
+    about: dict[str, Any] = names | {"group": layout.group if layout.group in source.kinds else None}
+    batches = list(Predictions(path, (source,), Columns(classes=tuple(classes), forecasts=(), **about)).batches())
+    if not batches:
         raise FileError("has no rows", path=path, fix="there is no label to read")
-    ids, labels, groups = zip(*parts, strict=True)
-    return np.concatenate(ids), np.concatenate(labels), None if group is None else np.concatenate(groups)
-
-
-def _column(role: Role, source: Source, layout: Layout) -> str:
-    name = find_column(role, layout, source.kinds, source.path)
-    if name is None:
-        raise no_column(role, source.kinds, source.path)
-    return name
+    groups = [batch.groups for batch in batches if batch.groups is not None]
+    ids, truth = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("ids", "truth"))
+    return ids, truth, np.concatenate(groups) if groups else None

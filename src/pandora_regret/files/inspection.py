@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pandora_regret.files.alignment import align
 from pandora_regret.files.batch import Batch, concatenated
-from pandora_regret.files.classes import ModelTable, with_known_classes
+from pandora_regret.files.classes import with_known_classes
 from pandora_regret.files.layout import Columns, Layout
 from pandora_regret.files.models_file import ModelFiles
 from pandora_regret.files.predictions import Predictions, checked_batches, models_of, tables_of
@@ -79,43 +78,27 @@ def inspect_models(
     tuple
         What is in each table, and what keeps tables from going together.
     """
-    opened = [found for one in files for found in _opened(one)]
-    tables = [table for table in opened if isinstance(table, ModelTable)]
-    known = iter(with_known_classes(tables, None if prices is None else prices.costs.keys()))
-    inspected = []
-    for each in opened:
-        inspected.append(each if isinstance(each, Inspected) else _inspect(next(known), keep=len(opened) > 1))
+    inspected: list[Inspected] = []
+    tables: list[tuple[Predictions, Inspected]] = []
+    for one in files:
+        path, problems = one.paths[0], Collected()
+        try:
+            opened = tables_of(one)
+            tables += [(table, Inspected(table.path, table.name, done=table.sources[0].done)) for table in opened]
+            inspected += [result for _, result in tables[-len(opened) :]]
+        except InputError as error:
+            problems.in_file("file", error)
+            inspected.append(Inspected(path, one.name or path, problems=problems.settled()))
+    models = with_known_classes([table for table, _ in tables], None if prices is None else prices.costs.keys())
+    for model, (_, result) in zip(models, tables, strict=True):
+        _inspect(model, result, keep=len(inspected) > 1)
         progress()
     return inspected, _together([one for one in inspected if one.fine], prices)
 
 
-def _opened(files: ModelFiles) -> list[ModelTable | Inspected]:
-    """The tables of a model's files, as far as their columns are understood."""
-    found: list[ModelTable | Inspected] = []
-    path = files.paths[0]
-    try:
-        for table in tables_of(files):
-            path, about = table.sources[0].path, {"name": table.name, "done": table.sources[0].done}
-            try:
-                table.columns  # noqa: B018
-                found.append(table)
-            except InputError as error:
-                found.append(_refused(error, path, **about))
-    except InputError as error:
-        return [_refused(error, path, name=files.name or path)]
-    return found
-
-
-def _refused(error: InputError, path: str, **about: Any) -> Inspected:
-    problems = Collected()
-    problems.in_file("file", error)
-    return Inspected(path, problems=problems.settled(), **about)
-
-
-def _inspect(table: ModelTable, keep: bool) -> Inspected:
+def _inspect(table: Predictions, result: Inspected, keep: bool) -> None:
     """Read as for a score; `keep` all rows to compare them with others."""
     source, problems = table.sources[0], Collected()
-    result = Inspected(source.path, table.name, done=source.done)
     try:
         models = models_of(table, problems)
         result.columns, result.done = models[0].columns, models[0].done if table.columns.certain else source.done
@@ -124,7 +107,7 @@ def _inspect(table: ModelTable, keep: bool) -> Inspected:
         rows = checked_batches(models, problems) if len(models[0].classes) > 1 else ()
         for model, batch in rows:
             _count(result, model, batch)
-            if keep:
+            if keep or len(models) > 1:
                 parts.setdefault(model.name, []).append(batch)
         result.batches = {name: concatenated(batches) for name, batches in parts.items()}
     except InputError as error:
@@ -133,7 +116,6 @@ def _inspect(table: ModelTable, keep: bool) -> Inspected:
         what = FileError(f"holds what cannot be read as text or numbers ({error})", path=source.path)
         problems.in_file("file", what)
     result.problems = problems.settled()
-    return result
 
 
 def _count(result: Inspected, model: Predictions, batch: Batch) -> None:

@@ -151,6 +151,7 @@ class Columns:
     model: str | None = None
     by: tuple[str, ...] = ()  # that results are broken down by
     certain: bool = True  # whether the forecasts' columns were said, not found
+    listed: bool = False  # whether the classes were, so that it is clear what numbers among labels count
     unlabelled: bool = False  # whether labels may be missing
 
     def of(self, role: Role) -> tuple[str, ...]:
@@ -193,7 +194,8 @@ def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Column
         "costs": _of_each_class(COSTS, layout, column_of, kinds, path),
         **single,
     }
-    columns = Columns(**about, by=by, certain=any(each is not None for each in said), unlabelled=layout.unlabelled)
+    about |= {"certain": any(each is not None for each in said), "listed": layout.classes is not None}
+    columns = Columns(**about, by=by, unlabelled=layout.unlabelled)
     if nested := next((name for name in columns.wanted if kinds.get(name) == "nested"), None):
         where, fix = f": column {nested!r}", "write one number or text per row"
         raise FileError("holds lists or structures", path=path, where=where, column=nested, fix=fix)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.files.batch import Batch, EachIdOnce, RowNumbers, concatenated
-from pandora_regret.files.classes import ModelTable, settled, with_known_classes
+from pandora_regret.files.classes import settled, with_known_classes
 from pandora_regret.files.columns import ColumnReader, batch_of, is_missing, regrouped, texts_of
 from pandora_regret.files.formats import sources_of_parts
 from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, some
@@ -40,6 +40,7 @@ class Predictions:
     normalise: bool = False  # whether rows that are off 1 by at most 1 % are divided by their sums
     only: str | None = None  # the value of the model column, where models share a file
     first_row: int = 0  # the number of the first row among those of this model
+    is_named: bool = False  # by the caller, so that it must hold one model
     watched: str | None = None  # a column of ids that are only to be told apart, as `Batch.id_column`
 
     @property
@@ -218,14 +219,11 @@ def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = No
         raise error.replace(fix=fix) from None
 
 
-def tables_of(files: ModelFiles) -> list[ModelTable]:
-    """The tables in the files of a model; files without a name may hold several models."""
-    parts = sources_of_parts(files.paths, files.layout.classes, files.layout.dialect)
+def tables_of(files: ModelFiles) -> list[Predictions]:
+    """The tables in the files of a model, as far as names of columns tell what they are."""
+    layout, parts = files.layout, sources_of_parts(files.paths, files.layout.classes, files.layout.dialect)
     _check_one_model(files.name, list(parts), files.paths[0])
-    return [
-        ModelTable(files.name or name, sources, files.layout, files.name is not None)
-        for name, sources in parts.items()
-    ]
+    return [_table(files.name or name, sources, layout, files.name is not None) for name, sources in parts.items()]
 
 
 def _check_one_model(name: str | None, models: Sequence[str], path: str) -> None:
@@ -235,9 +233,8 @@ def _check_one_model(name: str | None, models: Sequence[str], path: str) -> None
         raise FileError(f"holds the models {some(models)}", path=path, value=list(models), fix=fix)
 
 
-def model_of(table: ModelTable) -> Predictions:
-    """A table as one model's, as far as names of columns tell what they are; all parts must have the same."""
-    layout, sources = table.layout, table.sources
+def _table(name: str, sources: tuple[Source, ...], layout: Layout, is_named: bool) -> Predictions:
+    """One table, all parts of which must have the same columns."""
     first, *others = (find_columns(source.in_layout(layout), source.kinds, source.path) for source in sources)
     for source, columns in zip(sources[1:], others, strict=True):
         differ = sorted(set(first.forecasts) ^ set(columns.forecasts))
@@ -247,12 +244,12 @@ def model_of(table: ModelTable) -> Predictions:
             problem = f"and {sources[0].path} differ in the columns {some(differ)}" if differ else lacks
             raise FileError(problem, path=source.path, value=differ or missing, fix=PARTS)
     logits = any(source.in_layout(layout).logits for source in sources)
-    return Predictions(table.name, sources, first, logits, layout.normalise)
+    return Predictions(name, sources, first, logits, layout.normalise, is_named=is_named)
 
 
-def models_of(table: ModelTable, problems: Problems = RAISED) -> list[Predictions]:
+def models_of(table: Predictions, problems: Problems = RAISED) -> list[Predictions]:
     """The models in a table: one for every value of the model column, in order of appearance."""
-    model = settled(model_of(table), table.layout, problems)
+    model = settled(table, problems)
     column = model.columns.model
     if column is None:
         return [model]
@@ -264,7 +261,7 @@ def models_of(table: ModelTable, problems: Problems = RAISED) -> list[Prediction
         names |= dict.fromkeys(distinct)
     if not names:
         return [model]
-    if table.is_named:
+    if model.is_named:
         _check_one_model(model.name, list(names), model.path)
         return [replace(model, only=name) for name in names]
     return [replace(model, name=name, only=name) for name in names]
