@@ -74,23 +74,6 @@ def monitor(folder):
     return work, check
 
 
-def flusight(folder):
-    """Real forecasts of one model, week by week through the command."""
-    from click.testing import CliRunner
-
-    from pandora_regret.cli.commands import pandora
-
-    weeks, state = sorted(folder.glob("week-*.csv")), folder / "state.json"
-
-    def run(file, state):
-        arguments = ["monitor", f"Copycat={file}", "--state", str(state), "--period", "week", "--close"]
-        result = CliRunner().invoke(pandora, [*arguments, "--classes", (folder / "classes.txt").read_text()])
-        assert result.exit_code in (0, 3), result.output
-
-    run(weeks[0], folder / "warm.json")
-    return lambda: [run(week, state) for week in weeks], lambda: None
-
-
 def survive(work, check, seconds):
     """Kill the work at random moments until 20 kills have hit it, then let it finish; how many hit."""
     rng, hits, attempts = random.Random(0), 0, 0
@@ -112,7 +95,7 @@ def survive(work, check, seconds):
     return hits
 
 
-PROGRAMS = {"report": report, "study": study, "monitor": monitor, "flusight": flusight}
+PROGRAMS = {"report": report, "study": study, "monitor": monitor}
 
 if __name__ == "__main__":
     work, check = PROGRAMS[sys.argv[1]](Path(sys.argv[2]))

@@ -1,6 +1,5 @@
 """Every format, number type and kind of label against an independent formula, written out in plain loops."""
 
-import csv
 import json
 import os
 import random
@@ -8,11 +7,11 @@ import random
 import numpy as np
 import pytest
 
-pa = pytest.importorskip("pyarrow")
-feather, parquet = pytest.importorskip("pyarrow.feather"), pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
-from cli_files import run  # noqa: E402
+from cli_files import run
+from prediction_files import write
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow", "npz")
 LABELS = {  # kind: the classes' names, and the type in which a typed format holds labels
@@ -56,43 +55,17 @@ def independent_regret(proba, truth, weights):
     return total / (3 * (proba.shape[1] - 1)) / (len(truth) if weights is None else weights.sum())
 
 
-def write(path, ending, names, kind, proba, truth, weights):
-    typed = LABELS[kind][1]
-    labels = [names[i] for i in truth]
-    columns = {"y_true": labels if typed is None else np.array(labels).astype(typed)}
-    columns |= {f"p_{name}": proba[:, k] for k, name in enumerate(names)}
-    columns |= {} if weights is None else {"weight": weights}
-    if ending == "npz":
-        arrays = {"y_true": np.array(columns["y_true"]), "y_proba": proba, "classes": np.array(names)}
-        np.savez(path, **arrays, **({} if weights is None else {"weight": weights}))
-    elif ending in ("parquet", "arrow"):
-        writer = parquet.write_table if ending == "parquet" else feather.write_feather
-        writer(pa.table(columns), path)
-    else:
-        write_text(path, ending, columns)
-
-
-def write_text(path, ending, columns):
-    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        if ending == "jsonl":
-            file.writelines(json.dumps(row, default=lambda value: value.item()) + "\n" for row in rows)
-            return
-        writer = csv.writer(file, delimiter="\t" if ending == "tsv" else ",")
-        writer.writerow(columns)
-        writer.writerows(
-            [repr(c.item()) if isinstance(c, np.floating) else c for c in row.values()] for row in rows
-        )
-
-
 @pytest.mark.parametrize("seed", range(CASES))
 def test_files_of_every_kind_score_as_the_formula_says(seed, tmp_path):
     rng, proba, truth, weights = made(seed)
     ending, kind = FORMATS[seed % len(FORMATS)], rng.choice(list(LABELS))
     names = LABELS[kind][0]
-    path = tmp_path / f"predictions.{ending}"
-    write(path, ending, names, kind, proba, truth, weights)
-    result = run("score", path, "--json", *(() if ending == "npz" else ("--proba-prefix", "p_")))
+    prefix, typed = "" if ending == "npz" else "p_", LABELS[kind][1]
+    columns = {"y_true": np.array([names[i] for i in truth]).astype(typed or str)}
+    columns |= {f"{prefix}{name}": proba[:, k] for k, name in enumerate(names)}
+    columns |= {} if weights is None else {"weight": weights}
+    path = write(tmp_path / f"predictions.{ending}", columns)
+    result = run("score", path, "--json", *(() if ending == "npz" else ("--proba-prefix", prefix)))
     assert result.exit_code == 0, (ending, kind, result.stderr)
     [model] = json.loads(result.stdout)["models"]
     expected = independent_regret(proba, truth, weights)

@@ -28,8 +28,9 @@ def table(n=20, seed=0, dtype=np.float64):
 def write(path, columns):
     """Columns by name, in the format that the path's ending says."""
     path = str(path)
-    columns = {name: list(np.asarray(values).tolist()) for name, values in columns.items()}
-    rows = list(zip(*columns.values(), strict=True))
+    columns = {name: np.asarray(values) for name, values in columns.items()}
+    rows = list(zip(*(values.tolist() for values in columns.values()), strict=True))
+    arrow = pa.table(columns)
     if path.endswith((".csv", ".tsv", ".csv.gz")):
         opened = gzip.open if path.endswith(".gz") else open
         with opened(path, "wt", newline="", encoding="utf-8") as file:
@@ -41,12 +42,12 @@ def write(path, columns):
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
     elif path.endswith(".parquet"):
-        pq.write_table(pa.table(columns), path, row_group_size=7)
+        pq.write_table(arrow, path, row_group_size=7)
     elif path.endswith(".stream.arrow"):
-        with pa.ipc.new_stream(path, pa.table(columns).schema) as writer:
-            writer.write_table(pa.table(columns), max_chunksize=6)
+        with pa.ipc.new_stream(path, arrow.schema) as writer:
+            writer.write_table(arrow, max_chunksize=6)
     elif path.endswith((".arrow", ".feather")):
-        feather.write_feather(pa.table(columns), path, chunksize=5)
+        feather.write_feather(arrow, path, chunksize=5)
     else:
         write_npz(path, columns)
     return path

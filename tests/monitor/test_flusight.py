@@ -1,14 +1,10 @@
-"""Real forecasts, week by week through the command with kills in between, give the same state as in one go."""
+"""Three flu seasons: the stored figures are those of the forecasts, and models known to be wrong are caught."""
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from cli_files import run
 
 pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -25,33 +21,6 @@ def forecasts():
     if folder is None:
         pytest.skip("the FluSight forecasts are not beside this repository (../shared/data/flusight)")
     return flusight.read_forecasts(folder)
-
-
-def test_kills_between_weeks_change_nothing(forecasts, tmp_path):
-    chosen = (forecasts["model"] == "UGA_flucast-Copycat") & (forecasts["horizon"] == 0)
-    rows = forecasts[chosen & (forecasts["season"] == "2024-25")].copy()
-    rows["id"] = rows["week"] + "/" + rows["location"].astype(str)
-    rows = rows.rename(columns={"y_true": "label"})[["id", "label", *flusight.CLASSES, "week"]]
-    killed, whole = tmp_path / "killed", tmp_path / "whole"
-    for folder in (killed, whole):
-        folder.mkdir()
-        (folder / "classes.txt").write_text(",".join(flusight.CLASSES))
-        for week, part in rows.groupby("week"):
-            part.to_csv(folder / f"week-{week}.csv", index=False)
-    shuffled = rows.sample(frac=1.0, random_state=0).sort_values("id", kind="stable")
-    shuffled.to_csv(tmp_path / "all.csv", index=False)
-    helpers = os.pathsep.join([str(ROOT / "tests/helpers"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, str(ROOT / "tests/faults/killed.py"), "flusight", str(killed), str(whole)]
-    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": helpers}, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) == 20
-    once = tmp_path / "once.json"
-    result = run("monitor", f"Copycat={tmp_path / 'all.csv'}", "--state", once, "--period", "week", "--close")
-    assert result.exit_code == 3, result.stderr
-    states = [json.loads(path.read_bytes()) for path in (killed / "state.json", whole / "state.json", once)]
-    assert states[0] == states[1]
-    assert states[0] == states[2]
-    assert states[0]["paid"]["bets"]["n"] == rows["week"].nunique()
 
 
 def test_the_stored_figures_are_those_of_the_forecasts(forecasts):
