@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -126,14 +126,13 @@ def read_study(
     base = Path(path).parent if folder is None else Path(folder)
     if not trust:
         _check_no_code(entries.metrics or ())
+    file = Path(path).name
     made: dict[str, Any] = {
         "metrics": None if entries.metrics is None else read_metrics(entries.metrics),
-        "data": tuple(
-            _data_set(data, f"{Path(path).name}: data[{n}]", base) for n, data in enumerate(entries.data)
-        ),
+        "data": tuple(_data_set(data, f"{file}: data[{n}]", base) for n, data in enumerate(entries.data)),
         "conditions": read_conditions(_with_place(condition, base) for condition in entries.conditions),
     }
-    return Study(**vars(entries) | made, text=text)
+    return Study(**{field.name: getattr(entries, field.name) for field in fields(entries)} | made, text=text)
 
 
 def read_entries(file: Path) -> tuple[StudyEntries, bytes]:
