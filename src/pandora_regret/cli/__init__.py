@@ -3,12 +3,10 @@
 Nothing heavy is imported before a command needs it, so that ``pandora --help`` answers at once.
 
     commands.py     the list of commands, and how they fail: one line on standard error, and an exit code
-    options.py      options that several commands share; option_groups.py makes them of dataclasses
-    console.py      tables on standard output, progress on standard error
-    printing.py     JSON, CSV and tables that fit the terminal
-    comparison.py   a comparison, as tables for people
-    watching.py     one run of the monitor: the state before, the files, the state after
-    compare.py, score.py, monitor.py, report.py, order.py, next.py, workup.py, validate.py, figures.py, study.py
+    options.py      options under headings, as fields of dataclasses, and those that several commands share
+    output.py       the door of everything printed: text, tables, JSON, CSV; progress on standard error
+    comparison.py   a comparison for people, on one screen or in full
+    compare.py, score.py, next.py, recalibrate.py, monitor.py, validate.py, study.py, help.py
                     the commands
 """
 
