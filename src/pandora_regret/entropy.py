@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.inputs import FloatArray, Forecast, Table, read_probabilities, read_two_forecasts
+from pandora_regret.inputs import FloatArray, Forecast, InputError, Table, read_probabilities
+from pandora_regret.inputs.labels import check_row_order
+from pandora_regret.inputs.tables import is_frame
 from pandora_regret.kernels.engine import wasted_for_every_truth
 from pandora_regret.kernels.reference import costs_of, probabilities
 from pandora_regret.priors import Prior
@@ -102,9 +104,16 @@ def search_divergence(
     >>> round(search_divergence([[0.8, 0.2]], [[0.2, 0.8]]), 6)
     0.24375
     """
-    truth, forecast = read_two_forecasts(
-        true_proba, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    check_row_order(y_proba=y_proba, true_proba=true_proba, sample_weight=sample_weight)
+    forecast = read_probabilities(
+        y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
+    names = forecast.labels if is_frame(true_proba) else labels
+    truth = read_probabilities(true_proba, labels=names, normalise=normalise and not logits, name="true_proba")
+    if truth.values.shape != forecast.values.shape:
+        problem = f"has shape {truth.values.shape} but y_proba has shape {forecast.values.shape}"
+        fix = "pass one row of each for every instance"
+        raise InputError(problem, argument="true_proba", value=truth.values.shape, fix=fix)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     pairs = zip(truth.with_costs(forecast.costs).blocks(), forecast.blocks(), strict=True)
     rows = ((block, _excess(pi, block, prior)) for pi, block in pairs)

@@ -7,7 +7,6 @@ from pandora_regret.inputs.forecast import (
     read_forecast,
     read_labelled,
     read_probabilities,
-    read_two_forecasts,
 )
 from pandora_regret.inputs.labels import Labels
 from pandora_regret.inputs.numbers import (
@@ -39,5 +38,4 @@ __all__ = [
     "read_positive",
     "read_probabilities",
     "read_seed",
-    "read_two_forecasts",
 ]

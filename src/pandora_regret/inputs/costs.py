@@ -16,7 +16,8 @@ def read_costs(
     costs: Any, labels: Sequence[Any], n_rows: int | None = None, argument: str = "costs"
 ) -> FloatArray:
     """What testing each class costs: (K,), or (N, K) where instances may have their own."""
-    array = read_floats(_in_label_order(costs, labels, argument), argument, copy=False)
+    named = read_frame(costs, labels, argument) if is_frame(costs) else by_name(costs, labels, argument)
+    array = read_floats(named, argument, copy=False)
     k = len(labels)
     if array.shape != (k,) and (n_rows is None or array.shape != (n_rows, k)):
         fix = f"pass one cost per class, shape ({k},)"
@@ -36,32 +37,15 @@ def check_named(labels: Sequence[Any], **costs: Any) -> None:
             raise InputError(problem, argument=argument, fix=fix)
 
 
-def check_costs(
-    array: FloatArray, name: str, labels: Sequence[Any] | None = None, kind: str = "class"
-) -> FloatArray:
+def check_costs(array: FloatArray, name: str, labels: Sequence[Any] | None = None) -> FloatArray:
     """Positive, and neither so small nor so large that sums and ratios leave float64."""
     if array.size == 0:
         fix = "pass a positive number, or one per class"
         raise InputError(f"is empty (shape {array.shape})", argument=name, value=array.shape, fix=fix)
     if not (array.min() >= SMALLEST and array.max() <= LARGEST):  # NaN compares false
-        index = np.unravel_index(int(np.argmax(out_of_range(array))), array.shape)
-        raise _bad_cost(array[index], tuple(map(int, index)), name, labels, kind)
+        index = tuple(map(int, np.unravel_index(int(np.argmax(out_of_range(array))), array.shape)))
+        row = index[0] if len(index) == 2 else None
+        column = None if not index else index[-1] if labels is None else labels[index[-1]]
+        fix = f"it must be a positive number from {SMALLEST:g} to {LARGEST:g}"
+        raise InputError(argument=name, row=row, column=column, value=array[index], fix=fix)
     return array
-
-
-def _bad_cost(
-    value: float, index: tuple[int, ...], name: str, labels: Sequence[Any] | None, kind: str
-) -> InputError:
-    """An error that names an entry's row, where each instance has its own, and its class or group."""
-    row = index[0] if len(index) == 2 else None
-    column = None if not index else index[-1] if labels is None else labels[index[-1]]
-    place = None if kind == "class" or column is None else f"{name} of {kind} {column!r}"
-    fix = f"it must be a positive number from {SMALLEST:g} to {LARGEST:g}"
-    return InputError(argument=name, row=row, column=column, value=value, place=place, fix=fix)
-
-
-def _in_label_order(costs: Any, labels: Sequence[Any], name: str) -> Any:
-    """Costs that carry class names (a mapping, a pandas series, a frame) are matched by name."""
-    if is_frame(costs):
-        return read_frame(costs, labels, name)
-    return by_name(costs, labels, name)

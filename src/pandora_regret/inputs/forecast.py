@@ -220,39 +220,11 @@ def read_probabilities(
     name: str = "y_proba",
 ) -> Forecast:
     """Forecasts whose labels are not known, checked; `normalise` rescales rows that are off by at most 1 %."""
-    logits, normalise = read_flag(logits, "logits"), _read_normalise(normalise, logits)
+    if read_flag(logits, "logits") & read_flag(normalise, "normalise"):
+        fix = "leave one of them out: logits have no sum to be made 1"
+        raise InputError("is True and logits is too", argument="normalise", value=True, fix=fix)
     values, columns, tolerance = read_table(y_proba, None if labels is None else read_labels(labels), name)
     values, rescaled = rescale_rows(values, tolerance) if normalise else (values, NOTHING_RESCALED)
     weights = None if sample_weight is None else read_weights(sample_weight, len(values))
     about: dict[str, Any] = {"name": name, "weights": weights, "rescaled": rescaled}
     return Forecast(values, logits, columns, np.empty(0, np.intp), range(len(values)), tolerance, **about)
-
-
-def _read_normalise(normalise: Any, logits: bool) -> bool:
-    if read_flag(normalise, "normalise") and logits:
-        fix = "leave one of them out: logits have no sum to be made 1"
-        raise InputError("is True and logits is too", argument="normalise", value=True, fix=fix)
-    return bool(normalise)
-
-
-def read_two_forecasts(
-    true_proba: Table,
-    y_proba: Table,
-    *,
-    labels: Any = None,
-    sample_weight: ArrayLike | None = None,
-    logits: bool = False,
-    normalise: bool = False,
-) -> tuple[Forecast, Forecast]:
-    """True probabilities and forecasts (which may be logits) of the same instances, checked."""
-    check_row_order(y_proba=y_proba, true_proba=true_proba, sample_weight=sample_weight)
-    forecast = read_probabilities(
-        y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
-    names = forecast.labels if is_frame(true_proba) else labels
-    truth = read_probabilities(true_proba, labels=names, normalise=normalise and not logits, name="true_proba")
-    if truth.values.shape != forecast.values.shape:
-        problem = f"has shape {truth.values.shape} but y_proba has shape {forecast.values.shape}"
-        fix = "pass one row of each for every instance"
-        raise InputError(problem, argument="true_proba", value=truth.values.shape, fix=fix)
-    return truth, forecast

@@ -7,9 +7,9 @@ of a row's votes, not their number: a row is one instance, however many looked a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.numbers import LARGEST, FloatArray, IntArray, read_array
 
 Labels: TypeAlias = Any  # array-like (N,), or a pandas / polars series; or votes, (N, K), an array or a frame
+
+CORRECT_IT = "correct it, or pass labels=[...] with every class in column order"
 
 
 def read_labels(labels: Any, argument: str = "labels", place: str | None = None) -> Sequence[Any]:
@@ -51,12 +53,6 @@ def read_truth(y_true: Labels, labels: Sequence[Any], n_rows: int) -> IntArray:
     truth = read_array(y_true, "y_true")
     if truth.dtype.kind in "US" and not isinstance(y_true, np.ndarray):
         truth = np.asarray(y_true, dtype=object)  # in a list, NumPy turns what stands beside text into text
-    _check_one_label_per_row(truth, n_rows)
-    _check_nothing_missing(truth)
-    return _column_numbers(truth, labels) if isinstance(labels, range) else _positions(truth, labels)
-
-
-def _check_one_label_per_row(truth: NDArray[Any], n_rows: int) -> None:
     if truth.ndim != 1:
         shape = f"{truth.item()!r:.80}" if truth.ndim == 0 else f"shape {truth.shape}"
         problem = f"must be 1-D, one label per instance, got {shape}"
@@ -65,70 +61,50 @@ def _check_one_label_per_row(truth: NDArray[Any], n_rows: int) -> None:
     if len(truth) != n_rows:
         problem = f"has {len(truth)} entries but y_proba has {n_rows} rows"
         raise InputError(problem, argument="y_true", value=len(truth), fix="pass one label per row")
-
-
-def _check_nothing_missing(truth: NDArray[Any]) -> None:
     if truth.dtype.kind not in "biuUS":
-        listed = truth.tolist()
-        row = next((row for row, label in enumerate(listed) if not _is_label(label)), None)
-        if row is not None:
-            problem, fix = f"is {listed[row]!r}, which is no label", "drop the row, or give it one label"
-            raise InputError(problem, argument="y_true", row=row, value=listed[row], fix=fix)
+        _refuse_first(truth, _is_label, "no label", "drop the row, or give it one label")
+    return _column_numbers(truth, labels) if isinstance(labels, range) else _positions(truth, labels)
+
+
+def _refuse_first(truth: NDArray[Any], is_fine: Callable[[Any], bool], what: str, fix: str) -> None:
+    """An error about the first label that is not fine, if there is one."""
+    for row, label in enumerate(truth.tolist()):
+        if not is_fine(label):
+            problem = f"is {label!r}, which is {what}"
+            raise InputError(problem, argument="y_true", row=row, value=label, fix=fix)
 
 
 def _column_numbers(truth: NDArray[Any], columns: range) -> IntArray:
     """Without names, labels are column numbers."""
     if truth.dtype.kind not in "biu":
-        listed = truth.tolist()
-        row = next((row for row, label in enumerate(listed) if not isinstance(label, (int, np.integer))), None)
-        if row is not None:
-            fix = (
-                f"say the column order with labels=[...], or pass integers from 0 to {len(columns) - 1}, "
-                "y_true.astype(int) if that is what they are"
-            )
-            problem = f"is {listed[row]!r}, which is not a column number"
-            raise InputError(problem, argument="y_true", row=row, value=listed[row], fix=fix)
-    if _any_outside(truth, len(columns)):
-        unknown = (truth < 0) | (truth >= len(columns))
-        _fail_unknown(truth, unknown, f"the column numbers 0 to {len(columns) - 1}")
+        fix = f"say the column order with labels=[...], or pass integers from 0 to {len(columns) - 1}"
+        fix += ", y_true.astype(int) if that is what they are"
+        _refuse_first(truth, lambda label: isinstance(label, (int, np.integer)), "not a column number", fix)
+    numbers = truth.view(np.uintp) if truth.dtype == np.intp else truth  # below 0 is high as an unsigned number
+    if numbers.max() >= len(columns) or (numbers is truth and truth.min() < 0):
+        known = f"not among the column numbers 0 to {len(columns) - 1}"
+        _refuse_first(truth, lambda label: 0 <= label < len(columns), known, CORRECT_IT)
     return truth.astype(np.intp, copy=False)
-
-
-def _any_outside(truth: NDArray[Any], n_columns: int) -> bool:
-    """Whether a number is below 0 or too high; one pass is enough, since below 0 is high as an unsigned number."""
-    if truth.dtype != np.intp:
-        return bool(truth.min() < 0 or truth.max() >= n_columns)
-    return bool(truth.view(np.uintp).max() >= n_columns)
 
 
 def _positions(truth: NDArray[Any], labels: Sequence[Any]) -> IntArray:
     """With names, labels are looked up; 1 and '1' are the same name only where no label matches as it is."""
     column = {label: index for index, label in enumerate(labels)}
-    distinct, inverse = _distinct(truth)
+    if truth.dtype.kind == "O":  # which need not be sortable
+        number: dict[Any, int] = {}
+        inverse = np.array([number.setdefault(label, len(number)) for label in truth], dtype=np.intp)
+        distinct = list(number)
+    else:
+        unique, inverse = np.unique(truth, return_inverse=True)
+        distinct = unique.tolist()
     if not any(label in column for label in distinct):
         column = {str(label): index for label, index in column.items()}
         distinct = [str(label) for label in distinct]
     positions = np.array([column.get(label, -1) for label in distinct], dtype=np.intp)[inverse]
     if (positions < 0).any():
-        _fail_unknown(truth, positions < 0, f"the labels {list(labels)[:8]}{'...' if len(labels) > 8 else ''}")
+        known = f"not among the labels {list(labels)[:8]}{'...' if len(labels) > 8 else ''}"
+        _refuse_first(truth, lambda label: label in column or str(label) in column, known, CORRECT_IT)
     return positions
-
-
-def _distinct(truth: NDArray[Any]) -> tuple[list[Any], IntArray]:
-    """Each label once, and which of them every row has; objects need not be sortable."""
-    if truth.dtype.kind != "O":
-        distinct, inverse = np.unique(truth, return_inverse=True)
-        return distinct.tolist(), inverse
-    number: dict[Any, int] = {}
-    rows = [number.setdefault(label, len(number)) for label in truth]
-    return list(number), np.array(rows, dtype=np.intp)
-
-
-def _fail_unknown(truth: NDArray[Any], unknown: NDArray[np.bool_], known: str) -> NoReturn:
-    row = int(np.argmax(unknown))
-    label = truth.tolist()[row]
-    fix = "correct it, or pass labels=[...] with every class in column order"
-    raise InputError(f"is {label!r}, which is not among {known}", argument="y_true", row=row, value=label, fix=fix)
 
 
 def are_votes(y_true: Labels) -> bool:
