@@ -9,8 +9,6 @@ from simulated_models import calibrated, sharpened
 from pandora_regret import Beta, Empirical, Fixed, Gamma, LogNormal, expected_search_cost
 from pandora_regret.compare import compare
 from pandora_regret.compare.break_even import MOST_TESTS, PriceCurve, Priced
-from pandora_regret.compare.result import BreakEven, Crossing
-from pandora_regret.compare.words import price_between, price_sentences
 from pandora_regret.inputs import read_forecast
 from pandora_regret.scores import priced
 
@@ -55,12 +53,6 @@ def test_the_leader_changes_between_099_and_101_of_the_price(prior):
             assert crossing.low is None or crossing.low < crossing.price
             assert crossing.high is None or crossing.high > crossing.price
     assert crossings
-
-
-def _with(test, price):
-    costs = PRICES.copy()
-    costs[test] = price
-    return costs
 
 
 def test_at_the_ends_of_its_interval_zero_leaves_that_of_the_difference():
@@ -139,31 +131,7 @@ def test_of_many_tests_those_that_the_most_is_spent_on_are_looked_at():
     assert min(tests) == 10
 
 
-def test_prices_are_told_in_sentences_the_nearest_first():
-    truth, models = specialists()
-    found = compare(truth, models, typical_costs=PRICES, currency="USD", labels=[0, 1, 2])
-    said = price_sentences(found.break_even, found.best.name, "USD")
-    assert all(sentence.startswith(f"{found.best.name} stays cheapest unless class ") for sentence in said)
-    assert "; now $" in said[0]
-    sure = compare(
-        truth, {"good": calibrated(truth, 3.0, 1), "poor": calibrated(truth, 0.3, 2)}, typical_costs=PRICES
-    )
-    (sentence,) = price_sentences(sure.break_even, "good", "USD")
-    assert sentence.startswith("No single price, from a tenth to ten times the stated one, ")
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "said"),
-    [
-        (900.0, 1100.0, "$1,000 (900 to 1,100)"),
-        (200.0, 1100.0, "$1,000 (200 to 1,100, which includes the stated price: not settled)"),
-        (900.0, None, "$1,000 ($900 to more than $6,400)"),
-        (None, 1100.0, "$1,000 (less than $64 to $1,100, which includes the stated price: not settled)"),
-        (None, None, "$1,000 (not settled at any price tried)"),
-    ],
-)
-def test_a_break_even_price_is_told_with_its_interval(low, high, said):
-    crossing = Crossing(1000.0, low, high, "other")
-    assert price_between(crossing, 640.0, "USD") == said
-    (sentence,) = price_sentences([BreakEven("scan", 640.0, None, crossing)], "best", "USD")
-    assert sentence == f"best stays cheapest unless scan costs more than {said}; now $640; then it is other."
+def _with(test, price):
+    costs = PRICES.copy()
+    costs[test] = price
+    return costs

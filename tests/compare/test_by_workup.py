@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 from cli_files import CLASSES, forecasts, run, run_json, wine_file
 
@@ -53,21 +52,6 @@ def test_models_are_ranked_by_the_cost_of_the_work_up(workup, compared):
     alone = compare(truth, {"tree": models["tree"]}, workup=workup, labels=CLASSES)
     assert alone.headline[0].startswith("A work-up by tree costs €")
     assert compared.metrics[0].title == "Work-up cost"
-
-
-def test_differences_are_paired(workup, compared):
-    truth, models = forecasts()
-    rows = {name: workup_cost(truth, p, workup, labels=CLASSES, per_instance=True) for name, p in models.items()}
-    [gap] = compared.differences
-    paired = rows[gap.model] - rows[gap.against]
-    assert gap.difference == pytest.approx(paired.mean())
-    assert (gap.high - gap.low) / 2 == pytest.approx(1.973 * paired.std(ddof=1) / len(paired) ** 0.5, rel=0.02)
-
-
-def test_a_typical_case_says_where_the_money_goes(workup, compared):
-    spent = sum(step.cost for step in compared.workup.spending)
-    frequencies = np.array(compared.data.class_weights) / compared.data.weight
-    assert spent == pytest.approx(workup_entropy([frequencies], workup))
 
 
 def test_a_comparison_by_a_work_up_survives_json_and_makes_a_page(compared):

@@ -26,27 +26,6 @@ def data():
     return truth, models, np.random.default_rng(1).uniform(0.1, 3.0, ROWS)
 
 
-def numbers(comparison):
-    """All of it but the sentences."""
-    given = comparison.to_dict()
-    return {key: given[key] for key in ("data", "models", "differences", "ranks", "scenarios")}
-
-
-def assert_same(ours, theirs, rtol=1e-9):
-    """Nested lists and dicts of numbers, equal up to rounding."""
-    if isinstance(ours, dict):
-        assert ours.keys() == theirs.keys()
-        ours, theirs = list(ours.values()), list(theirs.values())
-    if isinstance(ours, list):
-        assert len(ours) == len(theirs)
-        for one, other in zip(ours, theirs, strict=True):
-            assert_same(one, other, rtol)
-    elif isinstance(ours, float) and theirs is not None:
-        assert ours == pytest.approx(theirs, rel=rtol, abs=1e-9)
-    else:
-        assert ours == theirs
-
-
 @pytest.mark.parametrize("bootstrap", [0, 100])
 def test_rows_without_weight_are_as_if_they_were_not_there(data, bootstrap):
     truth, models, weights = data
@@ -73,32 +52,6 @@ def test_rows_that_bring_their_ids_may_come_in_any_order(data, bootstrap, cluste
     shuffled = {name: values[order] for name, values in asked.items()}
     tables = {name: table[order] for name, table in models.items()}
     assert compare(truth[order], tables, **options, **shuffled) == compare(truth, models, **options, **asked)
-
-
-@pytest.mark.parametrize("bootstrap", [0, 100])
-def test_a_cluster_a_row_is_no_clustering(data, bootstrap):
-    truth, models, weights = data
-    options = {"sample_weight": weights, "bootstrap": bootstrap}
-    plain = numbers(compare(truth, models, **options))
-    clustered = numbers(compare(truth, models, groups=np.arange(ROWS), **options))
-    assert clustered["data"].pop("clusters") == ROWS
-    assert plain["data"].pop("clusters") is None
-    assert_same(plain, clustered)
-
-
-@pytest.mark.parametrize("bootstrap", [0, 400])
-def test_copies_of_a_row_in_its_cluster_add_no_certainty(data, bootstrap):
-    truth, models, _ = data
-    single = compare(truth, models, groups=np.arange(ROWS), bootstrap=bootstrap)
-    thrice = {name: table.repeat(3, axis=0) for name, table in models.items()}
-    clustered = compare(truth.repeat(3), thrice, groups=np.arange(ROWS).repeat(3), bootstrap=bootstrap)
-    naive = compare(truth.repeat(3), thrice, bootstrap=bootstrap)
-    for one, many, blind in zip(single.models, clustered.models, naive.models, strict=True):
-        for key in one.scores:
-            assert_same([one.scores[key].low, one.scores[key].high], [many.scores[key].low, many.scores[key].high])
-            width = many.scores[key].high - many.scores[key].low
-            assert blind.scores[key].high - blind.scores[key].low < 0.8 * width
-    assert naive.differences[0].p_value <= clustered.differences[0].p_value
 
 
 def measured(truth, models):
@@ -249,19 +202,6 @@ def test_the_probability_of_being_best_of_two_is_the_normal_tail():
     assert found.best.probability_best == pytest.approx(stats.norm.cdf(-gap.difference / error), abs=0.012)
 
 
-def test_cost_calibration_sets_what_is_predicted_against_what_is_paid(data):
-    truth, models, weights = data
-    for model in compare(truth, models, sample_weight=weights, typical_costs=[380.0, 120.0, 90.0]).models:
-        bins, total = model.calibration, sum(part.weight for part in model.calibration)
-        assert 1 < len(bins) <= 10
-        assert total == pytest.approx(weights.sum())
-        assert sum(part.weight * part.observed for part in bins) / total == pytest.approx(model.cost)
-        predicted = sum(part.weight * part.predicted for part in bins) / total
-        assert predicted == pytest.approx(model.predicted_cost.value)
-        assert [part.predicted for part in bins] == sorted(part.predicted for part in bins)
-        assert max(part.weight for part in bins) < 0.2 * total
-
-
 def test_a_calibrated_model_pays_what_it_predicts_and_an_overconfident_one_pays_more():
     truth, models = simulated(4000, noise=(0.0,))
     calibrated = models["noise 0.0"]
@@ -270,13 +210,6 @@ def test_a_calibrated_model_pays_what_it_predicts_and_an_overconfident_one_pays_
     inside = [part.low <= part.predicted <= part.high for part in found["calm"].calibration]
     assert np.mean(inside) >= 0.8
     assert all(part.low > part.predicted for part in found["sharp"].calibration[2:])
-
-
-def test_equal_predictions_share_a_bin():
-    truth = np.arange(60) % 2
-    found = compare(truth, {"constant": np.full((60, 2), 0.5)}).best.calibration
-    assert len(found) == 1
-    assert found[0].weight == 60
 
 
 @pytest.mark.parametrize("options", [{}, {"bootstrap": 60}, {"groups": ["one"] * 3}], ids=str)
@@ -290,14 +223,3 @@ def test_a_single_case_or_cluster_has_no_intervals(options):
     gap = found.differences[0]
     assert (gap.low, gap.high, gap.p_value, gap.p_holm) == (None,) * 4
     assert gap.difference < 0
-
-
-def test_intervals_end_where_the_metric_does():
-    truth = np.arange(10) % 2
-    nearly = np.eye(2)[truth] * 0.8 + 0.1
-    nearly[0] = nearly[0][::-1]
-    scores = compare(truth, {"a": nearly}).best.scores
-    assert scores["macro_f1"].high == 1.0
-    assert 0.9 < scores["accuracy"].high < 1.0
-    assert scores["tests"].low == 1.0
-    assert scores["pandora_regret"].low == 0.0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pandora_regret import InputError, expected_search_cost, priors
 from pandora_regret.compare import Comparison, compare
-from pandora_regret.compare.embedded import BEND, CELLS, FEWEST_ROWS, MOST_ODDS, MOST_ROWS
+from pandora_regret.compare.embedded import BEND, CELLS, MOST_ROWS
 
 
 def cases(rows, n_classes, n_models=2, seed=0):
@@ -98,21 +98,6 @@ def test_many_cases_are_sampled_by_class_and_weigh_as_much_as_all():
     assert cost_from(sample, "model 0", [1.0, 2.0, 3.0, 4.0]) == pytest.approx(
         next(m.cost for m in compared.models if m.name == "model 0"), rel=0.03
     )
-
-
-def test_no_more_odds_than_a_page_can_hold_and_none_where_too_few_would_be_left():
-    truth, models = cases(3000, 40, n_models=8)
-    sample = compare(truth, models).sample
-    assert FEWEST_ROWS < sample.rows <= MOST_ODDS // (8 * 39)
-    truth, models = cases(400, 800)
-    assert compare(truth, models).sample is None
-    truth, models = cases(100, 800)
-    assert compare(truth, models).sample.rows == 100
-
-
-def test_prices_that_differ_from_case_to_case_have_no_sample():
-    truth, models = cases(50, 3)
-    assert compare(truth, models, typical_costs=np.full((50, 3), 2.0)).sample is None
 
 
 def test_votes_have_a_row_for_each_class_that_has_some():

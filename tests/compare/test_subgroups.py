@@ -1,16 +1,13 @@
 """Groups of cases: what is flagged and what is not, and which group a case is in."""
 
-import json
-
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from simulated_models import simulated, softmax
 
-from pandora_regret import InputError, InputTypeError
-from pandora_regret.compare import Comparison, compare
-from pandora_regret.compare.grouping import By, read_by
+from pandora_regret import InputError
+from pandora_regret.compare import compare
+from pandora_regret.compare.grouping import By
 from pandora_regret.compare.measure import Measured
 from pandora_regret.compare.sample import Sample
 from pandora_regret.compare.subgroups import breakdowns
@@ -240,10 +237,6 @@ def test_small_groups_are_pooled_last_and_counted():
     assert sample_of(values, smallest_group=5) == ([("c", 60), ("a", 40), ("d", 29), ("b", 5)], 0)
 
 
-def test_a_group_that_is_called_other_stays_apart_from_the_pooled_ones():
-    assert sample_of(["other"] * 40 + ["b"] * 5) == ([("other", 40), ("other (pooled)", 5)], 1)
-
-
 @pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA, pd.NaT, "", "  "])
 def test_missing_values_are_a_group_of_their_own(nothing):
     values = np.array(["a"] * 50 + [nothing] * 40, dtype=object)
@@ -253,10 +246,6 @@ def test_missing_values_are_a_group_of_their_own(nothing):
 def test_missing_values_that_are_too_few_for_a_group_are_said():
     assert sample_of(["a"] * 50 + [None] * 9) == ([("a", 50), ("missing", 9)], 1)
     assert sample_of(["a"] * 50 + ["b"] * 4 + [None] * 9) == ([("a", 50), ("other, 9 missing", 13)], 2)
-
-
-def test_nothing_but_missing_values_is_one_group():
-    assert sample_of([float("nan")] * 40, name="x:4") == ([("missing", 40)], 0)
 
 
 def test_numbers_are_binned_by_quantiles_or_edges_and_few_are_taken_as_they_are():
@@ -276,13 +265,6 @@ def test_numbers_are_binned_by_quantiles_or_edges_and_few_are_taken_as_they_are(
     assert sample_of(np.repeat(np.arange(20), 10), name="code:each", smallest_group=10)[1] == 0
 
 
-def test_equal_values_stay_in_one_bin():
-    values = np.r_[np.zeros(100), np.arange(100.0)]
-    groups, _ = sample_of(values, name="x:4")
-    assert groups[0][1] >= 101
-    assert sum(rows for _, rows in groups) == 200
-
-
 def test_columns_are_crossed_on_request(planted):
     truth, models, site = planted
     sex = np.random.default_rng(4).choice(["F", "M"], ROWS)
@@ -290,25 +272,6 @@ def test_columns_are_crossed_on_request(planted):
     assert result.by[0].column == "site*sex"
     assert {each.name for each in result.by[0].groups} == {f"{a}, {b}" for a in set(site) for b in "FM"}
     assert any(flag.startswith("Where site is East and sex is F, forest costs") for flag in flags(result))
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_a_frame_is_broken_down_by_each_column(planted, frame):
-    truth, models, site = planted
-    columns = {"site": site, "age": np.arange(ROWS) % 90}
-    from_frame = compared(truth, models, frame(columns))
-    assert from_frame == compared(truth, models, columns)
-    assert [part.column for part in from_frame.by] == ["site", "age"]
-
-
-def test_it_is_written_to_json_and_back(planted):
-    truth, models, site = planted
-    result = compared(truth, models, {"site": site})
-    data = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert Comparison.from_dict(data) == result
-    data["by"][0]["groups"][0]["models"].pop()
-    with pytest.raises(InputError, match="the comparison's by does not list the models"):
-        Comparison.from_dict(data)
 
 
 def test_rows_in_another_order_are_the_same_groups(planted):
@@ -319,13 +282,6 @@ def test_rows_in_another_order_are_the_same_groups(planted):
         truth[order], {name: p[order] for name, p in models.items()}, {"site": site[order]}, ids=ids[order]
     )
     assert shuffled == plain
-
-
-def test_rows_without_weight_are_in_no_group(planted):
-    truth, models, site = planted
-    weights = (site != "East").astype(float)
-    result = compared(truth, models, {"site": site}, sample_weight=weights)
-    assert {each.name for each in result.by[0].groups} == {"North", "South"}
 
 
 @pytest.mark.parametrize(
@@ -344,16 +300,3 @@ def test_what_cannot_be_grouped_is_said(by, words):
     with pytest.raises(InputError) as error:
         compare(truth, models, by=by)
     assert str(error.value) == words
-
-
-def test_columns_without_names_are_refused():
-    with pytest.raises(InputTypeError, match="by is a list: pass a frame, or a mapping"):
-        read_by(["North", "South"], 2)
-
-
-def test_many_groups_are_pooled_beyond_the_largest():
-    forecast_rows = 60 * 30
-    values = np.repeat([f"g{number:02}" for number in range(60)], 30)
-    groups, pooled = sample_of(values)
-    assert (len(groups), pooled) == (51, 10)
-    assert sum(rows for _, rows in groups) == forecast_rows

@@ -47,16 +47,6 @@ def test_a_clear_winner_is_called_one(truth):
     assert found.notes == ()
 
 
-def test_a_close_race_is_called_open(truth):
-    rng = np.random.default_rng(1)
-    models = {name: forecasts(truth, rng.uniform(0.2, 0.9, len(truth))) for name in ("one", "other")}
-    found = compared(truth, models, level=0.9)
-    assert found.differences[0].high > 0
-    assert found.verdict.kind == "undecided"
-    assert found.headline[0].startswith("other and one cannot be told apart yet: about ")
-    assert found.headline[0].endswith(" more cases would settle a difference of this size (80 % power).")
-
-
 def test_the_model_that_log_loss_or_accuracy_would_choose_is_named_with_its_price(truth):
     careful = forecasts(truth, 0.42)
     wrong = np.arange(len(truth)) % 10 == 0  # bold is right nine times in ten, and then certain
@@ -109,20 +99,6 @@ def test_a_perfect_model_wastes_nothing():
         "A search by oracle costs 22 per case (7 to 38).",
         "Of every 22.5, testing the truth itself takes 22.5, and nothing is wasted.",
     )
-
-
-def test_few_clusters_are_a_reason_for_caution(truth):
-    models = {"a": forecasts(truth, 0.5)}
-    few = compared(truth, models, groups=np.arange(400) % 8)
-    assert few.notes == ("There are only 8 clusters: with fewer than 30, intervals tend to be too narrow.",)
-    assert few.data.clusters == 8
-    assert compared(truth, models, groups=np.arange(400) % 40).notes == ()
-
-
-def test_a_single_case_makes_no_claim_of_certainty():
-    found = compare([0], {"a": [[0.6, 0.4]], "b": [[0.5, 0.5]]})
-    assert "cannot be said" in found.headline[1]
-    assert "interval" not in " ".join(found.headline)
 
 
 def test_equal_models_are_said_to_be_equal(truth):

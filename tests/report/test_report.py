@@ -15,7 +15,6 @@ from report_pages import Page, compared, forecasts
 
 from pandora_regret import InputError, InputTypeError, pair_costs
 from pandora_regret.compare import Comparison, compare
-from pandora_regret.compare.build import compare_forecasts
 from pandora_regret.compare.result import BreakEven, Crossing, Recalibrated
 from pandora_regret.compare.sample import read_models
 from pandora_regret.inference.estimate import Estimate
@@ -249,7 +248,7 @@ def test_orders_without_probabilities_make_a_page_without_live_prices():
         name: replace(each, order_only=True)
         for name, each in read_models(truth, {"a": proba, "b": proba[:, ::-1]}, None, None, False).items()
     }
-    page = Page(render_report(compare_forecasts(models)))
+    page = Page(render_report(compare(None, models)))
     assert page.all("ol", id="bars")
     assert page.all("div", id="year")
     assert not page.all("section", id="prices") + page.all("section", id="case")

@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import pandora_regret as pr
 from pandora_regret.compare import Comparison, compare
@@ -138,23 +136,6 @@ def test_ties_and_impossible_classes(tmp_path, way):
     assert scores["brier"].low is not None
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
-@given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 41), st.sampled_from([0.05, 1.0, 20.0]))
-def test_compiled_and_step_by_step_agree(tmp_path, seed, n, rows, spread):
-    pytest.importorskip("numba")
-    truth, values = forecasts(n, seed, spread=spread)
-    weights = np.random.default_rng(seed).integers(0, 3, n).astype(float) + (seed % 2)
-    if not weights.any():
-        weights[0] = 1.0
-    predictions = predictions_of(tmp_path, truth, values, weight=weights)
-    slow = score_stream(predictions, typical_costs=PRICES, rows=rows)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sums, "worth_compiling", lambda n, alpha=1.0: True)
-        fast = score_stream(predictions, typical_costs=PRICES, rows=rows)
-    for metric in slow.best.scores:
-        assert limits(fast, metric) == pytest.approx(limits(slow, metric), **CLOSE)
-
-
 def surprise(truth, proba):
     return 1 - proba[np.arange(len(truth)), truth]
 
@@ -255,24 +236,6 @@ def test_rows_of_a_group_are_drawn_together(tmp_path):
     assert limits(streamed, "pandora_regret")[1:] == pytest.approx(wanted, **SAME)
     with pytest.raises(InputError, match="bootstrap=1000"):
         score_stream(predictions)
-
-
-def test_pair_costs_are_those_of_the_tally(tmp_path, way):
-    truth, values = forecasts(80)
-    predictions = predictions_of(tmp_path, truth, values)
-    streamed = score_stream(predictions, typical_costs=PRICES, pairs=True, rows=9)
-    wanted = pr.search_tally(truth, values, typical_costs=PRICES)
-    np.testing.assert_allclose(streamed.best.pair_costs, wanted.pair_costs, rtol=1e-12)
-    assert score_stream(predictions).best.pair_costs == ()
-
-
-def test_analytic_intervals_agree_with_the_bootstrap(tmp_path):
-    truth, values = forecasts(3000)
-    predictions = predictions_of(tmp_path, truth, values, weight=np.random.default_rng(2).uniform(0.5, 2, 3000))
-    analytic, drawn = score_stream(predictions), score_stream(predictions, bootstrap=500)
-    for metric in analytic.best.scores:
-        widths = [np.ptp(limits(score, metric)) for score in (analytic, drawn)]
-        assert widths[0] == pytest.approx(widths[1], rel=0.2), metric
 
 
 def test_a_single_row_has_no_interval(tmp_path):

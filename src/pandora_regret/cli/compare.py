@@ -160,7 +160,7 @@ def _compared(
     done: tuple[Done, ...],
     progress: Callable[[], None],
 ) -> Comparison:
-    from pandora_regret.compare import compare_forecasts
+    from pandora_regret.compare import compare
     from pandora_regret.files.alignment import orders_too, truths_outside
 
     workup = question.costs.read_workup()
@@ -173,7 +173,8 @@ def _compared(
     forecasts = (batch.forecast(are_logits) for batch, are_logits in zip(weighted, logits, strict=True))
     done = (*orders_too(batches, names), *done)
     done += tuple(each for name, batch in zip(names, batches, strict=True) for each in batch.rescaled.done(name))
-    result = compare_forecasts(
+    result = compare(
+        None,
         dict(zip(names, forecasts, strict=True)),
         prior=question.costs.read_prior(),
         typical_costs=None if prices is None else prices.costs,

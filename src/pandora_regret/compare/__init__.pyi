@@ -1,4 +1,3 @@
 from pandora_regret.compare.build import compare as compare
-from pandora_regret.compare.build import compare_forecasts as compare_forecasts
 from pandora_regret.compare.result import Comparison as Comparison
 from pandora_regret.compare.verdict import cases_needed as cases_needed

@@ -28,7 +28,6 @@ from pandora_regret.compare.sample import (
     all_as_orders,
     are_stated,
     as_tuple,
-    check_forecasts,
     check_same_order,
     in_tests,
     read_models,
@@ -47,8 +46,8 @@ from pandora_regret.workup import Workup
 
 
 def compare(
-    y_true: Labels,
-    models: Mapping[str, Table],
+    y_true: Labels | None,
+    models: Mapping[str, Table | Forecast],
     *,
     prior: Prior | None = None,
     costs: Any = None,
@@ -70,6 +69,7 @@ def compare(
     workup: Workup | None = None,
     by: Any = None,
     smallest_group: int = SMALLEST_GROUP,
+    progress: Callable[[], object] = lambda: None,
 ) -> Comparison:
     """Several models on the same instances: what each one's search costs, how sure that is, and what it saves.
 
@@ -78,7 +78,8 @@ def compare(
     y_true
         True classes, shape (N,), or votes, shape (N, K), as in `pandora_regret`. Intervals count cases, not votes.
     models
-        Forecasts by name, each (N, K): arrays, or frames whose columns are matched by name.
+        Forecasts by name, each (N, K): arrays, or frames whose columns are matched by name. Where each is a
+        `Forecast` that was read before, with its truth, `y_true` is None.
     prior, costs, typical_costs
         What tests cost, as in `expected_search_cost`.
     currency
@@ -119,6 +120,8 @@ def compare(
         together.
     smallest_group
         Groups of fewer cases (or `groups`, where those are given) are pooled as "other".
+    progress
+        Called when a model is measured, and when all is done.
 
     Returns
     -------
@@ -154,56 +157,9 @@ def compare(
     """
     forecasts = read_models(y_true, models, labels, sample_weight, logits, normalise)
     check_same_order(models, by, y_true=y_true, sample_weight=sample_weight, groups=groups, ids=ids)
-    result = compare_forecasts(
-        forecasts,
-        prior=prior,
-        costs=costs,
-        typical_costs=typical_costs,
-        currency=currency,
-        source=source,
-        groups=groups,
-        ids=ids,
-        bootstrap=bootstrap,
-        level=level,
-        seed=seed,
-        scenarios=scenarios,
-        recalibrate=recalibrate,
-        decompose=decompose,
-        workup=workup,
-        by=by,
-        smallest_group=smallest_group,
-    )
     done = tuple(each for name, forecast in forecasts.items() for each in forecast.rescaled.done(name))
-    return replace(result, done=done)
-
-
-def compare_forecasts(
-    forecasts: Mapping[str, Forecast],
-    *,
-    prior: Prior | None = None,
-    costs: Any = None,
-    typical_costs: Any = None,
-    currency: str | None = None,
-    source: str | None = None,
-    groups: Any = None,
-    ids: Any = None,
-    bootstrap: int = 0,
-    level: float = 0.95,
-    seed: int = 0,
-    scenarios: Any = None,
-    recalibrate: str | None = "temperature",
-    decompose: bool = False,
-    workup: Workup | None = None,
-    by: Any = None,
-    smallest_group: int = SMALLEST_GROUP,
-    progress: Callable[[], object] = lambda: None,
-) -> Comparison:
-    """`compare` of forecasts that were read before, by name: of the same truth, weights and classes.
-
-    `progress` is called when a model is measured, and when all is done.
-    """
     interval = read_interval(level, bootstrap, seed)
-    forecasts, orders = all_as_orders(check_forecasts(forecasts), workup)
+    forecasts, orders = all_as_orders(forecasts, workup)
     one, unit = next(iter(forecasts.values())), _read_text(currency, "currency")
     method = None if recalibrate is None else read_choice(recalibrate, "recalibrate", METHODS)
     method = None if orders else method
@@ -251,7 +207,7 @@ def compare_forecasts(
         break_even=_break_even(known, rows, way.prior) if stated else (),
     )
     embedded = embed(rows, sample, way.prior, typical, interval.seed) if workup is None else None
-    result = broken_down(replace(result, sample=embedded), known, question)
+    result = broken_down(replace(result, sample=embedded, done=done), known, question)
     progress()
     return result
 

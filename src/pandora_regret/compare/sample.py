@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -109,24 +108,33 @@ class Sample:
 
 
 def read_models(
-    y_true: Labels,
+    y_true: Labels | None,
     models: Any,
     labels: Any,
     sample_weight: ArrayLike | None,
     logits: bool,
     normalise: bool = False,
 ) -> dict[str, Forecast]:
-    """Every model's forecasts, their columns in the same order; an error names the model."""
+    """Every model's forecasts, checked, their columns in the same order; an error names the model."""
     _check_models(models, labels)
     forecasts: dict[str, Forecast] = {}
+    options: dict[str, Any] = {"sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     for name, table in models.items():
-        with _naming(name):
-            forecast = read_forecast(
-                y_true, table, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-            )
+        try:
+            read = isinstance(table, Forecast)
+            forecast = (table if read else read_forecast(y_true, table, labels=labels, **options)).check()
+        except (InputError, InputTypeError) as error:
+            raise error.within(f"model {str(name)!r}") from None
         forecasts[str(name)] = forecast
         if labels is None and is_frame(table):
             labels = forecast.labels  # the first frame's columns; those that follow are matched by name
+    (first, one), *others = forecasts.items()
+    for name, other in others:
+        if other.n_classes != one.n_classes:
+            raise InputError(
+                f"model {name!r} has {other.n_classes} classes but model {first!r} has {one.n_classes}: "
+                "compare models of the same classes."
+            )
     return forecasts
 
 
@@ -135,16 +143,6 @@ def check_same_order(models: Mapping[Any, Any], by: Any = None, **arguments: Any
     tables = {f"models[{name!r}]": table for name, table in models.items()}
     columns = {f"by[{name!r}]": values for name, values in by.items()} if isinstance(by, Mapping) else {"by": by}
     check_row_order(**arguments, **tables, **columns)
-
-
-def check_forecasts(forecasts: Mapping[str, Forecast]) -> dict[str, Forecast]:
-    """The same forecasts, their numbers checked, all of the same classes; an error names the model."""
-    checked = {}
-    for name, forecast in forecasts.items():
-        with _naming(name):
-            checked[name] = forecast.check()
-    _check_same_classes(checked)
-    return checked
 
 
 def all_as_orders(forecasts: dict[str, Forecast], workup: Any) -> tuple[dict[str, Forecast], bool]:
@@ -178,15 +176,6 @@ def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
     return Sample(cases, rows.truth, weights, case_of, cluster[case_of], distinct, groups is not None)
 
 
-@contextmanager
-def _naming(model: Any) -> Iterator[None]:
-    """Errors say which model they are about."""
-    try:
-        yield
-    except (InputError, InputTypeError) as error:
-        raise error.within(f"model {str(model)!r}") from None
-
-
 def _check_models(models: Any, labels: Any) -> None:
     if not isinstance(models, Mapping):
         raise InputTypeError(
@@ -199,16 +188,6 @@ def _check_models(models: Any, labels: Any) -> None:
         raise InputError(f"models has the names {names}, two of which read the same: give each its own name.")
     if labels is None and len({is_frame(table) for table in models.values()}) == 2:
         raise InputError("models holds both frames and arrays: say the arrays' column order with labels=[...].")
-
-
-def _check_same_classes(forecasts: dict[str, Forecast]) -> None:
-    (first, one), *others = forecasts.items()
-    for name, other in others:
-        if other.n_classes != one.n_classes:
-            raise InputError(
-                f"model {name!r} has {other.n_classes} classes but model {first!r} has {one.n_classes}: "
-                "compare models of the same classes."
-            )
 
 
 def _read_keys(values: Any, name: str, n_rows: int) -> Keys:
@@ -255,7 +234,11 @@ def read_scenarios(
     """Costs and their base costs: as stated (if they are), the same for all tests, and the user's own."""
     costs = {STATED: typical} if stated else {}
     costs[ALIKE] = np.full(forecast.n_classes, typical.mean())
-    for name, listed in _pairs(scenarios):
+    if not isinstance(scenarios, Mapping | None):
+        problem = f"must map names to typical costs, got {scenarios!r:.200}"
+        fix = "pass such as {'costly biopsy': {'nevus': 200}}"
+        raise InputTypeError(problem, argument="scenarios", value=scenarios, fix=fix)
+    for name, listed in (scenarios or {}).items():
         if str(name) in costs:
             raise InputError(f"scenarios has {str(name)!r} twice, or it is one that is always there: rename it.")
         costs[str(name)] = _changed(typical, listed, forecast, f"scenario {str(name)!r}")
@@ -282,16 +265,3 @@ def _changed(typical: FloatArray, listed: Any, forecast: Forecast, place: str) -
 def as_tuple(costs: FloatArray) -> tuple[float, ...] | None:
     """One cost per class; None where every instance has its own."""
     return tuple(float(cost) for cost in costs) if costs.ndim == 1 else None
-
-
-def _pairs(scenarios: Any) -> list[tuple[Any, Any]]:
-    if scenarios is None:
-        return []
-    try:
-        return [
-            (name, costs) for name, costs in (scenarios.items() if isinstance(scenarios, Mapping) else scenarios)
-        ]
-    except (TypeError, ValueError):
-        problem = f"must map names to typical costs, got {scenarios!r:.200}"
-        fix = "pass such as {'costly biopsy': {'nevus': 200}}"
-        raise InputTypeError(problem, argument="scenarios", value=scenarios, fix=fix) from None
