@@ -256,13 +256,6 @@ def test_rows_of_further_filters_are_left_out_and_counted(tmp_path):
     assert [(done.what, done.count) for done in opened(path).done] == [("format", 3), ("rows left out", 3)]
 
 
-def test_options_asked_for_without_context_are_no_further_options(tmp_path):
-    row = sample(0, [-1.0, -2.0, -4.0, -5.0], 1, options=["x", "y", "x", "y"])
-    for key in ("gen_args_2", "gen_args_3"):
-        row["arguments"][key]["arg_0"] = ""
-    assert whole(lists(tmp_path, [row])).values.tolist() == [[-1.0, -2.0]]
-
-
 def test_the_order_of_a_row_is_that_of_its_own_options(tmp_path):
     path = lists(tmp_path, [{"forecast": {"flu": 0.3, "cold": 0.7}}, {"forecast": {"gout": 0.6, "flu": 0.4}}])
     steps = [step["test"] for step in json.loads(run("order", path, "--row", 2, "--json").stdout)["steps"]]

@@ -149,10 +149,13 @@ def test_standard_input_is_recognised_by_content(monkeypatch, tmp_path):
             assert opened("-").name == "standard input"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
     assert whole("-", classes=("a", "b")).ids.tolist() == [1]
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"y_true,a,b\na,0.5,0.4\n")))
-    assert refused("-", classes=("a", "b")).startswith("standard input line 2 sums to 0.9")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"PAR1....")))
-    assert refused("-").startswith("standard input holds Parquet")
+    for content, says in (
+        (b"", "is empty"),
+        (b"y_true,a\na,1\n", "has 1 forecast"),
+        (b"PAR1....", "holds Parquet"),
+    ):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert refused("-").startswith(f"standard input {says}")
 
 
 def test_sheets_are_chosen_by_name_or_number_and_said(tmp_path):

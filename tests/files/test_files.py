@@ -82,7 +82,6 @@ def test_a_model_column_gives_several_predictions(tmp_path, ending):
     for one, columns in zip(found, (first, second), strict=True):
         batch = read_all(one)
         np.testing.assert_array_equal(batch.values[:, 0], columns["cat"])
-        assert [len(piece) for piece in one.batches(2)] == [1] * 6
         pieces = one.fragments(3)
         assert [piece.first_row for piece in pieces] == np.cumsum([0, *(p.count() for p in pieces)])[:-1].tolist()
         assert sum(piece.count() for piece in pieces) == 6
@@ -98,9 +97,6 @@ def test_an_archive_may_hold_several_models(tmp_path):
     assert [one.name for one in found] == ["forest", "net"]
     assert found[0].classes == ("0", "1", "2")
     np.testing.assert_array_equal(read_all(found[1]).values, forecasts["net"])
-    np.savez_compressed(tmp_path / "f.npz", y_true=[0, 1, 2, 0, 1], y_proba=np.asfortranarray(forecasts["net"]))
-    np.testing.assert_array_equal(whole(tmp_path / "f.npz").values, forecasts["net"])
-    assert [len(piece) for piece in opened(tmp_path / "f.npz").batches(2)] == [2, 2, 1]
 
 
 def test_parts_are_read_as_one_file(tmp_path):

@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from prediction_files import pa, pq, refused, text_file, whole, write
+from prediction_files import pa, pq, refused, text_file, whole
 
 BASE = {"y_true": ["a", "b"], "a": [0.5, 0.5], "b": [0.5, 0.5]}
 
@@ -31,13 +31,6 @@ def test_labels_that_may_count_from_0_or_1_are_asked_about(tmp_path, labels):
     numbers = np.array(labels, dtype=float).astype(int)
     np.testing.assert_array_equal(whole(path, classes=("0", "1", "2")).truth, numbers)
     np.testing.assert_array_equal(whole(path, classes=("1", "2", "3")).truth, numbers - 1)
-
-
-def test_numbers_for_named_classes_are_asked_about_too(tmp_path):
-    columns = {"y_true": [1, 2], "p_cat": [0.5, 0.5], "p_dog": [0.25, 0.25], "p_owl": [0.25, 0.25]}
-    path = write(tmp_path / "p.csv", columns)
-    assert "cat,dog,owl if from 0" in refused(path, proba_prefix="p_")
-    assert whole(path, proba_prefix="p_", classes=("cat", "dog", "owl")).truth.tolist() == [1, 2]
 
 
 def test_values_that_are_no_numbers_are_named(tmp_path):

@@ -9,7 +9,6 @@ from prediction_files import CLASSES, opened, pa, pq, refused, table, text_file,
 
 from pandora_regret.files import open_predictions, read_all, read_models
 from pandora_regret.files.layout import Classes
-from pandora_regret.files.text import DelimitedFile, _open_quote
 
 
 @pytest.mark.parametrize(
@@ -39,24 +38,6 @@ def test_values_may_hold_line_ends_within_quotes(tmp_path):
     pieces = [read_all(piece) for piece in opened(path).fragments(7)]
     assert [len(pieces), sum(map(len, pieces))] == [7, 40]
     np.testing.assert_array_equal(np.concatenate([piece.truth for piece in pieces]), batch.truth)
-
-
-@pytest.mark.parametrize(
-    ("line", "goes_on"),
-    [
-        ("a,b\n", False),
-        ('"a,b"\n', False),
-        ('a,"b\n', True),
-        ('a,"b,"\n', False),
-        ('a,"say ""b\n', True),
-        ('a,"say ""b"""\n', False),
-        ('5" pipe,b\n', False),
-        (',"\n', True),
-    ],
-)
-def test_a_quote_counts_where_a_value_begins(line, goes_on):
-    assert DelimitedFile("p.csv", {})._is_open(line.encode()) == goes_on
-    assert bool(_open_quote(";").match(line.replace(",", ";").encode())) == goes_on
 
 
 @given(st.permutations(["1.0", "2.0", "3.0"]))

@@ -215,18 +215,3 @@ def test_empirical_priors_are_read_from_tables(tmp_path):
         assert isinstance(prior, Empirical)
         assert list(prior.labels) == ["dog", "cat"]
         np.testing.assert_array_equal(prior.samples, samples)
-
-
-def test_empirical_priors_that_do_not_fit_are_explained(tmp_path):
-    (tmp_path / "a.csv").write_text("cat,dog\n1,\n2,3\n")
-    assert "'dog'" in refused(
-        read_prior_argument,
-        f"empirical:{tmp_path / 'a.csv'}",
-    )
-    (tmp_path / "a.csv").write_text("cat\n1\n")
-    assert "single column" in refused(read_prior_argument, f"empirical:{tmp_path / 'a.csv'}")
-    (tmp_path / "a.csv").write_text("cat,dog\n1,-1\n")
-    assert "-1" in refused(read_prior_argument, f"empirical:{tmp_path / 'a.csv'}")
-    np.savez(tmp_path / "a.npz", a=np.ones((2, 2)), b=np.ones((2, 2)))
-    assert "['a', 'b']" in refused(read_prior_argument, f"empirical:{tmp_path / 'a.npz'}")
-    assert "No such file" in refused(read_prior_argument, f"empirical:{tmp_path / 'none.csv'}")

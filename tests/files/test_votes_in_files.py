@@ -72,20 +72,6 @@ def test_intervals_of_a_stream_are_those_of_a_comparison(case, tmp_path):
     assert drawn.low < result["macro_f1"].value
 
 
-def test_compare_aligns_votes_of_files_whose_classes_differ_in_order(case, tmp_path):
-    votes, tables, weights = case
-    shuffled = np.random.default_rng(1).permutation(80)
-    first = write(tmp_path, "a", votes, tables["a"], weights)
-    second = write(tmp_path, "b", votes, tables["b"], weights, order=(2, 0, 1))
-    frame = pd.read_csv(second)
-    frame.iloc[shuffled].to_csv(second, index=False)
-    printed = run_json("compare", first, second, "--votes-prefix", "votes_", "--costs", PRICES)
-    expected = compare(votes, tables, labels=NAMES, sample_weight=weights, typical_costs=COSTS)
-    for model, ours in zip(printed["models"], expected.models, strict=True):
-        assert model["name"] == ours.name
-        assert model["scores"]["expected_cost"]["value"] == pytest.approx(ours.cost)
-
-
 def test_files_that_disagree_about_votes_are_told(case, tmp_path):
     votes, tables, weights = case
     first, other = write(tmp_path, "a", votes, tables["a"], weights), votes[::-1]

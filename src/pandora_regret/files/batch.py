@@ -15,7 +15,7 @@ from pandora_regret.files.problems import RAISED, FileError, Problems
 from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import Source
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
-from pandora_regret.inputs.tables import NOTHING_RESCALED, Rescaled, rescalable, row_sum_tolerance
+from pandora_regret.inputs.tables import NOTHING_RESCALED, Rescaled, rescale_rows, row_sum_tolerance
 
 RowNumbers: TypeAlias = range | IntArray
 
@@ -78,16 +78,9 @@ class Batch:
 
     def normalised(self) -> Batch:
         """The same with rows divided by their sums where these are off 1 by at most 1 %, and counted."""
-        sums = np.zeros(len(self))
-        for column in self.columns:
-            sums += column
-        rows = rescalable(sums, self.tolerance)
-        if not len(rows):
-            return self
-        divisors = np.ones(len(sums))
-        divisors[rows] = sums[rows]
-        columns = tuple((column / divisors).astype(self.dtype) for column in self.columns)
-        return replace(self, columns=columns, rescaled=Rescaled.of(sums[rows]))
+        values, rescaled = rescale_rows(self.values, self.tolerance)
+        columns = tuple(np.ascontiguousarray(values.T)) if rescaled.rows else self.columns
+        return replace(self, columns=columns, rescaled=rescaled)
 
     def forecast(self, logits: bool, rows: IntArray | None = None) -> Forecast:
         """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""

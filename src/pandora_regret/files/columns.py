@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +25,7 @@ NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
 NO_LABEL = np.intp(-1)
 MOST_NUMBERS = 1 << 16  # of labels that are looked up in a table
 TEXTS = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
+WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 MISSING_NUMBERS = frozenset(arrow_csv.ConvertOptions().null_values)  # what Arrow takes for none
 
 
@@ -137,9 +139,8 @@ def batch_of(
 ) -> Batch:
     """Rows of a table as arrays; whatever is missing or no label is told."""
     reader = ColumnReader(records, source, numbers, Classes(columns.classes), columns.unlabelled, problems)
-    fields: dict[str, Any] = {
-        role.field: reader.read(role.reads, columns.of(role)) for role in KEPT if columns.of(role)
-    }
+    named = ((role, columns.of(role)) for role in KEPT)
+    fields: dict[str, Any] = {role.field: getattr(reader, role.reads)(*names) for role, names in named if names}
     if columns.votes:
         fields["truth"] = fields["votes"].argmax(axis=1)
     fields.setdefault("truth", np.full(len(records), NO_LABEL))
@@ -161,12 +162,6 @@ class ColumnReader:
     ) -> None:
         self.records, self.source, self.numbers, self.classes = records, source, numbers, classes
         self.unlabelled, self.problems = unlabelled, problems
-
-    def read(self, how: str, names: Sequence[str]) -> Any:
-        """Columns by what their role reads: one array of a column, one of all `costs`, or `values` by name."""
-        if how == "values":
-            return {name: self.values(name) for name in names}
-        return getattr(self, how)(names if how in ("votes", "costs") else names[0])
 
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; where labels may be missing, `NO_LABEL` of those that are."""
@@ -205,7 +200,7 @@ class ColumnReader:
         """One weight per row, none of them negative."""
         return self._in_range(name, "0, or a positive number")
 
-    def votes(self, names: Sequence[str]) -> FloatArray:
+    def votes(self, *names: str) -> FloatArray:
         """Each class's share of a row's votes, (n, K); none is negative, and every row has one."""
         table = np.stack([self._in_range(name, "0, or a positive number") for name in names], axis=1)
         total = table.sum(axis=1, keepdims=True)
@@ -213,7 +208,7 @@ class ColumnReader:
         self._tell("value", total[:, 0] == 0, None, lambda index: none)
         return np.asarray(table / np.where(total == 0, 1.0, total))
 
-    def costs(self, names: Sequence[str]) -> FloatArray:
+    def costs(self, *names: str) -> FloatArray:
         """What each row's tests cost, (n, K)."""
         return np.stack([self._in_range(name, "a positive number") for name in names], axis=1)
 
@@ -228,13 +223,13 @@ class ColumnReader:
         self._tell("value", np.array(["\0" in (text or "") for text in texts], bool), name, lambda index: about)
         return _whole_numbers(texts)
 
-    def values(self, name: str) -> NDArray[Any]:
+    def values(self, *names: str) -> dict[str, NDArray[Any]]:
         """Any text, and None where there is nothing; a number is the same text in every format."""
-        column = self.records.column(name)
-        texts = texts_of(column)
-        if types.is_floating(column.type):
-            texts[texts == "nan"] = None
-        return texts
+        columns = {name: texts_of(self.records.column(name)) for name in names}
+        for name, texts in columns.items():
+            if types.is_floating(self.records.column(name).type):
+                texts[texts == "nan"] = None
+        return columns
 
     def _in_range(self, name: str, rule: str) -> FloatArray:
         """A column of numbers that are positive and of sensible size, or 0 where the rule says so."""
@@ -312,11 +307,6 @@ def no_number(value: Any, decimal: str = ".") -> dict[str, Any]:
 
 def _whole_numbers(texts: NDArray[Any]) -> NDArray[Any]:
     """Text that spells whole numbers as such, value by value, so that an id is the same id in every format."""
-    values = np.array([int(text) if _is_whole(text) else text for text in texts], dtype=object)
+    values = np.array([int(text) if WHOLE.fullmatch(text or "") else text for text in texts], dtype=object)
     are_whole = len(values) and all(isinstance(value, int) for value in values)
     return values.astype(np.int64) if are_whole else values
-
-
-def _is_whole(text: str | None) -> bool:
-    digits = (text or "").removeprefix("-")
-    return digits.isascii() and digits.isdigit() and len(digits) < 19 and (digits == "0" or digits[0] != "0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -24,6 +25,7 @@ from pandora_regret.text import listed
 ROWS, ELEMENTS = 1 << 20, 11 << 20  # the usual row group of a Parquet file: cut smaller, it takes longer to read
 
 MOST_NAMED = 5  # of columns that are ignored
+INDEX = re.compile("|__index_level_.*")  # what pandas calls the numbers of rows, in CSV or in Parquet
 OWN = frozenset({"label", "id", "proba_prefix", "classes"})  # what a file of its own kind may call otherwise
 DESCRIBE = "where files call these differently, describe each in a models.toml"
 PARTS = "parts need the same; if these are two models: use compare"
@@ -65,10 +67,9 @@ class Predictions:
         if votes := self.columns.votes:
             sentence = f"truths read as votes (columns {listed(votes, MOST_NAMED)})"
             done.append(Done("votes", len(votes), sentence))
-        unused = {name: kind for name, kind in self.sources[0].kinds.items() if name not in self.columns.wanted}
-        ignored = [
-            name or "without a name" for name, kind in unused.items() if kind == "number" or _is_index(name)
-        ]
+        wanted, kinds = set(self.columns.wanted), self.sources[0].kinds
+        numbers = [name for name in kinds if kinds[name] == "number" or INDEX.fullmatch(name)]
+        ignored = [name or "without a name" for name in numbers if name not in wanted]
         if ignored:
             name = self.name if self.only is None else self.path
             columns = f"column{'s' * (len(ignored) > 1)} {listed(ignored, MOST_NAMED)}"
@@ -148,11 +149,6 @@ class Predictions:
         if self.only is None:
             return sum(source.count() for source in self.sources)
         return sum(len(records) for _, _, records in self._own_rows([]))
-
-
-def _is_index(name: str) -> bool:
-    """Whether pandas calls the numbers of rows so, in Parquet or in CSV."""
-    return not name or name.startswith("__index_level_")
 
 
 def open_predictions(

@@ -7,6 +7,7 @@ import csv
 import io
 import os
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -110,16 +111,6 @@ class TextFile(Source):
             size = len(sink.getvalue())
         return round(rows * os.path.getsize(path) / size)
 
-    @property
-    def block_bytes(self) -> int:
-        """How much is parsed at once: several lines, however long they are."""
-        return max(BLOCK_BYTES, 4 * self.longest_line)
-
-    @property
-    def in_one_piece(self) -> bool:
-        """Whether it cannot be read from the middle."""
-        return self.location.endswith(COMPRESSED) or self.encoding != UTF_8
-
     def is_row(self, line: bytes) -> bool:
         """Empty lines are no rows."""
         return bool(line.removeprefix(BYTE_ORDER_MARK).strip(b"\r\n"))
@@ -158,7 +149,8 @@ class TextFile(Source):
     def pieces(self, n: int) -> list[Source]:
         """About as many rows each; a compressed file, or one in another encoding, stays in one piece."""
         n_rows = self.count()
-        if self.in_one_piece or not n_rows:
+        cannot_be_cut = self.location.endswith(COMPRESSED) or self.encoding != UTF_8
+        if cannot_be_cut or not n_rows:
             return [self.part(0, n_rows)]
         cuts = even_cuts(n_rows, n)
         firsts = {self.first + low for low, _ in cuts}
@@ -282,7 +274,7 @@ class DelimitedFile(TextFile):
         types = {name: pa.float64() if name in typed else pa.string() for name in columns}
         skipped, n_rows = self.header_lines if self.span is None else 0, 0
         options = arrow_csv.ReadOptions(
-            column_names=list(self.kinds), skip_rows=skipped, block_size=self.block_bytes
+            column_names=list(self.kinds), skip_rows=skipped, block_size=max(BLOCK_BYTES, 4 * self.longest_line)
         )
         conversion = arrow_csv.ConvertOptions(
             column_types=types, include_columns=list(columns), decimal_point=self.decimal
@@ -292,8 +284,10 @@ class DelimitedFile(TextFile):
             for records in arrow_csv.open_csv(counting, options, self._parse_options(), conversion):
                 yield self._with_points(records, numbers)
                 n_rows += len(records)
-        if n_rows != counting.lines - skipped:
-            self._check_last_quote()
+        if n_rows != counting.lines - skipped:  # Arrow takes all after an open quote for one value
+            row, _, _, line = deque(self._rows(), maxlen=1).pop()
+            if self._is_open(line):
+                raise self.error(row, **UNCLOSED)
 
     def _with_points(self, records: Records, numbers: frozenset[str]) -> Records:
         """The same rows; numbers that are read as text have decimal points, as they have in every other format."""
@@ -301,14 +295,6 @@ class DelimitedFile(TextFile):
             texts = pc.replace_substring_regex(records.column(name), COMMA_NUMBER, r"\1.\2")
             records = records.set_column(records.schema.get_field_index(name), name, texts)
         return records
-
-    def _check_last_quote(self) -> None:
-        """Arrow takes the rest of a file for one value where a quote is opened in the last column."""
-        row, line = 0, b""
-        for row, _, _, line in self._rows():  # noqa: B007
-            pass
-        if self._is_open(line):
-            raise self.error(row, **UNCLOSED)
 
     def _parse_options(self) -> Any:
         return arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.broken_lines)
