@@ -124,7 +124,7 @@ class Differences:
         kinds = kind(old), kind(new)
         if kinds[0] == kinds[1] and kinds[0] in how:
             how[kinds[0]](old, new, where)
-        elif old != new:
+        elif old != new and not (old in (None, []) and new in (None, [])):
             self.structure.append(f"{where}: {short(old)}, now {short(new)}")
 
     def table(self, old, new, where):
