@@ -76,14 +76,6 @@ def test_slope_is_the_derivative_of_the_share(prior, i, j):
     assert prior.share_slope(at, i, j) == pytest.approx(numeric, rel=1e-6, abs=1e-8)
 
 
-@smooth_prior
-@pytest.mark.parametrize(("i", "j"), [(0, 1), (2, 0)])
-def test_curvature_is_the_derivative_of_the_slope(prior, i, j):
-    odds, step = np.linspace(-6, 6, 60), 1e-5
-    numeric = (prior.share_slope(odds + step, i, j) - prior.share_slope(odds - step, i, j)) / (2 * step)
-    assert prior.share_curvature(odds, i, j) == pytest.approx(numeric, rel=1e-5, abs=1e-6)
-
-
 @every_prior
 def test_share_and_slope_have_limits_at_infinite_odds(prior):
     ends = np.array([-np.inf, np.inf])

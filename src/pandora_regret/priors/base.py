@@ -14,7 +14,6 @@ from pandora_regret.inputs.numbers import FloatArray
 Class = Any  # a class number, or an integer array of them that broadcasts with the odds
 
 LARGEST_EXCESS = 1e300  # beyond it a quotient may have overflowed
-STEP = 1e-4  # of ln r, in a difference of slopes
 UNITS_OF_A_TIE = 4.5  # rounding of probabilities, costs and quotients explains 3; no whole number is on the edge
 TIE, TIE_IN_SINGLE = (UNITS_OF_A_TIE * float(np.finfo(dtype).eps) for dtype in (np.float64, np.float32))
 
@@ -74,11 +73,6 @@ class Prior(ABC):
     @abstractmethod
     def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """The derivative of the share in ``ln r``; where the share jumps, zero."""
-
-    def share_curvature(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """The second derivative of the share in ``ln r``: by a difference of slopes, unless overridden."""
-        rise = self.share_slope(log_odds + STEP, i, j) - self.share_slope(log_odds - STEP, i, j)
-        return np.asarray(rise / (2 * STEP))
 
     @abstractmethod
     def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:

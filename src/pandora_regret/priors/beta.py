@@ -80,15 +80,6 @@ def beta_loss_slope(log_odds: FloatArray, alpha: float) -> FloatArray:
     return -(alpha + 1) * decay(np.maximum(log_odds, 0), alpha) * power(np.minimum(log_odds, 0), alpha)
 
 
-def beta_loss_curvature(log_odds: FloatArray, alpha: float) -> FloatArray:
-    """``-(alpha + 1) alpha r^alpha`` for r < 1, ``(alpha + 1)^2 r^-(alpha + 1)`` for r >= 1."""
-    if alpha == np.inf:
-        return np.zeros_like(log_odds)
-    behind = -alpha * power(np.minimum(log_odds, 0), alpha)
-    ahead = (alpha + 1) * decay(np.maximum(log_odds, 0), alpha)
-    return np.asarray((alpha + 1) * np.where(log_odds < 0, behind, ahead))
-
-
 @dataclass(frozen=True)
 class Beta(Prior):
     """Unit costs u ~ Beta(alpha, 1), independent, for alpha in [0, inf].
@@ -142,10 +133,6 @@ class Beta(Prior):
     def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """The derivative of the share in ``ln r``."""
         return self.loss_to_share * beta_loss_slope(log_odds, self.alpha)
-
-    def share_curvature(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """The second derivative of the share in ``ln r``."""
-        return self.loss_to_share * beta_loss_curvature(log_odds, self.alpha)
 
     def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
         """By inversion: ``U^(1/alpha)``."""

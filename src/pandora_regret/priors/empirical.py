@@ -54,7 +54,10 @@ class Empirical(Prior):
         if is_frame(samples):
             columns, self.labels = read_columns(samples, self.labels, "samples")
             samples = np.stack(columns, axis=1)
-        table = _two_dimensional(read_floats(samples, "samples"))
+        table = read_floats(samples, "samples")
+        if table.ndim != 2 or len(table) == 0 or table.shape[1] < 2:
+            fix = "pass observed cost vectors as (samples, classes), at least one sample and two classes"
+            raise InputError(f"has shape {table.shape}", argument="samples", value=table.shape, fix=fix)
         self.samples = check_costs(table, "samples", self.labels)
         if self.labels is not None and len(self.labels) != self.samples.shape[1]:
             problem = f"has {len(self.labels)} entries but samples has {self.samples.shape[1]} columns"
@@ -116,10 +119,3 @@ class Empirical(Prior):
         order = np.argsort(ratios, axis=1)
         from_the_top = np.cumsum(np.take_along_axis(costs, order, axis=1)[:, ::-1], axis=1)[:, ::-1]
         return np.take_along_axis(ratios, order, axis=1), np.pad(from_the_top, ((0, 0), (0, 1)))
-
-
-def _two_dimensional(samples: FloatArray) -> FloatArray:
-    if samples.ndim != 2 or len(samples) == 0 or samples.shape[1] < 2:
-        fix = "pass observed cost vectors as (samples, classes), at least one sample and two classes"
-        raise InputError(f"has shape {samples.shape}", argument="samples", value=samples.shape, fix=fix)
-    return samples

@@ -43,11 +43,6 @@ class Exponential(Prior):
         """``-2 r / (1 + r)^3``."""
         return -2 * _expit(-log_odds) ** 2 * _expit(log_odds)
 
-    def share_curvature(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """``2 r (2 r - 1) / (1 + r)^4``."""
-        x, rest = _expit(-log_odds), _expit(log_odds)
-        return 2 * x**2 * rest * (2 * rest - x)
-
     def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
         """Standard exponential draws."""
         return rng.standard_exponential((n_draws, n_classes))
@@ -95,11 +90,6 @@ class Gamma(Prior):
 
         k, log_x, log_rest = self.shape, -np.logaddexp(0, log_odds), -np.logaddexp(0, -log_odds)
         return -np.exp((k + 1) * log_x + k * log_rest - betaln(k + 1, k))
-
-    def share_curvature(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """The slope times ``k x - (k + 1)(1 - x)``, since ``dx / d ln r = -x (1 - x)``."""
-        x, k = _expit(-log_odds), self.shape
-        return self.share_slope(log_odds) * (k * x - (k + 1) * (1 - x))
 
     def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
         """Gamma draws with scale 1."""
@@ -158,11 +148,6 @@ class LogNormal(Prior):
         """``-phi((-ln r - shift) / sd) / sd``."""
         z, sd = self._standardised(log_odds, i, j)
         return np.asarray(-np.exp(-(z**2) / 2) / (np.sqrt(2 * np.pi) * sd))
-
-    def share_curvature(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
-        """The slope times ``(-ln r - shift) / sd^2``."""
-        z, sd = self._standardised(log_odds, i, j)
-        return np.asarray(self.share_slope(log_odds, i, j) * z / sd)
 
     def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
         """One factor shared by all classes, and one of each class's own."""
