@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.compare.sample import Sample
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray
+from pandora_regret.inputs.labels import is_missing
 from pandora_regret.inputs.numbers import read_array, read_count
 from pandora_regret.inputs.tables import is_frame, read_columns
 
@@ -76,20 +77,17 @@ def read_cuts(text: str) -> tuple[Cut, ...]:
 def _cut(text: str, whole: str) -> Cut:
     if not text:
         raise InputError(argument="by", value=whole, fix="write a column, such as site, age:10 or site*sex")
-    match = BINS.fullmatch(text)
-    if match is None:
+    if (match := BINS.fullmatch(text)) is None:
         return Cut(text)
     name, how = match["name"], match["how"]
     if how == "each":
         return Cut(name, each=True)
-    return Cut(name, edges=_edges(how, whole)) if "|" in how else Cut(name, bins=_bins(int(how), whole))
-
-
-def _bins(number: int, whole: str) -> int:
-    if not 2 <= number <= MOST_BINS:
-        fix = f"ask for 2 to {MOST_BINS} bins; a single edge is written such as {number}|"
+    if "|" in how:
+        return Cut(name, edges=_edges(how, whole))
+    if not 2 <= int(how) <= MOST_BINS:
+        fix = f"ask for 2 to {MOST_BINS} bins; a single edge is written such as {int(how)}|"
         raise InputError(argument="by", value=whole, fix=fix)
-    return number
+    return Cut(name, bins=int(how))
 
 
 def _edges(text: str, whole: str) -> tuple[float, ...]:
@@ -142,9 +140,9 @@ def _columns(name: str, values: Any, n_rows: int) -> Iterator[NDArray[Any]]:
 def group(name: str, columns: Sequence[NDArray[Any]], sample: Sample, smallest: int) -> Grouping:
     """The sample's cases in groups; those of fewer than `smallest` cases, or clusters of them, become one."""
     cuts = read_cuts(name)
-    divided = [_divide(cut, column[sample.cases]) for cut, column in zip(cuts, columns, strict=True)]
     codes, labels = np.zeros(sample.n_cases, dtype=np.intp), list[tuple[str, ...]]([()])
-    for more, names in divided:
+    for cut, column in zip(cuts, columns, strict=True):
+        more, names = _divide(cut, column[sample.cases].tolist())
         codes = codes * len(names) + more
         labels = [(*label, another) for label in labels for another in names]
     return _pooled(tuple(cut.column for cut in cuts), codes, labels, sample, smallest)
@@ -159,108 +157,72 @@ def _pooled(
 ) -> Grouping:
     """Small groups of cases, (n_cases,), become one, which comes last; empty ones are gone."""
     sizes, of_rows = np.bincount(codes, minlength=len(labels)), codes[sample.case_of]
-    units = np.bincount(np.unique(of_rows * len(sample.keys) + sample.cluster_of) // len(sample.keys))
-    units = np.pad(units, (0, len(labels) - len(units)))
-    kept = units >= smallest
+    clusters = np.unique(of_rows * len(sample.keys) + sample.cluster_of)  # of each group, each once
+    kept = np.bincount(clusters // len(sample.keys), minlength=len(labels)) >= smallest
     kept[np.argsort(-sizes, kind="stable")[MOST_GROUPS:]] = False
-    pooled = int(((sizes > 0) & ~kept).sum())
-    number = np.where(kept, np.cumsum(kept) - 1, kept.sum())
+    pooled, number = int(((sizes > 0) & ~kept).sum()), np.where(kept, np.cumsum(kept) - 1, kept.sum())
     names = [label for label, keep in zip(labels, kept, strict=True) if keep]
-    without_value = np.array([MISSING in label for label in labels])
-    other = _name_of_pooled(names, sizes[~kept & without_value].sum(), sizes[~kept].sum())
-    names = [*names, other] if pooled else names
+    if pooled:
+        without_value = np.array([MISSING in label for label in labels])
+        names.append(_name_of_pooled(names, sizes[~kept & without_value].sum(), sizes[~kept].sum()))
     sizes = np.bincount(number[codes], minlength=len(names))
     return Grouping(CROSS.join(columns), columns, tuple(names), number[of_rows], sizes, pooled)
 
 
 def _name_of_pooled(names: Sequence[tuple[str, ...]], n_missing: int, n_cases: int) -> tuple[str]:
     """What small groups together are called, which says how many of their cases lack a value."""
-    if 0 < n_missing == n_cases and (MISSING,) not in names:
+    if n_missing == n_cases and (MISSING,) not in names:
         return (MISSING,)
     other = OTHER if (OTHER,) not in names else f"{OTHER} (pooled)"
     return (f"{other}, {n_missing} missing" if n_missing else other,)
 
 
-def _divide(cut: Cut, values: NDArray[Any]) -> tuple[IntArray, list[str]]:
+def _divide(cut: Cut, values: list[Any]) -> tuple[IntArray, list[str]]:
     """Each value's group, (N,), and what groups are called; those that lack a value come last."""
-    distinct, places = _distinct(values)
-    present = np.array([not _is_missing(value) for value in distinct], dtype=bool)
-    kept, times = (
-        [value for value, is_there in zip(distinct, present, strict=True) if is_there],
-        np.bincount(places),
-    )
-    if not kept:
+    times = Counter(value for value in values if not (is_missing(value) or str(value).isspace() or value == ""))
+    if not times:
         return np.zeros(len(values), dtype=np.intp), [MISSING]
-    found, names = _groups_of(cut, kept, times[present])
-    groups = np.full(len(distinct), len(names), dtype=np.intp)
-    groups[present] = found
-    return groups[places], names if present.all() else [*names, MISSING]
+    codes, names = _groups_of(cut, list(times), np.array(list(times.values())))
+    group_of = dict(zip(times, codes.tolist(), strict=True))
+    groups = np.array([group_of.get(value, len(names)) for value in values], dtype=np.intp)
+    return groups, names if len(names) > groups.max() else [*names, MISSING]
 
 
 def _groups_of(cut: Cut, values: list[Any], times: IntArray) -> tuple[IntArray, list[str]]:
     """The groups of different values, each of which occurs so many times, and what they are called."""
-    numbers = _numbers(values)
-    if numbers is None and (cut.bins or cut.edges):
-        text = next(value for value in values if _number(value) is None)
-        fix = "only numbers can be binned: name the column alone"
+    parsed = [_number(value) for value in values]
+    if None in parsed and (cut.bins or cut.edges):
+        text, fix = values[parsed.index(None)], "only numbers can be binned: name the column alone"
         raise InputError(f"holds {text!r:.60}", argument="by", place=f"column {cut.column!r}", value=text, fix=fix)
     binned = cut.bins or cut.edges or (len(values) > FEW_VALUES and not cut.each)
-    if numbers is None or not binned:
-        return _categories(values, times, numbers)
+    if None in parsed or not binned:
+        return _categories(values, times, parsed)
+    numbers = np.array(parsed, dtype=np.float64)
     edges = np.array(cut.edges) if cut.edges else _quantiles(np.repeat(numbers, times), cut.bins or USUAL_BINS)
     codes = np.searchsorted(edges, numbers, side="right").astype(np.intp)
     return codes, _between(cut.edges) if cut.edges else _ranges(numbers, codes, len(edges) + 1)
 
 
-def _distinct(values: NDArray[Any]) -> tuple[list[Any], IntArray]:
-    """The different values, and which of them each is, (N,)."""
-    if values.dtype.kind in "biufUS":
-        different, places = np.unique(values, return_inverse=True)
-        return different.tolist(), places
-    index: dict[Any, int] = {}
-    places = np.array([index.setdefault(value, len(index)) for value in values.tolist()], dtype=np.intp)
-    return list(index), places
-
-
-def _is_missing(value: Any) -> bool:
-    """Nothing, no number, or empty text; pandas' kinds of nothing are told by name, as it need not be here."""
-    if isinstance(value, str):
-        return not value.strip()
-    return type(value).__name__ in ("NoneType", "NAType", "NaTType") or value != value
-
-
-def _numbers(values: Sequence[Any]) -> FloatArray | None:
-    """The values as numbers, if every one is; True and False are names."""
-    parsed = [_number(value) for value in values]
-    return None if None in parsed else np.array(parsed, dtype=np.float64)
-
-
 def _number(value: Any) -> float | None:
-    if isinstance(value, bool):
-        return None
+    """What can be binned; True and False are names."""
     try:
-        number = float(value)
+        number = np.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         return None
     return number if np.isfinite(number) else None
 
 
-def _categories(values: Sequence[Any], times: IntArray, numbers: FloatArray | None) -> tuple[IntArray, list[str]]:
+def _categories(values: list[Any], times: IntArray, numbers: list[float | None]) -> tuple[IntArray, list[str]]:
     """Numbers in their order, names by falling number of cases; values that read the same are the same."""
-    texts = [_text(value) for value in values]
-    if numbers is None:
-        cases = Counter[str]()
-        for text, n in zip(texts, times.tolist(), strict=True):
-            cases[text] -= n
-        names = sorted(cases, key=lambda text: (cases[text], text))
-    else:
-        names = list(dict.fromkeys(texts[place] for place in np.argsort(numbers, kind="stable")))
-    position = {name: index for index, name in enumerate(names)}
-    return np.array([position[text] for text in texts], dtype=np.intp), names
-
-
-def _text(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+    whole = [isinstance(value, float) and value.is_integer() for value in values]
+    texts = [str(int(value) if each else value).strip() for value, each in zip(values, whole, strict=True)]
+    cases = Counter[str]()
+    for text, n in zip(texts, times.tolist(), strict=True):
+        cases[text] += n
+    names = sorted(cases, key=lambda text: (-cases[text], text))
+    if None not in numbers:
+        names = list(dict.fromkeys(texts[place] for place in np.argsort(np.array(numbers), kind="stable")))
+    return np.array([names.index(text) for text in texts], dtype=np.intp), names
 
 
 def _quantiles(numbers: FloatArray, bins: int) -> FloatArray:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError
+from pandora_regret.inputs.labels import is_missing
 from pandora_regret.inputs.numbers import read_array
 
 Keys: TypeAlias = NDArray[np.uint64]
@@ -82,8 +83,8 @@ def keys_of(values: Any, name: str = "ids") -> Keys:
 
 
 def _key_of(value: Any) -> int | None:
-    """Of one value; None where it is missing; pandas' kinds of that are told by name, as it need not be here."""
-    if type(value).__name__ in ("NoneType", "NAType", "NaTType") or value != value:
+    """Of one value; None where it is missing."""
+    if is_missing(value):
         return None
     if isinstance(value, (int, np.integer)) or (isinstance(value, float) and value.is_integer()):
         return int(value) % 2**64

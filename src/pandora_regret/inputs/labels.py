@@ -40,12 +40,15 @@ def read_labels(labels: Any, argument: str = "labels", place: str | None = None)
     return list(listed)
 
 
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT or pandas.NA, told by name since pandas need not be installed."""
+    nothing = type(value).__name__ in ("NoneType", "NAType", "NaTType")
+    return nothing or (isinstance(value, float | np.floating) and bool(value != value))
+
+
 def _is_label(value: Any) -> bool:
-    """Not None, NaN, NaT or pandas.NA (told by name since pandas need not be installed), and no list."""
-    missing = type(value).__name__ in ("NoneType", "NAType", "NaTType") or (
-        isinstance(value, float) and value != value
-    )
-    return not missing and type(value).__hash__ is not None
+    """Something, and no list."""
+    return not is_missing(value) and type(value).__hash__ is not None
 
 
 def read_truth(y_true: Labels, labels: Sequence[Any], n_rows: int) -> IntArray:

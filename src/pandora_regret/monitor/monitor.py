@@ -23,7 +23,7 @@ from pandora_regret.inputs import (
     Table,
     read_probabilities,
 )
-from pandora_regret.inputs.labels import read_truth
+from pandora_regret.inputs.labels import is_missing, read_truth
 from pandora_regret.inputs.numbers import read_array, read_count, read_number, read_positive
 from pandora_regret.monitor.possible_costs import bounds, possible_costs
 from pandora_regret.monitor.streams import Paid, Promised, StreamSettings
@@ -431,16 +431,12 @@ def _read_known(y_true: Labels, labels: Sequence[Any], n: int) -> IntArray:
     if given.dtype.kind in "biu" or given.shape != (n,):
         return read_truth(y_true, labels, n)
     listed = np.asarray(y_true, dtype=object)
-    known = np.array([row for row, label in enumerate(listed) if not _is_missing(label)], dtype=np.intp)
+    known = np.array([row for row, label in enumerate(listed) if not is_missing(label)], dtype=np.intp)
     if given.dtype.kind == "f" and not (given[known] % 1).any():  # NaN made floats of whole numbers
-        listed = np.array([None if _is_missing(label) else int(label) for label in given], dtype=object)
+        listed = np.array([None if is_missing(label) else int(label) for label in given], dtype=object)
     if len(known):
         truth[known] = read_truth(listed[known], labels, len(known))
     return truth
-
-
-def _is_missing(label: Any) -> bool:
-    return label is None or label != label or type(label).__name__ in ("NAType", "NaTType")
 
 
 def _read_periods(period: Any, n: int) -> list[str] | None:
