@@ -217,7 +217,7 @@ def bins(rng: np.random.Generator, bootstrap: int, sharpness: float, cheapest: b
 
 
 def implied_costs(signal: np.ndarray, table: np.ndarray, n_bins: int) -> list[float]:
-    """What each bin of forecasts costs in the mean over truths drawn with the probabilities `signal`."""
+    """What each bin of forecasts costs on average over truths drawn with the probabilities `signal`."""
     cost = partial(expected_search_cost, y_proba=table, typical_costs=IN_TESTS, per_instance=True)
     every = np.stack([cost(np.full(ROWS, k)) for k in range(3)], axis=1)
     order = np.argsort((table * every).sum(axis=1), kind="stable")

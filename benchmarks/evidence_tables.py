@@ -400,7 +400,7 @@ def _legend() -> list[Any]:
         Line2D([], [], marker=MARKERS[target], label=WORDS[target], markerfacecolor=face, **plain)
         for target, face in (("equal", "0.2"), ("priced", "white"))
     ]
-    names = {"better": "clearly cheaper", "worse": "clearly dearer", "unclear": "unclear"}
+    names = {"better": "clearly cheaper", "worse": "clearly more expensive", "unclear": "unclear"}
     return kinds + [
         Line2D([], [], color=COLOUR[verdict], linewidth=2, label=name) for verdict, name in names.items()
     ]

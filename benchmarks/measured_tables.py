@@ -18,7 +18,7 @@ from evidence_tables import STORED, markdown
 from pandora_regret.study import Cell, study_grid
 
 STUDIES = STORED.parent / "study"
-BROKEN = ("doubled logits", "10 % dearer")
+BROKEN = ("doubled logits", "10 % more expensive")
 WORKUPS = {
     "panels": "7 classes: definitive tests and 4 panels",
     "noisy tests": "5 classes: 5 noisy tests, a definitive panel, naming",

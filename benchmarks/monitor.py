@@ -34,7 +34,7 @@ COSTS = np.array([100.0, 300.0, 40.0])
 LEVEL, STREAMS, CASES, LONGEST = 0.05, 2000, 1000, 40_000
 QUIET = 2000  # cases before a change
 RUN_LENGTH = 1_000_000.0
-DEARER = 0.10
+EXTRA = 0.10
 FIRST_LOOK = 30  # of a fixed-sample interval
 Z = 1.959964
 PRIOR = Uniform()
@@ -62,11 +62,11 @@ def overconfident(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndar
     return rows_of(sharp / sharp.sum(axis=1, keepdims=True)), drawn(rng, table)
 
 
-def dearer(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+def more_expensive(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Truths are sometimes anything at all, so that it costs 10 % more than it promises."""
     table = rng.dirichlet(np.ones(3), n)
     rows = rows_of(table)
-    wild = DEARER * rows[:, -1].mean() / (rows[:, :-1].mean(axis=1) - rows[:, -1]).mean()
+    wild = EXTRA * rows[:, -1].mean() / (rows[:, :-1].mean(axis=1) - rows[:, -1]).mean()
     return rows, drawn(rng, (1 - wild) * table + wild / 3)
 
 
@@ -225,7 +225,7 @@ def main() -> int:
     measured: dict[str, Any] = {"streams": streams, "broken_streams": streams // 4, "cases": CASES}
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         measured["false_alarms"] = false_alarms(pool, streams)
-        for name, broken in (("doubled logits", overconfident), ("10 % dearer", dearer)):
+        for name, broken in (("doubled logits", overconfident), ("10 % more expensive", more_expensive)):
             measured[name] = delays(pool, streams // 4, name, broken)
     if options.out:
         options.out.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")

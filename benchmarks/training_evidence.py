@@ -56,7 +56,7 @@ SIZES = (500, 2000)  # images to learn from: a third of the smaller pool, so tha
 FOLDS, REPEATS = 5, 2  # of tables
 SEEDS = 10  # of images: as many samples to learn from, of each size
 HELD_OUT = 2000  # OCT images of the training split that nobody learns from: the official test has another mix
-MADE_UP_RANGE = 16.0  # of a table's dearest test to its cheapest
+MADE_UP_RANGE = 16.0  # of a table's most expensive test to its cheapest
 
 
 @dataclass(frozen=True, eq=False)

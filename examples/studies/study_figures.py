@@ -85,7 +85,7 @@ def zoos_cheaper() -> str:
     return _most(lambda row, metric: row.price("pandora_regret") - row.price(metric))
 
 
-def zoos_dearer() -> str:
+def zoos_most_lost() -> str:
     """The largest amounts that another metric loses, in dollars."""
     return _most(lambda row, metric: row.price(metric) - row.price("pandora_regret"))
 

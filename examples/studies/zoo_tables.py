@@ -90,13 +90,14 @@ def who_is_first() -> str:
         first = sum(round(row.tau(metric), 3) == max(round(row.tau(m), 3) for m in METRICS) for row in rows)
         cheapest = sum(round(row.price(metric), 3) == min(round(row.price(m), 3) for m in METRICS) for row in paid)
         cheaper = "" if metric == "pandora_regret" else f"{sum(row.cheaper(metric) for row in paid)}"
-        dearer = "" if metric == "pandora_regret" else f"{sum(_dearer(row, metric) for row in paid)}"
-        lines.append([title, f"{first} of {len(rows)}", f"{cheapest} of {len(paid)}", cheaper, dearer])
-    header = ["Metric", "Agrees best in", "Picks cheapest in", "Cheaper than Pandora's Regret in", "Dearer in"]
+        costlier = "" if metric == "pandora_regret" else f"{sum(_costs_more(row, metric) for row in paid)}"
+        lines.append([title, f"{first} of {len(rows)}", f"{cheapest} of {len(paid)}", cheaper, costlier])
+    against = ["Cheaper than Pandora's Regret in", "More expensive in"]
+    header = ["Metric", "Agrees best in", "Picks cheapest in", *against]
     return as_table(header, lines)
 
 
-def _dearer(row: ZooRow, metric: str) -> bool:
+def _costs_more(row: ZooRow, metric: str) -> bool:
     return round(row.price(metric), 3) > round(row.price("pandora_regret"), 3)
 
 
