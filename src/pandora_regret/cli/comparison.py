@@ -22,6 +22,7 @@ from pandora_regret.text import (
     cell_width,
     count,
     counted,
+    money,
     money_between,
     percent,
     shortened,
@@ -90,9 +91,6 @@ class _Screen(_Written):
         super().__init__(comparison)
         self.width = width
         self.short = {name: fitted(name, LONGEST_NAME) for name in self.names}
-        gaps = [gap.more for gap in comparison.differences if gap.model == self.names[0]]
-        digits = (self.formats.digits("money", gap.low, gap.high) for gap in gaps[:MOST_MODELS])
-        self.digits_of_gaps = max((each for each in digits if each is not None), default=None)
 
     def lines(self) -> list[str]:
         table, below = self._models(), self._below()
@@ -122,45 +120,20 @@ class _Screen(_Written):
         return lines
 
     def _models(self) -> list[str]:
-        models = self.result.models
-        shown = models if len(models) <= MOST_MODELS else models[: MOST_MODELS - 1]
-        rows = [row for model in shown for row in self._rows(model)]
-        names, costs, gaps, avoidable, chances = zip(*rows, strict=True)
-        title, unit = ("Tests per case", self.formats.suffix) if self.unit is None else ("Cost per case", "")
-        columns = {title: _side_by_side(costs, unit), "Against the best": _side_by_side(gaps, unit)} | {
-            "Avoidable": [part.removesuffix(unit) for part in avoidable],
-            "Cheapest": chances,
-        }
-        kept = list(columns) if len(models) > 1 else [title, "Avoidable"]
-        cells = list(zip(names, *(columns[each] for each in kept), strict=True))
-        lines = Table(["Model", *kept], cells).to_text(self.width).splitlines()
-        if len(shown) < len(models):
-            lines.append(f"{count(len(models) - len(shown))} more models: --full")
-        least = self._part(models[0], models[0].unavoidable)
-        return [*lines, f"Someone who knew the truth would pay {least} per case."]
-
-    def _rows(self, model: ModelResult) -> Iterator[tuple[str, tuple[str, str], tuple[str, str], str, str]]:
-        """Name, cost, what it costs beyond the best, avoidable part, chance to be cheapest."""
-        pairs = {(gap.model, gap.against): gap.more for gap in self.result.differences}
-        gap = pairs.get((self.names[0], model.name))
-        cost, avoidable = model.scores["expected_cost"], self._part(model, model.cost - model.unavoidable)
-        beyond = (UNDEFINED, "") if gap is None else self._beyond(gap)
-        yield self.short[model.name], self._cost(cost), beyond, avoidable, chance(model.probability_best)
-        if model.recalibrated is not None and model.name in self.result.verdict.recalibrate[:1]:
-            again = model.recalibrated
-            yield "  recalibrated", self._cost(again.cost), self._beyond(again.against_leader), "", ""
-
-    def _beyond(self, difference: Estimate) -> tuple[str, str]:
-        value, interval = self.estimate(difference)
-        return f"+{value}" if (difference.value or 0.0) > 0 else value, interval
-
-    def _cost(self, cost: Estimate) -> tuple[str, str]:
-        """With as many digits as the differences that stand beside it."""
-        return self.formats.estimate("money", cost.value, cost.low, cost.high, self.digits_of_gaps)
-
-    def _part(self, model: ModelResult, amount: float) -> str:
-        """A part of a model's cost, with as many digits as the cost."""
-        return self._cost(replace(model.scores["expected_cost"], value=amount))[0]
+        """The table that a notebook shows, in one line per model where these fit."""
+        n_models = len(self.names)
+        n_shown = n_models if n_models <= MOST_MODELS else MOST_MODELS - 1
+        whole = self.result.overview(n_shown)
+        table = Table(whole.header, [[self.short.get(str(row[0]), row[0]), *row[1:]] for row in whole.rows])
+        lines = table.to_text().splitlines()
+        if max(map(cell_width, lines)) > self.width:
+            lines = table.to_text(self.width).splitlines()
+        if n_shown < n_models:
+            lines.append(f"{count(n_models - n_shown)} more models: --full")
+        return [
+            *lines,
+            f"Someone who knew the truth would pay {money(self.result.best.unavoidable, self.unit)} per case.",
+        ]
 
     def _groups(self, most: int) -> list[str]:
         """A table for each column for which there is room, and one line about each other."""
@@ -205,7 +178,7 @@ class _Screen(_Written):
         asked = self.scenarios()
         for number, name in asked[:1]:
             models = sorted(self.result.models, key=lambda model: model.scenarios[number])
-            costs = ", ".join(f"{model.name} {self._part(model, model.scenarios[number])}" for model in models)
+            costs = ", ".join(f"{model.name} {money(model.scenarios[number], self.unit)}" for model in models)
             lines += self._wrap(f"Under {name}: {costs}.", 2)
         if len(asked) > 1:
             lines += self._wrap(f"{len(asked) - 1} more scenarios: --full")
@@ -232,23 +205,6 @@ def fitted(name: str, width: int) -> str:
 def cut(line: str, width: int) -> str:
     """As much of a line as there is room for."""
     return next(line[:n] for n in range(len(line), -1, -1) if cell_width(line[:n]) <= width).rstrip()
-
-
-def _side_by_side(pairs: Sequence[tuple[str, str]], unit: str) -> list[str]:
-    """Values to the right, intervals beside them to the left; without a unit that the title says."""
-    values, intervals = zip(*((value.removesuffix(unit), interval) for value, interval in pairs), strict=True)
-    left, right = (max(map(len, texts)) for texts in (values, intervals))
-    return [
-        f"{value:>{left}} {interval:<{right}}" if right else value
-        for value, interval in zip(values, intervals, strict=True)
-    ]
-
-
-def chance(probability: float | None) -> str:
-    """A probability in a table."""
-    if probability is None:
-        return UNDEFINED
-    return percent(probability).replace("less than", "<").replace("more than", ">")
 
 
 @dataclass(frozen=True)
@@ -355,12 +311,15 @@ class _Tables(_Written):
     def _differences(self, pairs: bool) -> _Section:
         """What other models cost more than the best, or every pair of models."""
         gaps = [gap for gap in self.result.differences if pairs or gap.model == self.names[0]]
-        chances = {model.name: chance(model.probability_best) for model in self.result.models}
+        chances = {
+            model.name: UNDEFINED if (share := model.probability_best) is None else percent(share, short=True)
+            for model in self.result.models
+        }
         columns: dict[str, Sequence[Content]] = {
             "Costs more": [self._cell(gap.more) for gap in gaps],
             "p (Holm)": [self.formats.p_value(gap.p_holm) for gap in gaps],
             "Per 1,000 cases": [self._cell(gap.more.mapped(lambda amount: 1000 * amount)) for gap in gaps],
-            "Chance to be cheapest": [chances[gap.against] for gap in gaps],
+            "Cheapest": [chances[gap.against] for gap in gaps],
         }
         note = "paired, per case; p is adjusted for all pairs, intervals are not"
         if pairs:

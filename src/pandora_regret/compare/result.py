@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from pandora_regret.compare.embedded import EmbeddedSample
@@ -11,12 +11,11 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.tables import Done
 from pandora_regret.records import from_plain, to_plain
-from pandora_regret.text import Shown, Table, count, money, money_between, percent
+from pandora_regret.text import Cell, Formats, Shown, Table, count, percent
 
 SCHEMA = "pandora-comparison/2"
 TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
 MOST_MODELS = 20  # in a notebook
-HEADER = ("Model", "Cost per case", "Against the best", "Of it avoidable", "Chance to be cheapest")
 KNOWN_COSTS = "known costs"  # instead of a prior, of a work-up
 
 
@@ -319,24 +318,38 @@ class Comparison(Shown):
         return f"Comparison of {', '.join(names[:5])}{', ...' * (len(names) > 5)} on {count(self.data.rows)} cases"
 
     def _table(self) -> Table:
-        """The verdict's sentences, and one row per model, the cheapest first."""
-        shown, level = self.models[:MOST_MODELS], 100 * self.interval.level
-        about = f"{count(self.data.rows)} cases, {len(self.data.classes)} classes; {level:g} % intervals"
-        hidden = len(self.models) - len(shown)
-        more = f"; {hidden} more expensive models left out" if hidden else ""
-        return Table(HEADER, [self._row(model) for model in shown], self.verdict.sentences, [about + more])
+        return self.overview(MOST_MODELS)
 
-    def _row(self, model: ModelResult) -> tuple[str, ...]:
-        unit, cost, chance = self.costs.currency, model.scores["expected_cost"], model.probability_best
-        gaps = {gap.against: gap for gap in self.differences if gap.model == self.best.name}
-        gap = None if model.name not in gaps else gaps[model.name].more
-        return (
-            model.name,
-            money_between(model.cost, cost.low, cost.high, unit),
-            "" if gap is None else "+" + money_between(gap.value or 0.0, gap.low, gap.high, unit),
-            money(model.cost - model.unavoidable, unit),
-            "" if chance is None else percent(chance),
-        )
+    def overview(self, most: int) -> Table:
+        """The verdict's sentences, and one row per model, the cheapest first; one to recalibrate has a second row.
+
+        Costs have as many digits as the differences that stand beside them.
+        """
+        gaps = {gap.against: gap.more for gap in self.differences if gap.model == self.best.name}
+        formats = Formats.for_costs((model.cost for model in self.models), self.costs.currency or "")
+        digits = (formats.digits("money", gap.low, gap.high) for gap in list(gaps.values())[:most])
+        finest = max((each for each in digits if each is not None), default=None)
+
+        def cell(estimate: Estimate, sign: str = "") -> Cell:
+            value, interval = formats.estimate("money", estimate.value, estimate.low, estimate.high, finest)
+            return Cell(f"{sign if (estimate.value or 0.0) > 0 else ''}{value}", interval)
+
+        rows: list[tuple[Cell | str, ...]] = []
+        for model in self.models[:most]:
+            cost, chance, gap = model.scores["expected_cost"], model.probability_best, gaps.get(model.name)
+            avoidable = cell(replace(cost, value=model.cost - model.unavoidable)).text
+            against = "" if gap is None else cell(gap, "+")
+            rows.append(
+                (model.name, cell(cost), against, avoidable, "" if chance is None else percent(chance, short=True))
+            )
+            if (again := model.recalibrated) is not None and model.name in self.verdict.recalibrate[:1]:
+                rows.append(("  recalibrated", cell(again.cost), cell(again.against_leader, "+"), "", ""))
+        hidden, level = len(self.models) - most, 100 * self.interval.level
+        about = f"{count(self.data.rows)} cases, {len(self.data.classes)} classes; {level:g} % intervals"
+        more = f"; {hidden} more expensive models left out" if hidden > 0 else ""
+        title = "Tests per case" if self.costs.currency is None else "Cost per case"
+        header = ("Model", title, "Against the best", "Avoidable", "Cheapest")
+        return Table(header, rows, self.verdict.sentences, [about + more])
 
     def _frame(self) -> list[dict[str, Any]]:
         return self.table()

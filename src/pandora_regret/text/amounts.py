@@ -17,17 +17,17 @@ TENS = 10.0  # from here on, money whose interval is some units wide is written 
 MOST_DIGITS = 6  # of an amount, however narrow its interval
 
 
-def percent(share: float) -> str:
-    """A probability, of which draws can never show that it is 0 or 1.
+def percent(share: float, *, short: bool = False) -> str:
+    """A probability, of which draws can never show that it is 0 or 1; `short` in a table.
 
     Examples
     --------
-    >>> percent(0.973), percent(0.9996), percent(0.0)
-    ('97 %', 'more than 99 %', 'less than 1 %')
+    >>> percent(0.973), percent(0.9996), percent(0.0), percent(0.0, short=True)
+    ('97 %', 'more than 99 %', 'less than 1 %', '< 1 %')
     """
     if share < 0.01:
-        return "less than 1 %"
-    return "more than 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+        return f"{'<' if short else 'less than'} 1 %"
+    return f"{'>' if short else 'more than'} 99 %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
 def alpha_name(alpha: float | str) -> str:
