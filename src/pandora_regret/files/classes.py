@@ -61,16 +61,18 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
     what is wrong. Lists of candidates are over the options of all models.
     """
     shared = set.intersection(*(set(model.classes) for model in models)) if len(models) > 1 else set[str]()
-    first = {id(model): FirstRows(model, model.classes) for model in models if not model.columns.certain}
-    confirmed = len(first) < len(models) or any(
-        2 * rows.share_summing_to_one(shared) > 1 for rows in first.values()
+    uncertain = [model for model in models if not model.columns.certain] if priced or len(shared) > 1 else []
+    first = {id(model): FirstRows(model, model.classes) for model in uncertain}
+    confirmed = len(uncertain) < len(models) or any(
+        rows.share_summing_to_one(shared) > 0.5 for rows in first.values()
     )
-    known = []
-    for model in models:
-        choices: list[Collection[str]] = [shared] if confirmed else []
-        if priced and not model.columns.certain:  # a label without a price is a class, too, which has none
-            choices = [priced, *choices, first[id(model)].labels.union(priced)]
-        known.append(model if model.columns.certain else _narrowed(model, first[id(model)], choices))
+    known = list(models)
+    for index, model in enumerate(models):
+        if (rows := first.get(id(model))) is not None:
+            choices: list[Collection[str]] = [shared] if confirmed else []
+            if priced:  # a label without a price is a class, too: whoever reads prices says that it has none
+                choices = [priced, *choices, rows.labels.union(priced)]
+            known[index] = _narrowed(model, rows, choices)
     return _over_all_options(known)
 
 
