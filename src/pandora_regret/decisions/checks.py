@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ MetricFunction: TypeAlias = Callable[[Any, Any], Any]  # (y_true, y_proba) -> a 
 
 GRID = 1000  # forecasts are multiples of 1/GRID
 MOST_CLASSES = 10  # with more, forecasts without ties become rare among multiples of 1/GRID
-CLEARLY_DEARER = 1.01  # searches whose costs differ by less are not held against a metric
+CLEARLY_MORE = 1.01  # searches whose costs differ by less are not held against a metric
 CLEARLY_OTHER = 0.05  # a rival forecast differs from the truth by at least this much somewhere
 ROUNDING = 1e-7  # relative: scores that differ by less are equal, also for metrics in single precision
 
@@ -89,20 +89,15 @@ def desiderata(
         raise InputTypeError(
             argument="metric", value=metric, fix="pass a function of (y_true, y_proba) that returns a number"
         )
-    k, trials = _read_class_count(n_classes), read_count(trials, "trials", least=2)
+    k, trials = read_count(n_classes, "n_classes", least=4), read_count(trials, "trials", least=2)
+    if k > MOST_CLASSES:
+        fix = f"violations are searched for with {MOST_CLASSES} classes at most"
+        raise InputError(argument="n_classes", value=k, fix=fix)
     judge, rng = _Judge(metric, bool(greater_is_better)), np.random.default_rng(seed)
     alignment = _check_alignment(judge, k, trials, rng, prior)
     propriety, strict = _check_propriety(judge, k, trials, rng)
     order = _check_order_sensitivity(judge, k, trials, rng)
     return Desiderata(getattr(metric, "__name__", type(metric).__name__), alignment, propriety, strict, order)
-
-
-def _read_class_count(n_classes: int) -> int:
-    k = read_count(n_classes, "n_classes", least=4)
-    if k > MOST_CLASSES:
-        fix = f"violations are searched for with {MOST_CLASSES} classes at most"
-        raise InputError(argument="n_classes", value=k, fix=fix)
-    return k
 
 
 @dataclass(frozen=True)
@@ -119,9 +114,10 @@ class _Judge:
         score = self.score(y_true, y_proba)
         return -score if self.greater_is_better else score
 
-    def clearly_prefers(self, y_true: IntArray, this: FloatArray, that: FloatArray) -> bool:
+    def gain(self, y_true: IntArray, this: FloatArray, that: FloatArray) -> float:
+        """How much better that forecast scores than this one; 0 if rounding explains it."""
         a, b = self.loss(y_true, this), self.loss(y_true, that)
-        return a < b and not _same(a, b)
+        return 0.0 if _same(a, b) else a - b
 
     def violation(self, why: str, y_true: IntArray, **forecasts: FloatArray) -> Violation:
         scores = {name: self.score(y_true, table) for name, table in forecasts.items()}
@@ -139,10 +135,6 @@ def _parts(rows: FloatArray) -> FloatArray:
     return np.asarray(1 + np.diff(edges, axis=1, prepend=np.zeros((n, 1))))
 
 
-def _on_grid(rows: FloatArray) -> FloatArray:
-    return _parts(rows) / GRID
-
-
 def _random_rows(n: int, k: int, rng: np.random.Generator) -> FloatArray:
     """Forecasts from vague to nearly certain."""
     return np.vstack([rng.dirichlet(np.full(k, rng.choice([0.3, 1.0, 3.0]))) for _ in range(n)])
@@ -158,7 +150,7 @@ def _untied_parts(k: int, rng: np.random.Generator) -> FloatArray:
 
 def _check_alignment(judge: _Judge, k: int, trials: int, rng: np.random.Generator, prior: Prior | None) -> Verdict:
     y = np.arange(k)
-    tables = [_on_grid(_random_rows(k, k, rng)) for _ in range(trials)]
+    tables = [_parts(_random_rows(k, k, rng)) / GRID for _ in range(trials)]
     losses = np.array([judge.loss(y, table) for table in tables])
     costs = np.array([expected_search_cost(y, table, prior=prior) for table in tables])
     ratio = costs[:, None] / costs  # of A's search to B's
@@ -168,43 +160,26 @@ def _check_alignment(judge: _Judge, k: int, trials: int, rng: np.random.Generato
     # a reversal is worse than a tie, so it comes last and replaces it
     for judged, says in ((tied, "A and B are not told apart"), (preferred, "A is preferred")):
         a, b = np.unravel_index(np.argmax(ratio * judged), ratio.shape)
-        if (ratio * judged)[a, b] > CLEARLY_DEARER:
+        if (ratio * judged)[a, b] > CLEARLY_MORE:
             why = f"{says}, but A's search costs {costs[a]:.3f} and B's {costs[b]:.3f}"
             violation = judge.violation(why, y, A=tables[a], B=tables[b])
     return Verdict("decision alignment", n_pairs, violation)
 
 
-class _Rivalry(NamedTuple):
-    """The true frequencies and another forecast of the same labels, with the losses of both."""
-
-    y: IntArray
-    honest: FloatArray
-    other: FloatArray
-    honest_loss: float
-    other_loss: float
-
-    @property
-    def gain(self) -> float:
-        """What dishonesty wins."""
-        return 0.0 if _same(self.honest_loss, self.other_loss) else self.honest_loss - self.other_loss
-
-
 def _check_propriety(judge: _Judge, k: int, trials: int, rng: np.random.Generator) -> tuple[Verdict, Verdict]:
-    cases = list(islice(_rivalries(judge, k, rng), trials))
-    gains = np.array([case.gain for case in cases])
-    better = equal = None
-    if gains.max() > 0:
-        case = cases[int(np.argmax(gains))]
-        why = "another forecast beats the true frequencies"
-        better = judge.violation(why, case.y, honest=case.honest, other=case.other)
-    if (gains == 0).any():
-        case = cases[int(np.argmax(gains == 0))]
-        why = "another forecast scores the same as the true frequencies"
-        equal = judge.violation(why, case.y, honest=case.honest, other=case.other)
+    cases = list(islice(_rivalries(k, rng), trials))
+    gains = np.array([judge.gain(*case) for case in cases])
+
+    def violation(number: int, does: str) -> Violation:
+        y, honest, other = cases[number]
+        return judge.violation(f"another forecast {does} the true frequencies", y, honest=honest, other=other)
+
+    better = violation(int(np.argmax(gains)), "beats") if gains.max() > 0 else None
+    equal = violation(int(np.argmax(gains == 0)), "scores the same as") if (gains == 0).any() else None
     return Verdict("propriety", trials, better), Verdict("strict propriety", trials, better or equal)
 
 
-def _rivalries(judge: _Judge, k: int, rng: np.random.Generator) -> Iterator[_Rivalry]:
+def _rivalries(k: int, rng: np.random.Generator) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
     """Three groups of GRID instances, each with its own label frequencies, forecast honestly and not: without end.
 
     One group would not do: macro-F1 is honest about a single group, and lies about one for the sake of another.
@@ -212,12 +187,9 @@ def _rivalries(judge: _Judge, k: int, rng: np.random.Generator) -> Iterator[_Riv
     while True:
         counts = np.vstack([_untied_parts(k, rng) for _ in range(3)])
         y, truth = np.repeat(np.tile(np.arange(k), 3), counts.ravel().astype(np.intp)), counts / GRID
-        honest = np.repeat(truth, GRID, axis=0)
-        honest_loss = judge.loss(y, honest)
         for rival in _rivals(truth, rng):
             if np.abs(rival - truth).max() >= CLEARLY_OTHER:
-                other = np.repeat(rival, GRID, axis=0)
-                yield _Rivalry(y, honest, other, honest_loss, judge.loss(y, other))
+                yield y, np.repeat(truth, GRID, axis=0), np.repeat(rival, GRID, axis=0)
 
 
 def _rivals(truth: FloatArray, rng: np.random.Generator) -> Iterator[FloatArray]:
@@ -228,63 +200,42 @@ def _rivals(truth: FloatArray, rng: np.random.Generator) -> Iterator[FloatArray]
     shifted = 0.8 * truth + 0.2 * noise
     base_rates = np.broadcast_to(everybody, truth.shape)
     for rival in (noise, one_group_off, shifted, truth**2, np.sqrt(truth), truth / everybody, base_rates):
-        yield _on_grid(rival / rival.sum(axis=1, keepdims=True))
+        yield _parts(rival / rival.sum(axis=1, keepdims=True)) / GRID
 
 
 def _check_order_sensitivity(judge: _Judge, k: int, trials: int, rng: np.random.Generator) -> Verdict:
     name, y, unweighed = "within-instance order sensitivity", np.arange(k), None
     for place, before, demoted, kept in islice(_demotions(k, rng), trials):
         why = f"the truth falls from place {place + 1} to {place + 2}, its probability unchanged, "
-        if not judge.clearly_prefers(y, before, demoted):
+        if judge.gain(y, demoted, before) <= 0:
             why += "and the score gets no worse"
             return Verdict(name, trials, judge.violation(why, y, before=before, demoted=demoted))
-        if unweighed is None and not judge.clearly_prefers(y, kept, demoted):
+        if unweighed is None and judge.gain(y, demoted, kept) <= 0:
             why += "and a shift of the same size that changes no order is no better"
             unweighed = judge.violation(why, y, before=before, demoted=demoted, kept=kept)
     return Verdict(name, trials, unweighed)
 
 
 def _demotions(k: int, rng: np.random.Generator) -> Iterator[tuple[int, FloatArray, FloatArray, FloatArray]]:
-    """The truth's place in one instance's forecast, and three tables that differ in that instance only.
+    """The truth's place in one instance's forecast, and three tables that differ there only: without end.
 
-    It has its forecast, is demoted, or is shifted as much without a change of order. Without end.
-    """
-    for place, falling, demoted, kept in _shifts(k, rng):
-        rank, others = rng.permutation(k), _on_grid(_random_rows(k, k, rng))  # column c holds the rank[c]-th
-        at_truth = (np.arange(k) == np.argmax(rank == place))[:, None]
-        before, after, control = (np.where(at_truth, p[rank] / GRID, others) for p in (falling, demoted, kept))
-        yield place, before, after, control
-
-
-def _shifts(k: int, rng: np.random.Generator) -> Iterator[tuple[int, FloatArray, FloatArray, FloatArray]]:
-    """A place, a forecast in falling order, and two shifts of one size from one donor: without end.
-
-    In the first, the class next behind that place passes it, from as far behind as it ends up ahead. In the
-    second, the receiver passes nobody.
+    It has its forecast; the class next behind its truth passes it, from as far behind as it ends up ahead; or
+    another class receives as much from the same donor and passes nobody.
     """
     while True:
         falling = np.sort(_untied_parts(k, rng))[::-1]
         place = int(rng.integers(k - 2))
         donor = int(rng.integers(place + 2, k))
         bystander = int(rng.choice(np.setdiff1d(np.arange(k), [place, place + 1, donor])))
-        step = 2 * (falling[place] - falling[place + 1])
-        demoted, kept = (_shifted(falling, donor, to, step) for to in (place + 1, bystander))
+        step, unit = 2 * (falling[place] - falling[place + 1]), np.eye(k)
+        demoted, kept = (falling + step * (unit[to] - unit[donor]) for to in (place + 1, bystander))
         swapped = demoted.copy()
         swapped[[place, place + 1]] = demoted[[place + 1, place]]
-        if _falls(kept) and _falls(swapped):
-            yield place, falling, demoted, kept
-
-
-def _shifted(parts: FloatArray, donor: int, receiver: int, step: float) -> FloatArray:
-    shifted = parts.copy()
-    shifted[donor] -= step
-    shifted[receiver] += step
-    return shifted
-
-
-def _falls(parts: FloatArray) -> bool:
-    """Whether classes are in strictly falling order, and all of them possible."""
-    return bool((np.diff(parts) < 0).all() and parts[-1] > 0)
+        if all((np.diff(parts) < 0).all() and parts[-1] > 0 for parts in (kept, swapped)):
+            rank, others = rng.permutation(k), _parts(_random_rows(k, k, rng)) / GRID  # column c holds rank[c]
+            at_truth = (np.arange(k) == np.argmax(rank == place))[:, None]
+            before, after, control = (np.where(at_truth, p[rank] / GRID, others) for p in (falling, demoted, kept))
+            yield place, before, after, control
 
 
 @dataclass(frozen=True)
