@@ -110,31 +110,21 @@ def _done_to_prices(prices: PriceList | None, results: Sequence[Inspected]) -> t
 
 
 def _table_as_dict(one: Inspected) -> dict[str, Any]:
-    classes = () if one.columns is None else one.columns.classes
-    return {
-        "path": one.path,
-        "name": one.name,
-        "fine": one.fine,
-        "rows": one.rows,
-        "classes": {name: one.labels[name] for name in classes},
-        "models": dict(one.models),
-        "columns": _columns_as_dict(one),
-        "problems": _problems(one.problems, "rows", "places"),
-    }
+    columns, classes = None, {}
+    if one.columns is not None:
+        classes = {name: one.labels[name] for name in one.columns.classes}
+        columns = {role.name: getattr(one.columns, role.name) for role in ROLES if not role.many}
+        columns["label"] = columns["label"] or None  # votes take its place
+        columns |= {"forecasts": one.columns.forecasts, "unused": one.unused}
+    about = {"path": one.path, "name": one.name, "fine": one.fine, "rows": one.rows, "classes": classes}
+    problems = _problems(one.problems, "rows", "places")
+    return about | {"models": dict(one.models), "columns": columns, "problems": problems}
 
 
 def _problems(problems: Sequence[Problem], *where: str) -> list[dict[str, Any]]:
     """Rows are counted from 1."""
     plain = [asdict(problem) | {"rows": [row + 1 for row in problem.rows]} for problem in problems]
     return [{key: each[key] for key in ("kind", "message", "count", *where)} for each in plain]
-
-
-def _columns_as_dict(one: Inspected) -> dict[str, Any] | None:
-    if one.columns is None:
-        return None
-    roles = {role.name: getattr(one.columns, role.name) for role in ROLES if not role.many}
-    roles["label"] = roles["label"] or None  # votes take its place
-    return roles | {"forecasts": one.columns.forecasts, "unused": one.unused}
 
 
 def _print(results: Sequence[Inspected], together: Sequence[Problem], done: Sequence[Done]) -> None:
@@ -174,15 +164,11 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _sentence(problem: Problem) -> str:
+    """With the places of the first rows: ["line 3", "line 4"] becomes "lines 3, 4"."""
     if not problem.rows:
         return problem.message
-    rows = "row" if problem.count == 1 else "rows"
+    word = problem.places[0].split(" ")[0]
+    numbers = ", ".join(place.removeprefix(word).strip() for place in problem.places)
     more = ", ..." if problem.count > len(problem.rows) else ""
-    return f"{count(problem.count)} {rows} ({_places(problem.places)}{more}): {problem.message}"
-
-
-def _places(places: Sequence[str]) -> str:
-    """["line 3", "line 4"] -> "lines 3, 4"."""
-    word = places[0].split(" ")[0]
-    numbers = ", ".join(place.removeprefix(word).strip() for place in places)
-    return f"{word}{'s' * (len(places) > 1)} {numbers}"
+    places = f"{word}{'s' * (len(problem.places) > 1)} {numbers}{more}"
+    return f"{counted(problem.count, 'row')} ({places}): {problem.message}"

@@ -13,6 +13,7 @@ import numpy as np
 from pandora_regret.compare import Comparison
 from pandora_regret.compare.result import Breakdown, BreakEven
 from pandora_regret.compare.words import price_between, recalibrating
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.report.charts import Facts, bump_chart, calibration_plot, cost_bars, group_strips
 from pandora_regret.search import search_order
@@ -89,7 +90,7 @@ def views_of(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
         "bars": cost_bars(models),
         "recalibrated": any(model["recalibrated"] for model in models),
         "certain": any(model["at_stated_prices"] for model in models),
-        "against": list(_against_best(facts)),
+        "against": _against_best(comparison),
         "saving": _saving(comparison),
         "live": comparison.sample is not None,
         "tests": tests_that_matter(models, flips := _flips(comparison)),
@@ -105,14 +106,10 @@ def views_of(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _against_best(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _against_best(comparison: Comparison) -> list[Estimate]:
     """What each model costs more than the cheapest, with its interval; nothing of the cheapest itself."""
-    best = facts["models"][0]["name"]
-    gaps = {gap["against"]: gap for gap in facts["differences"] if gap["model"] == best}
-    for model in facts["models"]:
-        gap = gaps.get(model["name"], {"difference": None, "low": None, "high": None})
-        value, low, high = (None if gap[key] is None else -gap[key] for key in ("difference", "high", "low"))
-        yield {"value": value, "low": low, "high": high}
+    gaps = {gap.against: gap.more for gap in comparison.differences if gap.model == comparison.best.name}
+    return [gaps.get(model.name, Estimate(None)) for model in comparison.models]
 
 
 def _saving(comparison: Comparison) -> dict[str, Any] | None:
@@ -187,20 +184,20 @@ def wrong_tests(models: Sequence[Facts], classes: Sequence[str]) -> Facts:
     spent = spent.reshape(len(models), -1)
     costliest = [n for n in np.argsort(-spent.max(axis=0), kind="stable")[:MOST_PAIRS] if spent[:, n].any()]
     largest = spent.max(initial=0.0) or 1.0
-    pairs = [(classes[n // len(classes)], classes[n % len(classes)]) for n in costliest]
+    k = len(classes)
     return {
         "rows": [
-            {"truth": truth, "tested": tested, "cells": [_cell(value, largest) for value in spent[:, n].tolist()]}
-            for (truth, tested), n in zip(pairs, costliest, strict=True)
+            {
+                "truth": classes[n // k],
+                "tested": classes[n % k],
+                "cells": [{"value": x, "width": round(100 * x / largest, 3)} for x in spent[:, n].tolist()],
+            }
+            for n in costliest
         ],
         "others": int((spent.any(axis=0)).sum()) - len(costliest),
         "rest": (spent.sum(axis=1) - spent[:, costliest].sum(axis=1)).tolist(),
         "total": spent.sum(axis=1).tolist(),
     }
-
-
-def _cell(value: float, largest: float) -> Facts:
-    return {"value": value, "width": round(100 * value / largest, 3)}
 
 
 def costliest_classes(by_class: Sequence[Facts]) -> list[Facts]:
