@@ -133,8 +133,9 @@ class PriceRace:
             gap, margin = self._gap(x, model)
             return abs(gap) - margin
 
-        beyond = [x for x in _tried(furthest) if (x > factor) == (furthest > 1) and x != factor]
-        for before, after in pairwise([factor, *beyond]):
+        tried = np.concatenate([1 / STEPS[:0:-1], STEPS])
+        tried = tried[tried > factor] if furthest > 1 else tried[tried < factor][::-1]
+        for before, after in pairwise([factor, *tried.tolist()]):
             if excess(after) > 0:
                 return self._root(excess, before, after)
         return None
@@ -160,12 +161,6 @@ class PriceRace:
             return before
         ends = np.log(before), np.log(after)
         return float(np.exp(brentq(lambda x: function(float(np.exp(x))), *ends, xtol=CLOSE_ENOUGH)))
-
-
-def _tried(furthest: float) -> FloatArray:
-    """Factors from one end of what is tried to the other, in the direction of `furthest`."""
-    upwards = np.concatenate([1 / STEPS[:0:-1], STEPS])
-    return upwards if furthest > 1 else upwards[::-1]
 
 
 def break_even(

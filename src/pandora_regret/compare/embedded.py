@@ -139,8 +139,8 @@ def _choose(sample: Sample, n_classes: int, most: int, seed: int) -> tuple[IntAr
 def _rounded(rows: Forecast) -> IntArray:
     """The codes of each row's odds but those against itself, (rows, K - 1)."""
     odds = log_odds(rows)
-    others = odds[np.arange(rows.n_classes) != rows.truth[:, None]]
-    return np.rint(EVEN * (1 + _to_scale(others))).astype(np.intp)
+    others = np.clip(odds[np.arange(rows.n_classes) != rows.truth[:, None]], -1e15, 1e15)
+    return np.asarray(np.rint(EVEN * (1 + others / (BEND + np.abs(others)))), dtype=np.intp)
 
 
 def _inverse_temperature(rows: Forecast, weights: FloatArray) -> float:
@@ -157,11 +157,6 @@ def _shares(prior: Prior, n_classes: int) -> tuple[tuple[float, ...], ...]:
     classes = range(n_classes)
     pairs = [(i, j) for i in classes for j in classes] if apart else [(0, 1)]
     return tuple(tuple(float(f"{s:.6g}") for s in prior.share(odds, np.intp(i), np.intp(j))) for i, j in pairs)
-
-
-def _to_scale(odds: FloatArray) -> FloatArray:
-    finite = np.clip(odds, -1e15, 1e15)
-    return np.asarray(finite / (BEND + np.abs(finite)))
 
 
 def _from_scale(place: FloatArray) -> FloatArray:

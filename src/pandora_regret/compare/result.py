@@ -310,7 +310,9 @@ class Comparison(Shown):
         if schema != SCHEMA:
             raise InputError(f"this comparison has schema {schema!r:.60}: {SCHEMA!r} can be read here.")
         comparison = from_plain(cls, data, "comparison")
-        check_agreement(comparison)
+        for place, fits, problem in _expectations(comparison):
+            if not fits:
+                raise InputError(problem, place=f"the comparison's {place}", fix="write it again")
         return comparison
 
     def __repr__(self) -> str:
@@ -366,15 +368,8 @@ def _flat(model: ModelResult) -> dict[str, Any]:
     return row
 
 
-def check_agreement(comparison: Comparison) -> None:
-    """Every list is as long as what it is about, and every name is that of a model; else an `InputError`."""
-    for place, fits, problem in _expectations(comparison):
-        if not fits:
-            raise InputError(problem, place=f"the comparison's {place}", fix="write it again")
-
-
 def _expectations(comparison: Comparison) -> Iterator[tuple[str, bool, str]]:
-    """What is looked at, whether it is as it must be, and what is wrong with it otherwise."""
+    """That every list is as long as what it is about, and every name is that of a model: place, fits, problem."""
     data, names = comparison.data, [model.name for model in comparison.models]
     n_classes, keys = len(data.classes), {metric.key for metric in comparison.metrics}
     yield "list of models", bool(names), "is empty"

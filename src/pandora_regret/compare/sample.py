@@ -164,7 +164,14 @@ def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
     case_keys = np.arange(n, dtype=np.uint64) if ids is None else _read_keys(ids, "ids", n)
     keys = case_keys if groups is None else _read_keys(groups, "groups", n)
     if ids is not None:
-        _check_each_once(case_keys, ids)
+        _, first = np.unique(case_keys, return_index=True)
+        if len(first) < len(case_keys):
+            row = int(np.setdiff1d(np.arange(len(case_keys)), first)[0])
+            twice = np.asarray(ids).tolist()[row]
+            raise InputError(
+                f"ids row {row} is {twice!r}, which occurred before: give each row its own id, "
+                "and say with groups which rows belong together."
+            )
     order = np.lexsort((case_keys, keys))
     if case_weights is not None:
         order = order[case_weights[order] > 0]
@@ -197,17 +204,6 @@ def _read_keys(values: Any, name: str, n_rows: int) -> Keys:
             f"{name} has {len(keys)} entries but there are {n_rows} instances: pass one per instance."
         )
     return keys
-
-
-def _check_each_once(keys: Keys, ids: Any) -> None:
-    _, first = np.unique(keys, return_index=True)
-    if len(first) < len(keys):
-        row = int(np.setdiff1d(np.arange(len(keys)), first)[0])
-        twice = np.asarray(ids).tolist()[row]
-        raise InputError(
-            f"ids row {row} is {twice!r}, which occurred before: give each row its own id, "
-            "and say with groups which rows belong together."
-        )
 
 
 def are_stated(prior: Prior | None, costs: Any, typical_costs: Any) -> bool:

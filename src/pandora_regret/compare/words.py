@@ -150,15 +150,12 @@ def _savings(
     for name in dict.fromkeys([models[1].name, *chosen]):
         if name != best and gaps[name].savings_per_1000 > 0:
             by = f", which {listed(chosen[name])} would choose" if name in chosen else ""
-            said.append(f"Against {name}{by}, {best} saves {_per_1000(gaps[name], unit)}.")
+            more = gaps[name].more.mapped(lambda amount: 1000 * amount)
+            saved = money_between(gaps[name].savings_per_1000, more.low, more.high, unit)
+            said.append(f"Against {name}{by}, {best} saves {saved} per 1,000 cases.")
     if list(chosen) == [best]:
         said.append(f"{capitalised(listed(chosen[best]))} would choose {best} too.")
     return said
-
-
-def _per_1000(gap: Difference, unit: str | None) -> str:
-    more = gap.more.mapped(lambda amount: 1000 * amount)
-    return f"{money_between(gap.savings_per_1000, more.low, more.high, unit)} per 1,000 cases"
 
 
 def _spending(best: ModelResult, pairs: Sequence[LargestPair], currency: str | None) -> str:

@@ -176,9 +176,16 @@ class Metric:
     ) -> FloatArray:
         """The metric of every model, proba (B, N, K), under every row of weights, (R, N): (B, R)."""
         if self.values is not None:
-            slim = _slim(weights)
+            exact = weights.sum(axis=1).max() <= LARGEST_SLIM and (weights == np.rint(weights)).all()
+            slim: NDArray[Any] = weights.astype(np.float32) if exact else weights  # half as much to read
             of_each = [np.asarray(self.values(truth, table, slim), dtype=np.float64) for table in proba]
-            return np.stack([self._checked_values(values, (len(weights),)) for values in of_each])
+            for values in of_each:
+                self._check_shape(values, (len(weights),), "values")
+            if np.isnan(of_each).any():
+                raise InputError(
+                    f"values of metric {self.key!r} gave NaN: define the metric there; inf is allowed."
+                )
+            return np.stack(of_each)
         if self.counts is not None:
             return self._of_counts(truth, proba, weights)
         rows = self.of_rows(_forecast_of(truth, proba, costs), Uniform())
@@ -210,12 +217,6 @@ class Metric:
             raise InputError(problem, argument=forecast.name, row=int(row), fix=fix)
         return rows
 
-    def _checked_values(self, values: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-        self._check_shape(values, shape, "values")
-        if np.isnan(values).any():
-            raise InputError(f"values of metric {self.key!r} gave NaN: define the metric there; inf is allowed.")
-        return values
-
     def _check_shape(self, array: FloatArray, shape: tuple[int, ...], what: str) -> None:
         if array.shape != shape:
             raise InputError(f"{what} of metric {self.key!r} gave shape {array.shape}: it must be {shape}.")
@@ -237,12 +238,6 @@ def _forecast_of(truth: IntArray, proba: FloatArray, costs: FloatArray | None) -
     tolerance, labels = row_sum_tolerance(values.dtype), range(n_classes)
     every = np.tile(truth, n_models)
     return Forecast(values, False, labels, every, numbers, tolerance, costs=base, checked=True)
-
-
-def _slim(weights: FloatArray) -> NDArray[Any]:
-    """Whole weights in float32, if it also holds their sums and the products of these: half as much to read."""
-    exact = weights.sum(axis=1).max() <= LARGEST_SLIM and (weights == np.rint(weights)).all()
-    return weights.astype(np.float32) if exact else weights
 
 
 def weighted_means(rows: FloatArray, weights: FloatArray) -> FloatArray:

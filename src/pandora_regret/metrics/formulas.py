@@ -6,13 +6,13 @@ argmax and the paper's simulator do. So accuracy is top-1, and top-k and MRR see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses
-from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, at_truth, probabilities, rank_odds
+from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, at_truth, rank_odds
 from pandora_regret.priors import Exponential, Prior
 
 BINS = 15  # of the calibration error
@@ -24,7 +24,7 @@ def beta_score(alpha: float, forecast: Forecast, prior: Prior) -> FloatArray:
 
 
 def excess_burden(forecast: Forecast, prior: Prior) -> FloatArray:
-    """``(K - 1) S_1``: what is expected to be spent on wrong tests, where the dearest test costs 1."""
+    """``(K - 1) S_1``: what is expected to be spent on wrong tests, where the most expensive test costs 1."""
     return _joined(total_losses(forecast.with_costs(None), 1.0)) / 3
 
 
@@ -46,27 +46,27 @@ def realised_cost(forecast: Forecast, prior: Prior) -> FloatArray:
 
 def number_of_tests(forecast: Forecast, prior: Prior) -> FloatArray:
     """How many tests the search at the mean costs makes: the truth's place in its order."""
-    return _by_block(_place_of_truth, at_mean_costs(forecast, prior)[0])
-
-
-def _place_of_truth(block: Forecast) -> FloatArray:
-    odds, lower_number = rank_odds(block), np.arange(block.n_classes) < block.truth[:, None]
-    return np.asarray(1.0 + np.where(odds == 0, lower_number, odds < 0).sum(axis=1))
+    places = []
+    for block in at_mean_costs(forecast, prior)[0].blocks():
+        odds, lower_number = rank_odds(block), np.arange(block.n_classes) < block.truth[:, None]
+        places.append(1.0 + np.where(odds == 0, lower_number, odds < 0).sum(axis=1))
+    return np.concatenate(places)
 
 
 def log_loss(forecast: Forecast, prior: Prior) -> FloatArray:
-    """``-ln p_i``; infinite where the truth was held to be impossible: nothing is clipped."""
-    return _by_block(_log_losses, forecast)
+    """``-ln p_i``; infinite where the truth was held to be impossible: nothing is clipped.
 
-
-def _log_losses(block: Forecast) -> FloatArray:
-    """From logits without their softmax, which may underflow."""
-    if block.logits:
-        largest = block.values.max(axis=1)
-        ours = at_truth(block, block.values)
-        return np.asarray(np.log(np.exp(block.values - largest[:, None]).sum(axis=1)) + (largest - ours))
-    with np.errstate(divide="ignore"):
-        return np.asarray(0.0 - np.log(at_truth(block, block.values)))
+    From logits without their softmax, which may underflow.
+    """
+    losses = []
+    for block in forecast.blocks():
+        ours, largest = at_truth(block, block.values), block.values.max(axis=1)
+        with np.errstate(divide="ignore"):
+            if block.logits:
+                losses.append(np.log(np.exp(block.values - largest[:, None]).sum(axis=1)) + (largest - ours))
+            else:
+                losses.append(0.0 - np.log(ours))
+    return np.concatenate(losses)
 
 
 def accuracy(forecast: Forecast, prior: Prior) -> FloatArray:
@@ -74,21 +74,13 @@ def accuracy(forecast: Forecast, prior: Prior) -> FloatArray:
     return np.asarray(forecast.values.argmax(axis=1) == forecast.truth, dtype=np.float64)
 
 
-def brier(forecast: Forecast, prior: Prior) -> FloatArray:
+def brier(truth: IntArray, proba: FloatArray) -> FloatArray:
     """``sum_k (p_k - 1(k = i))^2``."""
-    return _by_block(_brier, forecast)
-
-
-def _brier(block: Forecast) -> FloatArray:
-    return np.asarray(((probabilities(block) - one_hot(block.truth, block.n_classes)) ** 2).sum(axis=1))
+    return np.asarray(((proba - one_hot(truth, proba.shape[1])) ** 2).sum(axis=1))
 
 
 def _joined(scored: Iterable[tuple[Forecast, FloatArray]]) -> FloatArray:
     return np.concatenate([values for _, values in scored])
-
-
-def _by_block(formula: Callable[[Forecast], FloatArray], forecast: Forecast) -> FloatArray:
-    return np.concatenate([formula(block) for block in forecast.blocks()])
 
 
 def of_truth(truth: IntArray, proba: FloatArray) -> FloatArray:

@@ -71,7 +71,7 @@ METRICS: dict[str, Metric] = {
             wording="log loss", shown_in=EVERYWHERE,
         ),
         _score(
-            "brier", "Brier score", "lower", of_forecast=formulas.brier,
+            "brier", "Brier score", "lower", formulas.brier,
             wording="the Brier score", shown_in=EVERYWHERE,
         ),
         _score("spherical", "Spherical score", "higher", formulas.spherical),
@@ -183,25 +183,21 @@ def read_metric(metric: Any) -> Metric:
     pandora_regret.inputs.errors.InputError: rows is 'my_package.metrics:rows': No module named 'my_package'.
     """
     if isinstance(metric, Mapping):
-        return _from_table(dict(metric))
+        table = dict(metric)
+        if set(table) == {"key"}:
+            return read_metric(table["key"])
+        known = {field.name for field in fields(Metric)}
+        if not {"key", "title", "better"} <= set(table) <= known:
+            raise InputError(f"metric table has {sorted(table)}: give key, title, better and rows or values.")
+        for name in (*FORMS, "combine", "gradient"):
+            if isinstance(table.get(name), str):
+                table[name] = _named(table[name], name)
+        return Metric(**table)
     if isinstance(metric, str):
         metric = _named(metric, "metric") if ":" in metric else METRICS.get(metric) or _numbered(metric)
     if not isinstance(metric, Metric):
         raise InputTypeError(f"a metric must be a Metric, a key or a table, got {metric!r}.")
     return metric
-
-
-def _from_table(table: dict[str, Any]) -> Metric:
-    """A metric from the plain values of a file."""
-    if set(table) == {"key"}:
-        return read_metric(table["key"])
-    known = {field.name for field in fields(Metric)}
-    if not {"key", "title", "better"} <= set(table) <= known:
-        raise InputError(f"metric table has {sorted(table)}: give key, title, better and rows or values.")
-    for name in (*FORMS, "combine", "gradient"):
-        if isinstance(table.get(name), str):
-            table[name] = _named(table[name], name)
-    return Metric(**table)
 
 
 def _named(path: str, what: str) -> Any:

@@ -44,7 +44,11 @@ def hashes_of(column: Any) -> Keys:
     digits = _mask(pc.and_(pc.ascii_is_decimal(texts), pc.less_equal(length, MOST_DIGITS)))
     plain = _mask(pc.and_(pc.string_is_ascii(texts), pc.less_equal(length, LONGEST_ID))) & ~digits
     keys = np.empty(len(texts), np.uint64)
-    for rows, hashed in ((digits, _of_numbers), (plain, _of_words), (~digits & ~plain, _of_any_text)):
+    for rows, hashed in (
+        (digits, _of_numbers),
+        (plain, _of_words),
+        (~digits & ~plain, lambda odd: keys_of(odd.to_pylist())),
+    ):
         if rows.any():
             keys[rows] = hashed(texts if rows.all() else texts.filter(pa.array(rows)))
     return keys
@@ -69,10 +73,6 @@ def _of_words(texts: Any) -> Keys:
     for word in words.T:  # beyond the end of a text there is nothing to hash, however long others are
         keys = np.where(word != 0, mixed((keys ^ word) + GOLDEN), keys)
     return keys
-
-
-def _of_any_text(texts: Any) -> Keys:
-    return keys_of(texts.to_pylist())
 
 
 def check_each_id_once(predictions: Predictions, seen: SeenIds) -> None:

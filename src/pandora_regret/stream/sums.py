@@ -201,7 +201,9 @@ class StreamSums:
         scored = score_batch(
             batch, self.settings, before=self.cases, with_table=room or self.replicates is not None
         )
-        self._keep([self._by_case(batch, scored)] if room else None)
+        weights = np.ones(len(batch)) if batch.weights is None else batch.weights
+        table = scored.table if scored.forecast is None else scored.forecast.per_case(scored.table.T).T
+        self._keep([np.concatenate([weights[None], table])] if room else None)
         self.means.merge(scored.means)
         self.fourth_powers.add(len(batch) if batch.weights is None else (batch.weights**4).sum())
         self.cases += len(batch)
@@ -227,11 +229,6 @@ class StreamSums:
         """The scores of further rows, as long as they are not too many, to find out whether a handful matters."""
         fits = parts is not None and self._has_room(sum(part.shape[1] for part in parts))
         self.kept = [*(self.kept or []), *(parts or [])] if fits else None
-
-    def _by_case(self, batch: Batch, scored: Scored) -> FloatArray:
-        weights = np.ones(len(batch)) if batch.weights is None else batch.weights
-        table = scored.table if scored.forecast is None else scored.forecast.per_case(scored.table.T).T
-        return np.concatenate([weights[None], table])
 
     def _count(self, scored: Scored) -> None:
         """Which class is true, which is predicted, and which is taken for which."""
