@@ -26,7 +26,6 @@ from pandora_regret.inference.intervals import effective_number, interval_of_mea
 from pandora_regret.inputs import FloatArray, Forecast, IntArray, Labels, Table, read_choice, read_forecast
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.priors import Prior
-from pandora_regret.records import to_plain
 from pandora_regret.scores import priced, row_costs
 
 ENOUGH_ROWS = 100_000  # to fit a map on
@@ -45,10 +44,6 @@ class Decomposition:
     uncertainty: Estimate
     unit: str | None
     level: float
-
-    def to_dict(self) -> dict[str, dict[str, float | None]]:
-        """The three terms as plain numbers, None where there is no interval."""
-        return {name: to_plain(getattr(self, name)) for name in TERMS}
 
 
 def decompose(
@@ -143,9 +138,14 @@ def decompose_forecast(
     currency: str | None = None,
     groups: IntArray | None = None,
 ) -> Decomposition:
-    """The same, past the door: of a forecast that has its costs, and the group of each case, numbered from 0."""
+    """The same, past the door: of a forecast that has its costs, and the group of each case, numbered from 0.
+
+    A map must be warranted by what is independent. So weights are made to sum to the number of independent units:
+    rows of one group count as one, and rows of unequal weights as the number of equal ones that would say as much.
+    """
     own, weights = row_costs(forecast, prior), weights_of(forecast)
-    rows = _counted(rows_of(forecast)[0], within_groups(weights, groups))
+    rows, shares = rows_of(forecast)[0], within_groups(weights, groups) / weights.sum()
+    rows = replace(rows, weights=rows.weights * (effective_number(shares) / weights.sum()))
     all_alike = (np.ptp(rows.scores, axis=1) <= SAME).all()
     method = "frequencies" if all_alike else method
     fold = deal_cases(forecast, folds, seed, groups)
@@ -160,16 +160,6 @@ def decompose_forecast(
     miscalibration = _up_to(mean(own - recalibrated), mean(own - best))
     discrimination = _up_to(mean(baseline - recalibrated), mean(easier - best))
     return Decomposition(mean(own), miscalibration, discrimination, mean(baseline), currency, level)
-
-
-def _counted(rows: LabelledScores, units: FloatArray) -> LabelledScores:
-    """The rows with weights that sum to the number of independent units, whatever these weigh, (G,).
-
-    A map must be warranted by what is independent: rows of one group count as one, and rows of unequal weights as
-    the number of equal ones that would say as much.
-    """
-    total = units.sum()
-    return replace(rows, weights=rows.weights * (effective_number(units / total) / total))
 
 
 def _fitted(rows: LabelledScores, method: str) -> tuple[FloatArray, Map]:

@@ -62,10 +62,6 @@ class ReadsForecasts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     labels: Any = None
     normalise: bool = False
 
-    def predict_proba(self, X: Any) -> Any:
-        """The recalibrated forecasts, (N, K)."""
-        raise NotImplementedError
-
     def predict(self, X: Any) -> Any:
         """The most likely class of each row, after recalibration."""
         proba = self.predict_proba(X)
@@ -84,8 +80,9 @@ class ReadsForecasts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_labels(y)
         self._columns, self._order, self.classes_ = columns(y, X.shape[1], labels)
         forecast = self._read(X, sample_weight)
-        names = self._columns if self._order is None else np.argsort(self._order)
-        return replace(forecast, truth=read_truth(y, _positions(np.asarray(names)), len(forecast)))
+        names = self._columns if self._order is None else np.argsort(self._order).tolist()
+        numbered = all(isinstance(name, int) for name in names) and names == list(range(len(names)))
+        return replace(forecast, truth=read_truth(y, range(len(names)) if numbered else names, len(forecast)))
 
     def _voted(self, X: Any, y: Any, sample_weight: Any, labels: Any) -> Forecast:
         X = validate_data(self, X, dtype=FLOATS, ensure_all_finite=False, ensure_min_features=2)
@@ -133,9 +130,6 @@ class Scaling(ReadsForecasts):
         """The recalibrated forecasts, (N, K)."""
         scores, _ = turned(self._unlabelled(X), self._level)
         return self._in_class_order(probabilities_of(Map(self.factors_, self.shifts_)(scores)))
-
-    def _fitted_map(self, rows: LabelledScores, forecast: Forecast) -> Map:
-        raise NotImplementedError
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -331,7 +325,11 @@ class PriorShift(ReadsForecasts):
         forecast = self._labelled(X, y, sample_weight).check()
         counts = np.bincount(forecast.truth, forecast.weights, forecast.n_classes)
         self.source_prior_ = counts / counts.sum()
-        self.target_prior_, self.rounds_ = self._known_target(), 0
+        self.target_prior_, self.rounds_ = self.source_prior_, 0
+        if self.target_prior is not None:
+            listed = by_name(self.target_prior, self._columns, "target_prior")
+            target = read_probabilities([listed], labels=self._columns, name="target_prior").check()
+            self.target_prior_ = np.asarray(target.values[0], dtype=np.float64)
         return self
 
     def adapt(self, X: Any, sample_weight: Any = None) -> PriorShift:
@@ -348,13 +346,6 @@ class PriorShift(ReadsForecasts):
         """Forecasts adjusted to the new class frequencies, (N, K)."""
         table = _table(self._unlabelled(X))
         return self._in_class_order(adjusted(table, self.source_prior_, self.target_prior_))
-
-    def _known_target(self) -> FloatArray:
-        if self.target_prior is None:
-            return np.asarray(self.source_prior_)
-        listed = by_name(self.target_prior, self._columns, "target_prior")
-        target = read_probabilities([listed], labels=self._columns, name="target_prior").check()
-        return np.asarray(target.values[0], dtype=np.float64)
 
 
 def _table(forecast: Forecast) -> FloatArray:
@@ -424,9 +415,3 @@ def _encoded_order(seen: NDArray[Any], names: Sequence[str]) -> IntArray:
         fix = "pass names as labels; scikit-learn's numbers of names say nothing where a class is missing"
         raise InputError(problem, argument="y", value=seen.tolist()[:8], fix=fix)
     return np.argsort(np.asarray(names, dtype=object), kind="stable")
-
-
-def _positions(classes: NDArray[Any]) -> Any:
-    """The labels to look up; where they are the column numbers themselves there is nothing to look up."""
-    numbers = range(len(classes))
-    return numbers if classes.dtype.kind in "iu" and np.array_equal(classes, numbers) else list(classes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -85,20 +84,13 @@ class RecalibrationMap:
 
     def apply(self, forecast: Forecast) -> FloatArray:
         """The same past the door; the forecast's columns may be in any order."""
-        scores, _ = turned(forecast, self.zero)
-        scores = scores[self._positions(forecast.labels)]
-        return probabilities_of(Map(np.asarray(self.factors), np.asarray(self.shifts))(scores))
-
-    def _positions(self, labels: Sequence[Any]) -> list[int]:
-        """The column of each class."""
-        named = {str(label): column for column, label in enumerate(labels)}
-        if set(named) != set(self.classes):
-            differ = sorted(set(named) ^ set(self.classes))
+        columns = {str(label): column for column, label in enumerate(forecast.labels)}
+        if differ := sorted(set(columns) ^ set(self.classes)):
             problem = f"has other classes than the map was fitted for: {differ[:8]}"
-            raise InputError(
-                problem, argument="y_proba", value=differ, fix="recalibrate forecasts of the same model"
-            )
-        return [named[name] for name in self.classes]
+            fix = "recalibrate forecasts of the same model"
+            raise InputError(problem, argument="y_proba", value=differ, fix=fix)
+        scores = turned(forecast, self.zero)[0][[columns[name] for name in self.classes]]
+        return probabilities_of(Map(np.asarray(self.factors), np.asarray(self.shifts))(scores))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it as JSON, for `load_map`."""

@@ -102,24 +102,18 @@ def read_groups(groups: Any, n_rows: int) -> IntArray | None:
 def deal(truth: IntArray, folds: int, seed: int | None = None, groups: IntArray | None = None) -> IntArray:
     """The fold of each row, (N,): those of every class are dealt out in turn, so that folds differ by one at most.
 
-    With groups, numbered from 0, whole groups are dealt, each as a row of its most frequent class. With a seed
-    they are shuffled first.
+    With groups, numbered from 0, whole groups are dealt, each as a row of its most frequent class, of several the
+    first. With a seed they are shuffled before.
     """
     if groups is not None:
-        return deal(_most_frequent(truth, groups), folds, seed)[groups]
+        n_groups, n_classes = int(groups.max()) + 1, int(truth.max()) + 1
+        counts = np.bincount(groups * n_classes + truth, minlength=n_groups * n_classes)
+        return deal(counts.reshape(n_groups, n_classes).argmax(axis=1), folds, seed)[groups]
     order = np.arange(len(truth)) if seed is None else np.random.default_rng(seed).permutation(len(truth))
     order = order[np.argsort(truth[order], kind="stable")]
     fold = np.empty(len(truth), dtype=np.intp)
     fold[order] = np.arange(len(truth)) % folds
     return fold
-
-
-def _most_frequent(truth: IntArray, groups: IntArray) -> IntArray:
-    """The class that most rows of each group have, (G,); of several, the lowest."""
-    pairs, counts = np.unique(np.stack([groups, truth]), axis=1, return_counts=True)
-    order = np.lexsort((pairs[1], -counts, pairs[0]))
-    _, first = np.unique(pairs[0][order], return_index=True)
-    return np.asarray(pairs[1][order][first])
 
 
 def cross_fit(
