@@ -132,8 +132,12 @@ class SearchMetric:
 
     def cost(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         """The weighted mean over rows of classes (N,) and predictions (N, K), or (N,) of two classes."""
-        table = _table(predicted) if self.logits else _two_columns(predicted)
-        forecast = _named(read_labelled(y, table, sample_weight=sample_weight, logits=self.logits), self.labels)
+        if predicted.ndim == 1:  # of two classes the libraries hand on what is said of the second
+            first = np.zeros_like(predicted) if self.logits else 1 - predicted
+            predicted = np.stack([first, predicted], axis=1)
+        forecast = _named(
+            read_labelled(y, predicted, sample_weight=sample_weight, logits=self.logits), self.labels
+        )
         prior, forecast = priced(forecast, self.prior, self.costs, self.typical_costs)
         return float(mean_or_rows(forecast, search_costs(forecast, prior), per_instance=False))
 
@@ -252,11 +256,6 @@ def _arguments(first: Any, second: Any, sample_weight: Any) -> tuple[Any, Any, A
 def _table(raw: Any) -> FloatArray:
     """Raw scores (N, K); of two classes the first has 0 where there is but one score."""
     return raw if raw.ndim == 2 else np.stack([np.zeros_like(raw), raw], axis=1)
-
-
-def _two_columns(proba: Any) -> FloatArray:
-    """Forecasts (N, K); of two classes the libraries hand on that of the second."""
-    return proba if proba.ndim == 2 else np.stack([1 - proba, proba], axis=1)
 
 
 def _named(forecast: Forecast, labels: Any) -> Forecast:

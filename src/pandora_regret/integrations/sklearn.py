@@ -40,7 +40,15 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
         labels = _every_class(options, estimator.classes_, y_true)
         if options["labels"] is None:
             check_named(labels, costs=options.get("costs"), typical_costs=options.get("typical_costs"))
-        table = _in_columns(table, estimator.classes_, labels)
+        position = {str(label): column for column, label in enumerate(labels)}
+        unknown = [label for label in estimator.classes_.tolist() if str(label) not in position]
+        if unknown:
+            raise InputError(
+                f"the estimator knows the classes {unknown[:8]}, which are not among labels {labels[:8]}."
+            )
+        every = np.zeros((len(table), len(labels)), dtype=table.dtype)
+        every[:, [position[str(label)] for label in estimator.classes_.tolist()]] = table
+        table = every
         return -float(self._score_func(y_true, table, **options | {"labels": labels} | metadata))
 
     def __repr__(self) -> str:
@@ -132,16 +140,3 @@ def _every_class(options: dict[str, Any], known: NDArray[Any], y_true: NDArray[A
     if named or prior_labels is not None:
         return list(read_labels(list(named[0].keys()) if named else prior_labels))
     return sorted({*known.tolist(), *y_true.tolist()})
-
-
-def _in_columns(table: FloatArray, known: NDArray[Any], labels: list[Any]) -> FloatArray:
-    """One column for every class; what the estimator does not know is impossible to it."""
-    position = {str(label): column for column, label in enumerate(labels)}
-    unknown = [label for label in known.tolist() if str(label) not in position]
-    if unknown:
-        raise InputError(
-            f"the estimator knows the classes {unknown[:8]}, which are not among labels {labels[:8]}."
-        )
-    every = np.zeros((len(table), len(labels)), dtype=table.dtype)
-    every[:, [position[str(label)] for label in known.tolist()]] = table
-    return every

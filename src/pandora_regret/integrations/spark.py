@@ -79,7 +79,9 @@ def score_spark(
         As for `score_stream`.
     """
     import_optional("pyspark", extra="engines")
-    schema = _arrow_schema(frame)
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    schema = to_arrow_schema(frame.schema)
     columns = find_columns(_read_layout(layout, bootstrap), kinds_of(schema), name)
     model = Predictions(name, (Partition(name, kinds_of(schema)),), columns, layout.logits)
     interval = read_interval(level, bootstrap, seed)
@@ -106,12 +108,6 @@ def _tally_partition(model: Predictions, settings: Settings) -> Callable[[Iterat
         )
 
     return work
-
-
-def _arrow_schema(frame: Any) -> Any:
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    return to_arrow_schema(frame.schema)
 
 
 def _read_layout(layout: Layout, bootstrap: int) -> Layout:

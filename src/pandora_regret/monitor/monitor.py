@@ -109,9 +109,15 @@ class Monitor:
         lag: int = 1,
         labels: Any = None,
     ) -> None:
-        self.level = _read_error_level(level)
+        number = read_number(level, "level")
+        if not 0 < number <= 0.5:
+            fix = "it is the probability of a false alarm, such as 0.05, at most 0.5"
+            raise InputError(argument="level", value=number, fix=fix)
+        self.level = number
         self.run_length = None if run_length is None else read_positive(run_length, "run_length")
-        self.lag = _read_lag(lag)
+        if read_count(lag, "lag") > MOST_LANES:
+            raise InputError(f"is {lag}", argument="lag", value=lag, fix=f"it must be at most {MOST_LANES}")
+        self.lag = int(lag)
         self._asked = (prior, typical_costs)
         self.labels: Sequence[Any] | None = labels if labels is None else list(labels)
         self.waiting: dict[int, Waiting] = {}  # by the id's key
@@ -157,9 +163,12 @@ class Monitor:
         tables = [forecast, *([] if challenger is None else [_read_challenger(challenger, forecast, logits)])]
         new, known = self._sort_out(keys, truth)
         differing = self._differing(keys, truth)
-        prior, costs = self._prices(forecast.labels)
+        begun, (prior, typical_costs) = self.paid is not None, self._asked
+        prior, costs = (
+            (self.prior, self.costs) if begun else read_prices(prior, None, typical_costs, forecast.labels)
+        )
         rows = [possible_costs(table.rows(new).with_costs(costs), prior) for table in tables]
-        if self.paid is None:
+        if not begun:
             self.run_length = self.run_length or (RUN_LENGTH_IN_CASES if period is None else RUN_LENGTH_IN_PERIODS)
             self._prepare(forecast.labels, prior, costs, challenger is not None)
         with self.together():  # nothing can go wrong any more
@@ -252,18 +261,17 @@ class Monitor:
         if not all(key.isdigit() and len(row) == width for key, (row, _) in stored.waiting.items()):
             raise InputError("does not fit the monitor", place="state.waiting", fix="the state is damaged")
         monitor.waiting = {int(key): row for key, row in stored.waiting.items()}
-        monitor.seen = _read_seen(stored.seen)
+        try:
+            rows = np.frombuffer(b64decode(stored.seen, validate=True), SEEN)
+        except (ValueError, Error):
+            raise InputError("is no list of ids", place="state.seen", fix="the state is damaged") from None
+        monitor.seen = dict(zip(rows["key"].tolist(), rows["label"].tolist(), strict=True))
         return monitor
 
     def _streams(self) -> tuple[Paid, Promised]:
         if self.paid is None or self.promised is None:
             raise InputError("the monitor has seen no forecasts: update it first.")
         return self.paid, self.promised
-
-    def _prices(self, labels: Sequence[Any]) -> tuple[Prior, Any]:
-        if self.paid is not None:
-            return self.prior, self.costs
-        return read_prices(self._asked[0], None, self._asked[1], labels)
 
     def _check_kind(self, forecast: Forecast, compares: bool, by_period: bool) -> None:
         """That forecasts have the classes, and a challenger and periods if earlier ones had."""
@@ -393,15 +401,6 @@ def _read_state(state: Any) -> Stored:
     return stored
 
 
-def _read_seen(text: str) -> dict[int, int]:
-    """The counted cases: keys with labels, sorted, 9 bytes each, in base64."""
-    try:
-        rows = np.frombuffer(b64decode(text, validate=True), SEEN)
-    except (ValueError, Error):
-        raise InputError("is no list of ids", place="state.seen", fix="the state is damaged") from None
-    return dict(zip(rows["key"].tolist(), rows["label"].tolist(), strict=True))
-
-
 def _read_prior_name(name: str) -> Prior:
     """The prior of that name."""
     kind, _, number = name.partition(":")
@@ -455,19 +454,3 @@ def _read_periods(period: Any, n: int) -> list[str] | None:
         fix = "pass one period for all rows, or one per row"
         raise InputError(f"has {len(names)} entries for {n} rows", argument="period", value=len(names), fix=fix)
     return names
-
-
-def _read_lag(lag: Any) -> int:
-    """A number of periods."""
-    if read_count(lag, "lag") > MOST_LANES:
-        raise InputError(f"is {lag}", argument="lag", value=lag, fix=f"it must be at most {MOST_LANES}")
-    return int(lag)
-
-
-def _read_error_level(level: Any) -> float:
-    """The probability of a false alarm."""
-    number = read_number(level, "level")
-    if not 0 < number <= 0.5:
-        fix = "it is the probability of a false alarm, such as 0.05, at most 0.5"
-        raise InputError(argument="level", value=number, fix=fix)
-    return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.sequential import Event, MeanSequence
+from pandora_regret.inference.sequential import Event
 from pandora_regret.monitor.streams import OVERPAID, PROMISED, Paid, Promised, Stream
 from pandora_regret.text import capitalised, counted, money, money_between
 
@@ -64,11 +64,11 @@ def summarise(paid: Paid, promised: Promised, *, waiting: int) -> MonitorSummary
         by_period=bool(promised.periods.by_period),
         first=paid.history.all[0].first if paid.n else None,
         last=_last(paid),
-        overpaid=_interval(paid.overpaid) if paid.n else None,
+        overpaid=Estimate(paid.overpaid.mean, *paid.overpaid.interval()) if paid.n else None,
         evidence=paid.bets.value,
         alarm=_alarm(paid, paid.bets.alarm),
         change=_alarm(paid, paid.bets.change),
-        saved=_interval(paid.saved) if paid.saved is not None and paid.n else None,
+        saved=Estimate(paid.saved.mean, *paid.saved.interval()) if paid.saved is not None and paid.n else None,
         predicted=_predicted(promised),
         predicted_in=None if (newest := promised.newest) is None else newest.name,
         drift=_alarm(promised, promised.bets.alarm),
@@ -97,10 +97,6 @@ def _predicted(promised: Promised) -> float | None:
     return None if point is None else point.totals[0] / point.increments
 
 
-def _interval(sequence: MeanSequence) -> Estimate:
-    return Estimate(sequence.mean, *sequence.interval())
-
-
 def _alarm(stream: Stream, event: Event | None) -> Alarm | None:
     if event is None:
         return None
@@ -111,11 +107,9 @@ def _alarm(stream: Stream, event: Event | None) -> Alarm | None:
 def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None = None) -> list[str]:
     """Three lines: the last period, everything so far, and the challenger or else the promises."""
     lines = [_last_period(summary, unit), _so_far(summary, unit)]
-    if summary.saved is not None:
-        lines.append(_challenger(summary.saved, unit, challenger or "the challenger"))
-    else:
-        lines.append(_promises(summary, unit))
-    return lines
+    if summary.saved is None:
+        return [*lines, _promises(summary, unit)]
+    return [*lines, _challenger(summary.saved, unit, challenger or "the challenger")]
 
 
 def period_name(name: str) -> str:
@@ -125,17 +119,12 @@ def period_name(name: str) -> str:
 
 def _last_period(summary: MonitorSummary, unit: str | None) -> str:
     waiting = f" {counted(summary.waiting, 'forecast')} waiting for labels." if summary.waiting else ""
-    if summary.last is None:
+    if (last := summary.last) is None:
         return f"No labels yet.{waiting}"
     drift = f" {_drift(summary.drift)}" if summary.drift is not None and summary.saved is not None else ""
-    return f"{_cost_of(summary.last, summary.by_period, unit)}{waiting}{drift}"
-
-
-def _cost_of(last: Period, by_period: bool, unit: str | None) -> str:
-    so_far = "" if last.complete else " so far"
-    name = f"{capitalised(period_name(last.name))}{so_far}: "
-    head = f"{name}{counted(last.cases, 'case')}, " if by_period else f"{counted(last.cases, 'case')}: "
-    return f"{head}{money(last.paid, unit)} per case (promised {money(last.promised, unit)})."
+    cases, so_far = counted(last.cases, "case"), "" if last.complete else " so far"
+    head = f"{capitalised(period_name(last.name))}{so_far}: {cases}," if summary.by_period else f"{cases}:"
+    return f"{head} {money(last.paid, unit)} per case (promised {money(last.promised, unit)}).{waiting}{drift}"
 
 
 def _so_far(summary: MonitorSummary, unit: str | None) -> str:

@@ -91,21 +91,14 @@ def refuse_second_derivative() -> NoReturn:
 def _handed_over(ctx: Any, factor: torch.Tensor) -> torch.Tensor:
     """The gradient that the forward pass has made, scaled; a second backward computes its own."""
     grad, ctx.grad = ctx.grad, None
-    return _computed_now(ctx, factor) if grad is None else _scaled(grad, factor)
-
-
-def _scaled(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
+    if grad is None:
+        logits, target, _ = ctx.saved_tensors
+        weights = factor / count_rows(target, ctx.rule.ignore_index) if ctx.reduction == "mean" else factor
+        return gradients_of_rows(logits, target, ctx.rule, weights)
     if factor.ndim:
-        return grad.mul_(factor[:, None])
+        return grad.mul_(factor[:, None])  # type: ignore[no-any-return]
     kernels = _kernels_for(grad)
-    return grad.mul_(factor) if kernels is None else kernels.scale_(grad, factor)
-
-
-def _computed_now(ctx: Any, factor: torch.Tensor) -> torch.Tensor:
-    logits, target, _ = ctx.saved_tensors
-    if ctx.reduction == "mean":
-        factor = factor / count_rows(target, ctx.rule.ignore_index)
-    return gradients_of_rows(logits, target, ctx.rule, factor)
+    return grad.mul_(factor) if kernels is None else kernels.scale_(grad, factor)  # type: ignore[no-any-return]
 
 
 def count_rows(target: torch.Tensor, ignore_index: int) -> torch.Tensor | int:
@@ -128,11 +121,6 @@ def reduced_loss(
         weight = weight / count_rows(target, rule.ignore_index)  # inf if all are ignored: their mean is NaN
     losses, grad = _by_torch(logits, target, rule, weight if want_grad else None)
     return losses if reduction == "none" else losses.sum() * weight, grad
-
-
-def losses_of_rows(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
-    """The loss of every row, (N,)."""
-    return reduced_loss(logits, target, rule, "none", want_grad=False)[0]
 
 
 def gradients_of_rows(
@@ -296,7 +284,7 @@ def _rule_of(costs: torch.Tensor | None, alpha: torch.Tensor, label_smoothing: f
 )
 def row_losses(logits: torch.Tensor, target: torch.Tensor, *rule: Any) -> torch.Tensor:
     """The loss of every row, (N,). Alpha is a tensor on the CPU, whose value is no part of a compiled graph."""
-    return losses_of_rows(logits, target, _rule_of(*rule))
+    return reduced_loss(logits, target, _rule_of(*rule), "none", want_grad=False)[0]
 
 
 @torch.library.custom_op(

@@ -11,7 +11,14 @@ from torchmetrics import Metric
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
 from pandora_regret.inputs.numbers import read_weights
 from pandora_regret.inputs.tables import HALF_TOLERANCE, TOLERANCE, check_logits, check_probabilities
-from pandora_regret.integrations.torch.tensors import ClassCosts, blocks_of, check_classes, costs_beside, read_rows
+from pandora_regret.integrations.torch.tensors import (
+    ClassCosts,
+    beside,
+    blocks_of,
+    check_classes,
+    cost_table,
+    read_rows,
+)
 from pandora_regret.kernels.portable import search_cost, tie_of, total_loss
 from pandora_regret.priors import Beta, Uniform
 from pandora_regret.priors.names import read_prices
@@ -34,7 +41,7 @@ class MeanOfRows(Metric):
         self.num_classes = read_count(num_classes, "num_classes", least=2)
         self.alpha, self.logits, self.validate_args = read_alpha(alpha), logits, validate_args
         self.costs = None if costs is None else ClassCosts(costs)
-        costs_beside(self.costs, self.num_classes, torch.device("cpu"), torch.float64)  # fails now, not in update
+        cost_table(self.costs, self.num_classes)  # fails now, not in update
         self._total = f"total_{self._fingerprint():08x}"
         for name in (self._total, "weight"):
             self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
@@ -65,7 +72,7 @@ class MeanOfRows(Metric):
 
     def _add(self, values: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor) -> None:
         total, weight = getattr(self, self._total), self.weight
-        costs = costs_beside(self.costs, self.num_classes, values.device, torch.float64)
+        costs = beside(cost_table(self.costs, self.num_classes), values.device, torch.float64)
         tie = tie_of(values.dtype, torch)
         for rows in blocks_of(values):
             block = values[rows].double()

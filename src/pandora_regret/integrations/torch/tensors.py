@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import torch
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from pandora_regret.inputs import FloatArray, InputError, InputTypeError
+from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.numbers import read_floats, read_number
 
@@ -116,24 +116,21 @@ class ClassCosts:
 
     def __init__(self, costs: Any) -> None:
         refuse_gradient(costs, "costs")
-        self.values = torch.from_numpy(_read_costs(costs))
+        if isinstance(costs, torch.Tensor):
+            costs = costs.double().cpu().numpy()
+        array = check_costs(read_floats(costs, "costs"), "costs")
+        if array.ndim != 1:
+            raise InputError(f"costs has shape {array.shape}: pass one cost per class, shape (K,).")
+        if array.min() < LEAST_COST or array.max() > LARGEST_COST:
+            problem = f"costs go from {array.min():g} to {array.max():g}"
+            fix = (
+                f"in float32 they must lie between {LEAST_COST:g} and {LARGEST_COST:g}; count them in another unit"
+            )
+            raise InputError(problem, fix=fix)
+        self.values = torch.from_numpy(array)
 
     def __repr__(self) -> str:
         return f"<{len(self.values)} costs>"
-
-
-def _read_costs(costs: Any) -> FloatArray:
-    if isinstance(costs, torch.Tensor):
-        costs = costs.double().cpu().numpy()
-    array = check_costs(read_floats(costs, "costs"), "costs")
-    if array.ndim != 1:
-        raise InputError(f"costs has shape {array.shape}: pass one cost per class, shape (K,).")
-    if array.min() < LEAST_COST or array.max() > LARGEST_COST:
-        raise InputError(
-            f"costs go from {array.min():g} to {array.max():g}: in float32 they must lie between {LEAST_COST:g} "
-            f"and {LARGEST_COST:g}; count them in another unit."
-        )
-    return array
 
 
 def cost_table(costs: Any, n_classes: int) -> torch.Tensor | None:
@@ -165,8 +162,3 @@ def beside(table: torch.Tensor | None, device: torch.device, dtype: torch.dtype)
     if (device, dtype) not in copies:
         copies[device, dtype] = table.to(device, dtype)
     return copies[device, dtype]
-
-
-def costs_beside(costs: Any, n_classes: int, device: torch.device, dtype: torch.dtype) -> torch.Tensor | None:
-    """Costs where, and in the precision in which, they are needed."""
-    return beside(cost_table(costs, n_classes), device, dtype)
