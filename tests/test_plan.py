@@ -54,22 +54,10 @@ def test_an_impossible_class_comes_last():
     assert steps[1].probability == 0.0
 
 
-def test_logits_of_any_offset():
-    p = np.array([0.2, 0.5, 0.3])
-    close = plan_search(np.log(p) + 7, [1.0, 2.0, 3.0], logits=True)
-    assert close.expected_cost == pytest.approx(plan_search(p, [1.0, 2.0, 3.0]).expected_cost)
-
-
 @pytest.mark.parametrize("given", [{}, {"costs": [1.0, 2.0], "tests": Tests(cost=[1.0, 2.0])}])
 def test_costs_or_tests_but_not_both(given):
     with pytest.raises(InputError, match="pass either costs"):
         plan_search([0.5, 0.5], **given)
-
-
-def test_a_row_of_a_frame_knows_its_classes():
-    pandas = pytest.importorskip("pandas")
-    row = pandas.DataFrame({"a": [0.3], "b": [0.7]}).iloc[0]
-    assert [step.test for step in plan_search(row, {"b": 2.0, "a": 1.0}).steps] == ["b", "a"]
 
 
 def test_a_table_is_no_forecast():

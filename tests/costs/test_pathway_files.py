@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pandora_regret import InputError, InputTypeError
+from pandora_regret import InputError
 from pandora_regret.costs import Hypothesis, Item, Step, available_costs, load_costs
 from pandora_regret.costs.pathway_file import PathwayFile
 
@@ -31,11 +31,6 @@ def test_a_missing_file_lists_the_shipped_names(missing, tmp_path, monkeypatch):
         load_costs(missing)
 
 
-def test_a_name_is_text():
-    with pytest.raises(InputTypeError, match="name_or_path must be a name or a path, got 7"):
-        load_costs(7)
-
-
 def test_text_that_is_not_utf8(tmp_path):
     path = tmp_path / "latin.toml"
     path.write_bytes(SMALL.replace("price list", "prix d'été").encode("latin-1"))
@@ -48,45 +43,28 @@ def test_text_that_is_not_utf8(tmp_path):
 LABOUR_STEP = '{ item = "labour", quantity = 0.5 }'
 COMPLAINTS = {
     "invalid TOML": ('title = "two', 'title "two', r"not valid TOML: .*line 2"),
-    "a number no machine can hold": ("amount = 60", "amount = " + "6" * 5000, "not valid TOML"),
-    "an exponent no machine can hold": ("amount = 60", "amount = 1e99999999999999999999", "at most 1e.100"),
     "nesting no parser can follow": ("amount = 60", "amount = " + "[" * 9000, "not valid TOML"),
     "unsupported version": ("format_version = 1", "format_version = 2\nnew = 1", "format_version is 2.*version 1"),
     "version missing": ("format_version = 1", "", "lacks 'format_version'"),
     "no items": ("[items", "[things", "things is not a key of the format"),
     "unknown key in the file": ("currency", "curency", "curency is not a key .* did you mean 'currency'"),
-    "unknown key in an item": ("unit =", "unt =", r"items\.labour\.unt is not .* did you mean 'unit'"),
     "unknown key in a step": ("quantity = 2", "quantty = 2", r"pathways\.open_up\[1\]\.quantty .*'quantity'"),
-    "unknown key in a class": ("pathway = \"look\"\n", 'path = "look"\n', r"classes\[0\]\.path .*'pathway'"),
     "unknown item": ('"part", prob', '"prat", prob', r"open_up\[2\]\.item is 'prat'.*not among the items.*'part'"),
-    "unknown pathway": ('{ pathway = "look"', '{ pathway = "loook"', r"open_up\[0\]\.pathway is 'loook'.*'look'"),
     "class with unknown pathway": ('"open_up"', '"shut"', r"classes\[1\]\.pathway is 'shut'.*look, open_up"),
-    "class without pathway": ('pathway = "open_up"', "", r"classes\[1\] lacks 'pathway'"),
     "class without name": ('name = "broken"', "", r"classes\[1\] lacks 'name'"),
     "class twice": ('"broken"', '"loose"', r"classes\[1\]\.name is 'loose' a second time"),
     "class forgotten": ('"open_up"\n', '"look"\n', r"pathways\.open_up is used by no class"),
     "one class": ('[[classes]]\nname = "loose"\npathway = "look"\n', "", "classes is .*a list of length >= 2"),
-    "classes as a table": ("[[classes]]\nname = \"loose\"\npathway = \"look\"\n\n[[classes]]", "[classes]",
-                           "classes is .*: it must be a list"),
-    "itself": (LABOUR_STEP, '{ pathway = "look" }', r"pathways\.look contains itself: look -> look"),
     "cycle": (LABOUR_STEP, '{ pathway = "open_up" }',
               r"contains itself: (look -> open_up -> look|open_up -> look -> open_up)"),
     "cycle through otherwise": (LABOUR_STEP, LABOUR_STEP[:-2] + ', probability = 0.5, otherwise = '
                                 '{ pathway = "open_up" } }', "contains itself"),
     "empty pathway": (f"[{LABOUR_STEP}]", "[]", r"pathways\.look is \[\]: it must be a list of length >= 1"),
     "probability above 1": ("0.3", "1.3", r"pathways\.open_up\[2\]\.probability is 1.3: it must be a number <= 1"),
-    "probability below 0": ("0.3", "-0.1", r"probability is -0.1: it must be a number >= 0"),
-    "probability not a number": ("0.3", "nan", r"probability is nan: it must be a number"),
-    "probability in quotes": ("0.3", '"30 %"', r"probability is '30 %': it must be a number"),
-    "probability as a truth value": ("0.3", "true", r"probability is True.*must be a number"),
     "trials below 1": ("0.3", "0.3, trials = 0", r"open_up\[2\]\.trials is 0: it must be a whole number >= 1"),
-    "trials in parts": ("0.3", "0.3, trials = 2.5", r"trials is 2.5.*whole number"),
     "trials and range": ("0.3", "0.3, trials = 5, low = 0.1, high = 0.5", "trials stands beside low"),
     "half a range": ("0.3", "0.3, low = 0.1", r"open_up\[2\]\.high is missing"),
     "range elsewhere": ("0.3", "0.3, low = 0.4, high = 0.5", r"is 0.3.*between low \(0.4\) and high \(0.5\)"),
-    "range below": ("0.3", "0.3, low = 0.1, high = 0.2", r"is 0.3.*between low \(0.1\) and high \(0.2\)"),
-    "range at its edge": ("0.3", "0.3, low = 0.3, high = 0.4", r"is 0.3.*between low \(0.3\)"),
-    "range above 1": ("0.3", "0.3, low = 0.1, high = 1.5", r"high is 1.5: it must be a number <= 1"),
     "trials of nothing": ("probability = 0.3", "trials = 3", r"trials has no probability beside it"),
     "otherwise of a certainty": ("probability = 0.3", 'otherwise = { item = "part" }', "otherwise has no probab"),
     "otherwise with a chance": ("0.3 }", '0.3, otherwise = { item = "part", probability = 0.5 } }',
@@ -95,16 +73,9 @@ COMPLAINTS = {
     "neither item nor pathway": ('{ pathway = "look" }', "{ quantity = 2 }", "item is missing, and so is pathway"),
     "zero quantity": ("quantity = 2", "quantity = 0", r"open_up\[1\]\.quantity is 0: it must be a number > 0"),
     "negative fee": ("amount = 60", "amount = -60", r"items\.labour\.amount is -60: it must be a number >= 0"),
-    "infinite fee": ("amount = 60", "amount = inf", r"items\.labour\.amount is inf: it must be a number"),
-    "fee in quotes": ("amount = 60", 'amount = "60"', r"items\.labour\.amount is '60': it must be a number"),
-    "fee missing": ("amount = 60", "", r"items\.labour lacks 'amount'"),
-    "name as a number": ('name = "labour"', "name = 5", r"items\.labour\.name is 5: it must be text"),
-    "year as text": ("year = 2020", 'year = "2020"', r"year is '2020'.*whole number"),
-    "year out of range": ("year = 2020", "year = 20", r"year is 20: it must be a whole number >= 1900"),
     "year of absurd length": ("year = 2020", "year = 0x" + "f" * 9000, "year is too large"),
     "items as a number": ("[items.labour]", "[items]\nx = 1\n[items.labour]", r"items\.x is 1: it must be a tab"),
     "zero cost": ("amount = 60", "amount = 0", r"classes\[0\]\.pathway leads 'loose' to a cost of 0"),
-    "cost beyond all numbers": ("amount = 60", "amount = 1e400", r"items.labour.amount is inf"),
     "one published cost": ('"look"\n', '"look"\npublished = 30\n', r"classes\[1\]\.published is missing, though"),
     "key with a space": ("[items.labour]", '[items."my labour"]\ncolour = "red"', r'items\."my labour"\.colour'),
 }  # fmt: skip
@@ -138,17 +109,6 @@ def test_published_costs_must_agree_to_half_their_last_digit(load, published, ac
         assert load(text=text).published == {"loose": 30.0, "broken": float(published)}
     else:
         with pytest.raises(InputError, match=rf"classes\[1\]\.published is {published}, but .* costs 153.03"):
-            load(text=text)
-
-
-@pytest.mark.parametrize(("published", "accepted"), [("153.02", True), ("153.03", True), ("153.01", False)])
-def test_a_tie_may_have_been_rounded_either_way(load, published, accepted):
-    text = SMALL.replace("10.10", "30.25", 1).replace("0.3", "0.1", 1)
-    text = text.replace('"look"\n', '"look"\npublished = 30\n') + f"published = {published}\n"
-    if accepted:
-        assert load(text=text).costs["broken"] == 153.025
-    else:
-        with pytest.raises(InputError, match="published"):
             load(text=text)
 
 

@@ -210,18 +210,6 @@ def test_pathways_with_shared_steps_never_cost_more(name):
         assert shared.mean() <= alone.mean()
 
 
-def test_the_melanoma_example_pays_the_visit_once():
-    workup = Workup.from_pathways("dermamnist")
-    forecast = [[0.05, 0.1, 0.1, 0.05, 0.3, 0.3, 0.1]]
-    assert workup_cost(["melanoma"], forecast, workup) == pytest.approx(414.6375)
-    assert workup_cost([4], forecast, workup) == pytest.approx(414.6375)
-
-
-def test_a_file_that_is_not_there_is_one_sentence(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
-        Workup.load(tmp_path / "nowhere.toml")
-
-
 WORDS = ("cost", "requires", "confirm", "outcomes", "items", "steps", "stops", "loss", "wrong", "rounds")
 VALUES = (
     "0",

@@ -78,11 +78,6 @@ def test_a_panel_beside_definitive_tests_keeps_the_score_strict():
     assert min(others) > honest + 1e-4
 
 
-def test_without_definitive_tests_a_score_need_not_be_strict():
-    workup = Workup(["a", "b"], {"both": {"cost": 2, "tells_apart": "all"}})
-    assert workup_cost(["a", "b"], [[0.9, 0.1], [0.1, 0.9]], workup, per_instance=True).tolist() == [2.0, 2.0]
-
-
 def test_draws_are_shared_and_the_same_every_time():
     rng = np.random.default_rng(0)
     workup = random_workup(rng, n_classes=4, n_steps=3)
