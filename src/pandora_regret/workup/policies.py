@@ -20,7 +20,7 @@ from pandora_regret.kernels import engine
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, search_order
 from pandora_regret.priors import Empirical, LogNormal, Prior
 from pandora_regret.workup.description import Node, Workup
-from pandora_regret.workup.graph import BETTER, Graph, compile_graph, graph_costs
+from pandora_regret.workup.graph import BETTER, compile_graph, graph_costs
 
 FIRST = 1e200  # so much likelier is what is possible than what is not
 TIE = 1 + 1e-13  # blocks of steps that rounding cannot tell apart are equally good
@@ -35,7 +35,7 @@ def exact_policy(workup: Workup) -> Policy:
 class Policy(ABC):
     """The best policy of every forecast, for one work-up."""
 
-    has_closed_form = False  # of the average over a prior of costs
+    work_per_row = 0  # about how many times a number is read for each row, where loops of this package do that
 
     def __init__(self, workup: Workup) -> None:
         self.workup = workup
@@ -44,11 +44,6 @@ class Policy(ABC):
     def prepare(self, n_rows: int) -> None:
         """Compile loops if so many rows make it worth while, in this call or in all that follow."""
         self.loops_are_ready |= engine.worth_compiling(n_rows * self.work_per_row)
-
-    @property
-    def work_per_row(self) -> int:
-        """About how many times a number is read for each row, where that is done by loops of this package."""
-        return 0
 
     @abstractmethod
     def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
@@ -60,10 +55,6 @@ class Policy(ABC):
     def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
         """What each row expects its own policy to cost, (n,)."""
         return expected(p, lambda rows, truths: self.paid(p, rows, truths, costs))
-
-    def paid_on_average(self, p: FloatArray, rows: IntArray, truths: IntArray, prior: Prior) -> FloatArray:
-        """The same over a prior of costs, which vary around those of the work-up; where there is a closed form."""
-        raise NotImplementedError
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:
         """For one forecast, (K,), of which some steps may have been made: which step comes before which.
@@ -86,17 +77,10 @@ class Nested(Policy):
     paper's search over the masses of its tests.
     """
 
-    has_closed_form = True
-
-    @cached_property
-    def levels(self) -> list[tuple[IntArray, NDArray[np.bool_]]]:
-        """For every set of siblings their steps, (C,), and which classes lie below each, (C, K)."""
-        return list(_levels(self.workup.structure[1], len(self.workup.classes)))
-
-    @property
-    def work_per_row(self) -> int:
-        """Every class is looked at once on every level."""
-        return len(self.workup.classes)
+    def __init__(self, workup: Workup) -> None:
+        super().__init__(workup)
+        self.work_per_row = len(workup.classes)
+        self.levels = list(_levels(workup.structure[1], len(workup.classes)))
 
     def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """The costs of tests up to the one that answers, on all levels."""
@@ -142,7 +126,7 @@ class Nested(Policy):
         return self._over_levels(p, rows, truths, costs, search)
 
     def paid_on_average(self, p: FloatArray, rows: IntArray, truths: IntArray, prior: Prior) -> FloatArray:
-        """The closed form of every level's search."""
+        """What is paid over a prior of costs, which vary around those of the work-up: a closed form."""
 
         def search(level: Forecast, steps: IntArray) -> Iterator[tuple[Any, FloatArray]]:
             return engine.search_costs(level, _of_steps(prior, steps))
@@ -168,6 +152,7 @@ class Nested(Policy):
 
 
 def _levels(nodes: Sequence[Node], n_classes: int) -> Iterator[tuple[IntArray, NDArray[np.bool_]]]:
+    """For every set of siblings their steps, (C,), and which classes lie below each, (C, K)."""
     members = np.array([[k in node.classes for k in range(n_classes)] for node in nodes])
     yield np.array([node.step for node in nodes]), members
     for node in nodes:
@@ -223,11 +208,7 @@ class Forest(Policy):
         self.parents = np.array(workup.structure[1], dtype=np.intp)
         self.members = np.array([[k in step.settles for k in range(len(workup.classes))] for step in workup.steps])
         self.counts = self.members.sum(axis=1).astype(np.float64)
-
-    @property
-    def work_per_row(self) -> int:
-        """Every step is compared with every other; in Python that takes long."""
-        return 8 * len(self.parents) ** 2
+        self.work_per_row = 8 * len(self.parents) ** 2  # every step with every other, in Python
 
     def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """What has been spent when the step of the truth is done."""
@@ -343,15 +324,10 @@ class Prefix(Policy):
 class GraphPolicy(Policy):
     """Everything else, by the state graph: compiled once, swept for all forecasts."""
 
-    @cached_property
-    def graph(self) -> Graph:
-        """All states that can be reached."""
-        return compile_graph(self.workup)
-
-    @property
-    def work_per_row(self) -> int:
-        """Every edge is looked at once, by NumPy many rows at a time."""
-        return max(1, len(self.graph.actions) // 4)
+    def __init__(self, workup: Workup) -> None:
+        super().__init__(workup)
+        self.graph = compile_graph(workup)
+        self.work_per_row = max(1, len(self.graph.actions) // 4)  # every edge, by NumPy many rows at a time
 
     def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """By walking the chosen policy along the outcomes that a class can give."""

@@ -26,7 +26,7 @@ from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Beta, Empirical, Exponential, FromScipy, Gamma, LogNormal, Prior
 from pandora_regret.scores import Score, mean_or_rows
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.policies import exact_policy, expected
+from pandora_regret.workup.policies import Nested, exact_policy, expected
 
 DRAWS = 128
 SEED = 1  # of the scrambling; a constant, since draws must not depend on the forecasts
@@ -174,6 +174,9 @@ class WorkupRows:
         self.draws, self.forecast = read_count(draws, "draws"), forecast
         self.columns = class_columns(forecast, workup)  # of each class
         self.classes = np.argsort(self.columns)  # of each column
+        self.closed_form: Callable[..., FloatArray] | None = None
+        if self.prior is not None and isinstance(self.policy, Nested):
+            self.closed_form = partial(self.policy.paid_on_average, prior=self.prior)
         self.policy.prepare(len(forecast))
 
     def costs(self) -> Iterator[tuple[Forecast, FloatArray]]:
@@ -192,8 +195,8 @@ class WorkupRows:
     def predicted(self) -> Iterator[tuple[Forecast, FloatArray]]:
         """Rows, and what each one expects its work-up to cost."""
         for block in self.forecast.blocks():
-            p, closed_form = self._ordered(block), self.policy.has_closed_form
-            if self.prior is not None and closed_form:
+            p = self._ordered(block)
+            if self.closed_form:
                 yield block, expected(p, partial(self._paid, p))
             else:
                 yield block, self._average(len(p), partial(self.policy.predicted, p))
@@ -209,8 +212,8 @@ class WorkupRows:
 
     def _paid(self, p: FloatArray, rows: IntArray, truths: IntArray) -> FloatArray:
         """What each row's policy costs under each of its truths, (P,)."""
-        if self.prior is not None and self.policy.has_closed_form:
-            return self.policy.paid_on_average(p, rows, truths, self.prior)
+        if self.closed_form:
+            return self.closed_form(p, rows, truths)
         return self._average(len(p), partial(self.policy.paid, p, rows, truths))
 
     def _average(self, n_rows: int, cost: Callable[[FloatArray], FloatArray]) -> FloatArray:
