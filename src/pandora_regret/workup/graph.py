@@ -50,6 +50,7 @@ class GraphArrays(NamedTuple):
     losses: FloatArray  # (stops, K)
     weighted_losses: FloatArray  # (stops S, K): times the likelihood, one stop after the other
     names_class: IntArray  # (stops,)
+    constant: IntArray  # (stops,) whether the loss is the same whatever the truth is
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +126,7 @@ def _as_arrays(space: StateSpace, states: list[State], likelihood: FloatArray, m
         losses,
         (losses[:, None, :] * likelihood).reshape(-1, likelihood.shape[1]),
         np.array([names for _, names in stops], dtype=np.intp),
+        np.array([not names and len(set(values)) == 1 for values, names in stops], dtype=np.intp),
     )
     return Graph(space, tuple(states), np.array(actions, dtype=np.intp), arrays)
 

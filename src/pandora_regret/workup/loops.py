@@ -65,24 +65,41 @@ def solve(p, graph, edge_costs):
 @njit(**FAST)
 def _sweep(p, graph, edge_costs, value, mass):
     """The least expected cost from every state on, and the probability of each state, (S + 1, lanes)."""
-    likelihood, may_stop, edges, more_edges, children, more, behind, ended, losses, weighted, names = graph
+    likelihood, may_stop, edges, more_edges, children, more, behind, ended, losses, weighted, names, flat = graph
     best, total, largest = np.empty(LANES), np.empty(LANES), np.empty(LANES)
     for state in range(len(likelihood) - 1, -1, -1):
         if behind[state, 0] == NOWHERE:
-            _weigh(p, likelihood, state, total, largest)
-            for lane in range(LANES):
-                mass[state, lane] = total[lane] + largest[lane]
+            _sum(p, likelihood, mass, state)
         else:
             _add_up(p, behind[state, 0], behind[state, 1], behind[state, 2], ended[state], mass, state)
         for lane in range(LANES):
             best[lane] = np.inf
         for stop in range(len(losses) if may_stop[state] else 0):
+            if flat[stop]:
+                _constant_loss(losses[stop, 0], mass, state, best)
+                continue
             _weigh(p, weighted, stop * len(likelihood) + state, total, largest)
             for lane in range(LANES):
                 best[lane] = min(best[lane], total[lane] + (0.0 if names[stop] else largest[lane]))
         _best_edge(state, edges, edge_costs, children, more_edges, more, mass, value, total, best)
         for lane in range(LANES):
             value[state, lane] = best[lane]
+
+
+@njit(**INLINE)
+def _constant_loss(loss, mass, state, best):
+    for lane in range(LANES):
+        best[lane] = min(best[lane], loss * mass[state, lane])
+
+
+@njit(**INLINE)
+def _sum(p, likelihood, mass, state):
+    """The probability of a state over all classes."""
+    for lane in range(LANES):
+        mass[state, lane] = 0.0
+    for k in range(len(p)):
+        for lane in range(LANES):
+            mass[state, lane] += likelihood[state, k] * p[k, lane]
 
 
 @njit(**INLINE)
@@ -94,21 +111,15 @@ def _add_up(p, one, two, k, weight, mass, state):
 
 @njit(**IN_LANES)
 def _weigh(p, weights, state, others, largest):
-    """The largest of ``weights[state, k] p_k`` over classes, and the sum of the others, four at a time."""
+    """The largest of ``weights[state, k] p_k`` over classes, and the sum of the others."""
     for lane in range(LANES):
-        others[lane], largest[lane] = 0.0, 0.0
-    end = len(p) - 1
-    for k in range(0, len(p), 4):
-        i, j, m = min(k + 1, end), min(k + 2, end), min(k + 3, end)
-        of_k, of_i = weights[state, k], weights[state, i] if i > k else 0.0
-        of_j, of_m = weights[state, j] if j > i else 0.0, weights[state, m] if m > j else 0.0
+        others[lane], largest[lane] = 0.0, weights[state, 0] * p[0, lane]
+    for k in range(1, len(p)):
+        weight = weights[state, k]
         for lane in range(LANES):
-            a, b, c, d = of_k * p[k, lane], of_i * p[i, lane], of_j * p[j, lane], of_m * p[m, lane]
-            one, two = max(a, b), max(c, d)
-            top = max(one, two)
-            rest = (min(a, b) + min(c, d)) + min(one, two)
-            others[lane] += rest + min(top, largest[lane])
-            largest[lane] = max(top, largest[lane])
+            term = weight * p[k, lane]
+            others[lane] += min(term, largest[lane])
+            largest[lane] = max(term, largest[lane])
 
 
 @njit(**INLINE)
@@ -150,7 +161,7 @@ def _four_edges(edge, last, costs, children, mass, state, value, best):
 @njit(**FAST)
 def _option(p, state, lane, value, mass, graph, edge_costs):
     """What the forecast in a lane does in a state: -1 less the number of a stop, or the number of an edge."""
-    likelihood, may_stop, edges, more_edges, children, more, _, _, losses, weighted, names = graph
+    likelihood, may_stop, edges, more_edges, children, more, _, _, losses, weighted, names, _ = graph
     best, option = np.inf, 0
     for stop in range(len(losses) if may_stop[state] else 0):
         others, largest = 0.0, 0.0
@@ -176,7 +187,7 @@ def _option(p, state, lane, value, mass, graph, edge_costs):
 @njit(**FAST)
 def _walk(p, k, lane, value, mass, graph, edge_costs, fallback, stack):
     """What the policy of the forecast in a lane costs if class k is the truth."""
-    likelihood, _, edges, more_edges, children, more, _, _, losses, weighted, names = graph
+    likelihood, _, edges, more_edges, children, more, _, _, losses, weighted, names, _ = graph
     stack[0], size, paid = 0, 1, 0.0
     while size:
         size -= 1
