@@ -58,7 +58,11 @@ def total_loss(
         if alpha == float("inf"):
             tie = tie_of(values.dtype, xp) if tie is None else tie
             odds = settle_ties(odds, _tie_widths(values, true, tie, xp) if logits else tie, xp)
-        losses = _beta_loss(odds, alpha, xp)
+        ahead = xp.where(odds > 0, odds, 0.0)  # a tie is in one part only, so that its slope is not counted twice
+        behind = xp.where(odds > 0, 0.0, odds)
+        losses = power(-ahead, alpha + 1, xp) + rise(
+            behind, alpha, xp
+        )  # L_alpha: see `pandora_regret.priors.beta`
         return xp.sum(xp.where(true, 0.0, losses if costs is None else costs * losses), axis=1)
 
 
@@ -149,17 +153,6 @@ def limit_of(alpha: float) -> float:
     if alpha < SMALLEST_ALPHA:
         return 0.0
     return alpha if alpha < LARGEST_ALPHA else float("inf")
-
-
-def _beta_loss(odds: Array, alpha: float, xp: Namespace) -> Array:
-    """L_alpha at ``ln r``; see `pandora_regret.priors.beta`."""
-    ahead, behind = _split(odds, xp)
-    return power(-ahead, alpha + 1, xp) + rise(behind, alpha, xp)
-
-
-def _split(odds: Array, xp: Namespace) -> tuple[Array, Array]:
-    """The positive and the negative part; a tie is in one of them only, so that its slope is not counted twice."""
-    return xp.where(odds > 0, odds, 0.0), xp.where(odds > 0, 0.0, odds)
 
 
 def rise(behind: Array, alpha: float, xp: Namespace) -> Array:

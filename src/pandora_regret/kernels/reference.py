@@ -353,21 +353,19 @@ def by_quotient(block: Forecast) -> IntArray:
     """Classes by falling ``p_k / C_k``, as floats go; among the impossible ones the cheapest first: (n, K)."""
     costs = costs_of(block)
     impossible = block.values == (-np.inf if block.logits else 0.0)
-    merit = _log_merit(block.values, costs) if block.logits else block.values / (costs / unit_near(costs.max()))
+    if block.logits:  # under equal costs the logits themselves, so that no digit is lost
+        equal_costs = (costs == costs[:, :1]).all(axis=1, keepdims=True)
+        with np.errstate(over="ignore"):
+            merit = block.values - block.values.max(axis=1, keepdims=True) - np.log(costs)
+        merit = np.where(equal_costs, block.values, merit)
+    else:
+        merit = block.values / (costs / unit_near(costs.max()))
     falling = -merit
     order = np.argsort(falling, axis=1)  # fast, but leaves equals in any order: their rows are sorted again
     along = np.take_along_axis(falling, order, axis=1)
     rows = np.flatnonzero((along[:, 1:] == along[:, :-1]).any(axis=1))
     order[rows] = np.lexsort((np.where(impossible[rows], costs[rows], 0.0), falling[rows]), axis=1)
     return order
-
-
-def _log_merit(logits: FloatArray, costs: FloatArray) -> FloatArray:
-    """``ln(p / C)`` up to a constant of the row; under equal costs the logits themselves, so no digit is lost."""
-    equal_costs = (costs == costs[:, :1]).all(axis=1, keepdims=True)
-    with np.errstate(over="ignore"):
-        merit = logits - logits.max(axis=1, keepdims=True) - np.log(costs)
-    return np.where(equal_costs, logits, merit)
 
 
 def probabilities(block: Forecast) -> FloatArray:
@@ -406,34 +404,20 @@ def losses_for_every_truth(block: Forecast, alpha: float) -> FloatArray:
     """``sum_j C_j L_alpha(q_i / q_j)`` in column i, (n, K), without K^2 pairs.
 
     In search order the losses of one class follow from those of its neighbour: a step down by x multiplies every
-    ``r^alpha`` by ``e^(alpha x)``. So one sweep down sums over the classes tested before each, and one sweep up
-    over those after it; all terms are positive, so nothing cancels.
+    ``r^alpha`` by ``e^(alpha x)``. So one sweep down sums ``C_j [1 + (1 + 1/alpha)(1 - r^alpha)]`` over classes j
+    tested before each, and one sweep up sums ``C_j r^-(alpha + 1)`` over those after it; all terms are positive,
+    so nothing cancels. With ``R = sum_j C_j rise(r_ij)``, a step down turns it into
+    ``e^(alpha x) R + rise(x) sum_j C_j``.
     """
     order, costs, step, tied = rank(block)
-    step = np.where(tied, 0.0, step) if alpha == np.inf else step
-    waste = _tested_before(step.T, costs.T, alpha) + _tested_after(step.T, costs.T, alpha)
-    unsorted = np.empty_like(costs)
-    np.put_along_axis(unsorted, order, waste.T, axis=1)
-    return unsorted
-
-
-def _tested_before(step: FloatArray, costs: FloatArray, alpha: float) -> FloatArray:
-    """``sum_j C_j [1 + (1 + 1/alpha)(1 - r^alpha)]`` over the classes j before each; all terms positive.
-
-    With ``R = sum_j C_j rise(r_ij)``, a step down by x turns it into ``e^(alpha x) R + rise(x) sum_j C_j``.
-    """
-    keep, add = power(step, alpha), rise(step, alpha)
-    before, risen = np.zeros_like(costs), np.zeros_like(costs)
+    costs, step = costs.T, (np.where(tied, 0.0, step) if alpha == np.inf else step).T
+    keep_before, add_before, keep_after = power(step, alpha), rise(step, alpha), decay(-step, alpha)
+    before, risen, after = np.zeros((3, *costs.shape))
     for b in range(len(step)):
         before[b + 1] = before[b] + costs[b]
-        risen[b + 1] = keep[b] * risen[b] + add[b] * before[b + 1]
-    return before + risen
-
-
-def _tested_after(step: FloatArray, costs: FloatArray, alpha: float) -> FloatArray:
-    """``sum_j C_j r^-(alpha + 1)`` over the classes j after each, from the last one up."""
-    keep = decay(-step, alpha)
-    after = np.zeros_like(costs)
+        risen[b + 1] = keep_before[b] * risen[b] + add_before[b] * before[b + 1]
     for b in reversed(range(len(step))):
-        after[b] = keep[b] * (after[b + 1] + costs[b + 1])
-    return after
+        after[b] = keep_after[b] * (after[b + 1] + costs[b + 1])
+    unsorted = np.empty(block.values.shape)
+    np.put_along_axis(unsorted, order, (before + risen + after).T, axis=1)
+    return unsorted
