@@ -226,7 +226,14 @@ class Condition:
         """How much each instance counts, (N,), on average 1; a class without instances cannot count."""
         if self.prevalence is None:
             return np.ones(len(truth))
-        wanted, occurs = self._prevalence_of(classes), np.bincount(truth, minlength=len(classes))
+        wanted, occurs = np.ones(len(classes)), np.bincount(truth, minlength=len(classes))
+        if not (isinstance(self.prevalence, str) and self.prevalence == "equal"):
+            wanted = read_floats(by_name(self.prevalence, classes, "prevalence"), "prevalence")
+            if wanted.shape != (len(classes),):
+                raise InputError(
+                    f"prevalence has shape {wanted.shape}: pass 'equal', or one number for each class."
+                )
+            wanted = check_costs(wanted, "prevalence", classes)
         share = np.divide(wanted, occurs, out=np.zeros(len(classes)), where=occurs > 0)[truth]
         return np.asarray(share * (len(truth) / share.sum()))
 
@@ -248,14 +255,6 @@ class Condition:
 
     def _tests(self, costs: FloatArray, classes: tuple[Any, ...]) -> Tests:
         return Tests(costs, *(by_name(values, classes, "tests") for values in self._quality))
-
-    def _prevalence_of(self, classes: tuple[Any, ...]) -> FloatArray:
-        if isinstance(self.prevalence, str) and self.prevalence == "equal":
-            return np.ones(len(classes))
-        shares = read_floats(by_name(self.prevalence, classes, "prevalence"), "prevalence")
-        if shares.shape != (len(classes),):
-            raise InputError(f"prevalence has shape {shares.shape}: pass 'equal', or one number for each class.")
-        return check_costs(shares, "prevalence", classes)
 
 
 def named_generator(name: Any) -> np.random.Generator:

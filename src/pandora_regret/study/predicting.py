@@ -111,7 +111,13 @@ def predict_all(
     store, names = open_store(data, folder)
     missing = store.unfinished(names)
     if missing:
-        _check_same_data(store, data.zoo)
+        store.check_same(data.zoo.target())  # it may have changed since the store was begun
+        before, now = store.about["zoo"].get("sha256"), data.zoo.about().get("sha256")
+        if before != now:
+            raise InputError(
+                f"{store.folder} was begun with other data (sha256 {before}, now {now}): restore the file, "
+                "or start again in another folder."
+            )
     watcher.start(task, len(names), done=len(names) - len(missing))
     for name in _finished(store, data.zoo, missing, jobs=jobs, cluster=cluster, timeout=timeout):
         about = store.about_model(name)
@@ -135,17 +141,6 @@ def open_store(data: DataSet, folder: Path) -> tuple[Store, list[str]]:
 def kept_models(data: DataSet | DataEntry, names: Iterable[str]) -> list[str]:
     """The models that the study file does not leave out."""
     return [name for name in names if not matches(name, data.leave_out)]
-
-
-def _check_same_data(store: Store, zoo: Zoo) -> None:
-    """The data may have changed since the store was begun; then its models would not predict the same."""
-    store.check_same(zoo.target())
-    before, now = store.about["zoo"].get("sha256"), zoo.about().get("sha256")
-    if before != now:
-        raise InputError(
-            f"{store.folder} was begun with other data (sha256 {before}, now {now}): restore the file, "
-            "or start again in another folder."
-        )
 
 
 def _finished(

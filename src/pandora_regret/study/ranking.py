@@ -110,14 +110,9 @@ def _cost_of_best(
         ours = left_out[some] * (parts == part)
         others = weighted_means(rows[:, :, None], base - ours)[:, :, 0].T
         best = np.where(drawn[some] > 0, others, np.inf).argmin(axis=1)
-        total += _paid_by(rows, best, ours)
+        total += np.array([rows[model, w > 0] @ w[w > 0] for model, w in zip(best, ours, strict=True)])
     cost[some] = total / weight
     return cost
-
-
-def _paid_by(rows: FloatArray, models: NDArray[np.intp], weights: FloatArray) -> FloatArray:
-    """The weighted sum of one model's costs for each row of weights, (R,); what weighs nothing costs nothing."""
-    return np.array([rows[model, w > 0] @ w[w > 0] for model, w in zip(models, weights, strict=True)])
 
 
 def regret_of(picked: NDArray[np.bool_], excess: FloatArray, drawn: FloatArray) -> FloatArray:

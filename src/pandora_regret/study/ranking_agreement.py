@@ -9,7 +9,7 @@ else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -168,7 +168,9 @@ def agreement(
     read_choice(resample, "resample", RESAMPLE)
     numbers, share = range(read_count(replicates, "replicates", least=0) + 1), read_level(level)
     by_condition: list[list[Findings]] = [[] for _ in asked]
-    blocks = list(_blocks(numbers, contest, asked))
+    largest = 8 * len(contest.models) * max(condition.rankings for condition in asked)  # bytes per replicate
+    step = max(1, TABLE_BYTES // largest)
+    blocks = [numbers[start : start + step] for start in range(0, len(numbers), step)]
     advance = _steps(progress, len(blocks) * len(asked) * len(contest.models))
     for block in blocks:
         resampled = Replicates.draw(block, contest, resample)
@@ -184,13 +186,6 @@ def agreement(
         tuple(MetricTitle(metric.key, metric.title, metric.better) for metric in by),
         tuple(results),
     )
-
-
-def _blocks(numbers: range, contest: Contest, conditions: Sequence[Condition]) -> Iterator[range]:
-    """As many replicates at a time as keep the largest table of costs within bounds."""
-    rankings = max(condition.rankings for condition in conditions)
-    step = max(1, TABLE_BYTES // (8 * len(contest.models) * rankings))
-    yield from (numbers[start : start + step] for start in range(0, len(numbers), step))
 
 
 def _steps(progress: Progress | None, total: int) -> Callable[[int, str], None]:

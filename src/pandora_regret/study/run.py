@@ -20,7 +20,7 @@ from pandora_regret.records import parse_toml
 from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_store, predict_all
 from pandora_regret.study.ranking_agreement import Progress, agreement
 from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
-from pandora_regret.study.spec import DataEntry, DataSet, Study, read_entries, read_study
+from pandora_regret.study.spec import DataSet, Study, read_entries, read_study
 from pandora_regret.study.store import Store
 
 STUDY, ORIGIN = "study.toml", "origin.json"
@@ -130,7 +130,12 @@ def run_study(
     """
     watcher, out = watcher or Nobody(), Path(folder)
     for data in study.data:  # what is wrong with costs and conditions is said before hours of predicting
-        _check_fit(study, data, open_store(data, out / data.name)[0])
+        store = open_store(data, out / data.name)[0]
+        costs = data.costs_of(store.classes)
+        for condition in (condition.of_data(data.name) for condition in study.conditions):
+            condition.cost_draws(costs, store.classes, study.seed)
+            condition.typical_costs(costs, store.classes)
+            condition.weights(store.truth, store.classes)
     how: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "timeout": study.timeout, "watcher": watcher}
     parts = [agreement_of(study, data, predict_all(data, out / data.name, **how), watcher) for data in study.data]
     results = {
@@ -141,15 +146,6 @@ def run_study(
     }
     write_atomically(out / RESULTS, lambda file: file.write(json.dumps(results, indent=1).encode()))
     return results
-
-
-def _check_fit(study: Study, data: DataSet, store: Store) -> None:
-    """Costs and conditions must be about these classes."""
-    costs = data.costs_of(store.classes)
-    for condition in (condition.of_data(data.name) for condition in study.conditions):
-        condition.cost_draws(costs, store.classes, study.seed)
-        condition.typical_costs(costs, store.classes)
-        condition.weights(store.truth, store.classes)
 
 
 def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | None = None) -> dict[str, Any]:
@@ -234,17 +230,16 @@ def standing(folder: str | os.PathLike[str]) -> tuple[list[Standing], bool]:
         How far each data set is, and whether there are results.
     """
     out = Path(folder)
-    entries, _ = read_entries(_study_file(folder))
-    return [_standing_of(data, out / data.name) for data in entries.data], (out / RESULTS).is_file()
-
-
-def _standing_of(data: DataEntry, folder: Path) -> Standing:
-    if not Store.exists(folder):
-        return Standing(data.name, None, 0, {})
-    store = Store.open(folder)
-    listed, done = (len(kept_models(data, names)) for names in (store.about["models"], store.models))
-    failures = {name: reason for name, reason in store.failures.items() if kept_models(data, [name])}
-    return Standing(data.name, listed, done, failures)
+    parts = []
+    for data in read_entries(_study_file(folder))[0].data:
+        if Store.exists(out / data.name):
+            store = Store.open(out / data.name)
+            listed, done = (len(kept_models(data, names)) for names in (store.about["models"], store.models))
+            failures = {name: reason for name, reason in store.failures.items() if kept_models(data, [name])}
+            parts.append(Standing(data.name, listed, done, failures))
+        else:
+            parts.append(Standing(data.name, None, 0, {}))
+    return parts, (out / RESULTS).is_file()
 
 
 def forget_failures(study: Study, folder: str | os.PathLike[str]) -> None:

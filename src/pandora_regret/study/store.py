@@ -211,8 +211,13 @@ class Store:
         Logits go through a softmax; rows that were stored as probabilities sum to 1 again, as they did before
         float32 took digits from them.
         """
-        table = np.stack([_odds(self.load(name)) for name in names])
-        return np.asarray(table / table.sum(axis=2, keepdims=True))
+        tables = []
+        for name in names:
+            made = self.load(name)
+            values = made.values.astype(np.float64)
+            tables.append(np.exp(values - values.max(axis=1, keepdims=True)) if made.logits else values)
+        odds = np.stack(tables)
+        return np.asarray(odds / odds.sum(axis=2, keepdims=True))
 
     def unfinished(self, names: Iterable[str]) -> list[str]:
         """Those that are still to be done: neither recorded as failed, nor here."""
@@ -295,9 +300,3 @@ def read_groups(groups: ArrayLike | None, n_instances: int) -> IntArray | None:
 def together(groups: IntArray | None, n_instances: int) -> IntArray:
     """Numbers of groups, each instance one of its own where there are none."""
     return np.arange(n_instances) if groups is None else groups
-
-
-def _odds(prediction: Prediction) -> FloatArray:
-    """Probabilities up to a factor of each row."""
-    values = prediction.values.astype(np.float64)
-    return np.exp(values - values.max(axis=1, keepdims=True)) if prediction.logits else values

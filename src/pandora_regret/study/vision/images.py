@@ -129,16 +129,13 @@ def _read_labels(labels: NDArray[Any], n: int, name: str) -> IntArray:
 def _class_names(asked: Sequence[str], path: Path, at_least: int) -> tuple[str, ...]:
     """The names asked for, or those of the shipped pathways, so that costs fit, or MedMNIST's, or numbers."""
     name = path.stem.split("_")[0]
-    names = tuple(asked) or _pathway_classes(name) or _medmnist_classes(name) or tuple(map(str, range(at_least)))
+    pathway = load_costs(name).classes if name in available_costs() else ()
+    names = tuple(asked) or pathway or _medmnist_classes(name) or tuple(map(str, range(at_least)))
     if len(names) < at_least:
         raise InputError(
             f"{path} has labels up to {at_least - 1}, but only {len(names)} classes are named: {names}."
         )
     return names
-
-
-def _pathway_classes(name: str) -> tuple[str, ...]:
-    return load_costs(name).classes if name in available_costs() else ()
 
 
 def _medmnist_classes(name: str) -> tuple[str, ...]:

@@ -298,7 +298,8 @@ class VariantsZoo(ImageZoo):
             for depth, pooling, changes in product(depths, self._poolings(layout), self.probes):
                 outputs = tuple(f"{depth}/{part}" for part in pooling.split("+"))
                 recipe = Recipe(f"{encoder}@{resolution}", outputs, self._probe(**changes))
-                yield "/".join([recipe.encoder, depth, pooling, *_spelled(changes)]), recipe
+                spelled = ",".join(f"{key}={value}" for key, value in changes.items())
+                yield "/".join(filter(None, (recipe.encoder, depth, pooling, spelled))), recipe
 
     def _poolings(self, layout: _Layout) -> list[str]:
         """Those asked for that this encoder has."""
@@ -350,8 +351,3 @@ def _read(layout: _Layout, network: Any, images: torch.Tensor) -> Tensors:
         if tokens is not None:
             features[f"{depth}/token"] = tokens[:, 0]
     return features
-
-
-def _spelled(changes: dict[str, Any]) -> list[str]:
-    """A probe's changes as the last part of a model's name."""
-    return [",".join(f"{key}={value}" for key, value in changes.items())] if changes else []
