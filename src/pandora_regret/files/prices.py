@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 
@@ -177,11 +178,10 @@ def _path_and_columns(text: str) -> list[str]:
 
 def _written_out(text: str) -> PriceList:
     texts = read_texts(text, "costs", SEPARATED)
-
-    def complain(name: str, problem: str, fix: str) -> InputError:
-        return InputError(problem, place=f"costs: the value of {name!r}", value=texts[name], fix=fix)
-
-    amounts = read_amounts(texts, complain)
+    try:
+        amounts = read_amounts(texts)
+    except InputError as error:
+        raise error.replace(place=f"costs: the value of {error.column!r}", value=texts[error.column]) from None
     return PriceList(amounts.values, amounts.unit, text, written_out=True, done=amounts.done("costs"))
 
 
@@ -228,14 +228,14 @@ def read_price_table(path: str, name_column: str | None = None, cost_column: str
         if name in numbers:
             raise named_twice(name, path)
         numbers[name] = row
-
-    def complain(name: str, problem: str, fix: str) -> FileError:
-        where, text = f"{source.place(numbers[name])}: the cost of {name!r}", rows[numbers[name]][1]
-        return FileError(problem, path=path, where=where, column=costs_in, value=text, fix=fix)
-
-    amounts = read_amounts(
-        {row[0]: row[1] for row in rows}, complain, {row[0]: row[2] for row in rows} if unit_column else None
-    )
+    units = {row[0]: row[2] for row in rows} if unit_column else None
+    try:
+        amounts = read_amounts({row[0]: row[1] for row in rows}, units)
+    except InputError as error:
+        row = numbers[error.column]
+        where, value = f"{source.place(row)}: the cost of {error.column!r}", rows[row][1]
+        about: dict[str, Any] = {"where": where, "column": costs_in, "value": value, "fix": error.fix}
+        raise FileError(error.problem, path=path, **about) from None
     unit = amounts.unit or ("min" if costs_in.strip().casefold() == "minutes" else "")
     return PriceList(amounts.values, unit, path, done=(*source.done, *amounts.done(path)))
 

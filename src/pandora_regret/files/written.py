@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 from unicodedata import category
 
@@ -26,8 +26,6 @@ UNITS = {symbol.casefold(): code for code, symbol in SYMBOLS.items()} | {
 }
 MULTIPLES = frozenset(["k", "m", "mio", "mn", "bn", "tsd", "thousand", "million"])
 WRITE = "write a number, such as 1250 or 1250.00, with or without its unit"
-
-Complain = Callable[[str, str, str], InputError]  # about the price of a name: the problem and the fix
 
 
 def listed(text: str) -> list[str]:
@@ -106,24 +104,24 @@ class _Price(NamedTuple):
         return len(set(self.readings.values())) > 1
 
 
-def read_amounts(texts: Mapping[str, str], complain: Complain, units: Mapping[str, str] | None = None) -> Amounts:
+def read_amounts(texts: Mapping[str, str], units: Mapping[str, str] | None = None) -> Amounts:
     """What is written for each name as numbers of one unit; `units` stand in a column of their own.
+
+    The column of an error is the name whose amount is wrong.
 
     Examples
     --------
-    >>> def complain(name, problem, fix):
-    ...     return InputError(problem, place=f"the price of {name}", fix=fix)
-    >>> read_amounts({"CT": "$1,250.00", "X-ray": "$1,300", "blood": "95"}, complain)
+    >>> read_amounts({"CT": "$1,250.00", "X-ray": "$1,300", "blood": "95"})
     Amounts(values={'CT': 1250.0, 'X-ray': 1300.0, 'blood': 95.0}, unit='USD', thousands=())
-    >>> read_amounts({"CT": "1.250 €", "X-ray": "300 EUR"}, complain)
+    >>> read_amounts({"CT": "1.250 €", "X-ray": "300 EUR"})
     Amounts(values={'CT': 1250.0, 'X-ray': 300.0}, unit='EUR', thousands=('1.250',))
-    >>> read_amounts({"CT": "1,250"}, complain)
+    >>> read_amounts({"CT": "1,250"})
     Traceback (most recent call last):
-    pandora_regret.inputs.errors.InputError: the price of CT is '1,250', which may be 1250 or 1.25: write it so.
+    pandora_regret.inputs.errors.InputError: is '1,250', which may be 1250 or 1.25: write it so.
     """
-    prices = {name: _read(text, name, complain) for name, text in texts.items()}
-    unit = _common_unit(prices, units or {}, complain)
-    mark, guessed = _decimal_mark(prices, complain)
+    prices = {name: _read(text, name) for name, text in texts.items()}
+    unit = _common_unit(prices, units or {})
+    mark, guessed = _decimal_mark(prices)
     values = {name: price.readings[mark] for name, price in prices.items()}
     return Amounts(values, unit, tuple(p.digits for p in prices.values() if p.is_ambiguous) if guessed else ())
 
@@ -140,15 +138,15 @@ def unit_named(text: str) -> str:
     return name.upper() if name.upper() in SYMBOLS else UNITS.get(name.casefold(), name)
 
 
-def _read(text: str, name: str, complain: Complain) -> _Price:
+def _read(text: str, name: str) -> _Price:
     match = PRICE.fullmatch(text.strip())
     if match is None:
-        raise complain(name, f"is {text!r}", WRITE)
+        raise InputError(f"is {text!r}", column=name, fix=WRITE)
     before, digits, exponent, after = match.groups("")
     units = {unit_named(unit) for unit in (before, after.strip(".-–— ")) if unit.strip()}
     readings = {mark: value for mark in ".," if (value := _value(digits, exponent, mark)) is not None}
     if len(units) > 1 or not readings or not all(map(_is_unit, units)):
-        raise complain(name, f"is {text!r}", WRITE)
+        raise InputError(f"is {text!r}", column=name, fix=WRITE)
     return _Price(readings, units.pop() if units else "", digits)
 
 
@@ -170,7 +168,7 @@ def _is_unit(unit: str) -> bool:
     )
 
 
-def _common_unit(prices: Mapping[str, _Price], units: Mapping[str, str], complain: Complain) -> str:
+def _common_unit(prices: Mapping[str, _Price], units: Mapping[str, str]) -> str:
     """The unit that all prices have that have one."""
     written = [(name, price.unit) for name, price in prices.items() if price.unit]
     written += [(name, unit_named(unit)) for name, unit in units.items() if unit.strip()]
@@ -178,16 +176,16 @@ def _common_unit(prices: Mapping[str, _Price], units: Mapping[str, str], complai
     for name, other in written:
         if other.casefold() != unit.casefold():
             problem = f"is in {other} but that of {first!r} is in {unit}"
-            raise complain(name, problem, "write all of them in one unit")
+            raise InputError(problem, column=name, fix="write all of them in one unit")
     return unit
 
 
-def _decimal_mark(prices: Mapping[str, _Price], complain: Complain) -> tuple[str, bool]:
+def _decimal_mark(prices: Mapping[str, _Price]) -> tuple[str, bool]:
     """The mark before decimals, and whether that is only likely."""
     settled = {next(iter(price.readings)): name for name, price in prices.items() if len(price.readings) == 1}
     if len(settled) == 2:
         problem = f"has another decimal mark than that of {settled['.']!r}"
-        raise complain(settled[","], problem, "write all of them in one way")
+        raise InputError(problem, column=settled[","], fix="write all of them in one way")
     doubtful = {name: price for name, price in prices.items() if price.is_ambiguous}
     if settled or not doubtful:
         return next(iter(settled), "."), False
@@ -199,4 +197,5 @@ def _decimal_mark(prices: Mapping[str, _Price], complain: Complain) -> tuple[str
         return ({".", ","} - marks).pop(), True
     name, price = next(iter(doubtful.items()))
     large, small = sorted(price.readings.values(), reverse=True)
-    raise complain(name, f"is {price.digits!r}, which may be {typed(large)} or {typed(small)}", "write it so")
+    problem = f"is {price.digits!r}, which may be {typed(large)} or {typed(small)}"
+    raise InputError(problem, column=name, fix="write it so")
