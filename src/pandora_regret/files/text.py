@@ -42,7 +42,7 @@ MARKS = {  # what a file begins with that says its encoding; longer ones first
     codecs.BOM_UTF16_BE: "utf-16",
 }
 TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call encodings
-LOOKED_AT = 1 << 16  # bytes from which separator and decimal sign are recognised
+LOOKED_AT = 1000  # lines from which separator and decimal sign are recognised
 SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n")  # how Excel is told, above the header
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?"
@@ -282,19 +282,15 @@ class DelimitedFile(TextFile):
         with self.opened() as stream:
             counting = _CountingStream(stream)
             for records in arrow_csv.open_csv(counting, options, self._parse_options(), conversion):
-                yield self._with_points(records, numbers)
+                for name in self.decimals & set(columns) - numbers:  # points, as in every other format
+                    texts = pc.replace_substring_regex(records.column(name), COMMA_NUMBER, r"\1.\2")
+                    records = records.set_column(records.schema.get_field_index(name), name, texts)
+                yield records
                 n_rows += len(records)
         if n_rows != counting.lines - skipped:  # Arrow takes all after an open quote for one value
             row, _, _, line = deque(self._rows(), maxlen=1).pop()
             if self._is_open(line):
                 raise self.error(row, **UNCLOSED)
-
-    def _with_points(self, records: Records, numbers: frozenset[str]) -> Records:
-        """The same rows; numbers that are read as text have decimal points, as they have in every other format."""
-        for name in self.decimals & set(records.schema.names) - numbers:
-            texts = pc.replace_substring_regex(records.column(name), COMMA_NUMBER, r"\1.\2")
-            records = records.set_column(records.schema.get_field_index(name), name, texts)
-        return records
 
     def _parse_options(self) -> Any:
         return arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.broken_lines)
@@ -302,25 +298,20 @@ class DelimitedFile(TextFile):
     def _check_lines(self, good_rows: int) -> None:
         """No line is wrong in itself; so many rows at the beginning are known to be good."""
         for row, number, _, line in self._rows():
-            if not good_rows or row >= good_rows:
-                problem = self.problem(line.removeprefix(BYTE_ORDER_MARK), row)
-                if problem:
-                    raise FileError(path=self.path, where=f" line {number}", row=row, **problem)
-
-    def problem(self, line: bytes, row: int) -> dict[str, Any]:
-        """Other letters than UTF-8, a quote that is never closed, too few or too many values; the header is -1."""
-        try:
-            lines = line.decode().splitlines(keepends=True)
-        except UnicodeError:
-            return {"problem": "is not UTF-8 text", "fix": NOT_UTF_8}
-        if self._is_open(line):
-            return UNCLOSED
-        n_values = len(next(csv.reader(lines, delimiter=self.delimiter), []))
-        if row < 0 or n_values == len(self.kinds):
-            return {}
-        fix = "quote values that contain the separator, or complete the line"
-        problem = f"has {n_values} values but the header names {len(self.kinds)} columns"
-        return {"problem": problem, "value": n_values, "fix": fix}
+            if row < good_rows and good_rows:
+                continue
+            about: dict[str, Any] = {"path": self.path, "where": f" line {number}", "row": row}
+            try:
+                lines = line.decode("utf-8-sig").splitlines(keepends=True)
+            except UnicodeError:
+                raise FileError("is not UTF-8 text", fix=NOT_UTF_8, **about) from None
+            if self._is_open(line):
+                raise FileError(**UNCLOSED, **about)
+            n_values = len(next(csv.reader(lines, delimiter=self.delimiter), []))
+            if row >= 0 and n_values != len(self.kinds):
+                fix = "quote values that contain the separator, or complete the line"
+                problem = f"has {n_values} values but the header names {len(self.kinds)} columns"
+                raise FileError(problem, value=n_values, fix=fix, **about)
 
 
 class _CountingStream:
@@ -397,21 +388,16 @@ def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tupl
     The columns, by number, in which numbers with a decimal comma occur come along.
     """
     hint = SEPARATOR_LINE.match(sample)
-    text = _first_lines(sample[hint.end() :] if hint else sample)
+    lines = sample[hint.end() if hint else 0 :].split(b"\n", LOOKED_AT)[:LOOKED_AT]
+    text = b"\n".join(lines).decode("utf-8", "replace")
     separator = said.separator or (hint[1].decode() if hint else _separator(text, usual, path))
     rows = _parsed(text, separator)[1:]
-    commas, points = (_columns_with(pattern, rows) for pattern in (WITH_COMMA, WITH_POINT))
+    commas, points = (
+        sorted({number for row in rows for number, value in enumerate(row) if pattern.fullmatch(value.strip())})
+        for pattern in (WITH_COMMA, WITH_POINT)
+    )
     decimal = said.decimal or (_decimal(separator, commas, points, path) if commas else ".")
     return separator, decimal, frozenset(commas if decimal == "," else ())
-
-
-def _first_lines(sample: bytes) -> str:
-    """As many whole lines as are looked at, three at least."""
-    end = LOOKED_AT
-    if len(sample) > end:
-        lines = sample.split(b"\n", 3)
-        end = max(sample.rfind(b"\n", 0, end) + 1, len(sample) - (len(lines[3]) if len(lines) > 3 else 0))
-    return sample[:end].decode("utf-8", "replace")
 
 
 def _parsed(text: str, separator: str) -> list[list[str]]:
@@ -433,11 +419,6 @@ def _separator(text: str, usual: str, path: str) -> str:
         words = " or ".join(SEPARATORS[mark] for mark in best)
         raise FileError(problem, path=path, argument="separator", fix=f"say which (--separator {words})")
     return usual if usual in best else best[0]
-
-
-def _columns_with(pattern: re.Pattern[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """The columns, by number, in which some value has this form."""
-    return sorted({number for row in rows for number, value in enumerate(row) if pattern.fullmatch(value.strip())})
 
 
 def _decimal(separator: str, commas: list[int], points: list[int], path: str) -> str:
