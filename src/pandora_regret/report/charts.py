@@ -41,8 +41,8 @@ class Axis:
     @classmethod
     def around(cls, values: Iterable[float | None], padding: float = 0.05) -> Axis:
         """An axis a little wider than the values; undefined ones are left out."""
-        known = [value for value in values if value is not None and isfinite(value)] or [0.0, 1.0]
-        low, high = min(known), max(known)
+        shown = [value for value in values if value is not None and isfinite(value)] or [0.0, 1.0]
+        low, high = min(shown), max(shown)
         largest = max(abs(low), abs(high))
         if largest < SMALLEST:  # whose parts no floating-point number could tell apart
             low, high, largest = 0.0, 0.0, 2.0
@@ -129,8 +129,8 @@ def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) 
 
 def _ranked_again(ranks: Sequence[float | None]) -> list[float | None]:
     """Ranks among the models of the chart, where those are only some; ties share the mean of their places."""
-    known = sorted(rank for rank in ranks if rank is not None)
-    places = {rank: (bisect_left(known, rank) + bisect_right(known, rank) + 1) / 2 for rank in known}
+    ordered = sorted(rank for rank in ranks if rank is not None)
+    places = {rank: (bisect_left(ordered, rank) + bisect_right(ordered, rank) + 1) / 2 for rank in ordered}
     return [None if rank is None else places[rank] for rank in ranks]
 
 
