@@ -186,7 +186,8 @@ def _recalibrated_costs(
     unchanged, constant = np.zeros((2, len(rows)))
     for inside, (frequencies, map_) in fitted:
         shares[inside], table[inside] = frequencies, probabilities_of(map_(rows.scores[:, inside]))
-        unchanged[inside], constant[inside] = map_.changes_nothing, not map_.factors.any()
+        is_plain = map_.factors.ndim == 1 and (map_.factors == 1).all() and not map_.shifts.any()
+        unchanged[inside], constant[inside] = is_plain, not map_.factors.any()
     settled = replace(forecast, logits=False, tolerance=1e-6, checked=True)
     baseline, recalibrated = (row_costs(replace(settled, values=values), prior) for values in (shares, table))
     kinds = [forecast.per_case(kind) > 0 for kind in (constant, unchanged)]  # all rows of a case have one map

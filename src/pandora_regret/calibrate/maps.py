@@ -41,11 +41,6 @@ class Map:
         scaled = self.factors[:, None] * scores if diagonal else self.factors @ scores
         return np.asarray(scaled + self.shifts[:, None])
 
-    @property
-    def changes_nothing(self) -> bool:
-        """Whether recalibrated forecasts are the forecasts themselves."""
-        return self.factors.ndim == 1 and bool((self.factors == 1).all() and not self.shifts.any())
-
 
 class Penalties(NamedTuple):
     """Of factors on the diagonal, off it, and of shifts, as squared distances from the best temperature."""
@@ -111,7 +106,10 @@ def _best_near(plain: Map, rows: LabelledScores, penalties: Penalties) -> Map:
 
     middle = (rows.scores @ rows.weights / rows.weights.sum())[:, None]
     centred, centre = replace(rows, scores=rows.scores - middle), Map(plain.factors, plain(middle)[:, 0])
-    start, strength = _flat(centre), _strengths(centre, penalties) / rows.weights.sum()
+    strengths = np.full(centre.factors.shape, penalties.off_diagonal)
+    strengths[np.diag_indices(rows.n_classes) if strengths.ndim == 2 else slice(None)] = penalties.diagonal
+    of_shifts = np.full(rows.n_classes, penalties.intercept)
+    start, strength = _flat(centre), _flat(Map(strengths, of_shifts)) / rows.weights.sum()
 
     def as_map(parameters: FloatArray) -> Map:
         factors, shifts = np.split(parameters, [centre.factors.size])
@@ -152,13 +150,6 @@ def _log_loss(map_: Map, rows: LabelledScores) -> tuple[float, Map]:
         shifts += slopes.sum(axis=1)
     whole = float(rows.weights.sum())
     return loss / whole, Map(factors / whole, shifts / whole)
-
-
-def _strengths(like: Map, penalties: Penalties) -> FloatArray:
-    factors = np.full(like.factors.shape, penalties.diagonal)
-    if factors.ndim == 2:
-        factors = np.where(np.eye(len(factors), dtype=bool), penalties.diagonal, penalties.off_diagonal)
-    return _flat(Map(factors, np.full(like.shifts.shape, penalties.intercept)))
 
 
 def _flat(map_: Map) -> FloatArray:

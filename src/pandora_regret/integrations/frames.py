@@ -184,8 +184,13 @@ def score_frame(
     summaries += [nw.col(name).std().alias(f"{name}_se") for name in names]
     summaries += [nw.col(names[0]).count().alias("count"), nw.len().alias("not_scored")]
     groups = rows.group_by(*columns).agg(*summaries) if columns else rows.select(*summaries)
-    errors = (_standard_error(name).alias(f"{name}_se") for name in names)
-    finished = groups.with_columns(*errors, not_scored=nw.col("not_scored") - nw.col("count"))
+    root = nw.col("count").cast(nw.Float64) ** 0.5
+    errors = (  # null for a single row, and beside an infinite mean
+        nw.when((nw.col("count") > 1) & (nw.col(name) < float("inf"))).then(nw.col(f"{name}_se") / root)
+        for name in names
+    )
+    named = (error.alias(f"{name}_se") for error, name in zip(errors, names, strict=True))
+    finished = groups.with_columns(*named, not_scored=nw.col("not_scored") - nw.col("count"))
     shown = [column for name in names for column in (name, f"{name}_se")]
     return finished.select(*columns, *shown, "count", "not_scored").to_native()
 
@@ -253,9 +258,14 @@ class _Scores:
         yield {impossible: _is_zero(nw.col(inverse))}
 
     def _found(self) -> tuple[nw.Expr, nw.Expr, nw.Expr]:
-        """Probability, cost and its inverse, by label; in rows that hold probabilities."""
+        """Probability, cost and its inverse, by label; in rows that hold probabilities.
+
+        None of these is negative and they sum to 1; a comparison with NaN or null is not true.
+        """
         probabilities = [nw.col(name).cast(nw.Float64) for name in self.classes]
-        probability = nw.when(self._holds_probabilities()).then(self._of_label(probabilities))
+        none_negative = reduce(and_, (nw.col(name) >= 0 for name in self.classes))
+        sum_to_one = (reduce(add, probabilities) - 1).abs() <= TOLERANCE
+        probability = nw.when(none_negative & sum_to_one).then(self._of_label(probabilities))
         cost, inverse_cost = (self._of_label([nw.lit(cost**sign) for cost in self.costs]) for sign in (1, -1))
         return probability, cost, inverse_cost
 
@@ -264,35 +274,25 @@ class _Scores:
         cases = (nw.when(label == name).then(value) for name, value in zip(self.classes, values, strict=True))
         return nw.coalesce(*cases)
 
-    def _holds_probabilities(self) -> nw.Expr:
-        """None is negative and they sum to 1; a comparison with NaN or null is not true."""
-        total = reduce(add, (nw.col(name).cast(nw.Float64) for name in self.classes))
-        least = reduce(and_, (nw.col(name) >= 0 for name in self.classes))
-        return least & ((total - 1).abs() <= TOLERANCE)
-
     def score(self, metric: str, truth: _Truth) -> nw.Expr:
-        """One of the metrics; null where the truth is."""
-        formulas = (self._pandora_regret, self._expected_search_cost, self._log_loss)
-        formula = dict(zip(METRICS, formulas, strict=True))[metric]
-        return nw.when(truth.probability >= 0).then(formula(truth))
+        """One of the metrics; null where the truth is.
 
-    def _pandora_regret(self, truth: _Truth) -> nw.Expr:
-        """``1 / (3 (K - 1)) sum_j L(p_i / p_j)``, less the truth's own term, L(1) = 1."""
-        losses = reduce(add, (self._loss(truth, name) for name in self.classes))
-        return (losses - 1.0) * (1 / (3 * (len(self.classes) - 1)))
-
-    def _expected_search_cost(self, truth: _Truth) -> nw.Expr:
-        """``E[u] (C_i + s sum_j C_j L(q_i / q_j))`` with ``q_k = p_k / C_k``, where s turns L into a share."""
-        loss, share = self._loss if self.same_costs else self._priced_loss, self.prior.loss_to_share
-        wasted = reduce(
-            add, (loss(truth, name) * cost for name, cost in zip(self.classes, self.costs, strict=True))
-        )
-        return (truth.cost * (1 - share) + wasted * share) * self.prior.mean
-
-    def _log_loss(self, truth: _Truth) -> nw.Expr:
-        """``-ln p_i``; no engine is asked for the logarithm of zero."""
-        possible = nw.when(truth.probability > 0).then(truth.probability).otherwise(nw.lit(1.0))
-        return nw.when(truth.probability > 0).then(-possible.log()).otherwise(nw.lit(float("inf")))
+        ``1 / (3 (K - 1)) sum_j L(p_i / p_j)``, less the truth's own term, L(1) = 1; ``-ln p_i``, where no engine
+        is asked for the logarithm of zero; or ``E[u] (C_i + s sum_j C_j L(q_i / q_j))`` with ``q_k = p_k / C_k``,
+        where s turns L into a share.
+        """
+        if metric == "pandora_regret":
+            losses = reduce(add, (self._loss(truth, name) for name in self.classes))
+            score = (losses - 1.0) * (1 / (3 * (len(self.classes) - 1)))
+        elif metric == "log_loss":
+            possible = nw.when(truth.probability > 0).then(truth.probability).otherwise(nw.lit(1.0))
+            score = nw.when(truth.probability > 0).then(-possible.log()).otherwise(nw.lit(float("inf")))
+        else:
+            loss, share = self._loss if self.same_costs else self._priced_loss, self.prior.loss_to_share
+            costs = zip(self.classes, self.costs, strict=True)
+            wasted = reduce(add, (loss(truth, name) * cost for name, cost in costs))
+            score = (truth.cost * (1 - share) + wasted * share) * self.prior.mean
+        return nw.when(truth.probability >= 0).then(score)
 
     def _loss(self, truth: _Truth, name: str) -> nw.Expr:
         """``L(p_i / p_j)``; two impossible classes tie, and a tie is worth 1."""
@@ -347,12 +347,6 @@ def _power(ratio: nw.Expr, exponent: float) -> nw.Expr:
     if exponent in (1.0, 2.0):
         return ratio if exponent == 1.0 else ratio * ratio
     return ratio**exponent
-
-
-def _standard_error(metric: str) -> nw.Expr:
-    """From the standard deviation; null for a single row, and beside an infinite mean."""
-    error = nw.col(f"{metric}_se") / nw.col("count").cast(nw.Float64) ** 0.5
-    return nw.when((nw.col("count") > 1) & (nw.col(metric) < float("inf"))).then(error)
 
 
 def _read_frame(frame: Any, needed: Sequence[str], new: Sequence[str]) -> Any:

@@ -215,18 +215,15 @@ def loss_of_one_truth(
     if alpha == torch.inf:
         size = finite_size(logits, torch)
         odds = settle_ties(odds, tie_of(logits.dtype, torch) * (1 + size + size.gather(1, truth)), torch)
-    losses, slopes = (_of_rivals(terms, truth, costs) for terms in _pair_loss(odds, alpha))
+    losses, slopes = _pair_loss(odds, alpha)
+    for terms in (losses, slopes):
+        if costs is not None:
+            terms *= costs
+        terms.scatter_(1, truth, 0.0)
     if not want_grad:
         return losses.sum(dim=1), None
     slopes.scatter_(1, truth, -slopes.sum(dim=1, keepdim=True))
     return losses.sum(dim=1), slopes if impossible is None else slopes.masked_fill_(impossible, 0.0)
-
-
-def _of_rivals(terms: torch.Tensor, truth: torch.Tensor, costs: torch.Tensor | None) -> torch.Tensor:
-    """Terms (n, K) times costs, in place, and zero for the truth."""
-    if costs is not None:
-        terms *= costs
-    return terms.scatter_(1, truth, 0.0)
 
 
 def _pair_loss(odds: torch.Tensor, alpha: float) -> tuple[torch.Tensor, torch.Tensor]:

@@ -42,17 +42,13 @@ class MeanOfRows(Metric):
         self.alpha, self.logits, self.validate_args = read_alpha(alpha), logits, validate_args
         self.costs = None if costs is None else ClassCosts(costs)
         cost_table(self.costs, self.num_classes)  # fails now, not in update
-        self._total = f"total_{self._fingerprint():08x}"
+        # A MetricCollection takes metrics for one whose states agree in name and, once, in value. On equal
+        # forecasts scores of every alpha agree, so the name of the sum says which score it is of.
+        listed = None if self.costs is None else self.costs.values.tolist()
+        fingerprint = crc32(repr((type(self).__name__, self.alpha, listed, self.logits)).encode())
+        self._total = f"total_{fingerprint:08x}"
         for name in (self._total, "weight"):
             self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
-
-    def _fingerprint(self) -> int:
-        """A MetricCollection takes metrics for one whose states agree in name and, once, in value.
-
-        On equal forecasts scores of every alpha agree, so the name of the sum says which score it is of.
-        """
-        costs = None if self.costs is None else self.costs.values.tolist()
-        return crc32(repr((type(self).__name__, self.alpha, costs, self.logits)).encode())
 
     def _rows(self, values: torch.Tensor, target: torch.Tensor, **options: Any) -> torch.Tensor:
         """The score of every row of a block in float64, (n,); `options` are those of `total_loss`."""
