@@ -100,19 +100,6 @@ def test_a_price_curve_is_the_score_at_another_price(prior, logits, factor, test
     np.testing.assert_allclose(curve.costs(factor), wanted, rtol=1e-9)
 
 
-def test_votes_have_break_even_prices_too():
-    truth, models = specialists(600)
-    votes = 3.0 * np.eye(3)[truth] + np.random.default_rng(1).integers(0, 2, (600, 3))
-    found = compare(votes, models, typical_costs=PRICES, recalibrate=None)
-    crossing = next((each.test, way) for each in found.break_even for way in (each.below, each.above) if way)
-    test, price = int(crossing[0]), crossing[1].price
-    leaders = {
-        compare(votes, models, typical_costs=_with(test, factor * price), recalibrate=None).best.name
-        for factor in (0.99, 1.01)
-    }
-    assert leaders == {"first", "second"}
-
-
 def test_only_stated_prices_can_break_even_and_it_takes_two_models():
     truth, models = specialists(200)
     assert compare(truth, models).break_even == ()

@@ -214,13 +214,8 @@ MISTAKES = {
     "classes": ({"a": HALF, "b": np.full((2, 4), 0.25)}, {}, InputError, "'b' has 4 classes but model 'a' has 2"),
     "frame and array": ({"a": HALF, "b": pd.DataFrame(HALF)}, {}, InputError, "both frames and arrays"),
     "ids": ({"a": HALF}, {"ids": ["x", "x"]}, InputError, "ids row 1 is 'x', which occurred before"),
-    "few ids": ({"a": HALF}, {"ids": ["x"]}, InputError, "ids has 1 entries"),
     "groups": ({"a": HALF}, {"groups": [1, 2, 3]}, InputError, "groups has 3 entries"),
-    "level": ({"a": HALF}, {"level": 95}, InputError, "level is 95"),
     "bootstrap": ({"a": HALF}, {"bootstrap": 10}, InputError, "bootstrap is 10: that is too few"),
-    "negative bootstrap": ({"a": HALF}, {"bootstrap": -1}, InputError, "bootstrap is -1"),
-    "seed": ({"a": HALF}, {"seed": -1}, InputError, "seed is -1"),
-    "currency": ({"a": HALF}, {"currency": 3}, InputTypeError, "currency must be text"),
     "scenario": (
         {"a": HALF},
         {"scenarios": {"dear": [1.0, -1.0]}},

@@ -274,16 +274,6 @@ def test_columns_are_crossed_on_request(planted):
     assert any(flag.startswith("Where site is East and sex is F, forest costs") for flag in flags(result))
 
 
-def test_rows_in_another_order_are_the_same_groups(planted):
-    truth, models, site = planted
-    order, ids = np.random.default_rng(6).permutation(ROWS), np.arange(ROWS)
-    plain = compared(truth, models, {"site": site}, ids=ids)
-    shuffled = compared(
-        truth[order], {name: p[order] for name, p in models.items()}, {"site": site[order]}, ids=ids[order]
-    )
-    assert shuffled == plain
-
-
 @pytest.mark.parametrize(
     ("by", "words"),
     [

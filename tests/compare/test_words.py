@@ -89,21 +89,3 @@ def test_the_largest_entries_of_the_pair_cost_matrix_are_put_into_words(truth):
                 f"ruling out {pair.tested} when it is {pair.truth}: "
                 f"{money(pair.cost, 'USD')} of every {money(model.cost, 'USD')}"
             )
-
-
-def test_a_perfect_model_wastes_nothing():
-    truth = np.array([0, 1, 2, 2])
-    found = compare(truth, {"oracle": np.eye(3)[truth]}, typical_costs=[10.0, 20.0, 30.0])
-    assert found.largest_pairs == ()
-    assert found.headline == (
-        "A search by oracle costs 22 per case (7 to 38).",
-        "Of every 22.5, testing the truth itself takes 22.5, and nothing is wasted.",
-    )
-
-
-def test_equal_models_are_said_to_be_equal(truth):
-    found = compared(truth, {"a": forecasts(truth, 0.5), "b": forecasts(truth, 0.5)})
-    assert found.headline[0] == "a and b cannot be told apart yet: they cost the same."
-    assert found.headline[1] == "The runner-up, b, costs the same; a is the cheapest with probability 50 %."
-    assert found.verdict.cases_needed is None
-    assert not any(said.startswith("Against") for said in found.headline)
