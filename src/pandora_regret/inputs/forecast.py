@@ -100,16 +100,11 @@ class Forecast:
 
     def by_case(self) -> Forecast:
         """One row per case, whose truth is the class of the largest share."""
-        if self.cluster is None:
+        if self.cluster is None or self.shares is None:
             return self
-        truth = self.shares_by_class().argmax(axis=1)
-        return replace(self.rows(self._starts), truth=truth, weights=self.case_weights, cluster=None, shares=None)
-
-    def shares_by_class(self) -> FloatArray:
-        """How far each class is true of each case, (n_cases, K)."""
-        table = np.zeros((self.n_cases, self.n_classes))
-        table[self.per_row(np.arange(self.n_cases)), self.truth] = 1.0 if self.shares is None else self.shares
-        return table
+        case = self.per_row(np.arange(self.n_cases))
+        largest = np.lexsort((self.truth, -self.shares, case))[self._starts]  # among equals, the lower number
+        return replace(self.rows(largest), weights=self.case_weights, cluster=None, shares=None)
 
     def cases(self, index: slice | IntArray) -> Forecast:
         """All rows of some of the cases, in this order."""
