@@ -39,18 +39,6 @@ def test_logits_weights_and_blocks_change_nothing(case, monkeypatch):
         monkeypatch.undo()
 
 
-def test_votes_are_truths_on_average(case):
-    workup, _, p = case
-    votes = np.random.default_rng(2).dirichlet(np.ones(4), 50)
-    votes[:10] = np.eye(4)[np.arange(10) % 4]
-    by_class = np.stack([workup_cost(np.full(50, k), p, workup, per_instance=True) for k in range(4)], axis=1)
-    assert workup_cost(votes, p, workup, per_instance=True) == pytest.approx((votes * by_class).sum(axis=1))
-    frame = pd.DataFrame(votes[:, ::-1], columns=workup.classes[::-1])
-    named = pd.DataFrame(p, columns=workup.classes)
-    assert workup_cost(frame, named, workup, per_instance=True) == pytest.approx((votes * by_class).sum(axis=1))
-    assert workup_cost(p, p, workup) == pytest.approx(workup_entropy(p, workup))
-
-
 def test_many_rows_are_compiled_and_score_the_same(case):
     workup, y, p = case
     many = 4000
