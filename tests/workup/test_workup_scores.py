@@ -6,7 +6,7 @@ import pytest
 from workups import random_workup, search_workup
 
 from pandora_regret import InputError, InputTypeError
-from pandora_regret.workup import workup_cost, workup_entropy, workup_regret
+from pandora_regret.workup import workup_cost, workup_regret
 
 
 @pytest.fixture

@@ -30,22 +30,11 @@ Row = tuple[float, ...]  # one probability per class
 
 
 @dataclass(frozen=True)
-class Fees:
-    """What a step costs: a number, or payments of fee items."""
+class StepTable:
+    """A ``[steps.NAME]`` table."""
 
     cost: Amount | None = None
     items: tuple[Step, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if (self.cost is None) == (self.items is None):
-            problem = "is missing, and so is items" if self.cost is None else "stands beside items"
-            raise InputError(problem, argument="cost", fix="state one of the two")
-
-
-@dataclass(frozen=True)
-class StepTable(Fees):
-    """A ``[steps.NAME]`` table."""
-
     requires: Texts = ()
     confirms: Text | None = None
     tells_apart: Texts | None = None
@@ -56,7 +45,9 @@ class StepTable(Fees):
     confirming: Texts | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        if (self.cost is None) == (self.items is None):
+            problem = "is missing, and so is items" if self.cost is None else "stands beside items"
+            raise InputError(problem, argument="cost", fix="state one of the two")
         shapes = [key for key in SHAPES if getattr(self, key) is not None]
         if len(shapes) > 1:
             fix = "say in one way what the step tells"
@@ -226,14 +217,15 @@ class _Steps:
 
     def _told(self, table: StepTable, place: str) -> dict[str, FloatArray | None]:
         """What a step may show, and how likely that is for each class; None for all that is left."""
+        certain = np.eye(self.n_classes)
         if table.confirms is not None:
             [index] = self._members(table.confirms, f"{place}.confirms")
             rate = 1.0 if table.sensitivity is None else table.sensitivity
-            return {"yes": self._one(index) * self._rates(rate, [index], f"{place}.sensitivity"), "no": None}
+            return {"yes": certain[index] * self._rates(rate, [index], f"{place}.sensitivity"), "no": None}
         if table.tells_apart is not None:
             members = self._members(table.tells_apart, f"{place}.tells_apart")
             rest: dict[str, Any] = {} if len(members) == self.n_classes else {NONE: None}
-            return {self.classes[k]: self._one(k) for k in members} | rest
+            return {self.classes[k]: certain[k] for k in members} | rest
         if table.positive_for is not None:
             members = self._members(table.positive_for, f"{place}.positive_for")
             others = [k for k in range(self.n_classes) if k not in members]
@@ -243,9 +235,6 @@ class _Steps:
         if table.outcomes is not None:
             return self._listed(table.outcomes, f"{place}.outcomes")
         return {"done": np.ones(self.n_classes)}
-
-    def _one(self, index: int) -> FloatArray:
-        return np.asarray(np.eye(self.n_classes)[index])
 
     def _rates(self, value: Any, members: list[int], place: str) -> FloatArray:
         if value is None:
@@ -290,13 +279,13 @@ class _Steps:
             index = self.classes.index(name) if not below else None
             row = tuple(float(k in inside or k == index) for k in range(self.n_classes))
             rest = tuple(1 - chance for chance in row)
-            fees = from_plain(Fees, {key: node[key] for key in ("cost", "items") if key in node}, here)
+            fees = from_plain(StepTable, {key: node[key] for key in ("cost", "items") if key in node}, here)
             requires = tuple(Requirement(parent, "yes") for parent in above)
             cost = self._cost(fees, here)
             yield WorkupStep(name, cost, ("yes", "no"), (row, rest), (index, None), requires)
             yield from below
 
-    def _cost(self, fees: Fees, place: str) -> float:
+    def _cost(self, fees: StepTable, place: str) -> float:
         if fees.cost is not None:
             return fees.cost
         items = fees.items or ()
