@@ -34,9 +34,9 @@ def test_twenty_kills_leave_nothing_half(what, tmp_path):
 
 def _check_leftovers_go(written):
     """What the last kill left behind may still have a writer for some seconds; later, the next one removes it."""
-    for part in {part for path in written for part in path.parent.glob(".*.part")}:
+    for part in {part for path in written for part in path.parent.glob(f".{path.name}.*.part")}:
         os.utime(part, (0, 0))
     for path in written:
         contents = path.read_bytes()
         write_atomically(path, lambda file, contents=contents: file.write(contents))
-    assert not [part for path in written for part in path.parent.glob(".*.part")]
+    assert not [part for path in written for part in path.parent.glob(f".{path.name}.*.part")]
