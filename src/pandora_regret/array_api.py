@@ -121,7 +121,7 @@ def _scored(
     per_instance: bool,
     **options: Any,
 ) -> Array:
-    """A score of true classes, (N,), or in the mean over votes, (N, K): of all rows, or their weighted mean.
+    """A score of true classes, (N,), or averaged over votes, (N, K): of all rows, or their weighted mean.
 
     Votes are scored class by class, as many numbers at a time as there are forecasts.
     """

@@ -30,7 +30,7 @@ def search_entropy(
 ) -> Score:
     """The search cost that forecasts predict of themselves: their expected score if they are right.
 
-    For a calibrated model it equals `expected_search_cost`, in the mean. O(K log K) a row in the Beta family,
+    For a calibrated model it equals `expected_search_cost` on average. O(K log K) per row in the Beta family,
     O(K^2) for other priors.
 
     Parameters
