@@ -45,7 +45,7 @@ NEEDS = {
     "src/pandora_regret/study/zoos/tables.py": ["sklearn"],
     "src/pandora_regret/workup/loops.py": ["numba"],
 }
-SLOW_FOLDERS = ("browser", "engines", "faults", "study")
+SLOW_FOLDERS = ("browser", "engines", "faults", "integrations", "plots", "study")
 SLOW_FIXTURES = {"browser", "site", "cluster"}
 LEFT_OUT = {
     path: missing for path, needed in NEEDS.items() if (missing := [lib for lib in needed if not find_spec(lib)])

@@ -40,6 +40,7 @@ def forecasts(seed=0, n_rows=30, n_classes=4, zeros=True):
     return rng.integers(0, n_classes, n_rows), logits, proba / proba.sum(axis=1, keepdims=True)
 
 
+@pytest.mark.slow
 @every_library
 @settings(max_examples=40)
 @given(
@@ -60,6 +61,7 @@ def test_every_library_gives_the_numbers_of_the_package(library, alpha, logits, 
     np.testing.assert_allclose(np.asarray(got), pr.beta_score(truth, table, **options), rtol=1e-12)
 
 
+@pytest.mark.slow
 @every_library
 @settings(max_examples=30)
 @given(
@@ -173,6 +175,7 @@ GRADIENTS = {"torch": torch_gradient, "jax": jax_gradient}
 both_gradients = pytest.mark.parametrize("gradient_of", GRADIENTS.values(), ids=GRADIENTS.keys())
 
 
+@pytest.mark.slow
 @both_gradients
 @pytest.mark.parametrize("alpha", ALPHAS[:-1])
 @pytest.mark.parametrize("logits", [False, True])
@@ -192,6 +195,7 @@ def test_gradients_agree_with_finite_differences(gradient_of, alpha, logits):
     np.testing.assert_allclose(gradient, differences, rtol=2e-5 * (1 + alpha), atol=1e-6 * np.abs(gradient).max())
 
 
+@pytest.mark.slow
 @both_gradients
 @pytest.mark.parametrize("alpha", ALPHAS[:-1])
 def test_a_tie_has_the_gradient_of_the_papers_profile(gradient_of, alpha):
@@ -206,6 +210,7 @@ def test_a_tie_has_the_gradient_of_the_papers_profile(gradient_of, alpha):
         assert gradient[0].tolist() == pytest.approx([-(alpha + 1) * unit, (alpha + 1) * unit], rel=1e-12)
 
 
+@pytest.mark.slow
 @both_gradients
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("logits", [False, True])

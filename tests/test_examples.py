@@ -21,6 +21,7 @@ SCRIPTS = {  # lines whose first number must grow from one to the next
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_prints_costs_in_the_order_that_it_claims(name, capsys, monkeypatch):
     if name == "train.py":

@@ -21,6 +21,7 @@ RESULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "said"),
     [("!exit 1", "the command failed"), ("import warnings\nwarnings.warn('old')", "old")],

@@ -55,6 +55,7 @@ def agrees(score, votes, table, weights, **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, 12.0, np.inf])
 @given(case=cases())
 def test_regret_and_beta_score_are_means_over_votes(alpha, case):
@@ -93,6 +94,7 @@ def test_workups_are_means_over_votes(case):
         agrees(score, *case, workup=Workup(["0", "1", "2"], steps))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [key for key in METRICS if key != "auroc"])
 @given(case=cases())
 def test_metrics_are_those_of_the_expanded_rows(key, case):

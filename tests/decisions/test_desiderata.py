@@ -58,6 +58,7 @@ def check(metric, **options):
     return desiderata(metric, greater_is_better=metric in HIGHER_IS_BETTER, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("metric", VERDICTS)
 def test_verdicts_of_the_paper(metric, seed):

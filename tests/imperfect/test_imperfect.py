@@ -106,6 +106,7 @@ def test_imperfect_tests_correlated_outcomes_may_be_worth_heeding():
 # False negatives and search restarts
 
 
+@pytest.mark.slow
 @each_seed
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 5, 6])
 def test_false_negatives_and_search_restarts_the_best_fixed_order_ignores_sensitivity(seed, n_classes):
@@ -279,6 +280,7 @@ def test_perfect_tests_reduce_to_search_cost(search, data):
     assert drawn == pytest.approx((search_cost([0], [p], costs), 0.0), rel=1e-14)
 
 
+@pytest.mark.slow
 @each_search
 def test_logits_rows_and_blocks_change_nothing(search, monkeypatch):
     rng = np.random.default_rng(11)

@@ -144,6 +144,7 @@ def test_pair_losses_are_the_reference(forecast, alpha):
     assert_allclose(totals, by_blocks(rows, reference.total_losses, alpha), rtol=1e-12, atol=1e-290)
 
 
+@pytest.mark.slow
 @given(forecasts(), st.integers(0, 2**32 - 1))
 def test_simulated_totals_are_the_reference(forecast, seed):
     unit_costs = np.random.default_rng(seed).random((5, forecast.n_classes)) + 0.01

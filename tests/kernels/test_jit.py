@@ -32,6 +32,7 @@ def cached(tmp_path_factory):
     return folder, drawn(NUMBA_CACHE_DIR=str(folder))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"hello", b"\x80\x04\x95"], ids=["empty", "text", "half a pickle"])
 @pytest.mark.parametrize("kind", ["nbi", "nbc"])
 def test_a_damaged_cache_is_made_anew(cached, kind, damage):

@@ -155,6 +155,7 @@ def chosen_engine(engine_name, monkeypatch):
     monkeypatch.setattr(engine, "WORTH_COMPILING", 0 if engine_name == "compiled" else 1 << 62)
 
 
+@pytest.mark.slow
 @every_way
 @every_engine
 @pytest.mark.parametrize("logits", [False, True])

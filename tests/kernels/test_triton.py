@@ -173,6 +173,7 @@ def test_scaling_in_place(factor, small, monkeypatch):
     assert torch.equal(grad, torch.arange(5000, dtype=torch.float32, device=DEVICE) * factor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counted_inside", [0, 1024])
 @pytest.mark.parametrize("shape", [(300, 12), (5, 4500), (1200, 3)], ids=str)
 def test_sums_and_means_are_those_of_the_rows(shape, counted_inside, monkeypatch):

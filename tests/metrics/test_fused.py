@@ -42,6 +42,7 @@ def fused(forecast, prior, **options):
     return score_columns(list(LANE_OF), *arrays, prior, forecast.tolerance, **options)
 
 
+@pytest.mark.slow
 @given(forecast=forecasts(), alpha=st.sampled_from([1.0, 0.4, 3.0, np.inf]))
 def test_the_fused_loop_computes_what_the_registry_defines(forecast, alpha):
     prior = Beta(alpha)

@@ -123,6 +123,7 @@ def test_classes_absent_from_a_resample_are_left_out():
     assert METRICS["macro_f1"].of_models(truth, proba[None], one) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", list(METRICS))
 @given(sample=samples(), compiled=st.booleans())
 def test_a_resample_by_weights_is_one_of_duplicated_rows(key, sample, compiled):

@@ -43,6 +43,7 @@ def prior_of(name):
     return FromScipy(DISTRIBUTIONS[name])
 
 
+@pytest.mark.slow
 @with_a_closed_form
 def test_share_and_slope_agree_with_the_closed_form(name):
     prior, exact = prior_of(name), CLOSED_FORMS[name][1]
@@ -54,6 +55,7 @@ def test_share_and_slope_agree_with_the_closed_form(name):
         np.testing.assert_allclose(prior.share_slope(log_odds)[steep], slope[steep], rtol=1e-6)
 
 
+@pytest.mark.slow
 @every_distribution
 def test_pair_loss_satisfies_the_identity_of_proper_pairwise_scores(name):
     odds = np.exp(np.linspace(0.001, 20, 997))
@@ -170,6 +172,7 @@ def test_refuses_distributions_that_are_no_costs(dist, message):
         FromScipy(dist)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dist", [stats.beta(1, 0.2), stats.pareto(1.001), stats.uniform(1, 1e-12)])
 def test_refuses_to_guess_where_the_accuracy_cannot_be_reached(dist):
     with pytest.raises(InputError, match="cannot be tabulated to 1e-8 relative"):
