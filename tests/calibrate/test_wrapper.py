@@ -1,6 +1,5 @@
 """Calibrators as scikit-learn estimators, and CalibratedSearch around any classifier."""
 
-import pickle
 import sys
 
 import numpy as np
@@ -11,15 +10,12 @@ import pandora_regret as pr
 pytest.importorskip("sklearn")
 
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.datasets import load_wine, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
-    GridSearchCV,
     GroupKFold,
-    KFold,
     StratifiedKFold,
     cross_val_predict,
     train_test_split,
@@ -71,16 +67,6 @@ def test_calibrators_pass_the_checks_that_fit_forecasts(calibrator):
 def test_the_wrapper_passes_every_check():
     checks = check_estimator(CalibratedSearch(LogisticRegression()), on_skip=None)
     assert {check["status"] for check in checks} <= {"passed", "skipped"}
-
-
-@pytest.mark.parametrize("scaling", [TemperatureScaling, VectorScaling, MatrixScaling, PriorShift])
-def test_calibrators_survive_cloning_and_pickling(scaling):
-    forecasts = np.array([[0.6, 0.4], [0.3, 0.7], [0.8, 0.2], [0.6, 0.4]])
-    fitted = scaling(labels=["b", "a"]).fit(forecasts, ["b", "a", "b", "a"])
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.predict_proba(forecasts), fitted.predict_proba(forecasts))
-    assert clone(fitted).get_params() == fitted.get_params()
-    assert fitted.classes_.tolist() == ["b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -146,13 +132,6 @@ def test_decision_functions_of_pairs_are_refused():
     X, y = make_classification(80, 6, n_informative=4, n_classes=4, random_state=0)
     with pytest.raises(pr.InputError, match=r"6 columns for 4 classes.*decision_function_shape='ovr'"):
         CalibratedSearch(SVC(decision_function_shape="ovo")).fit(X, y)
-
-
-def test_parameters_of_all_three_can_be_searched(wine):
-    train, _, y_train, _ = wine
-    grid = {"method": ["temperature", "vector"], "estimator__var_smoothing": [1e-9, 1e-2]}
-    found = GridSearchCV(CalibratedSearch(GaussianNB(), cv=KFold(2, shuffle=True, random_state=0)), grid, cv=2)
-    assert set(found.fit(train, y_train).best_params_) == set(grid)
 
 
 def test_weights_reach_the_classifier_that_takes_them(wine):

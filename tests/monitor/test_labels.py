@@ -95,22 +95,6 @@ def test_late_rows_are_left_out_of_everything_but_the_count():
     assert late.promised.ranks.state() == punctual.promised.ranks.state()
 
 
-def test_labels_that_trickle_in_raise_no_false_alarms():
-    """Weeks whose 8 cases all turn out alike, labelled two at a time over four runs."""
-    alarms = 0
-    for seed in range(20):
-        y, p = cases(60, seed)
-        monitor = Monitor(typical_costs=COSTS)
-        for week in range(60):
-            ids = [f"{week}/{i}" for i in range(8)]
-            monitor.update(None, np.repeat(p[week : week + 1], 8, axis=0), ids=ids, period=week)
-            for before in range(min(4, week + 1)):
-                chosen = [f"{week - before}/{2 * before + i}" for i in range(2)]
-                monitor.label(chosen, np.repeat(y[week - before], 2))
-        alarms += monitor.summary().alarm is not None
-    assert alarms <= 4  # 1 is expected at most; more than 4 come with probability 0.003
-
-
 def test_one_update_of_several_periods_does_not_depend_on_its_order():
     """Labels of forecasts that waited and new rows of the same weeks: no week closes before all of it is in."""
     y, p = cases(60)

@@ -146,17 +146,6 @@ def test_a_worse_challenger_is_told_apart():
     assert saved.value == pytest.approx(truth)
 
 
-def test_promises_without_labels_alarm_when_they_drift():
-    monitor, rng = Monitor(), np.random.default_rng(0)
-    for week in range(80):
-        p = rng.dirichlet(np.full(3, 1.0 if week < 40 else 8.0), 50)
-        monitor.update(None, p, ids=[f"{week}/{i}" for i in range(50)], period=f"{week}")
-    summary = monitor.summary()
-    assert summary.drift.above
-    assert 40 <= int(summary.drift.period) < 80
-    assert summary.waiting == 80 * 50
-
-
 def test_names_of_classes_are_matched():
     import pandas as pd
 
