@@ -36,7 +36,6 @@ NEEDS = {
     "src/pandora_regret/kernels/gpu_loops.py": ["triton"],
     "src/pandora_regret/kernels/lanes.py": ["numba"],
     "src/pandora_regret/metrics/auroc_loops.py": ["numba"],
-    "src/pandora_regret/monitor/possible_costs_loops.py": ["numba"],
     "src/pandora_regret/plots": ["matplotlib"],
     "src/pandora_regret/study/ranking_loops.py": ["numba"],
     "src/pandora_regret/study/store.py": ["safetensors"],

@@ -108,7 +108,7 @@ def test_the_last_period_is_one_however_long_the_history_is():
     assert summary.last.promised == summary.predicted == pytest.approx(search_entropy(p[-1:], typical_costs=COSTS))
 
 
-@pytest.mark.parametrize("prior", [Beta(1.0), Gamma(2.0)], ids=["compiled", "reference"])
+@pytest.mark.parametrize("prior", [Beta(1.0), Gamma(2.0)], ids=["beta", "gamma"])
 def test_forecasts_that_nearly_sum_to_one_promise_what_they_pay(prior):
     """A uniform forecast written .3333 costs the same whatever the truth is: there is nothing to find."""
     p = np.full((20_000, 3), 0.3333)

@@ -10,9 +10,8 @@ import numpy as np
 
 from pandora_regret.entropy import costs_for_every_truth
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.kernels.engine import has_numba
-from pandora_regret.kernels.reference import probabilities, relative_tie
-from pandora_regret.priors import Beta, Prior
+from pandora_regret.kernels.reference import probabilities
+from pandora_regret.priors import Prior
 
 
 def overpaid(rows: FloatArray, truth: IntArray) -> FloatArray:
@@ -35,38 +34,12 @@ def _realised(table: FloatArray, truth: IntArray) -> FloatArray:
 
 def possible_costs(forecast: Forecast, prior: Prior) -> FloatArray:
     """Of forecasts with base costs (K,), or None, whose numbers are checked here; (n, K + 1)."""
-    if not len(forecast) or forecast.logits or not isinstance(prior, Beta) or not has_numba():
-        return _by_reference(forecast, prior)
-    rows = _compiled(forecast, prior)
-    doubtful = np.flatnonzero(np.isnan(rows[:, -1]))
-    if len(doubtful):
-        rows[doubtful] = _by_reference(forecast.rows(doubtful), prior)
-    return rows
-
-
-def _by_reference(forecast: Forecast, prior: Prior) -> FloatArray:
     parts = [np.empty((0, forecast.n_classes + 1))]
     for block in forecast.blocks():
         costs, p = costs_for_every_truth(block, prior), probabilities(block)
         promised = (p * costs).sum(axis=1) / p.sum(axis=1)  # a row may sum to 1 only nearly
         parts.append(np.column_stack([costs, promised]))
     return np.concatenate(parts)
-
-
-def _compiled(forecast: Forecast, prior: Beta) -> FloatArray:
-    from pandora_regret.kernels.compiled import in_threads
-    from pandora_regret.monitor.possible_costs_loops import row_costs
-
-    base = np.ones(forecast.n_classes) if forecast.costs is None else forecast.costs
-    values = np.ascontiguousarray(forecast.values, dtype=np.float64)
-    rows = np.empty((len(values), forecast.n_classes + 1))
-    settings = (base, prior.mean, prior.loss_to_share, prior.alpha, relative_tie(forecast), forecast.tolerance)
-
-    def fill(part: slice) -> None:
-        row_costs(values[part], *settings, rows[part, :-1], rows[part, -1])
-
-    in_threads(fill, len(values), values.size)
-    return rows
 
 
 def bounds(costs: FloatArray, prior: Prior) -> tuple[float, float]:
