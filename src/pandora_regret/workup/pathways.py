@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from pandora_regret.costs import Pathways, Step, load_costs
@@ -18,12 +19,20 @@ class _Part(NamedTuple):
     step: Step
 
 
+class _End(NamedTuple):
+    """A class, its pathway, and the payments that are still to be made."""
+
+    name: str
+    pathway: str
+    parts: list[_Part]
+
+
 def shared_steps(pathways: str | os.PathLike[str] | Pathways) -> dict[str, Any]:
     """The work-up of a pathway file, under the keys of a work-up file."""
     source = pathways if isinstance(pathways, Pathways) else load_costs(pathways)
     parts = _parts(source)
     steps: dict[str, dict[str, Any]] = {}
-    _grow({one.name: (one.pathway, parts[one.pathway]) for one in source.hypotheses}, 0, None, steps)
+    _grow([_End(one.name, one.pathway, parts[one.pathway]) for one in source.hypotheses], None, steps)
     about: dict[str, Any] = {"title": source.title, "setting": source.setting, "currency": source.currency}
     sources, years = ({getattr(item, key) for item in source.items.values()} for key in ("source", "year"))
     if len(sources) == len(years) == 1:
@@ -50,29 +59,20 @@ def _parts(source: Pathways) -> dict[str, list[_Part]]:
     return parts
 
 
-def _grow(
-    ends: dict[str, tuple[str, list[_Part]]], depth: int, parent: str | None, steps: dict[str, dict[str, Any]]
-) -> None:
+def _grow(ends: list[_End], parent: str | None, steps: dict[str, dict[str, Any]]) -> None:
     """Add the steps that follow `parent`: classes that go on in the same way do so together."""
-    branches: dict[Step, dict[str, tuple[str, list[_Part]]]] = {}
-    for name, (pathway, parts) in ends.items():
-        if len(parts) > depth:
-            branches.setdefault(parts[depth].step, {})[name] = (pathway, parts)
+    branches: dict[Step, list[_End]] = {}
+    for end in ends:
+        branches.setdefault(end.parts[0].step, []).append(end)
     for together in branches.values():
-        start, stop = depth, depth + 1
-        while _all_go_on_alike([parts for _, parts in together.values()], stop):
-            stop += 1
-        pathway, parts = next(iter(together.values()))
-        done = [name for name, (_, listed) in together.items() if len(listed) == stop]
-        alone = len({pathway for pathway, _ in together.values()}) == 1
-        name = pathway if alone else " + ".join(part.name for part in parts[start:stop])
+        side_by_side = zip(*([part.step for part in end.parts] for end in together), strict=False)
+        n_shared = len(list(takewhile(lambda steps: len(set(steps)) == 1, side_by_side)))
+        first, shared = together[0], together[0].parts[:n_shared]
+        alone = all(end.pathway == first.pathway for end in together)
+        name = first.pathway if alone else " + ".join(part.name for part in shared)
         name = name if name not in steps else f"{name} after {parent}"
-        steps[name] = {"cost": rounded(sum(part.cost for part in parts[start:stop]))}
+        steps[name] = {"cost": rounded(sum(part.cost for part in shared))}
         steps[name] |= {"requires": parent} if parent else {}
+        done = [end.name for end in together if len(end.parts) == n_shared]
         steps[name] |= {"tells_apart": done} if done else {}
-        _grow({one: end for one, end in together.items() if one not in done}, stop, name, steps)
-
-
-def _all_go_on_alike(lists: list[list[_Part]], depth: int) -> bool:
-    """Whether no class ends here, and all take the same next payment."""
-    return all(len(parts) > depth for parts in lists) and len({parts[depth].step for parts in lists}) == 1
+        _grow([end._replace(parts=end.parts[n_shared:]) for end in together if end.name not in done], name, steps)
