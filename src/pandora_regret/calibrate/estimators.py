@@ -377,8 +377,8 @@ def columns(y: NDArray[Any], n_columns: int, labels: Any) -> tuple[Sequence[Any]
     seen = np.unique(y)
     if labels is not None:
         names = list(read_labels(labels))
-        if _are_codes(seen, names):
-            return names, _encoded_order(seen, names), np.arange(len(names))
+        if (order := _encoded_order(seen, names)) is not None:
+            return names, order, np.arange(len(names))
         own = {str(label): label for label in seen.tolist()}  # a frame's '1' may be the label 1
         known = [own.get(str(label), label) for label in names]
         return known, None, np.asarray(known)
@@ -398,18 +398,16 @@ def columns(y: NDArray[Any], n_columns: int, labels: Any) -> tuple[Sequence[Any]
     raise InputError(problem, argument="y", value=len(seen), fix=fix)
 
 
-def _are_codes(seen: NDArray[Any], names: Sequence[Any]) -> bool:
-    """Whether y holds whole numbers where columns have names, none of which is such a number."""
-    if seen.dtype.kind not in "iu" or seen[0] < 0 or seen[-1] >= len(names):
-        return False
-    return all(isinstance(name, str) for name in names) and set(map(str, seen.tolist())).isdisjoint(names)
+def _encoded_order(seen: NDArray[Any], names: Sequence[Any]) -> IntArray | None:
+    """The column of each code, where y holds whole numbers and columns have names, none of which is such a number.
 
-
-def _encoded_order(seen: NDArray[Any], names: Sequence[str]) -> IntArray:
-    """The column of each code: scikit-learn numbers the names that occur, sorted.
-
-    That the last name occurs shows that all do; else there is no telling which ones were left out.
+    scikit-learn numbers the names that occur, sorted. That the last name occurs shows that all do; else there is
+    no telling which ones were left out.
     """
+    if seen.dtype.kind not in "iu" or seen[0] < 0 or seen[-1] >= len(names):
+        return None
+    if not all(isinstance(name, str) for name in names) or not set(map(str, seen.tolist())).isdisjoint(names):
+        return None
     if seen[-1] < len(names) - 1:
         problem = f"holds the numbers {seen.tolist()[:8]} where X has the columns {list(names)[:8]}"
         fix = "pass names as labels; scikit-learn's numbers of names say nothing where a class is missing"

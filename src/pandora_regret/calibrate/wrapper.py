@@ -146,7 +146,17 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         self, X: Any, y: Any, options: dict[str, Any], split: dict[str, Any], groups: Any
     ) -> tuple[Any, FloatArray]:
         """The rows that some fold tests, and forecasts of them by models that were fitted without."""
-        cv = self._folds(y, groups)
+        if isinstance(self.cv, (int, np.integer)):
+            numbered = read_groups(groups, len(y))
+            most = len(y) if numbered is None else int(numbered.max()) + 1
+            if min(self.cv, most) < 2:
+                unit = "n_samples" if numbered is None else "n_groups"
+                problem = f"cv is {self.cv} and {unit} = {most}: cross-validation needs at least 2 of both"
+                raise InputError(problem, fix="pass more, or FrozenEstimator(estimator) if it is fitted already")
+            truth = np.unique(y, return_inverse=True)[1]
+            cv: Any = PredefinedSplit(deal(truth, min(int(self.cv), most), groups=numbered))
+        else:
+            cv = check_cv(self.cv, y, classifier=True)
         parts = Parallel(n_jobs=self.n_jobs)(
             delayed(self._one_fold)(clone(self.estimator), X, y, train, test, options)
             for train, test in cv.split(X, y, **split)
@@ -161,20 +171,6 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **params)
         test = np.arange(len(y))[test]
         return test, self._forecasts(model, _safe_indexing(X, test))
-
-    def _folds(self, y: Any, groups: Any) -> Any:
-        if isinstance(self.cv, (int, np.integer)):
-            numbered = read_groups(groups, len(y))
-            most = len(y) if numbered is None else int(numbered.max()) + 1
-            if min(self.cv, most) < 2:
-                unit = "n_samples" if numbered is None else "n_groups"
-                raise InputError(
-                    f"cv is {self.cv} and {unit} = {most}: cross-validation needs at least 2 of both; pass more, "
-                    "or FrozenEstimator(estimator) if it is fitted already."
-                )
-            truth = np.unique(y, return_inverse=True)[1]
-            return PredefinedSplit(deal(truth, min(int(self.cv), most), groups=numbered))
-        return check_cv(self.cv, y, classifier=True)
 
     def _forecasts(self, model: Any, X: Any) -> FloatArray:
         """Probabilities or logits, one column for every class; one that the model does not know is impossible."""
