@@ -279,23 +279,11 @@ class Prefix(Policy):
 
     def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """Up to the step of the truth, or to the end of the prefix and the loss."""
-        step, by_test = self.members.argmax(axis=0)[truths], costs[self.steps]
-        order, made, _ = self._prefixes(p, by_test)
-        paid = self._up_to(order[rows], made[rows], step, by_test)
-        masses = (p @ self.members.T)[rows]
-        possible = masses > 0
-        ends = made[rows] >= possible.sum(axis=1)  # all that is possible has been tested
-        left = np.flatnonzero(ends & ~possible[np.arange(len(rows)), step])
-        if len(left):  # what is left is searched as if all of it were equally likely
-            rest = (p[rows[left]] == 0) & ~(possible[left] @ self.members)
-            order, made, _ = self._prefixes(rest.astype(np.float64), by_test)
-            paid[left] = possible[left] @ by_test + self._up_to(order, made, step[left], by_test)
-        return paid
-
-    def _up_to(self, order: IntArray, made: IntArray, step: IntArray, costs: FloatArray) -> FloatArray:
-        spent = np.cumsum(np.pad(costs[order], ((0, 0), (1, 0))), axis=1)
-        n, place = np.arange(len(order)), np.argmax(order == step[:, None], axis=1)
-        return np.where(place < made, spent[n, place + 1], spent[n, made] + self.loss)
+        orders, tests, _ = self._prefixes(p, costs[self.steps])
+        order, made, pairs = orders[rows], tests[rows], np.arange(len(rows))
+        place = np.argmax(order == self.members.argmax(axis=0)[truths][:, None], axis=1)
+        spent = np.cumsum(np.pad(costs[self.steps][order], ((0, 0), (1, 0))), axis=1)
+        return np.where(place < made, spent[pairs, place + 1], spent[pairs, made] + self.loss)
 
     def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
         """The least of all prefixes."""
@@ -307,8 +295,12 @@ class Prefix(Policy):
         return [int(step) for step in self.steps[order[:made]]]
 
     def _prefixes(self, p: FloatArray, costs: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """The order of tests, how many to make, and what that is expected to cost."""
+        """The order of tests, how many to make, and what that is expected to cost.
+
+        What is possible is so much likelier than what is not that it alone decides as long as any of it is left.
+        """
         masses = p @ self.members.T
+        masses = np.where(masses > 0, FIRST * masses, self.members.sum(axis=1))
         order = _order(masses, costs)
         mass = np.take_along_axis(masses, order, axis=1)
         left = np.pad(np.cumsum(mass[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))  # after 0, 1, ... tests
@@ -318,7 +310,7 @@ class Prefix(Policy):
             stop = left[:, tests] * self.loss
             stops = ~(go_on < stop * BETTER)
             value, made = np.where(stops, stop, go_on), np.where(stops, tests, made)
-        return order, made, value
+        return order, made, value / FIRST
 
 
 class GraphPolicy(Policy):
