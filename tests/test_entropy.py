@@ -144,6 +144,7 @@ def test_entropy_of_no_idea_is_the_cost_of_a_random_order():
     assert search_entropy([[0.2] * 5]) == pytest.approx(1 / 2 + 4 / 6, rel=1e-14)
 
 
+@pytest.mark.slow
 @every_prior
 def test_entropy_is_the_mean_score_of_a_calibrated_model(prior):
     rng = np.random.default_rng(6)

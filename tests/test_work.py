@@ -203,6 +203,7 @@ def test_an_item_that_kills_workers_ends_the_work_and_so_does_a_cluster_without_
             list(run_all(store_tasks.square, [0], cluster=address))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nowhere", ["tcp://127.0.0.1:1", "nonsense", "carrier-pigeon://x:1"])
 def test_a_scheduler_that_is_not_there_is_one_sentence(monkeypatch, nowhere):
     monkeypatch.setattr(work, "CONNECT_SECONDS", 0.5)

@@ -49,6 +49,7 @@ def log_loss(some, inverse_temperature):
     return _log_loss(one_factor(inverse_temperature, some.n_classes), some)[0]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 99), st.floats(0.01, 30.0))
 def test_derivatives_along_the_temperature_of_every_fold(seed, at):
     pytest.importorskip("numba")
@@ -96,6 +97,7 @@ def test_each_fold_gets_the_temperature_of_the_other_folds(n_rows, power):
         np.testing.assert_allclose(inverse[fold == number], alone, rtol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [*SMOOTH, pr.Fixed()], ids=repr)
 @pytest.mark.parametrize("power", [0.4, 3.0])
 def test_search_temperature_is_no_worse_than_any_of_a_fine_grid(prior, power):
@@ -109,6 +111,7 @@ def test_search_temperature_is_no_worse_than_any_of_a_fine_grid(prior, power):
     assert pr.expected_search_cost(truth, after, **options) <= grid * (1.005 if prior == pr.Fixed() else 1 + 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 224, 292])
 def test_the_search_temperature_of_few_odd_forecasts_is_the_best_of_all(seed):
     """Forecasts that know nothing, at prices far apart: the cost has several valleys along the temperature."""

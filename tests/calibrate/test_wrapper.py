@@ -64,6 +64,7 @@ def test_calibrators_pass_the_checks_that_fit_forecasts(calibrator):
     assert {check["check_name"] for check in checks if check["status"] == "xfail"} == set(EXPECTED)
 
 
+@pytest.mark.slow
 def test_the_wrapper_passes_every_check():
     checks = check_estimator(CalibratedSearch(LogisticRegression()), on_skip=None)
     assert {check["status"] for check in checks} <= {"passed", "skipped"}

@@ -118,6 +118,7 @@ def test_a_challenger_that_is_more_expensive_is_settled(tmp_path, state):
     assert "Settled: net is cheaper." in swapped.stdout
 
 
+@pytest.mark.slow
 def test_drift_alone_is_said_and_exits_with_3_only_if_asked(tmp_path, state):
     for number in range(1, 61):
         file = write_week(tmp_path / "week.csv", number, labelled=False, flat=number > 25)
@@ -184,6 +185,7 @@ def test_rows_that_come_late_are_left_out_and_said(tmp_path, state):
     assert after.stdout.startswith("Week 2 so far: 40 cases, ")
 
 
+@pytest.mark.slow
 def test_two_runs_at_the_same_time_lose_nothing(tmp_path, state):
     files = [write_week(tmp_path / f"w{number}.csv", number) for number in range(4)]
     started = [

@@ -81,6 +81,7 @@ def start(*words, **settings):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_ends_it_in_one_line_and_leaves_nothing(tmp_path, predictions, number, code):
     for delay in (0.3, 1.0, 1.6):

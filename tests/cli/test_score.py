@@ -135,6 +135,7 @@ def parquet(path):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_cluster_gives_the_same_answer_though_a_worker_is_killed(tmp_path):
     distributed = pytest.importorskip("distributed")

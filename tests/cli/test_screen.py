@@ -48,6 +48,7 @@ def lines_of(comparison, width=WIDTH):
     return screen(comparison, width)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("done", [(), DONE[:1], DONE * 8], ids=["as they are", "one thing done", "much done"])
 @pytest.mark.parametrize("n_columns", [0, 1, 3])
 @pytest.mark.parametrize("n_classes", [3, 40])

@@ -32,6 +32,7 @@ def specialists(rows=1500):
     return truth, {"first": first, "second": second}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
 def test_the_leader_changes_between_099_and_101_of_the_price(prior):
     truth, models = specialists()

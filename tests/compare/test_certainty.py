@@ -98,6 +98,7 @@ def covered(whole, models, size, replicates, groups=None):
     return np.mean(hits, axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replicates", [0, 400], ids=["analytic", "bootstrap"])
 def test_intervals_hold_the_truth_as_often_as_they_say(replicates):
     shares = covered(*measured(*simulated(200 * 100, seed=7)), 100, replicates)
@@ -105,6 +106,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(replicates):
     assert shares.max() <= 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replicates", [0, 400], ids=["analytic", "bootstrap"])
 def test_clustered_intervals_hold_the_truth_where_plain_ones_do_not(replicates):
     truth, models = simulated(100 * 50, seed=8)

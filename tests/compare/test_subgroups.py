@@ -158,6 +158,7 @@ def flags_of_nothing(seed, units, rows_each):
     return [flag for part in parts for each in (part, *part.groups) for flag in each.flags]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("units", "rows_each"), [(400, 1), (200, 6)], ids=["cases", "clusters"])
 def test_where_nothing_differs_hardly_anything_is_flagged(units, rows_each):
     families = 500

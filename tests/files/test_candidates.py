@@ -267,6 +267,7 @@ def test_the_order_of_a_row_is_that_of_its_own_options(tmp_path):
     assert "in order only: look in this order" in run("order", orders, "--row", 1).stderr
 
 
+@pytest.mark.slow
 def test_what_needs_probabilities_or_a_table_says_so(tmp_path):
     path, orders = lists(tmp_path, ROWS), lists(tmp_path, [{"truth": "a", "forecast": ["a", "b"]}], "b")
     assert run("monitor", path, "--state", tmp_path / "state.json").exit_code == 0

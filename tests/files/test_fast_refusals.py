@@ -36,6 +36,7 @@ def calls_of(monkeypatch, owner, name):
     return calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [3, 199_990])
 @pytest.mark.parametrize("line", ['7,"a,0.25,0.75,n', '7,a,0.25,0.75,"n'])
 def test_an_unclosed_quote_is_named_in_a_file_of_any_length(tmp_path, index, line):

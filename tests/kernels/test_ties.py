@@ -246,6 +246,7 @@ def test_the_triton_kernel_ties_as_exact_arithmetic_does(search):
     assert_allclose(bills, exact_costs(p, costs), rtol=1e-5)
 
 
+@pytest.mark.slow
 @given(search=searches())
 @every_engine
 @pytest.mark.usefixtures("chosen_engine")
@@ -257,6 +258,7 @@ def test_the_study_bills_ties_as_exact_arithmetic_does(search):
     assert_allclose(search_bills(truth, table, floats(costs)[None])[0], exact_costs(p, costs, 1, 0), rtol=1e-12)
 
 
+@pytest.mark.slow
 @every_engine
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.usefixtures("chosen_engine")

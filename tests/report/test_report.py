@@ -131,6 +131,7 @@ def tags_of_a_plain_page():
     return [e["tag"] for e in Page(render_report(compared(names=list("abc"), labels=list("wxyz")))).elements]
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(st.text(min_size=1, max_size=30), min_size=4, max_size=4, unique=True))
 @example(NASTY[:4])
@@ -168,6 +169,7 @@ def test_what_is_no_comparison_is_said(given, error, says, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_twenty_models_of_ten_classes_stay_under_one_and_a_half_megabytes(tmp_path):
     labels = [f"a class of some length, number {k}" for k in range(10)]
     big = compared(20, 10, labels=labels, rows=3000, typical_costs=np.arange(10.0, 20.0), currency="USD")
@@ -210,6 +212,7 @@ def sixty():
     return compared(60, typical_costs=[10.0, 40.0, 20.0, 5.0])
 
 
+@pytest.mark.slow
 def test_beyond_fifty_models_the_page_shows_the_ends_and_those_asked_for(sixty):
     names = [model.name for model in sixty.models]
     page = Page(render_report(sixty, show=[names[45]]))

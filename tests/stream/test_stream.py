@@ -80,6 +80,7 @@ PRIORS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 @pytest.mark.parametrize("typical", [None, PRICES])
 def test_a_stream_is_a_comparison_of_one_model(tmp_path, way, prior, typical):
@@ -104,6 +105,7 @@ def test_logits(tmp_path, way):
     check(streamed, truth, logits, typical_costs=PRICES, logits=True)
 
 
+@pytest.mark.slow
 def test_weights(tmp_path, way):
     truth, values = forecasts(60)
     weights = np.random.default_rng(1).integers(0, 4, 60) / 2

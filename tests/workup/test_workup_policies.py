@@ -64,6 +64,7 @@ def _is_small(workup):
     return len(outcomes) < 3 or (outcomes[0] <= 3 and sum(outcomes) <= 6 and not workup.together)
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_compiled_sweep_equals_the_reference(seed):
     rng = np.random.default_rng(seed)
@@ -225,6 +226,7 @@ def test_forest_is_optimal(seed):
     assert by_class == pytest.approx(costs_by_class(GraphPolicy(workup), p), rel=1e-11)
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_compiled_forest_equals_the_reference(seed):
     rng = np.random.default_rng(seed)
