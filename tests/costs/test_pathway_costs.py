@@ -193,12 +193,6 @@ def test_trials_are_a_beta_posterior_and_shared_pathways_move_together():
     assert abs(np.corrcoef(share, workup)[0, 1]) < 5 / np.sqrt(40_000)
 
 
-def test_alternatives_share_one_chance():
-    samples = load_costs("octmnist").empirical(1000, seed=4, trials=2).samples[:, 0]
-    assert samples.min() >= 186.71 + 59.79 - 1e-9
-    assert samples.max() <= 186.71 + 162.33 + 1e-9
-
-
 def test_a_range_bounds_the_probability(load):
     prior = load("probability = 0.3", "probability = 0.3, low = 0.25, high = 0.45").empirical(20_000, seed=5)
     chance = (prior.samples[:, 1] - 150) / 10.10

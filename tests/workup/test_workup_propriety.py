@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from workups import names, random_workup, search_workup
 
-from pandora_regret import Beta, Empirical, Exponential, FromScipy, Gamma, LogNormal, Uniform
+from pandora_regret import Beta, Empirical, Exponential, FromScipy, Gamma, LogNormal, Uniform, expected_search_cost
 from pandora_regret.workup import Workup, workup_cost, workup_entropy
 
 seeds = st.integers(0, 10**6)
@@ -103,10 +103,18 @@ def test_draws_follow_the_prior(scipy_name):
         assert np.corrcoef(drawn.T)[np.triu_indices(3, 1)] == pytest.approx(np.zeros(3), abs=0.05)
 
 
-def test_observed_costs_of_steps_are_averaged_over_all_samples():
-    samples = [[1.0, 4.0], [3.0, 1.0], [2.0, 2.5]]
-    workup = search_workup([2.0, 2.5])
-    prior = Empirical(samples, labels=["test 0", "test 1"])
-    paid = workup_cost([1], [[0.6, 0.4]], workup, prior=prior)
-    one_by_one = [workup_cost([1], [[0.6, 0.4]], search_workup(costs)) for costs in samples]
+def test_priors_of_single_steps_reach_every_level_of_a_hierarchy():
+    """Observed costs one by one; log-normal ones of different spread against those of the steps of each level."""
+    tree = {"ab": {"cost": 2.0, "a": 2.5, "b": 1.0}, "c": 1.5}
+    workup, p = Workup(list("abc"), hierarchy=tree), [[0.3, 0.3, 0.4]]
+    samples = np.random.default_rng(0).uniform(1, 4, (20, 4))
+    paid = workup_cost(["b"], p, workup, prior=Empirical(samples))
+    one_by_one = []
+    for group, a, b, c in workup.costs * samples / samples.mean(axis=0):
+        drawn = {"ab": {"cost": group, "a": a, "b": b}, "c": c}
+        one_by_one.append(workup_cost(["b"], p, Workup(list("abc"), hierarchy=drawn)))
     assert paid == pytest.approx(np.mean(one_by_one))
+    spread = [0.1, 0.5, 1.0, 0.3]
+    top = expected_search_cost([0], [[0.6, 0.4]], prior=LogNormal([0.1, 0.3]), typical_costs=[2.0, 1.5])
+    below = expected_search_cost([1], [[0.5, 0.5]], prior=LogNormal([0.5, 1.0]), typical_costs=[2.5, 1.0])
+    assert workup_cost(["b"], p, workup, prior=LogNormal(spread)) == pytest.approx(top + below)

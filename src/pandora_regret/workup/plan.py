@@ -116,11 +116,11 @@ class Plan(Shown):
         """What to do next, what may come of it, and what else could be done."""
         if self.tree is None:
             return f"Expected cost: {money(self.expected_cost, self.currency)}."
-        node, said = self.tree, self.tree.in_words(self.currency)
+        node, first = self.tree, self.tree.in_words(self.currency)
         while len(node.branches) == 1:  # a visit tells nothing: what comes after it does
             [node] = node.branches.values()
-            said += f", then {node.in_words(self.currency)}"
-        lines = [f"Next: {said}."]
+            first += f", then {node.in_words(self.currency)}"
+        lines = [f"Next: {first}."]
         width = max((len(outcome) for outcome in node.branches), default=0)
         for outcome, after in node.branches.items():
             ends = after.kind == "step" and all(one.kind == "done" for one in after.branches.values())
