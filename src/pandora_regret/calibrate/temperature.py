@@ -40,9 +40,9 @@ def best_inverse_temperature(rows: LabelledScores) -> float:
 
     Newton's method starts at 1; where there are many rows, at what a part of them, drawn by chance, asks for.
     """
-    some = _sample(rows) if worth_compiling(rows.scores.size) else rows
-    start = 1.0 if some is rows else _newton(some, 1.0)
-    return _newton(rows, start)
+    many = worth_compiling(rows.scores.size)
+    start = _newton(_sample(rows), 1.0, many) if many else 1.0
+    return _newton(rows, start, many)
 
 
 def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> FloatArray:
@@ -52,14 +52,15 @@ def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> Fl
     off by the cube of its length, relatively: where it is not small, the fold is searched by itself.
     """
     start = best_inverse_temperature(rows)
-    sums = derivatives(rows, start, fold)
+    many = worth_compiling(rows.scores.size)
+    sums = derivatives(rows, start, fold, many)
     slope, curvature, third = (sums.sum(axis=0) - sums).T
     with np.errstate(invalid="ignore", divide="ignore"):
         steps = -2 * slope / (curvature + np.sqrt(curvature**2 - 2 * slope * third))
     inverse = np.clip(start + steps, 1 / HOTTEST, 1 / COLDEST)
     for number in np.flatnonzero(~(np.abs(inverse / start - 1) < SMALL_STEP)):
         others = replace(rows, weights=np.where(fold == number, 0.0, rows.weights))
-        inverse[number] = _newton(others, start)
+        inverse[number] = _newton(others, start, many)
     return np.asarray(inverse[fold])
 
 
@@ -81,12 +82,13 @@ def search_inverse_temperature(rows: LabelledScores, prior: Prior) -> float:
     return min(candidates, key=cost)
 
 
-def derivatives(rows: LabelledScores, inverse_temperature: float, fold: IntArray) -> FloatArray:
+def derivatives(rows: LabelledScores, inverse_temperature: float, fold: IntArray, many: bool) -> FloatArray:
     """The first three derivatives in 1 / T of the log loss, summed over the rows of each fold, (F, 3).
 
-    They are cumulants of the scores under the forecast.
+    They are cumulants of the scores under the forecast, by a compiled loop where rows, or those of which these are
+    a part, are many.
     """
-    if worth_compiling(rows.scores.size):
+    if many:
         from pandora_regret.calibrate import loops
 
         return loops.log_loss_derivatives(rows, inverse_temperature, fold)
@@ -94,7 +96,9 @@ def derivatives(rows: LabelledScores, inverse_temperature: float, fold: IntArray
     odds = np.exp(inverse_temperature * (gaps - gaps.max(axis=0)))
     odds /= odds.sum(axis=0)
     mean = (odds * gaps).sum(axis=0)
-    cumulants = (mean, *((odds * (gaps - mean) ** power).sum(axis=0) for power in (2, 3)))
+    spread = gaps - mean
+    squares = odds * spread * spread
+    cumulants = (mean, squares.sum(axis=0), (squares * spread).sum(axis=0))
     return np.stack([np.bincount(fold, rows.weights * each) for each in cumulants], axis=1)
 
 
@@ -115,7 +119,7 @@ def _search_cost(rows: LabelledScores, prior: Prior) -> Callable[[float], float]
     return mean_cost
 
 
-def _newton(rows: LabelledScores, start: float) -> float:
+def _newton(rows: LabelledScores, start: float, many: bool) -> float:
     """Where the slope turns from falling to rising; the end of the range it falls towards if nowhere.
 
     Every slope narrows a bracket. A step that leaves it, goes uphill or does not shrink is replaced by the
@@ -125,7 +129,7 @@ def _newton(rows: LabelledScores, start: float) -> float:
     low, high = ends = 1 / HOTTEST, 1 / COLDEST
     x, last = start, np.inf
     for passes in range(MOST_PASSES):
-        slope, curvature, _ = derivatives(rows, x, one_fold)[0].tolist()
+        slope, curvature, _ = derivatives(rows, x, one_fold, many)[0].tolist()
         if passes == 0 and slope == curvature == 0:
             return start  # every row says the same of all classes: nothing to scale
         low, high = (low, x) if slope > 0 else (x, high)
