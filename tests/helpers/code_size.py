@@ -23,7 +23,7 @@ class Size(NamedTuple):
     files: int
 
 
-LIMITS = Size(220_000, 1_900, 190)
+LIMITS = Size(265_000, 2_470, 197)  # a ratchet: lower it with the package, to 220,000, 1,900 and 190 in the end
 
 
 def measured(folder):
