@@ -320,6 +320,8 @@ def test_naming_a_class_at_confident_forecasts():
         paid = policy.by_loops(p, np.arange(4001), p.argmax(axis=1), edge_costs)[1]
         expected = graph_costs(p, rows, p.argmax(axis=1), policy.graph.arrays, edge_costs)[1]
         assert paid == pytest.approx(expected, rel=1e-11, abs=1e-300)
+        endless = policy.by_loops(p[:1], np.array([0, 1]), np.array([0]), np.full_like(edge_costs, np.inf))[1]
+        assert endless == pytest.approx(50.0 * (p[0].argmax() != 0))  # it stops at once
         plan = plan_workup([1 - 6e-9, *[1e-9] * 6], policy.workup)
         assert (plan.next, plan.expected_cost) == ("name class 0", pytest.approx(50 * 6e-9))
 

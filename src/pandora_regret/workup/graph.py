@@ -6,7 +6,7 @@ the end gives every state its value. With ``q_k = p_k lik_k(s)`` it is
     V(s) = min( min_a sum_k q_k L(a, k),  min_t  c_t sum_k q_k + sum_o V(s, o) ).
 
 Options are numbered: edges of a state from 0 up, ways to stop from -1 down. Ways to stop come first, and a later
-option is taken only if it is better by more than rounding. What is chosen in the sweep is followed in the walk.
+option is taken only if it is better by more than rounding. What to do in a state is decided once.
 Where a forecast holds a state to be impossible, it acts there as if all classes still possible were alike: as
 `fallback` says, the choices for weights of 1.
 """

@@ -16,6 +16,7 @@ from pandora_regret.kernels.jit import FAST, njit
 from pandora_regret.workup.graph import BETTER, NOWHERE
 
 LANES = 32
+NO_CHOICE = 2**31  # where no option has a finite cost
 NEAR_TIE = 1e-12  # closer quotients are for the reference to compare
 TIE = 1 + 1e-13  # of two blocks of steps
 INLINE = {**FAST, "forceinline": True}
@@ -162,7 +163,7 @@ def _four_edges(edge, last, costs, children, mass, state, value, best):
 def _option(p, state, lane, value, mass, graph, edge_costs):
     """What the forecast in a lane does in a state: -1 less the number of a stop, or the number of an edge."""
     likelihood, may_stop, edges, more_edges, children, more, _, _, losses, weighted, names, _ = graph
-    best, option = np.inf, 0
+    best, option = np.inf, NO_CHOICE
     for stop in range(len(losses) if may_stop[state] else 0):
         others, largest = 0.0, 0.0
         for k in range(len(p)):
@@ -186,7 +187,7 @@ def _option(p, state, lane, value, mass, graph, edge_costs):
 
 @njit(**FAST)
 def _walk(p, k, lane, value, mass, graph, edge_costs, fallback, stack):
-    """What the policy of the forecast in a lane costs if class k is the truth."""
+    """What the policy of the forecast in a lane costs if class k is the truth; NaN if it knows no way to end."""
     likelihood, _, edges, more_edges, children, more, _, _, losses, weighted, names, _ = graph
     stack[0], size, paid = 0, 1, 0.0
     while size:
@@ -199,6 +200,8 @@ def _walk(p, k, lane, value, mass, graph, edge_costs, fallback, stack):
             right = names[stop] and k == _named(p, weighted, stop * len(likelihood) + state, likely)
             paid += 0.0 if right else chance * losses[stop, k]
             continue
+        if option == NO_CHOICE:
+            return np.nan
         edge = edges[state] + option
         paid += chance * edge_costs[edge]
         for index in range(2 + more_edges[edge + 1] - more_edges[edge]):
