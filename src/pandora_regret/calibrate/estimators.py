@@ -134,7 +134,7 @@ class Scaling(ReadsForecasts):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TemperatureScaling(Scaling):
-    """One temperature for all forecasts, ``softmax(ln p / T)``: it changes how bold they are, not their order.
+    """One temperature for all forecasts, ``softmax(ln p / T)``: it changes how sure they are, not their order.
 
     The log loss is convex in 1 / T, and Newton's method finds its minimum. T stays in [0.001, 1000]: forecasts
     that always favour the truth would ask for 0, and get 0.001; forecasts that are worse than guessing would ask

@@ -71,7 +71,7 @@ class RecalibrationMap:
 
     @property
     def temperature(self) -> float | None:
-        """What logits are divided by, where that is all it does: above 1 the forecasts were too bold."""
+        """What logits are divided by, where that is all it does: above 1 the forecasts were overconfident."""
         return 1 / float(np.asarray(self.factors)[0]) if self.method == "temperature" else None
 
     def predict_proba(self, y_proba: Table, *, labels: Any = None, logits: bool = False) -> FloatArray:

@@ -290,8 +290,8 @@ def _what_it_does(map_: RecalibrationMap) -> list[str]:
     from math import exp
 
     if map_.temperature is not None:
-        bold = "bold" if map_.temperature > 1 else "timid"
-        return [f"The forecasts are too {bold}: temperature {map_.temperature:.3g}."]
+        fault = "overconfident" if map_.temperature > 1 else "underconfident"
+        return [f"The forecasts are {fault}: temperature {map_.temperature:.3g}."]
     if map_.method != "prior":
         return []
     most = sorted(zip(map_.classes, map_.shifts, strict=True), key=lambda pair: -abs(pair[1]))[:3]

@@ -141,7 +141,7 @@ class PriceRace:
         return None
 
     def _gap(self, factor: float, model: int) -> tuple[float, float]:
-        """What the leader costs more than another model, and how far that may be off."""
+        """By how much the leader costs more than another model, and how far that may be off."""
         gap, sample = self.curves[0].costs(factor) - self.curves[model].costs(factor), self.sample
         mean = self._mean(gap)
         influence = sample.within_clusters(influence_of_mean(gap, sample.weights, mean))

@@ -222,7 +222,7 @@ class Measurements:
         return Recalibrated(self.recalibration, self.score(index, RECALIBRATED), saved, against_leader)
 
     def both_recalibrated(self) -> dict[str, Estimate]:
-        """What each model costs more than the leader if both are recalibrated."""
+        """By how much each model costs more than the leader if both are recalibrated."""
         if RECALIBRATED not in self.columns:
             return {}
         leader = (0, RECALIBRATED)

@@ -146,7 +146,7 @@ class Difference:
 
     @property
     def more(self) -> Estimate:
-        """What `against` costs more than `model`."""
+        """By how much `against` costs more than `model`."""
         return Estimate(self.difference, self.low, self.high, self.warning).turned
 
 
@@ -176,7 +176,7 @@ class StepSpending:
 
     name: str
     chance: float  # of coming to it
-    cost: float  # in the mean over cases
+    cost: float  # on average over cases
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class WorkupPart:
     """The work-up that models were compared by, and what it does with a typical case."""
 
     title: str
-    spending: tuple[StepSpending, ...]  # the dearest first
+    spending: tuple[StepSpending, ...]  # the most expensive first
     picture: str  # the tree, as SVG
 
 

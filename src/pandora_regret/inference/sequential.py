@@ -113,9 +113,9 @@ class MeanSequence(Stateful):
 
     With probability ``1 - level`` the interval holds that mean at every moment at once. Means may change from one
     increment to the next: the estimated quantity is their average so far (Choe and Ramdas). The bound is an
-    empirical Bernstein one: by Fan's inequality ``exp(b (x - m) - psi_c(b) (x - g)^2)`` is at most 1 in the mean,
+    empirical Bernstein one: by Fan's inequality ``exp(b (x - m) - psi_c(b) (x - g)^2)`` is at most 1 on average,
     for every guess g made before x, ``x >= g - c`` and ``b c < 1``. It is mixed over bets b, of which those that
-    are too bold for an increment's bounds drop out.
+    are too large for an increment's bounds drop out.
     """
 
     STATE = ("squares", "widest", "sums")

@@ -303,11 +303,11 @@ class _Scores:
     def _priced_loss(self, truth: _Truth, name: str) -> nw.Expr:
         """``L(q_i / q_j)``; of two impossible classes the costs alone decide, ``L(C_j / C_i)``."""
         theirs, cost = nw.col(name).cast(nw.Float64), self.costs[self.classes.index(name)]
-        ours, dearer = truth.probability * truth.inverse_cost, truth.cost * (1 / cost)
+        ours, relative_cost = truth.probability * truth.inverse_cost, truth.cost * (1 / cost)
         both_impossible = self._choose(
-            dearer, nw.lit(1.0), self._behind(truth.inverse_cost * cost), self._ahead(dearer)
+            relative_cost, nw.lit(1.0), self._behind(truth.inverse_cost * cost), self._ahead(relative_cost)
         )
-        ahead = self._ahead(theirs * truth.inverse * dearer)
+        ahead = self._ahead(theirs * truth.inverse * relative_cost)
         behind = self._behind(truth.probability / theirs * truth.inverse_cost * cost)
         possible = nw.when(truth.inverse > 0).then(ahead).otherwise(both_impossible)
         return self._choose(theirs * (1 / cost), ours, behind, possible)

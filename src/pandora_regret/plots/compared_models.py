@@ -246,7 +246,7 @@ DARK = 0.55  # of the largest, from where numbers are white
 
 
 def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """What a model spends per case, in the mean, on testing a wrong class, by true class.
+    """What a model spends per case on average on testing a wrong class, by true class.
 
     Classes are ordered by cost: first the one on which most is spent, as a truth and as a wrong test together.
     The sum of all cells, plus the cost of testing the truth itself, is the expected search cost.

@@ -1,4 +1,4 @@
-"""How scores of instances are spread, one ridge a true class."""
+"""How scores of instances are spread, one ridge per true class."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def views_of(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
 
 
 def _against_best(comparison: Comparison) -> list[Estimate]:
-    """What each model costs more than the cheapest, with its interval; nothing of the cheapest itself."""
+    """By how much each model costs more than the cheapest, with its interval; nothing of the cheapest itself."""
     gaps = {gap.against: gap.more for gap in comparison.differences if gap.model == comparison.best.name}
     return [gaps.get(model.name, Estimate(None)) for model in comparison.models]
 

@@ -84,7 +84,7 @@ def picked_models(metric: Metric, values: FloatArray, drawn: FloatArray) -> NDAr
 def excess_costs(
     rows: FloatArray, base: FloatArray, counts: FloatArray, drawn: FloatArray, groups: IntArray
 ) -> FloatArray:
-    """What every model costs more than the best one drawn, in every replicate, (R, M).
+    """By how much every model costs more than the best one drawn, in every replicate, (R, M).
 
     `rows` is what each model's search costs each instance, (M, N), `base` how much instances count, (N,),
     `counts` how often each replicate drew them, (R, N), `drawn` how often it drew each model, (R, M), and `groups`
