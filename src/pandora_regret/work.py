@@ -220,7 +220,7 @@ def _on_cluster(do: Callable[[Any], Any], items: list[Any], address: str) -> Ite
     distributed = import_optional("distributed", extra="cluster")
     try:
         client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, AssertionError) as error:  # it asserts that no loop is closing
         raise WorkError(
             f"cluster: no Dask scheduler answers at {address!r} ({' '.join(str(error).split())}): "
             "pass the address that dask scheduler prints, such as tcp://host:8786."
