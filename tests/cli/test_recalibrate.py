@@ -61,7 +61,7 @@ def test_it_says_what_is_saved_out_of_fold_and_whether_that_is_worth_it(old):
     assert printed["cost"]["value"] == pytest.approx(expected.cost.value)
     assert printed["worth_it"] is True
     assert printed["sentences"][0].startswith("Worth it: recalibrating saves $")
-    assert printed["sentences"][1].startswith("The forecasts are too bold: temperature ")
+    assert printed["sentences"][1].startswith("The forecasts are overconfident: temperature ")
     assert printed["written"] == {"forecasts": None, "map": None, "rows": None}
     assert "Worth it" in run("recalibrate", old, *options).stdout
 
