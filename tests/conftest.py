@@ -7,7 +7,7 @@ from hypothesis import settings
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.pop("COLUMNS", None)  # 80 in a worker, unset otherwise: tests say how wide a terminal is
 settings.register_profile("house", deadline=None, derandomize=True, max_examples=60)
-settings.register_profile("quick", deadline=None, derandomize=True, max_examples=8)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=5)
 settings.load_profile("house")
 
 
