@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from workups import names, random_workup, search_workup
 
-from pandora_regret import Beta, Empirical, Exponential, FromScipy, Gamma, LogNormal, Uniform, expected_search_cost
+from pandora_regret import (
+    Beta,
+    Empirical,
+    Exponential,
+    FromScipy,
+    Gamma,
+    LogNormal,
+    Prior,
+    Uniform,
+    expected_search_cost,
+)
 from pandora_regret.workup import Workup, workup_cost, workup_entropy
 
 seeds = st.integers(0, 10**6)
@@ -118,3 +128,18 @@ def test_priors_of_single_steps_reach_every_level_of_a_hierarchy():
     top = expected_search_cost([0], [[0.6, 0.4]], prior=LogNormal([0.1, 0.3]), typical_costs=[2.0, 1.5])
     below = expected_search_cost([1], [[0.5, 0.5]], prior=LogNormal([0.5, 1.0]), typical_costs=[2.5, 1.0])
     assert workup_cost(["b"], p, workup, prior=LogNormal(spread)) == pytest.approx(top + below)
+
+
+def test_a_prior_of_ones_own_that_tells_steps_apart_reaches_every_level_too():
+    class OnesOwn(Prior):
+        """As the log-normal prior, in no class that the package knows."""
+
+        n_classes, strictly_proper = 4, True
+        known = LogNormal([0.1, 0.5, 1.0, 0.3])
+        mean = known.mean
+        share, share_slope, draw = known.share, known.share_slope, known.draw
+
+    tree = {"ab": {"cost": 2.0, "a": 2.5, "b": 1.0}, "c": 1.5}
+    workup, p = Workup(list("abc"), hierarchy=tree), [[0.3, 0.3, 0.4]]
+    expected = workup_cost(["b"], p, workup, prior=OnesOwn.known)
+    assert workup_cost(["b"], p, workup, prior=OnesOwn()) == pytest.approx(expected, rel=1e-12)

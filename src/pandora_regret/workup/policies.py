@@ -18,7 +18,7 @@ from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.inputs.tables import row_slices
 from pandora_regret.kernels import engine
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, search_order
-from pandora_regret.priors import Empirical, LogNormal, Prior
+from pandora_regret.priors import Prior
 from pandora_regret.workup.description import Node, Workup
 from pandora_regret.workup.graph import BETTER, compile_graph, graph_costs
 
@@ -129,7 +129,7 @@ class Nested(Policy):
         """What is paid over a prior of costs, which vary around those of the work-up: a closed form."""
 
         def search(level: Forecast, steps: IntArray) -> Iterator[tuple[Any, FloatArray]]:
-            return engine.search_costs(level, _of_steps(prior, steps))
+            return engine.search_costs(level, prior if prior.n_classes is None else _OfSteps(prior, steps))
 
         return self._over_levels(p, rows, truths, self.workup.costs / prior.mean, search)
 
@@ -191,13 +191,29 @@ def _order(masses: FloatArray, costs: FloatArray) -> IntArray:
     return orders[0] if masses.ndim == 1 else orders
 
 
-def _of_steps(prior: Prior, steps: IntArray) -> Prior:
-    """A prior of all steps, seen from some of them."""
-    if isinstance(prior, Empirical):
-        return Empirical(prior.samples[:, steps])
-    if isinstance(prior, LogNormal) and prior.n_classes:
-        return LogNormal(prior.sigma[steps], correlation=prior.correlation)
-    return prior
+class _OfSteps(Prior):
+    """A prior that tells steps apart, seen from some of them."""
+
+    strictly_proper = False  # nobody asks
+
+    def __init__(self, prior: Prior, steps: IntArray) -> None:
+        self.prior, self.steps = prior, steps
+
+    @property
+    def mean(self) -> FloatArray:
+        return np.asarray(self.prior.mean_of(self.steps))
+
+    def share(self, log_odds: FloatArray, i: Any = 0, j: Any = 1) -> FloatArray:
+        return self.prior.share(log_odds, self.steps[i], self.steps[j])
+
+    def share_with_ties(self, log_odds: FloatArray, i: Any, j: Any, width: FloatArray | float) -> FloatArray:
+        return self.prior.share_with_ties(log_odds, self.steps[i], self.steps[j], width)
+
+    def share_slope(self, log_odds: FloatArray, i: Any = 0, j: Any = 1) -> FloatArray:
+        return self.prior.share_slope(log_odds, self.steps[i], self.steps[j])
+
+    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+        return self.prior.draw(n_draws, int(self.steps.max()) + 1, rng)[:, self.steps]
 
 
 class Forest(Policy):
