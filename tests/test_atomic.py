@@ -81,12 +81,3 @@ def test_what_another_writer_is_still_writing_is_left_alone(tmp_path):
 
     write_atomically(tmp_path / "a.bin", write_twice)
     assert (tmp_path / "a.bin").read_bytes() == b"ours"
-
-
-def test_a_full_disk_names_the_file(tmp_path):
-    def fill(file):
-        raise OSError(28, "No space left on device")
-
-    with pytest.raises(OSError, match="No space left") as error:
-        write_atomically(tmp_path / "page.html", fill)
-    assert error.value.filename == str(tmp_path / "page.html")

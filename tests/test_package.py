@@ -46,12 +46,6 @@ def test_importing_the_package_costs_next_to_nothing():
     assert len(modules_added_by("import pandora_regret", after="import numpy")) < 15
 
 
-def test_importing_a_score_loads_little_more_than_numpy():
-    added = modules_added_by("from pandora_regret import pandora_regret", after="import numpy")
-    assert "pandora_regret.scores" in added
-    assert not packages(added) & set(HEAVY) - {"numpy"}
-
-
 def test_scoring_arrays_loads_no_frame_library():
     program = "from pandora_regret import pandora_regret\npandora_regret([0], [[0.5, 0.5]])"
     assert not packages(modules_added_by(program)) & {

@@ -24,15 +24,6 @@ def test_no_other_order_is_cheaper(fees, random):
     assert plan.expected_cost == pytest.approx(cheapest)
 
 
-@given(FEES)
-def test_the_steps_add_up(fees):
-    p = np.full(len(fees), 1 / len(fees))
-    steps = plan_search(p, fees).steps
-    np.testing.assert_allclose([s.total_cost for s in steps], np.cumsum([s.cost for s in steps]))
-    np.testing.assert_allclose([s.done for s in steps], np.arange(1, len(fees) + 1) / len(fees))
-    np.testing.assert_allclose([s.probability for s in steps], 1 / np.arange(len(fees), 0, -1))
-
-
 def test_a_test_that_may_miss_leaves_its_class_possible():
     plan = plan_search([0.5, 0.5], tests=Tests(cost=[1.0, 1.0], sensitivity=0.8), search="adaptive", steps=4)
     assert [step.test for step in plan.steps] == [0, 1, 0, 1]

@@ -4,18 +4,15 @@ from functools import partial
 
 import numpy as np
 import pytest
+from every_prior import COSTS, PRIORS, every_prior
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from pandora_regret import (
     Beta,
-    Empirical,
     Exponential,
     Fixed,
-    FromScipy,
     Gamma,
-    LogNormal,
     Uniform,
     beta_score,
     excess_search_burden,
@@ -27,17 +24,6 @@ from pandora_regret import (
 from pandora_regret.inputs.tables import BLOCK_ELEMENTS
 
 K = 4
-COSTS = np.array([1.0, 3.0, 0.5, 2.0])
-PRIORS = {
-    "Beta(0.3)": Beta(0.3),
-    "Uniform": Uniform(),
-    "Exponential": Exponential(),
-    "Gamma": Gamma(2.5),
-    "LogNormal": LogNormal([0.4, 0.8, 1.2, 0.6], correlation=0.5),
-    "Empirical": Empirical(np.random.default_rng(5).lognormal(0, 1, (30, K))),
-    "FromScipy": FromScipy(stats.weibull_min(1.5)),
-    "Fixed": Fixed(),
-}
 SCORES = {
     "regret": pandora_regret,
     "regret, alpha 0": partial(pandora_regret, alpha=0.0),
@@ -49,7 +35,6 @@ SCORES = {
 }
 
 every_score = pytest.mark.parametrize("score", SCORES.values(), ids=SCORES.keys())
-every_prior = pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
 
 
 def example(n_rows=60, n_classes=K, seed=1):
@@ -74,13 +59,6 @@ def test_score_is_the_mean_of_its_instances(score):
     )
 
 
-@every_score
-def test_score_of_an_instance_depends_on_it_alone(score):
-    truth, forecasts, _ = example()
-    alone = [score(truth[[n]], forecasts[[n]]) for n in range(20)]
-    assert score(truth, forecasts, per_instance=True)[:20] == pytest.approx(alone, rel=1e-14)
-
-
 @pytest.mark.parametrize("prior", [Uniform(), Exponential(), Gamma(2.5), Fixed()], ids=str)
 def test_names_of_classes_do_not_matter_if_costs_move_along(prior):
     truth, forecasts, _ = example()
@@ -96,14 +74,6 @@ def test_logits_of_any_offset_score_as_their_probabilities(score, shift):
     logits = np.log(forecasts) + shift
     got = score(truth, logits, logits=True, per_instance=True)
     assert got == pytest.approx(score(truth, forecasts, per_instance=True), rel=1e-9 if shift else 1e-12)
-
-
-@every_score
-def test_integer_weights_are_repetitions(score):
-    truth, forecasts, _ = example()
-    times = np.arange(60) % 4
-    repeated = score(np.repeat(truth, times), np.repeat(forecasts, times, axis=0))
-    assert score(truth, forecasts, sample_weight=times) == pytest.approx(repeated, rel=1e-13)
 
 
 def test_an_infinite_score_of_zero_weight_is_absent():
@@ -148,29 +118,12 @@ def test_pair_costs_and_the_unavoidable_add_up_to_the_total(prior):
     assert pairs.sum() + unavoidable == pytest.approx(expected_search_cost(truth, forecasts, **options), rel=1e-13)
 
 
-@every_prior
-def test_pair_costs_gather_the_spend_of_each_instance(prior):
-    truth, forecasts, weights = example()
-    options = {"prior": prior, "costs": COSTS}
-    spent = pair_costs(truth, forecasts, per_instance=True, **options)
-    assert spent.shape == (60, K)
-    assert (spent[np.arange(60), truth] == 0).all()
-    by_truth = np.array([weights @ (spent * (truth == i)[:, None]) for i in range(K)]) / weights.sum()
-    assert pair_costs(truth, forecasts, sample_weight=weights, **options) == pytest.approx(by_truth, rel=1e-12)
-
-
 @pytest.mark.parametrize("alpha", [1e-8, 0.37, 1.0, 3.0, 50.0, np.inf])
 def test_zero_probabilities_take_the_limits_of_the_loss(alpha):
     worst = 1 + (1 + 1 / alpha)
     possible, impossible = beta_score([0, 1], [[1.0, 0.0], [1.0, 0.0]], alpha=alpha, per_instance=True)
     assert possible == 0
     assert impossible == pytest.approx(worst, rel=1e-14)
-
-
-def test_zero_probability_of_the_truth_is_infinite_in_the_logarithmic_limit():
-    table = [[1.0, 0.0, 0.0]] * 3
-    assert beta_score([0, 1, 2], table, alpha=0.0, per_instance=True).tolist() == [0, np.inf, np.inf]
-    assert pandora_regret([0, 1, 2], table, alpha=0.0) == np.inf
 
 
 @pytest.mark.parametrize("alpha", [0.37, 1.0, 3.0, np.inf])

@@ -6,36 +6,20 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+from every_prior import COSTS, every_prior
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from pandora_regret import (
     Beta,
-    Empirical,
     Exponential,
     Fixed,
-    FromScipy,
     Gamma,
-    LogNormal,
-    Uniform,
     expected_search_cost,
     search_cost,
     search_order,
     simulate_search,
 )
-
-PRIORS = {
-    "Beta(0.3)": Beta(0.3),
-    "Uniform": Uniform(),
-    "Exponential": Exponential(),
-    "Gamma": Gamma(2.5),
-    "LogNormal": LogNormal([0.4, 0.8, 0.6], correlation=0.5),
-    "Empirical": Empirical(np.random.default_rng(5).integers(1, 5, (30, 3)).astype(float)),
-    "FromScipy": FromScipy(stats.weibull_min(1.5)),
-    "Fixed": Fixed(),
-}
-every_prior = pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
 
 
 @st.composite
@@ -138,9 +122,8 @@ def test_search_cost_takes_costs_of_each_instance():
     assert search_cost([0, 2], table, costs, per_instance=True).tolist() == [13.0, 3.0]
 
 
-TABLE = np.array([[0.5, 0.25, 0.25], [0.125, 0.625, 0.25], [0.0, 0.25, 0.75], [1.0, 0.0, 0.0]])
+TABLE = np.array([[4, 2, 2, 0], [1, 4, 2, 1], [0, 2, 4, 2], [8, 0, 0, 0]]) / 8
 TRUTH = [0, 2, 0, 2]
-COSTS = np.array([1.0, 4.0, 2.0])
 
 
 @every_prior
@@ -183,13 +166,6 @@ def test_simulation_respects_weights():
     assert tuple(weighted) == pytest.approx(tuple(repeated), rel=1e-12)
 
 
-def test_simulation_is_reproducible_by_seed():
-    first, again, other = (simulate_search(TRUTH, TABLE, draws=300, seed=seed) for seed in (7, 7, 8))
-    assert first == again
-    assert first != other
-    assert simulate_search(TRUTH, TABLE, draws=300, seed=np.random.default_rng(7)) == first
-
-
 def test_simulation_does_not_depend_on_how_draws_are_batched(monkeypatch):
     whole = simulate_search(TRUTH, TABLE, prior=Exponential(), draws=300, seed=9)
     monkeypatch.setattr("pandora_regret.inputs.tables.BLOCK_ELEMENTS", 50)
@@ -214,6 +190,6 @@ def test_memory_of_a_simulation_does_not_grow_with_draws():
 
 @pytest.mark.parametrize("prior", [Beta(0.005), Gamma(0.005)], ids=str)
 def test_simulation_survives_costs_that_underflow(prior):
-    found = simulate_search(TRUTH, TABLE, prior=prior, costs=[0.1, 0.2, 1e-9], draws=20_000, seed=11)
-    expected = expected_search_cost(TRUTH, TABLE, prior=prior, costs=[0.1, 0.2, 1e-9])
+    found = simulate_search(TRUTH, TABLE, prior=prior, costs=[0.1, 0.2, 1e-9, 0.3], draws=20_000, seed=11)
+    expected = expected_search_cost(TRUTH, TABLE, prior=prior, costs=[0.1, 0.2, 1e-9, 0.3])
     assert abs(found.mean - expected) < 4 * found.standard_error

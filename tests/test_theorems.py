@@ -4,46 +4,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from every_prior import COSTS, PRIORS, SMOOTH, STEPS, STRICT, each_of
+from scipy import optimize
 
 from pandora_regret import (
-    Beta,
-    Empirical,
-    Exponential,
-    Fixed,
-    FromScipy,
-    Gamma,
-    LogNormal,
-    Uniform,
     expected_search_cost,
     pair_costs,
     pandora_regret,
 )
 
-COSTS = np.array([1.0, 3.0, 0.5, 2.0])  # of the tests of four classes
-OBSERVED = np.random.default_rng(5).lognormal(0, 1, (60, 4))
-
-STRICT = {
-    "Beta(0.3)": Beta(0.3),
-    "Uniform": Uniform(),
-    "Beta(4)": Beta(4.0),
-    "Exponential": Exponential(),
-    "Gamma(0.4)": Gamma(0.4),
-    "Gamma(3)": Gamma(3.0),
-    "LogNormal": LogNormal(0.7),
-    "LogNormal, correlated": LogNormal([0.4, 0.8, 1.2, 0.6], correlation=0.5),
-    "FromScipy": FromScipy(stats.weibull_min(1.5)),
-}
-BOUNDED = {"FromScipy, bounded": FromScipy(stats.uniform(1, 2))}  # no two costs differ by more than a factor of 3
-STEPS = {"Fixed": Fixed(), "Empirical": Empirical(OBSERVED)}
-SMOOTH = STRICT | BOUNDED
-PRIORS = SMOOTH | STEPS
-
 LATTICE = [np.array(parts) / 12 for parts in product(range(1, 10), repeat=4) if sum(parts) == 12]
-
-
-def each_of(priors):
-    return pytest.mark.parametrize("prior", priors.values(), ids=priors.keys())
 
 
 def scores_of_every_truth(forecast, prior, costs=COSTS):
@@ -121,15 +91,6 @@ def test_remark_finitely_supported_priors_are_flat(prior):
     nudged = np.array([0.4101, 0.2799, 0.2001, 0.1099])
     assert risk(nudged, truth, prior) == risk(truth, truth, prior)
     assert not prior.strictly_proper
-
-
-@each_of(SMOOTH)
-@pytest.mark.parametrize(("i", "j"), [(0, 1), (3, 2)])
-def test_identity_that_makes_pair_losses_proper(prior, i, j):
-    """L'(r) = L'(1/r) / r^3, where the right side is of the opposite direction j -> i."""
-    odds = np.geomspace(1 / 8, 8, 40)  # an even number of points, so not the kink at 1
-    slope, opposite = prior.pair_slope(odds, i, j) / odds, prior.pair_slope(1 / odds, j, i) * odds
-    assert slope == pytest.approx(opposite / odds**3, rel=1e-6, abs=1e-12)
 
 
 @each_of(SMOOTH)

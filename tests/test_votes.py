@@ -1,30 +1,21 @@
 """Votes instead of labels: every score is the vote-weighted mean of the scores of labels."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from every_prior import COSTS, every_prior
 from hypothesis import given
 from hypothesis import strategies as st
 
 import pandora_regret as pr
-from pandora_regret import Beta, Empirical, Exponential, Fixed, LogNormal, Uniform
 from pandora_regret.decisions import single_shot_cost
 from pandora_regret.imperfect import Tests, expected_expenditure
 from pandora_regret.inputs import InputError
 from pandora_regret.metrics import METRICS
 from pandora_regret.workup import Workup, workup_cost, workup_regret
-
-PRIORS = [
-    Uniform(),
-    Beta(0.3),
-    Beta(7.0),
-    Fixed(),
-    Exponential(),
-    LogNormal(0.5),
-    Empirical(np.random.default_rng(0).gamma(2.0, size=(9, 4))),
-]
-COSTS = np.array([1.0, 4.0, 0.5, 2.0])
 
 
 @st.composite
@@ -55,43 +46,34 @@ def agrees(score, votes, table, weights, **options):
     )
 
 
+TESTS = Tests(cost=COSTS, sensitivity=[0.9, 0.5, 0.8, 0.95], false_positive_rate=0.1, confirmatory_cost=2.0)
+WORKUP = Workup(list("0123"), {name: {"cost": 3 + int(name), "confirms": name} for name in "0123"})
+SCORES = {
+    "regret": pr.pandora_regret,
+    "alpha 0": partial(pr.pandora_regret, alpha=0.0),
+    "beta score": partial(pr.beta_score, alpha=12.0, costs=COSTS),
+    "ties by index": partial(pr.search_cost, costs=COSTS),
+    "average ties": partial(pr.search_cost, costs=COSTS, ties="average"),
+    "simulated": lambda *case, **rest: pr.simulate_search(*case, draws=20, seed=3, costs=COSTS, **rest).mean,
+    "realised": lambda *case, **rest: pr.search_tally(*case, costs=COSTS, **rest).realised.mean,
+    "imperfect tests": partial(expected_expenditure, tests=TESTS, search="single_pass"),
+    "work-up": partial(workup_cost, workup=WORKUP),
+    "regret of a work-up": partial(workup_regret, workup=WORKUP),
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, 12.0, np.inf])
+@pytest.mark.parametrize("score", SCORES.values(), ids=SCORES.keys())
 @given(case=cases())
-def test_regret_and_beta_score_are_means_over_votes(alpha, case):
-    agrees(pr.pandora_regret, *case, alpha=alpha)
-    agrees(pr.beta_score, *case, alpha=alpha, costs=COSTS)
+def test_scores_are_means_over_votes(score, case):
+    agrees(score, *case)
 
 
-@pytest.mark.parametrize("prior", PRIORS, ids=repr)
+@every_prior
 @given(case=cases())
 def test_costs_are_means_over_votes(prior, case):
     agrees(pr.expected_search_cost, *case, prior=prior, typical_costs=COSTS)
     agrees(pr.pair_costs, *case, prior=prior, typical_costs=COSTS)
-    agrees(lambda *a, **o: pr.search_tally(*a, **o).realised.mean, *case, prior=prior, typical_costs=COSTS)
-    agrees(lambda *a, **o: pr.search_tally(*a, **o).mean, *case, prior=prior, typical_costs=COSTS)
-
-
-@given(case=cases())
-def test_searches_at_known_costs_are_means_over_votes(case):
-    for ties in ("index", "average"):
-        agrees(pr.search_cost, *case, costs=COSTS, ties=ties)
-    agrees(lambda *a, **o: pr.simulate_search(*a, **o).mean, *case, draws=20, seed=3, costs=COSTS)
-
-
-@given(case=cases())
-def test_bills_of_imperfect_tests_are_means_over_votes(case):
-    tests = Tests(cost=COSTS, sensitivity=[0.9, 0.5, 0.8, 0.95], false_positive_rate=0.1, confirmatory_cost=2.0)
-    agrees(expected_expenditure, *case, tests=tests, search="single_pass")
-    if (case[1] > 0).all():
-        agrees(expected_expenditure, *case, tests=tests, search="restarts")
-
-
-@given(case=cases(n_classes=3))
-def test_workups_are_means_over_votes(case):
-    steps = {name: {"cost": 3 + int(name), "confirms": name} for name in "012"}
-    for score in (workup_cost, workup_regret):
-        agrees(score, *case, workup=Workup(["0", "1", "2"], steps))
 
 
 @pytest.mark.slow
@@ -106,7 +88,7 @@ def test_a_metric_of_pairs_of_rows_refuses_votes():
         METRICS["auroc"]([[1, 1], [2, 1]], [[0.5, 0.5], [0.5, 0.5]])
 
 
-@pytest.mark.parametrize("prior", PRIORS, ids=repr)
+@every_prior
 def test_votes_for_one_class_are_labels_to_the_last_bit(prior):
     rng = np.random.default_rng(1)
     table, labels = rng.dirichlet(np.ones(4), size=50), rng.integers(4, size=50)
@@ -121,18 +103,6 @@ def test_the_truth_as_votes_is_the_entropy():
     costs = [1.0, 2.0, 3.0, 4.0, 5.0]
     expected = pr.search_entropy(table, typical_costs=costs)
     assert pr.expected_search_cost(table, table, typical_costs=costs) == pytest.approx(expected, rel=1e-13)
-
-
-def test_logits_and_costs_of_each_row():
-    rng = np.random.default_rng(4)
-    logits, votes = rng.normal(size=(6, 4)), rng.integers(0, 3, size=(6, 4)) + np.eye(6, 4, dtype=int)
-    votes[4:, 0] += 1
-    costs = rng.gamma(2.0, size=(6, 4))
-    shares = votes / votes.sum(axis=1, keepdims=True)
-    options = {"logits": True, "costs": costs, "per_instance": True}
-    every = [pr.expected_search_cost([k] * 6, logits, **options) for k in range(4)]
-    expected = (shares * np.transpose(every)).sum(axis=1)
-    np.testing.assert_allclose(pr.expected_search_cost(votes, logits, **options), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
