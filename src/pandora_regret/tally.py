@@ -97,13 +97,6 @@ class Means:
         centre = self.values if self.count else self._centre
         self._moments, self._centre = self._moments_about(centre), centre
 
-    def beside(self, other: Self) -> Self:
-        """The quantities of this tally and then those of another one of the same rows."""
-        totals = np.concatenate([self.total.value, other.total.value])
-        centres = np.concatenate([self._centre, other._centre])
-        moments = np.concatenate([self._moments, other._moments], axis=1)
-        return type(self).of_sums(self.count, float(self.weight.value), totals, centres, moments)
-
     def _moments_about(self, centre: FloatArray) -> FloatArray:
         w, drift, spread = self._moments
         with np.errstate(invalid="ignore"):

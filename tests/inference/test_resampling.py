@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import stats
 
 from pandora_regret import InputError
 from pandora_regret.inference.keyed import keys_of
-from pandora_regret.inference.resampling import Resampled, poisson_weights
+from pandora_regret.inference.resampling import poisson_weights
 from pandora_regret.kernels import engine
 
 ROWS, REPLICATES = 20_000, 50
@@ -93,15 +93,3 @@ def test_a_name_has_one_key_however_it_is_stored(listed):
 def test_a_missing_name_is_an_error_that_says_where(missing):
     with pytest.raises(InputError, match=r"groups row 1 is .*every row needs a name"):
         keys_of(np.array(["ann", missing], dtype=object), "groups")
-
-
-@given(st.integers(0, 10**6), st.lists(st.integers(0, 60), min_size=1, max_size=4))
-def test_sums_do_not_depend_on_batches_or_merges(seed, cuts):
-    rng = np.random.default_rng(seed)
-    keys, table = keys_of(rng.integers(0, 30, 60)), rng.lognormal(sigma=4, size=(60, 3))
-    parts = [Resampled(3, 20, seed) for _ in range(len(cuts) + 1)]
-    for part, rows in zip(parts, np.split(rng.permutation(60), sorted(cuts)), strict=True):
-        part.add(keys[rows], table[rows])
-    for part in parts[1:]:
-        parts[0].merge(part)
-    assert_allclose(parts[0].value, poisson_weights(keys, 20, seed).astype(float) @ table, rtol=1e-12)

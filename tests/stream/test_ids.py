@@ -10,15 +10,15 @@ from prediction_files import CLASSES, opened, table, write
 from pandora_regret.files import ModelFiles, open_models
 from pandora_regret.files.layout import Layout
 from pandora_regret.files.problems import FileError
-from pandora_regret.stream import ids, score_stream, sums
+from pandora_regret.stream import score_stream, sums
 
 TEXTS = st.lists(st.text(max_size=40).filter(lambda text: "\0" not in text), min_size=1, max_size=30)
 
 
 @given(TEXTS)
 def test_equal_ids_have_equal_hashes_whatever_stands_beside_them(texts):
-    together = ids.hashes_of(pa.array(texts))
-    alone = np.concatenate([ids.hashes_of(pa.array([text])) for text in texts])
+    together = sums.hashes_of(pa.array(texts))
+    alone = np.concatenate([sums.hashes_of(pa.array([text])) for text in texts])
     np.testing.assert_array_equal(together, alone)
     distinct = {text.lstrip("0") if text.isascii() and text.isdecimal() else text for text in texts}
     assert len(set(together.tolist())) >= len(distinct) - 1  # "0" and "" may both be left of zeros
@@ -26,13 +26,13 @@ def test_equal_ids_have_equal_hashes_whatever_stands_beside_them(texts):
 
 @given(st.lists(st.integers(0, 10**18 - 1), min_size=1, max_size=20))
 def test_a_number_is_the_same_id_as_its_text(numbers):
-    as_texts = ids.hashes_of(pa.array([*map(str, numbers)]))
-    np.testing.assert_array_equal(ids.hashes_of(pa.array(numbers, pa.int64())), as_texts)
+    as_texts = sums.hashes_of(pa.array([*map(str, numbers)]))
+    np.testing.assert_array_equal(sums.hashes_of(pa.array(numbers, pa.int64())), as_texts)
 
 
 @pytest.mark.parametrize("cuts", [1, 5])
 def test_repeated_ids_are_noticed_across_batches_and_parts(cuts):
-    keys = ids.hashes_of(pa.array([f"case {n}" for n in range(100)] + ["case 7"]))
+    keys = sums.hashes_of(pa.array([f"case {n}" for n in range(100)] + ["case 7"]))
     seen = [sums.SeenIds() for _ in range(cuts)]
     for n, part in enumerate(np.array_split(keys, 10)):
         seen[n % cuts].add(part)
@@ -44,7 +44,7 @@ def test_repeated_ids_are_noticed_across_batches_and_parts(cuts):
 
 def test_memory_is_bounded_and_a_file_that_comes_twice_is_still_noticed(monkeypatch):
     monkeypatch.setattr(sums, "MOST_KEYS", 64)
-    keys, seen = ids.hashes_of(pa.array(np.arange(5000))), sums.SeenIds()
+    keys, seen = sums.hashes_of(pa.array(np.arange(5000))), sums.SeenIds()
     for part in np.array_split(np.concatenate([keys, keys]), 50):
         seen.add(part)
         assert sum(map(len, seen.parts)) <= 64
@@ -60,7 +60,9 @@ def test_two_models_are_no_parts_of_one_table(tmp_path, jobs):
     first = write(tmp_path / "a.csv", {"id": [f"p{n}" for n in range(20)], **table()})
     other = write(tmp_path / "b.parquet", {"id": [f"p{n}" for n in range(20)], **table(seed=3)})
     [both] = open_models([ModelFiles((str(first), str(other)), Layout())])
-    with pytest.raises(FileError, match=r"b\.parquet has the same ids as .*: these are two models: use compare"):
+    with pytest.raises(
+        FileError, match=r"b\.parquet row 1 has the id 'p0', which .*a\.csv.*two models: use compare"
+    ):
         score_stream(both, jobs=jobs)
 
 

@@ -8,12 +8,13 @@ import pytest
 
 import pandora_regret as pr
 from pandora_regret.compare import Comparison, compare
+from pandora_regret.compare.conclusion import read_interval
 from pandora_regret.files import Layout, open_predictions, read_all
 from pandora_regret.inputs import InputError
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.stream import StreamSums, score_stream, sums
-from pandora_regret.stream.score import tally
+from pandora_regret.stream.score import read_settings, tally
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -36,6 +37,10 @@ def predictions_of(tmp_path, truth, values, *, row_group_size=13, logits=False, 
     prefix = "cost_" if any(name.startswith("cost_") for name in columns) else None
     [predictions] = open_predictions(tmp_path / "model.parquet", replace(layout, cost_prefix=prefix))
     return predictions
+
+
+def settings_of(predictions, prices=None, bootstrap=0, pairs=False):
+    return read_settings(predictions, None, prices, read_interval(0.95, bootstrap, 3), pairs)
 
 
 def limits(result, metric):
@@ -172,22 +177,23 @@ def test_large_batches_take_the_compiled_way_and_hand_back_doubtful_rows(tmp_pat
     truth, values = forecasts(n, dtype=np.float32, spread=0.02)  # many probabilities underflow to 0
     values[::1000], truth[::1000] = [1e-30, 1, 0, 0], 0
     predictions = predictions_of(tmp_path, truth, values, row_group_size=50_000)
-    assert sums.score_batch(next(predictions.batches()), sums.Settings(pr.Uniform())).forecast is None
+    settings = settings_of(predictions)
+    assert sums.score_batch(next(predictions.batches()), settings).forecast is None
     check(score_stream(predictions), truth, values)
 
 
 def test_merged_fragments_are_the_whole(tmp_path, way):
     truth, values = forecasts(60)
     predictions = predictions_of(tmp_path, truth, values, weight=np.random.default_rng(1).uniform(0.5, 2, 60))
-    how = sums.Settings(pr.Uniform(), np.array(PRICES), bootstrap=20, seed=3, with_pairs=True)
+    how = settings_of(predictions, PRICES, 50, pairs=True)
     whole, pieces = tally(predictions, how), predictions.fragments(3)
     parts = [pickle.loads(pickle.dumps(tally(pickle.loads(pickle.dumps(one)), how))) for one in pieces]
-    merged = StreamSums("model", CLASSES, how)
+    merged = StreamSums(how)
     for at in (2, 0, 1):
         merged.merge(parts[at])
     assert (len(parts), merged.cases) == (3, 60)
-    for name in ("counts", "taken_for", "pairs", "replicates", "fourth_powers"):
-        np.testing.assert_allclose(getattr(merged, name).value, getattr(whole, name).value, rtol=1e-12)
+    for name, total in whole.sums.items():
+        np.testing.assert_allclose(merged.sums[name].value, total.value, rtol=1e-12)
     np.testing.assert_allclose(merged.means.standard_errors, whole.means.standard_errors, rtol=1e-12)
 
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from pandora_regret.inference.keyed import GOLDEN, Keys, mixed
 from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.kernels.engine import worth_compiling
-from pandora_regret.tally import Sum
 
 Counts: TypeAlias = NDArray[np.uint8]
 
@@ -107,49 +106,6 @@ def weighted_sums(weights: Counts, table: FloatArray) -> FloatArray:
         rows = slice(start, start + step)
         total += weights[:, rows].astype(np.float64) @ table[rows]
     return total
-
-
-class Resampled:
-    """Sums of columns in every bootstrap replicate, from batches of rows in any order; two of them merge.
-
-    Examples
-    --------
-    >>> from pandora_regret.inference.keyed import keys_of
-    >>> sums = Resampled(n_columns=1, replicates=1000)
-    >>> sums.add(keys_of(range(400)), np.arange(400.0)[:, None])
-    >>> sums.value.shape, bool(abs(sums.value.mean() / np.arange(400.0).sum() - 1) < 0.01)
-    ((1000, 1), True)
-    """
-
-    def __init__(self, n_columns: int, replicates: int, seed: int = 0) -> None:
-        self.replicates, self.seed = read_count(replicates, "bootstrap"), seed
-        self._sums = Sum((self.replicates, n_columns))
-        self._seen: frozenset[int] = frozenset()  # the lowest and the highest key
-
-    def add(self, keys: Keys, table: FloatArray) -> None:
-        """Add rows: their keys (n,), and what is to be summed (n, columns)."""
-        self._see(frozenset((int(keys.min()), int(keys.max()))) if len(keys) else frozenset())
-        for rows, weights in weights_in_parts(keys, self.replicates, self.seed):
-            self._sums.add(weighted_sums(weights, table), index=rows)
-
-    def merge(self, other: Resampled) -> None:
-        """Add the rows of another."""
-        self._sums.merge(other._sums)
-        self._see(other._seen)
-
-    def _see(self, keys: frozenset[int]) -> None:
-        every = self._seen | keys
-        self._seen = frozenset((min(every), max(every))) if every else every
-
-    @property
-    def clusters(self) -> int:
-        """How many different keys there were: 0, 1, or 2 for any more; a single one shows no spread."""
-        return len(self._seen)
-
-    @property
-    def value(self) -> FloatArray:
-        """The sums, (replicates, columns)."""
-        return self._sums.value
 
 
 def _streams(numbers: range, seed: int) -> Keys:

@@ -23,15 +23,8 @@ from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
-from pandora_regret.stream.score import (
-    charged,
-    check_something_was_scored,
-    comparison_of_sums,
-    merged,
-    read_settings,
-    tally,
-)
-from pandora_regret.stream.sums import Settings, StreamSums
+from pandora_regret.stream.score import concluded, read_settings, tally
+from pandora_regret.stream.sums import Settings
 
 TALLIES = "partition int, tally binary"
 
@@ -88,10 +81,7 @@ def score_spark(
     settings = read_settings(model, prior, typical_costs, interval, pairs)
     rows = frame.select(*columns.wanted).mapInArrow(_tally_partition(model, settings), TALLIES)
     parts = ((number, pickle.loads(part)) for number, part in rows.collect())  # pickled by our own code, below
-    whole = merged(StreamSums(name, model.classes, settings), parts)
-    check_something_was_scored(whole, model)
-    costs = charged(model, settings, prior, typical_costs)
-    return comparison_of_sums(whole, interval, costs)
+    return concluded(model, settings, parts)
 
 
 def _tally_partition(model: Predictions, settings: Settings) -> Callable[[Iterator[Any]], Iterator[Any]]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.kernels.engine import worth_compiling
 from pandora_regret.priors import Beta
 from pandora_regret.tally import Means
 
@@ -98,7 +99,10 @@ def _merged(parts: Sequence[tuple[FloatArray, FloatArray]], factors: FloatArray)
 
 
 def confusion(truth: IntArray, predicted: NDArray[Any], weights: FloatArray | None, n_classes: int) -> FloatArray:
-    """The weight of the rows of class i that are taken for class j, (K, K), by a compiled loop."""
+    """The weight of the rows of class i that are taken for class j, (K, K), by a compiled loop where that pays."""
+    if not worth_compiling(len(truth)):
+        cells = np.bincount(truth * n_classes + predicted, weights, n_classes**2)
+        return cells.reshape(n_classes, n_classes).astype(np.float64)
     from pandora_regret.kernels import lanes
 
     counts = np.zeros((n_classes, n_classes))
