@@ -194,7 +194,6 @@ def _scheduler_process(address):
 @posix
 def test_an_item_that_kills_workers_ends_the_work_and_so_does_a_cluster_without_workers(monkeypatch):
     monkeypatch.setattr(work, "PATIENCE_SECONDS", 0.5)
-    monkeypatch.setattr(work, "LOOK_SECONDS", 0.1)
     with loopback_cluster(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1") as (address, workers):
         with pytest.raises(WorkError, match="workers died of an item, one after another"):
             list(run_all(store_tasks.die, [0], cluster=address))

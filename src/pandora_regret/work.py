@@ -11,7 +11,7 @@ import pickle
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import as_completed
+from concurrent.futures import FIRST_COMPLETED, CancelledError, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,14 +28,7 @@ Item = TypeVar("Item")
 MOST_PER_CORE = 16  # processes; more would only fill the memory
 CONNECT_SECONDS = 10.0  # for a Dask scheduler to answer
 PATIENCE_SECONDS = 60.0  # with a cluster that has no workers at all
-LOOK_SECONDS = 1.0  # between looks at whether there are any
-THREADED = (
-    "OMP",
-    "OPENBLAS",
-    "MKL",
-    "NUMBA",
-    "NUMEXPR",
-)  # libraries with as many threads as cores
+THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")  # libraries with as many threads as cores
 _own_pools: dict[int, Any] = {}  # of each thread of a Dask worker
 
 
@@ -92,41 +85,29 @@ def run_all(
     >>> sorted(run_all(abs, [-2, 1]))
     [(-2, 2), (1, 1)]
     """
-    processes = read_jobs(jobs)
-    if cluster is not None:
-        return _on_cluster(partial(_in_own_child, do, timeout) if apart else do, list(items), cluster)
-    if processes == 1 and not apart:
-        return ((item, do(item)) for item in items)
-    results = _in_children(do, list(items), processes, timeout)
-    return results if apart else _alive(results)
-
-
-def read_jobs(jobs: int) -> int:
-    """How many processes; -1 is one for each core."""
     cores = os.cpu_count() or 1
-    if jobs == -1:
-        return cores
-    if read_count(jobs, "jobs") > MOST_PER_CORE * cores:
+    if jobs != -1 and read_count(jobs, "jobs") > MOST_PER_CORE * cores:
         most = MOST_PER_CORE * cores
         raise InputError(f"jobs is {jobs}: this machine has {cores} cores, ask for {most} at most.")
-    return jobs
-
-
-def _alive(results: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-    for item, result in results:
-        if isinstance(result, Death):
-            raise WorkError(f"a worker did not finish: {result.reason}; resume with fewer jobs, which need less.")
-        yield item, result
+    if cluster is not None:
+        return _on_cluster(partial(_in_own_child, do, timeout) if apart else do, list(items), cluster)
+    if jobs == 1 and not apart:
+        return ((item, do(item)) for item in items)
+    return _in_children(do, list(items), cores if jobs == -1 else jobs, timeout, apart)
 
 
 def _in_children(
-    do: Callable[[Any], Any], items: list[Any], jobs: int, timeout: Callable[[Any], float | None] | None
+    do: Callable[[Any], Any], items: list[Any], jobs: int, timeout: Any, apart: bool
 ) -> Iterator[tuple[Any, Any]]:
     pool = _pool(max(1, min(jobs, len(items))), do)
     try:
         futures = {_scheduled(pool, do, item, timeout): item for item in items}
         for future in as_completed(futures):
-            yield futures.pop(future), _result(future)
+            result = _result(future)
+            if isinstance(result, Death) and not apart:
+                problem = f"a worker did not finish: {result.reason}"
+                raise WorkError(f"{problem}; resume with fewer jobs, which need less.")
+            yield futures.pop(future), result
     finally:
         pool.stop()
         pool.join()
@@ -147,18 +128,17 @@ def _pickled(value: Any) -> bytes:
 
 def _begin(limits: dict[str, str], do: bytes) -> None:
     """What a child does first: few threads, no standard output of ours, an end with its parent, and imports."""
+
+    def end_with_parent() -> None:
+        if (parent := parent_process()) is not None:
+            parent.join()
+            os._exit(0)
+
     os.environ.update({name: value for name, value in limits.items() if name not in os.environ})
     os.dup2(2, 1)
-    Thread(target=_end_with_parent, daemon=True).start()
+    Thread(target=end_with_parent, daemon=True).start()
     with suppress(Exception):  # the first item will raise it
         pickle.loads(do)  # importing takes a while, which is no item's fault
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(0)
 
 
 def _scheduled(pool: Any, do: Callable[[Any], Any], item: Any, timeout: Any) -> Any:
@@ -166,45 +146,39 @@ def _scheduled(pool: Any, do: Callable[[Any], Any], item: Any, timeout: Any) -> 
 
 
 def _done(message: bytes) -> bytes:
-    """In a child: whether the work raised an exception, and that or the result."""
+    """In a child: what the work returned, and what it raised."""
     try:
         do, item = pickle.loads(message)
-        answer = _pickled((False, do(item)))
+        return _pickled((do(item), None))
     except Exception as error:
         error.add_note("".join(traceback.format_exception(error)))
-        answer = _pickled((True, error))
         try:
-            pickle.loads(answer)
+            pickle.loads(answer := _pickled((None, error)))
         except Exception:  # it cannot travel, so another says the same
-            answer = _pickled((True, RuntimeError(f"{type(error).__name__}: {error}")))
+            answer = _pickled((None, RuntimeError(f"{type(error).__name__}: {error}")))
+        return answer
     except BaseException as error:  # SystemExit and KeyboardInterrupt that the work itself raised
-        answer = _pickled((False, Death(f"it raised {type(error).__name__}({error})")))
-    return answer
+        return _pickled((Death(f"it raised {type(error).__name__}({error})"), None))
 
 
 def _result(future: Any) -> Any:
     """Of a child: what it returned, or its death; what it raised is raised here."""
-    expired = import_optional("pebble", extra="zoo").ProcessExpired
     try:
-        raised, result = pickle.loads(future.result())
-    except TimeoutError as error:
-        return Death(f"it took longer than {error.args[1]:g} seconds, its timeout")
-    except expired as error:
-        return Death(_ending(error.exitcode))
+        result, error = pickle.loads(future.result())
+    except TimeoutError as late:
+        return Death(f"it took longer than {late.args[1]:g} seconds, its timeout")
+    except import_optional("pebble", extra="zoo").ProcessExpired as ended:
+        if ended.exitcode == -getattr(signal, "SIGKILL", 9):
+            return Death("its process was killed, perhaps for want of memory")
+        crash = f"crashed ({signal.Signals(-ended.exitcode).name})" if ended.exitcode < 0 else None
+        return Death(f"its process {crash or f'ended ({ended.exitcode})'}")
     except BrokenProcessPool:
         raise WorkError(
             "no worker process could be started: a script needs if __name__ == '__main__' before it begins."
         ) from None
-    if raised:
-        raise result
+    if error is not None:
+        raise error
     return result
-
-
-def _ending(code: int) -> str:
-    """How a process ended, in words."""
-    if code == -getattr(signal, "SIGKILL", 9):
-        return "its process was killed, perhaps for want of memory"
-    return f"its process crashed ({signal.Signals(-code).name})" if code < 0 else f"its process ended ({code})"
 
 
 def _in_own_child(do: Callable[[Any], Any], timeout: Any, item: Any) -> Any:
@@ -226,38 +200,28 @@ def _on_cluster(do: Callable[[Any], Any], items: list[Any], address: str) -> Ite
             "pass the address that dask scheduler prints, such as tcp://host:8786."
         ) from None
     with client:
-        futures = {client.submit(do, item, pure=False): item for item in items}
-        finished = distributed.as_completed(futures, loop=client.loop, with_results=True)
+        executor = client.get_executor(pure=False)
+        futures = {executor.submit(do, item): item for item in items}
         try:
             while futures:
-                _wait_for_one(client, finished)
-                future, result = next(finished)
-                if future.cancelled():
-                    raise ConnectionError
-                yield futures.pop(future), result
-                future.release()  # the cluster may forget it
+                finished, _ = wait(futures, PATIENCE_SECONDS, FIRST_COMPLETED)
+                if not finished and not _has_workers(client):
+                    problem = f"the cluster has had no worker for {PATIENCE_SECONDS:g} seconds"
+                    raise WorkError(f"{problem}: start one with dask worker {address}, and resume.")
+                yield from ((futures.pop(future), future.result()) for future in finished)
         except distributed.KilledWorker as error:
-            raise WorkError(
-                f"workers died of an item, one after another: {' '.join(str(error).split())}"
-            ) from None
-        except ConnectionError:
+            problem = f"workers died of an item, one after another: {' '.join(str(error).split())}"
+            raise WorkError(problem) from None
+        except CancelledError:
             raise WorkError(f"the Dask scheduler at {address} is gone: start it again, and resume.") from None
         finally:
             if client.status == "running":
-                client.cancel(list(futures), force=True)
+                executor.shutdown(wait=False)
 
 
-def _wait_for_one(client: Any, finished: Any) -> None:
-    """Until some result is there, as long as there are workers, or have been lately."""
-    while not finished.has_ready():
-        try:
-            client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
-        except TimeoutError:
-            raise WorkError(
-                f"the cluster has had no worker for {PATIENCE_SECONDS:g} seconds: start one with "
-                f"dask worker {client.scheduler.address}, and resume."
-            ) from None
-        except OSError as error:
-            raise ConnectionError from error
-        with finished.thread_condition:
-            finished.thread_condition.wait(timeout=LOOK_SECONDS)
+def _has_workers(client: Any) -> bool:
+    """Some worker, or one that comes within a while."""
+    with suppress(OSError):  # TimeoutError is one
+        client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
+        return True
+    return False
