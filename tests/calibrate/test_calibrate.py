@@ -8,7 +8,7 @@ from scipy.optimize import check_grad, minimize_scalar
 from scipy.special import softmax
 
 import pandora_regret as pr
-from pandora_regret.calibrate.maps import Map, Penalties, _log_loss, fitted_map, one_factor
+from pandora_regret.calibrate.maps import Map, _log_loss, one_factor
 from pandora_regret.calibrate.rows import deal, rows_of
 from pandora_regret.calibrate.temperature import (
     best_inverse_temperature,
@@ -170,29 +170,11 @@ def test_logits_of_any_offset_and_probabilities_are_recalibrated_alike(scaling):
     np.testing.assert_allclose(shifted, plain, atol=1e-6)
 
 
-def test_vector_scaling_finds_a_class_that_is_forecast_too_often():
-    forecasts, truth = simulated(5000, k=3)
-    biased = forecasts * [3.0, 1.0, 1.0]
-    biased /= biased.sum(axis=1, keepdims=True)
-    scaled = VectorScaling().fit(biased, truth)
-    np.testing.assert_allclose(scaled.predict_proba(biased), forecasts, atol=0.05)
-    assert scaled.shifts_[0] - scaled.shifts_[1] == pytest.approx(-np.log(3), abs=0.15)
-
-
 def test_matrix_scaling_finds_classes_that_have_been_confused():
     forecasts, truth = simulated(5000, k=3)
     swapped = forecasts[:, [1, 0, 2]]
     found = MatrixScaling(off_diagonal=1.0, diagonal=1.0).fit(swapped, truth)
     np.testing.assert_allclose(found.predict_proba(swapped), forecasts, atol=0.05)
-
-
-def test_a_heavy_penalty_leaves_the_best_temperature():
-    some = rows(400, power=2.0)
-    for method in ("vector", "matrix"):
-        fitted = fitted_map(method, some, Penalties(1e9, 1e9, 1e9))
-        factors = fitted.factors if fitted.factors.ndim == 2 else np.diag(fitted.factors)
-        np.testing.assert_allclose(factors, np.eye(4) * best_inverse_temperature(some), atol=1e-5)
-        np.testing.assert_allclose(fitted.shifts, 0, atol=1e-5)
 
 
 # What degenerate data get

@@ -28,13 +28,6 @@ def test_adapting_finds_the_new_class_frequencies():
     assert pr.pandora_regret(new_truth, adapted) < pr.pandora_regret(new_truth, target)
 
 
-def test_adapting_weighs_rows():
-    table, truth = np.array([[0.9, 0.1], [0.2, 0.8]]), [0, 1]
-    twice = PriorShift().fit(table, truth).adapt(table[[0, 1, 1]])
-    weighed = PriorShift().fit(table, truth).adapt(table, sample_weight=[1.0, 2.0])
-    np.testing.assert_allclose(weighed.target_prior_, twice.target_prior_, atol=1e-12)
-
-
 def test_known_frequencies_are_bayes_rule():
     shift = PriorShift(target_prior={"b": 0.9, "a": 0.1}, labels=["a", "b"])
     shift.fit([[0.5, 0.5]] * 4, ["a", "a", "a", "b"])

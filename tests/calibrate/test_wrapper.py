@@ -24,7 +24,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from pandora_regret import calibrate
@@ -108,17 +108,6 @@ def test_a_frozen_classifier_is_only_calibrated(wine):
     np.testing.assert_allclose(model.predict_proba(test), by_hand.predict_proba(fitted.predict_proba(test)))
 
 
-def test_a_class_rarer_than_the_folds_is_fine(wine):
-    train, _, y_train, _ = wine
-    names = np.array(["red", "rose", "white"])[y_train]
-    rare = np.concatenate([np.flatnonzero(names == "white")[:1], np.flatnonzero(names != "white")])
-    model = CalibratedSearch(GaussianNB(var_smoothing=1e-3), costs={"white": 5.0, "red": 1.0, "rose": 2.0})
-    proba = model.fit(train[rare], names[rare]).predict_proba(train)
-    assert model.classes_.tolist() == ["red", "rose", "white"]
-    np.testing.assert_allclose(proba.sum(axis=1), 1)
-    assert set(model.predict(train)) <= set(names)
-
-
 @pytest.mark.parametrize("k", [2, 3])
 def test_decision_functions_are_read_as_logits(wine, k):
     train, test, y_train, y_test = wine
@@ -127,12 +116,6 @@ def test_decision_functions_are_read_as_logits(wine, k):
     kept = test[y_test < k]
     assert pr.pandora_regret(y_test[y_test < k], model.predict_proba(kept)) < 0.1
     np.testing.assert_array_equal(model.predict(kept), model.classes_[model.predict_proba(kept).argmax(axis=1)])
-
-
-def test_decision_functions_of_pairs_are_refused():
-    X, y = make_classification(80, 6, n_informative=4, n_classes=4, random_state=0)
-    with pytest.raises(pr.InputError, match=r"6 columns for 4 classes.*decision_function_shape='ovr'"):
-        CalibratedSearch(SVC(decision_function_shape="ovo")).fit(X, y)
 
 
 def test_weights_reach_the_classifier_that_takes_them(wine):

@@ -19,7 +19,6 @@ from pandora_regret import (
     Uniform,
     beta_score,
     expected_search_cost,
-    search_cost,
 )
 from pandora_regret.imperfect import (
     Tests,
@@ -34,16 +33,6 @@ from pandora_regret.imperfect import (
 SEARCHES = ["single_pass", "restarts", "adaptive"]
 
 # Effective costs: a proper score, not a bill
-
-
-def test_effective_costs_weigh_pairs_otherwise_than_the_bill_does():
-    tests = Tests(cost=[3.0, 1.0], sensitivity=[0.8, 0.5], false_positive_rate=0.2, confirmatory_cost=2.0)
-    ahead, behind = np.array([[1 - 1e-9, 1e-9]]), np.array([[1e-9, 1 - 1e-9]])
-    s, e = tests.sensitivity, tests.fruitless_cost
-    paid = [expected_expenditure([0], p, tests, search="single_pass") for p in (behind, ahead)]
-    scored = [search_cost([0], p, effective_costs(tests)) for p in (behind, ahead)]
-    assert paid[0] - paid[1] == pytest.approx(s[0] * e[1])
-    assert scored[0] - scored[1] == pytest.approx(e[1] / s[1])
 
 
 TESTS = Tests(cost=[3.0, 1.0, 2.0], sensitivity=[0.9, 0.4, 0.7], false_positive_rate=0.2, confirmatory_cost=2.0)

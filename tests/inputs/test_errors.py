@@ -21,11 +21,6 @@ def test_the_sentence_is_place_problem_and_fix():
     assert str(ERROR) == "y_proba row 3 sums to 1.2: normalise."
 
 
-def test_a_command_names_options_and_has_its_own_fix():
-    assert ERROR.sentence({"y_proba": "--input"}) == "--input row 3 sums to 1.2: divide."
-    assert InputError(argument="a", value=1, fix="b").sentence({}) == "a is 1: b."
-
-
 @pytest.mark.parametrize("kind", [InputError, InputTypeError])
 def test_errors_travel_between_processes(kind):
     error = kind("is bad", argument="a", row=1, column="c", value=[1], fix="mend it", place="here").within("file")
@@ -67,7 +62,3 @@ def test_a_score_that_is_nan_is_an_error_that_names_the_row(per_instance):
         with pytest.raises(InputError, match="y_proba row 2 has a score that is NaN") as caught:
             score([0, 0, 0], table, prior=Undefined(), **options)
         assert (caught.value.argument, caught.value.row) == ("y_proba", 2)
-
-
-def test_a_score_may_be_infinite():
-    assert pandora_regret([0, 1], [[0.0, 1.0], [0.5, 0.5]], alpha=0) == np.inf

@@ -15,8 +15,6 @@ from pandora_regret import (
     expected_search_cost,
     pandora_regret,
     search_cost,
-    search_divergence,
-    search_order,
 )
 
 P = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])
@@ -129,26 +127,12 @@ def test_whole_numbers_of_any_kind_are_column_numbers(wrap, dtype):
     assert pandora_regret(wrap(Y.astype(dtype)), P) == pandora_regret(Y, P)
 
 
-def test_classes_may_be_absent_from_the_truth():
-    alone = pandora_regret(["flu"], P[:1], labels=NAMES)
-    assert alone == pandora_regret([1], P[:1])
-    assert alone != pandora_regret([0], P[:1])
-
-
 def test_true_and_false_are_the_two_columns():
     two = np.array([[0.75, 0.25], [0.5, 0.5]])
     expected = pandora_regret([1, 0], two)
     assert pandora_regret([True, False], two) == expected
     assert pandora_regret(np.array([True, False]), two, labels=[False, True]) == expected
     assert pandora_regret([True, False], pl.DataFrame({"True": two[:, 1], "False": two[:, 0]})) == expected
-
-
-@given(st.permutations(range(3)))
-def test_columns_may_stand_in_any_order_if_labels_say_so(order):
-    shuffled, labels = P[:, order], [NAMES[k] for k in order]
-    assert pandora_regret(NAMED_Y, shuffled, labels=labels) == pytest.approx(pandora_regret(Y, P), rel=1e-15)
-    in_order = search_order(shuffled, COSTS[list(order)], labels=labels)
-    np.testing.assert_array_equal(np.take(order, in_order), search_order(P, COSTS))
 
 
 # --- frames ------------------------------------------------------------------------------------------------------
@@ -219,33 +203,11 @@ def test_columns_are_matched_by_name_never_by_position(make, order):
         np.testing.assert_allclose(scored, expected, rtol=1e-15)
 
 
-def test_numbers_match_the_names_of_numbers():
-    expected = pandora_regret(Y, P)
-    polars = pl.DataFrame(columns_of(P, ["0", "1", "2"], (2, 0, 1)))
-    assert pandora_regret(Y, polars) == pytest.approx(expected, rel=1e-15)
-    assert pandora_regret(Y, polars, labels=[0, 1, 2]) == pytest.approx(expected, rel=1e-15)
-    pandas = pd.DataFrame(columns_of(P, [10, 11, 12], (2, 0, 1)))
-    assert pandora_regret(Y + 10, pandas) == pytest.approx(expected, rel=1e-15)
-    assert pandora_regret((Y + 10).astype(str), pandas) == pytest.approx(expected, rel=1e-15)
-
-
 def test_the_coarsest_column_says_how_far_a_row_may_be_off():
     mixed = pd.DataFrame({"a": np.array([0.25], np.float16), "b": [0.751]})
     assert pandora_regret(["a"], mixed) > 0
     with pytest.raises(InputError, match=r"y_proba row 0 sums to 1\.001, not to 1 within 0\.00035"):
         pandora_regret(["a"], mixed.astype(float))
-
-
-def test_two_tables_meet_by_name():
-    truth = pd.DataFrame(columns_of(P, NAMES, (1, 2, 0)))
-    forecast = pl.DataFrame(columns_of(P[::-1], NAMES, (2, 0, 1)))
-    expected = search_divergence(P, P[::-1])
-    assert expected > 0
-    assert search_divergence(truth, forecast) == pytest.approx(expected, rel=1e-13)
-    assert search_divergence(truth, P[::-1], labels=NAMES) == pytest.approx(expected, rel=1e-13)
-    assert search_divergence(pd.DataFrame(P)[[2, 0, 1]], P[::-1]) == pytest.approx(expected, rel=1e-13)
-    with pytest.raises(InputError, match=r"true_proba's columns do not match .* missing \['0', '1', '2'\]"):
-        search_divergence(truth, P[::-1])
 
 
 # --- costs by name -----------------------------------------------------------------------------------------------

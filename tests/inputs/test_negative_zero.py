@@ -11,10 +11,6 @@ P = np.array(
 )
 COSTS = np.array([3.0, 1.0, 2.0, 5.0])
 SAMPLES = [[1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 4.0, 3.0]]
-PRIORS = [
-    pr.Uniform(), pr.Beta(0.3), pr.Fixed(), pr.Exponential(), pr.Gamma(2.0), pr.LogNormal(0.5),
-    pr.Empirical(SAMPLES),
-]  # fmt: skip
 TESTS = pr.Tests(cost=COSTS, sensitivity=0.8)
 
 
@@ -36,16 +32,6 @@ def check_same(score, dtype=np.float64, copies=1):
 def test_scores(alpha, dtype, copies):
     check_same(lambda y, p: pr.pandora_regret(y, p, alpha=alpha, per_instance=True), dtype, copies)
     check_same(lambda y, p: pr.beta_score(y, p, alpha=alpha, costs=COSTS, per_instance=True), dtype, copies)
-
-
-@pytest.mark.parametrize("prior", PRIORS, ids=str)
-def test_costs_under_every_prior(prior):
-    options = {"prior": prior, "costs": COSTS}
-    check_same(lambda y, p: pr.expected_search_cost(y, p, **options, per_instance=True))
-    check_same(lambda y, p: pr.pair_costs(y, p, **options))
-    check_same(lambda y, p: pr.search_entropy(p, **options, per_instance=True))
-    check_same(lambda y, p: pr.search_divergence(P, p, **options, per_instance=True))
-    check_same(lambda y, p: pr.search_divergence(p, P, **options, per_instance=True))
 
 
 @pytest.mark.parametrize("search", ["single_pass", "restarts", "adaptive"])

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import cross_val_score, train_test_split
 
-from pandora_regret import expected_search_cost, pandora_regret, search_order
+from pandora_regret import expected_search_cost, pandora_regret
 from pandora_regret.integrations.boosting import (
     LightGBMMetric,
     SearchObjective,
@@ -69,16 +69,6 @@ def test_xgboost_classifier_takes_objective_and_metric_and_forecasts_by_softmax(
         cross_val_score(clone(model).set_params(n_estimators=5), X, y, scoring=neg_pandora_regret_scorer).min()
         > -0.2
     )
-
-
-def test_the_metric_stops_xgboosts_own_log_loss():
-    X, X_test, y, y_test = wine()
-    model = xgb.XGBClassifier(
-        eval_metric=XGBoostMetric(logits=False), early_stopping_rounds=5, n_estimators=200,
-        disable_default_eval_metric=1, **QUIET,
-    )  # fmt: skip
-    model.fit(X, y, eval_set=[(X_test, y_test)], verbose=False)
-    assert model.best_score == pytest.approx(expected_search_cost(y_test, model.predict_proba(X_test)), rel=1e-5)
 
 
 # LightGBM
@@ -144,14 +134,6 @@ def test_a_weight_of_three_counts_as_three_rows():
         forecasts_of_both(X, y, 3, weight), forecasts_of_both(X, y, 3, rows=rows), strict=True
     ):
         np.testing.assert_allclose(weighted, repeated, atol=1e-5)
-
-
-def test_training_with_class_costs_saves_at_those_costs():
-    X, y = blurred()
-    costs = np.array([1.0, 3.0, 9.0])
-    for priced, plain in zip(forecasts_of_both(X, y, 100, costs=costs), forecasts_of_both(X, y, 100), strict=True):
-        assert expected_search_cost(y, priced, costs=costs) < expected_search_cost(y, plain, costs=costs)
-        assert (search_order(priced, costs) != search_order(plain, costs)).any()
 
 
 @pytest.mark.parametrize("native", [True, False])

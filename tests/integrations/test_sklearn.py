@@ -12,7 +12,6 @@ pytest.importorskip("sklearn")
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import (
@@ -53,16 +52,6 @@ def test_a_scorer_is_minus_the_score(model):
     assert search_cost_scorer(typical_costs=PRICES, prior=pr.Gamma(2.0))(model, X, truth) == -cost
 
 
-def test_two_classes_are_scored_by_both_of_their_columns():
-    two = Y > 0
-    model = GaussianNB().fit(X[two], NAMES[Y[two]])
-    scorer = search_cost_scorer(costs={"virginica": 9.0, "versicolor": 1.0})
-    cost = pr.expected_search_cost(
-        NAMES[Y[two]], model.predict_proba(X[two]), labels=model.classes_, costs=[1.0, 9.0]
-    )
-    assert scorer(model, X[two], NAMES[Y[two]]) == pytest.approx(-cost, rel=1e-12)
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_and_text_labels(library):
     frames = pytest.importorskip(library)
@@ -86,11 +75,6 @@ def test_a_class_the_training_fold_lacks_is_impossible_to_the_estimator():
     assert np.isfinite(scores).all()
 
 
-def test_an_estimator_that_knows_one_class_still_scores():
-    model = DummyClassifier().fit(X[Y == 1], Y[Y == 1])
-    assert search_cost_scorer(typical_costs=[1.0, 2.0, 4.0], labels=[0, 1, 2])(model, X[Y == 1], Y[Y == 1]) == -2.0
-
-
 def test_classes_that_costs_name_exist_in_every_fold():
     few = GaussianNB().fit(X[Y < 2], NAMES[Y[Y < 2]])
     proba = np.column_stack([few.predict_proba(X), np.zeros(len(X))])
@@ -99,12 +83,6 @@ def test_classes_that_costs_name_exist_in_every_fold():
     only = X[Y == 0], NAMES[Y[Y == 0]]
     labels = pandora_regret_scorer(labels=NAMES)
     assert labels(few, *only) == pytest.approx(-pr.pandora_regret(only[1], proba[Y == 0], labels=NAMES))
-
-
-def test_a_prior_that_names_its_classes_says_which_there_are(model):
-    prior = pr.Empirical([[3.0, 1.0, 2.0], [1.0, 2.0, 5.0]], labels=["virginica", "setosa", "versicolor"])
-    cost = pr.expected_search_cost(NAMES[Y], model.predict_proba(X), labels=NAMES, prior=prior)
-    assert search_cost_scorer(prior=prior)(model, X, NAMES[Y]) == pytest.approx(-cost)
 
 
 def test_a_class_that_labels_leave_out_is_named(model):

@@ -9,8 +9,6 @@ from pandora_regret import (
     Gamma,
     LogNormal,
     beta_score,
-    expected_search_cost,
-    search_divergence,
     search_entropy,
 )
 from pandora_regret.priors.beta import beta_loss, beta_loss_slope
@@ -97,21 +95,6 @@ def test_scores_of_probabilities_down_to_1e_300_keep_every_digit(alpha, costs):
     assert_all_digits(got, [exact_score(q, costs, i, alpha) for q, i in zip(logs, truth, strict=True)])
 
 
-@pytest.mark.parametrize("alpha", ALPHAS[1:])
-def test_expected_search_costs_keep_every_digit(alpha):
-    table, costs = small_probabilities(6), costs_apart(7)
-    truth = np.arange(len(table)) % 5
-    got = expected_search_cost(truth, table, prior=Beta(alpha), costs=costs, per_instance=True)
-    inverse = 1 / mp.mpf(alpha)
-    exact = [
-        costs[i] / (1 + inverse) + exact_score(q, costs, i, alpha) / ((1 + inverse) * (2 + inverse))
-        for q, i in zip(
-            (log_merits([mp.log(p) for p in row.tolist()], costs) for row in table), truth, strict=True
-        )
-    ]
-    assert_all_digits(got, exact)
-
-
 @pytest.mark.parametrize("alpha", [1e-300, 1e-12, 1e-8, 1e-4])
 def test_continuity_near_zero_keeps_every_digit(alpha):
     gaps = np.concatenate([-np.geomspace(1e-12, 1e4, 40), np.geomspace(1e-12, 600, 40), [0.0]])
@@ -179,14 +162,3 @@ def test_entropies_keep_every_digit(alpha):
         total = mp.fsum(map(mp.exp, logs))
         exact.append(exact_expectation([mp.exp(z) / total for z in logs], logs, costs, alpha))
     assert_all_digits(got, exact)
-
-
-@pytest.mark.parametrize("alpha", ALPHAS[1:])
-def test_divergences_are_exact_to_the_last_digits_of_the_costs(alpha):
-    costs, rng = costs_apart(10), np.random.default_rng(11)
-    truths, forecasts = rng.dirichlet(np.ones(5), (2, 10))
-    got = search_divergence(truths, forecasts, prior=Beta(alpha), costs=costs, per_instance=True)
-    for value, truth, forecast in zip(got, truths.tolist(), forecasts.tolist(), strict=True):
-        paid = exact_expectation(truth, [mp.log(p) for p in forecast], costs, alpha)
-        best = exact_expectation(truth, [mp.log(p) for p in truth], costs, alpha)
-        assert abs(value - (paid - best)) < 1e-12 * paid

@@ -122,13 +122,6 @@ def test_calibration_shows_every_bin_with_its_interval_and_models_share_axes(fou
     assert [text.get_color() for text in drawn.texts] == [line.lines[0].get_color() for line in drawn.containers]
 
 
-def test_calibration_of_one_instance_has_no_interval():
-    drawn = plot_cost_calibration(compare([0], {"one": [[0.7, 0.3]]}), ax=axes())
-    (segment,) = drawn.containers[0].lines[2][0].get_segments()
-    assert segment[0, 1] == segment[1, 1]
-    assert np.diff(drawn.get_xlim()) > 0
-
-
 def test_ranks_are_the_comparison_s_with_the_best_on_top(found):
     keys = ["expected_cost", "log_loss", "macro_f1"]
     drawn = plot_ranks(found, keys, ax=axes())
@@ -233,16 +226,3 @@ def test_metrics_that_rank_the_wrong_way_round_have_hollow_gaps():
     [hollow] = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
     assert list(hollow.get_xdata()) == [-0.3]
     assert axes.get_legend_handles_labels()[1] == ["Derm"]
-
-
-def test_the_more_numerous_of_metrics_and_data_sets_are_the_rows_of_gaps():
-    titles = ("Pandora's Regret", "Log loss", "Accuracy")
-    cells = (Cell(0.0), Cell(-0.1, -0.2, 0.0), Cell(-0.3, -0.4, -0.2))
-    rows = (*(("Clinical", name, cells) for name in "abc"), ("Panel", "c", cells))
-    axes = plot_tau_gaps(Grid("gap", titles, rows, ()), "Panel", Figure().subplots())
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
-    assert axes.get_legend_handles_labels()[1] == ["Log loss", "Accuracy"]
-    [log_loss] = [line for line in axes.lines if line.get_label() == "Log loss"]
-    assert (list(log_loss.get_xdata()), round(log_loss.get_ydata()[0])) == ([-0.1], 2)
-    two = plot_tau_gaps(Grid("gap", titles, rows[:2], ()), "Clinical", Figure().subplots())
-    assert [label.get_text() for label in two.get_yticklabels()] == ["Log loss", "Accuracy"]

@@ -16,7 +16,7 @@ import pandora_regret.plots as plots
 from pandora_regret import InputError
 from pandora_regret.compare import compare
 from pandora_regret.plots import paper
-from pandora_regret.plots.style import PRINT, axes_of, name_lines, sheet
+from pandora_regret.plots.style import PRINT, name_lines, sheet
 from pandora_regret.workup import plan_search
 
 TRUTH = np.array([0, 1, 2, 0, 1, 2, 0, 0])
@@ -80,18 +80,6 @@ for draw in (plot_pair_loss, plot_decision_simplex, lambda: draw_paper_figures("
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert done.stdout.splitlines() == ["matplotlib is not installed: pip install 'pandora-regret[report]'."] * 3
-
-
-def test_without_axes_the_current_ones_are_drawn_on():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    assert not pyplot.get_fignums()
-    with matplotlib.rc_context({"backend": "agg"}):
-        try:
-            fresh = axes_of(None)
-            assert fresh.figure.get_layout_engine() is not None  # names beside the axes are not clipped
-            assert axes_of(None) is fresh is pyplot.gca()
-        finally:
-            pyplot.close("all")
 
 
 def test_names_are_shown_as_they_are():

@@ -67,17 +67,6 @@ def test_remark_gradient_profile(alpha):
     assert numeric == pytest.approx(formula, rel=1e-6, abs=1e-8)
 
 
-@pytest.mark.parametrize("alpha", [*ALPHAS, 0.0])
-def test_gradient_of_the_score_in_logits_sums_the_pair_slopes(alpha):
-    logits, truth, step = np.array([0.4, -0.3, 1.2, 0.1]), 0, 1e-6
-    nudged = logits + step * np.concatenate([np.eye(4), -np.eye(4)])
-    scores = beta_score([truth] * 8, nudged, alpha=alpha, costs=COSTS, logits=True, per_instance=True)
-    odds = logits[truth] - logits - np.log(COSTS[truth] / COSTS)
-    gradient = -COSTS * beta_loss_slope(odds, alpha)
-    gradient[truth] = -np.delete(gradient, truth).sum()  # a shift of all logits changes nothing
-    assert (scores[:4] - scores[4:]) / (2 * step) == pytest.approx(gradient, rel=1e-5, abs=1e-7)
-
-
 @each_alpha
 def test_corollary_weighted_beta_score(alpha):
     b_alpha = 1 / ((1 + 1 / alpha) * (2 + 1 / alpha))

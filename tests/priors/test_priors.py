@@ -76,13 +76,6 @@ def test_slope_is_the_derivative_of_the_share(prior, i, j):
     assert prior.share_slope(at, i, j) == pytest.approx(numeric, rel=1e-6, abs=1e-8)
 
 
-@every_prior
-def test_share_and_slope_have_limits_at_infinite_odds(prior):
-    ends = np.array([-np.inf, np.inf])
-    assert prior.share(ends, 0, 1) == pytest.approx([1, 0], abs=1e-12)
-    assert (prior.share_slope(ends, 0, 1) == 0).all()
-
-
 @pytest.mark.parametrize(
     ("prior", "dist"),
     [
@@ -157,12 +150,3 @@ def test_priors_can_be_copied_and_pickled_also_after_use(prior, clone):
     odds = np.geomspace(0.1, 10, 20)
     before = prior.pair_loss(odds, 1, 2)
     assert (clone(prior).pair_loss(odds, 1, 2) == before).all()
-
-
-@pytest.mark.parametrize("shape", [1e-3, 0.1, 1.0, 40.0, 1e3, 1e5])
-def test_gamma_of_any_shape_falls_from_one_to_zero(shape):
-    log_odds = np.array([-np.inf, -5000.0, -50.0, -1.0, 0.0, 1.0, 50.0, 5000.0, np.inf])
-    shares = Gamma(shape).share(log_odds)
-    assert (np.diff(shares) <= 0).all()
-    assert shares[[0, -1]].tolist() == [1.0, 0.0]
-    assert np.isfinite(Gamma(shape).share_slope(log_odds)).all()

@@ -64,24 +64,6 @@ def test_pair_loss_satisfies_the_identity_of_proper_pairwise_scores(name):
     np.testing.assert_allclose(slope[steep], (mirrored / odds**3)[steep], rtol=1e-6)
 
 
-@every_distribution
-def test_share_falls_from_one_to_zero_and_never_rises(name):
-    width = min(30.0, prior_of(name)._reach)
-    share = prior_of(name).share(np.linspace(-width, width, 100_001))
-    assert (np.diff(share) <= 4e-16).all()
-    assert ((share >= 0) & (share <= 1)).all()
-    assert 0 < share[50_000] <= 0.5
-
-
-@every_distribution
-def test_slope_is_the_derivative_of_the_share(name):
-    prior = prior_of(name)
-    width = np.log(prior.dist.ppf(0.84) / prior.dist.ppf(0.16)) / 2
-    at, step = np.linspace(-1.5, 1.5, 40) * width, 1e-4 * width
-    difference = (prior.share(at + step) - prior.share(at - step)) / (2 * step)
-    np.testing.assert_allclose(prior.share_slope(at), difference, rtol=1e-4)
-
-
 @pytest.mark.parametrize("log_odds", [0.0, 0.3, 0.9, 1.4])
 def test_a_kink_of_the_density_is_integrated_to_full_accuracy(log_odds):
     prior = prior_of("triang, with a kink")

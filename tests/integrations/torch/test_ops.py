@@ -5,7 +5,6 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from pandora_regret import InputError  # noqa: E402
 from pandora_regret.integrations.torch import PandoraLoss, fused, pandora_loss  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -89,12 +88,6 @@ def test_a_second_derivative_is_refused_by_torch_func_too():
     once = torch.func.grad(lambda z: criterion(z, target))
     with pytest.raises(RuntimeError, match=r"PandoraLoss has no second derivative: .*array_api"):
         torch.func.grad(lambda z: once(z).square().sum())(logits)
-
-
-def test_vmap_over_costs_is_refused():
-    logits, target, _ = case({})
-    with pytest.raises(InputError, match="costs and alpha must be the same for all"):
-        torch.vmap(lambda c: fused.row_losses(logits, target, c, ONE, 0.0, -100))(torch.ones(3, 5, device=DEVICE))
 
 
 @pytest.mark.parametrize("options", [{}, {"soft": True}, {"dtype": torch.float16}], ids=str)
