@@ -29,7 +29,6 @@ NEEDS = {
     "src/pandora_regret/integrations/spark.py": ["pyarrow"],
     "src/pandora_regret/integrations/torch": ["torch"],
     "src/pandora_regret/integrations/torch/metrics.py": ["torchmetrics"],
-    "src/pandora_regret/kernels/compiled.py": ["numba"],
     "src/pandora_regret/kernels/cpu.py": ["numba"],
     "src/pandora_regret/kernels/jit.py": ["numba"],
     "src/pandora_regret/kernels/gpu.py": ["torch", "triton"],

@@ -158,10 +158,10 @@ def _memory(what: str, work: Callable[[], Any], table: np.ndarray) -> None:
 def threads() -> None:
     truth, table = forecasts(200_000, 100)
     logits = np.log(table)
-    from pandora_regret.kernels import compiled
+    from pandora_regret.kernels import engine
 
     every = best(lambda: pr.pandora_regret(truth, logits, alpha=0.37, logits=True))
-    cores, compiled._n_threads = compiled._n_threads(), lambda: 1
+    cores, engine._n_threads = engine._n_threads(), lambda: 1
     one = best(lambda: pr.pandora_regret(truth, logits, alpha=0.37, logits=True))
     record("logits, alpha 0.37, 200,000 x 100", f"{one / every:.2f} x", f"{cores} threads against one", None)
 

@@ -14,8 +14,8 @@ from numba import njit
 from yardstick import best, claim, finish, record
 
 import pandora_regret as pr
-from pandora_regret.kernels import compiled
-from pandora_regret.kernels.compiled import in_threads
+from pandora_regret.kernels import engine
+from pandora_regret.kernels.engine import in_threads
 from pandora_regret.workup.policies import exact_policy
 
 ROWS = 10_000
@@ -162,13 +162,13 @@ def burn(n):
 def threads() -> None:
     """Of work-ups, and of a loop that shares nothing: where that gains nothing, the cores are taken by others."""
     workup, (truth, p) = panels(10, 5), forecasts(4 * ROWS, 10)
-    cores = compiled._n_threads()
+    cores = engine._n_threads()
 
     def gain(work: Any) -> float:
         every = best(work)
-        compiled._n_threads = lambda: 1
+        engine._n_threads = lambda: 1
         one = best(work)
-        compiled._n_threads = lambda: cores
+        engine._n_threads = lambda: cores
         return one / every
 
     ours = gain(lambda: pr.workup_cost(truth, p, workup))

@@ -24,13 +24,13 @@ from pandora_regret import (
     search_tally,
     simulate_search,
 )
-from pandora_regret.inputs import read_forecast
+from pandora_regret.inputs import read_forecast, read_probabilities
 from pandora_regret.kernels import engine, reference
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 
 numba = pytest.importorskip("numba", reason="numba is not installed: the reference does all the work")
 
-from pandora_regret.kernels import compiled, cpu, jit, lanes  # noqa: E402
+from pandora_regret.kernels import cpu, jit, lanes  # noqa: E402
 
 ALPHAS = [0.0, 1e-6, 0.37, 1.0, 3.0, 50.0, np.inf]
 DTYPES = {np.float16: 1e-12, np.float32: 1e-12, np.float64: 1e-12}  # computed in float64 whatever comes in
@@ -41,6 +41,14 @@ LAYOUTS = {
     "every other column": lambda table: np.repeat(table, 2, axis=1)[:, ::2],
     "other byte order": lambda table: table.astype(table.dtype.newbyteorder("S")),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiled():
+    """Everything is worth compiling here."""
+    before, engine.WORTH_COMPILING = engine.WORTH_COMPILING, 0
+    yield
+    engine.WORTH_COMPILING = before
 
 
 def joined(parts):
@@ -81,13 +89,13 @@ def forecasts(draw, logits=None):
 
 @given(forecasts(), st.sampled_from(ALPHAS))
 def test_total_losses_are_the_reference(forecast, alpha):
-    result = joined(compiled.total_losses(forecast, alpha))
+    result = joined(engine.total_losses(forecast, alpha))
     assert_allclose(result, by_blocks(forecast, reference.total_losses, alpha), rtol=1e-12, atol=1e-290)
 
 
 @given(forecasts(), st.sampled_from([BROKEN_AT_RANDOM, BROKEN_BY_INDEX]))
 def test_realised_costs_are_the_reference_ties_included(forecast, ties):
-    result = joined(compiled.realised_costs(forecast, ties))
+    result = joined(engine.realised_costs(forecast, ties))
     assert_allclose(result, by_blocks(forecast, reference.realised_costs, ties), rtol=1e-14)
 
 
@@ -117,31 +125,32 @@ def test_logits_that_tie_within_rounding_are_left_to_the_reference(ties, shape):
     costs = rng.integers(1, 6, shape).astype(float)
     with np.errstate(divide="ignore"):
         forecast = read_forecast(rng.integers(0, 4, 3000), np.log(parts), logits=True).with_costs(costs)
-    result = joined(compiled.realised_costs(forecast, ties))
+    result = joined(engine.realised_costs(forecast, ties))
     assert_allclose(result, by_blocks(forecast, reference.realised_costs, ties), rtol=1e-14)
 
 
 def test_threads_keep_their_pair_sums_apart(monkeypatch):
     """A thread is interrupted between making its table and filling it."""
-    monkeypatch.setattr(compiled, "CHUNK_ELEMENTS", 1000)
+    monkeypatch.setattr(engine, "CHUNK_ELEMENTS", 1000)
     rng = np.random.default_rng(6)
     forecast = read_forecast(rng.integers(0, 4, 20_000), rng.dirichlet(np.ones(4), 20_000))
-    [(_, _, expected)] = compiled.pair_losses(forecast, 1.0)
+    [(_, _, _, expected)] = engine.wasted_pairs(forecast, Beta(1.0))
     zeros = np.zeros
-    monkeypatch.setattr(compiled.np, "zeros", lambda *shape: (zeros(*shape), time.sleep(0.001))[0])
-    [(_, _, result)] = compiled.pair_losses(forecast, 1.0)
+    monkeypatch.setattr(engine.np, "zeros", lambda *shape: (zeros(*shape), time.sleep(0.001))[0])
+    [(_, _, _, result)] = engine.wasted_pairs(forecast, Beta(1.0))
     assert (result == expected).all()
 
 
 @given(forecasts(), st.sampled_from([1e-6, 0.37, 1.0, 3.0, np.inf]))
 def test_pair_losses_are_the_reference(forecast, alpha):
-    [(rows, totals, pairs)] = compiled.pair_losses(forecast, alpha)
+    prior = Beta(alpha)
+    [(rows, totals, _, pairs)] = engine.wasted_pairs(forecast, prior)
     expected = np.zeros((forecast.n_classes, forecast.n_classes))
     for block in forecast.blocks():
-        classes, sums = reference.sums_by_truth(block, reference.pair_losses(block, alpha))
+        classes, sums = reference.sums_by_truth(block, reference.mean_waste(block, prior))
         expected[classes] += sums
     assert_allclose(pairs, expected, rtol=1e-12, atol=1e-290)
-    assert_allclose(totals, by_blocks(rows, reference.total_losses, alpha), rtol=1e-12, atol=1e-290)
+    assert_allclose(totals, by_blocks(rows, reference.mean_waste, prior).sum(axis=1), rtol=1e-12, atol=1e-290)
 
 
 @pytest.mark.slow
@@ -152,16 +161,16 @@ def test_simulated_totals_are_the_reference(forecast, seed):
     for block in forecast.blocks():
         weights = np.ones(len(block)) if block.weights is None else block.weights
         expected += reference.simulated_costs(block, unit_costs) @ weights
-    assert_allclose(compiled.simulated_totals(forecast, unit_costs), expected, rtol=1e-12)
+    assert_allclose(engine.simulated_totals(forecast, unit_costs), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 1000, 70_000])
 def test_many_rows_are_cut_and_put_together_again(rows, monkeypatch):
-    monkeypatch.setattr(compiled, "ROWS_AT_ONCE", 20_000)
-    monkeypatch.setattr(compiled, "CHUNK_ELEMENTS", 1000)
+    monkeypatch.setattr(engine, "ROWS_AT_ONCE", 20_000)
+    monkeypatch.setattr(engine, "CHUNK_ELEMENTS", 1000)
     rng = np.random.default_rng(rows)
     forecast = read_forecast(rng.integers(0, 5, rows), rng.dirichlet(np.ones(5), rows))
-    parts = list(compiled.total_losses(forecast, 0.37))
+    parts = list(engine.total_losses(forecast, 0.37))
     assert sum(len(part) for part, _ in parts) == rows
     assert_allclose(joined(parts), by_blocks(forecast, reference.total_losses, 0.37), rtol=1e-12)
 
@@ -170,7 +179,7 @@ def test_a_hundred_thousand_classes():
     rng = np.random.default_rng(0)
     forecast = read_forecast([7, 99_999], rng.dirichlet(np.ones(100_000), 2))
     for alpha in ALPHAS:
-        result = joined(compiled.total_losses(forecast, alpha))
+        result = joined(engine.total_losses(forecast, alpha))
         assert_allclose(result, by_blocks(forecast, reference.total_losses, alpha), rtol=1e-12)
 
 
@@ -206,8 +215,7 @@ def plain(monkeypatch):
     return call
 
 
-def test_public_functions_say_the_same_with_and_without_numba(plain, monkeypatch):
-    monkeypatch.setattr(engine, "WORTH_COMPILING", 1)
+def test_public_functions_say_the_same_with_and_without_numba(plain):
     rng = np.random.default_rng(1)
     table, truth, weights = rng.dirichlet(np.ones(6), 500), rng.integers(0, 6, 500), rng.random(500)
     table[:20] = np.eye(6)[rng.integers(0, 6, 20)]  # impossible truths go to the reference
@@ -261,6 +269,31 @@ def test_vector_exp_and_log_are_exact_to_1e_15():
         assert abs(expm1 - np.expm1(x)) <= 1e-15 * abs(np.expm1(x))
     for x in np.concatenate([10.0 ** rng.uniform(-307, 300, 20_000), rng.uniform(0.5, 2, 20_000), [1.0]]):
         assert abs(log(x) - np.log(x)) <= 1e-15 * abs(np.log(x))
+
+
+@given(
+    seed=st.integers(0, 1000),
+    alpha=st.sampled_from([0.05, 0.3, 1.0, 2.5, 30.0]),
+    logits=st.booleans(),
+    special=st.sampled_from(["plain", "zeros", "ties", "tiny"]),
+    costs=st.sampled_from([None, "classes", "rows"]),
+)
+def test_compiled_passes_for_every_truth_agree_with_the_sweeps(seed, alpha, logits, special, costs):
+    rng = np.random.default_rng(seed)
+    table = rng.dirichlet(np.full(7, 0.3), 9)
+    if special == "zeros":
+        table[::2, 3] = 0.0
+    if special == "ties":
+        table[1::2] = np.round(table[1::2], 1) + 0.01
+    if special == "tiny":
+        table[::3, 2] = 1e-200
+    table /= table.sum(axis=1, keepdims=True)
+    prices = {None: None, "classes": rng.uniform(1, 400, 7), "rows": rng.uniform(1, 400, (9, 7))}[costs]
+    with np.errstate(divide="ignore"):
+        values = np.log(table) + 3 if logits else table
+    block = next(read_probabilities(values, logits=logits).with_costs(prices).blocks())
+    plain = reference.wasted_for_every_truth(block, Beta(alpha))
+    assert_allclose(engine.wasted_for_every_truth(block, Beta(alpha)), plain, rtol=1e-11)
 
 
 FORKING = """

@@ -22,7 +22,6 @@ from pandora_regret import (
     search_cost,
 )
 from pandora_regret.workup import Workup, plan_workup, summarise, workup_cost, workup_entropy, workup_regret
-from pandora_regret.workup.graph import graph_costs
 from pandora_regret.workup.policies import GraphPolicy, exact_policy
 
 seeds = st.integers(0, 10**6)
@@ -72,11 +71,9 @@ def test_compiled_sweep_equals_the_reference(seed):
     p = forecasts(rng, 70, len(workup.classes))
     rows, truths = np.nonzero(rng.random(p.shape) < 0.5)
     policy = GraphPolicy(workup)
-    edge_costs = policy.graph.edge_costs(workup.costs)
-    expected = graph_costs(p, rows, truths, policy.graph.arrays, edge_costs)
-    ours = policy.by_loops(p, np.searchsorted(rows, np.arange(71)), truths, edge_costs)
-    for compiled, plain in zip(ours, expected, strict=True):
-        assert compiled == pytest.approx(plain, rel=1e-11, abs=1e-300)
+    compiled, plain = (policy.predicted_and_paid(p, rows, truths, workup.costs, compiled=c) for c in (True, False))
+    for ours, expected in zip(compiled, plain, strict=True):
+        assert ours == pytest.approx(expected, rel=1e-11, abs=1e-300)
 
 
 @given(seeds)
@@ -233,7 +230,8 @@ def test_compiled_forest_equals_the_reference(seed):
     workup = random_forest(rng)
     assume(workup.method == "forest")
     p, policy = forecasts(rng, 20, len(workup.classes)), exact_policy(workup)
-    assert policy.by_loops(p, workup.costs) == pytest.approx(policy.by_order(p, workup.costs), rel=1e-12)
+    compiled, plain = (policy.finished(p, workup.costs, compiled=compiled) for compiled in (True, False))
+    assert compiled == pytest.approx(plain, rel=1e-12)
 
 
 @given(seeds)
@@ -316,12 +314,12 @@ def test_naming_a_class_at_confident_forecasts():
     p /= p.sum(axis=1, keepdims=True)
     for some in (steps, definitive):
         policy = GraphPolicy(Workup(classes, some, stops={"name": {"wrong": 50.0}}))
-        rows, edge_costs = np.arange(4000), policy.graph.edge_costs(policy.workup.costs)
-        paid = policy.by_loops(p, np.arange(4001), p.argmax(axis=1), edge_costs)[1]
-        expected = graph_costs(p, rows, p.argmax(axis=1), policy.graph.arrays, edge_costs)[1]
-        assert paid == pytest.approx(expected, rel=1e-11, abs=1e-300)
-        endless = policy.by_loops(p[:1], np.array([0, 1]), np.array([0]), np.full_like(edge_costs, np.inf))[1]
-        assert endless == pytest.approx(50.0 * (p[0].argmax() != 0))  # it stops at once
+        rows, truths, costs = np.arange(4000), p.argmax(axis=1), policy.workup.costs
+        compiled, plain = (policy.predicted_and_paid(p, rows, truths, costs, compiled=c)[1] for c in (True, False))
+        assert compiled == pytest.approx(plain, rel=1e-11, abs=1e-300)
+        row, endless = np.zeros(1, np.intp), np.full_like(costs, 1e200)
+        paid = policy.predicted_and_paid(p[:1], row, row, endless, compiled=True)[1]
+        assert paid == pytest.approx(50.0 * (p[0].argmax() != 0))  # it stops at once
         plan = plan_workup([1 - 6e-9, *[1e-9] * 6], policy.workup)
         assert (plan.next, plan.expected_cost) == ("name class 0", pytest.approx(50 * 6e-9))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pandora_regret.calibrate.rows import LabelledScores
 from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.kernels.compiled import in_threads
+from pandora_regret.kernels.engine import in_threads
 from pandora_regret.kernels.jit import FAST, INLINE, exp_parts, njit
 
 LANES = 512  # instances at a time, so that their running sums stay in the cache

@@ -174,13 +174,12 @@ def _add_pairs(values, n, costs, c, i, logits, alpha, tie, weight, pairs):
 
 @njit(**FAST)
 def simulate(values, logits, truth, weights, costs, tie, unit_costs, totals):
-    """The weighted total cost of all rows' searches under each drawn cost vector; a tie pays half.
+    """Add to `totals` the weighted cost of all rows' searches under each drawn cost vector; a tie pays half.
 
     Nothing is sorted: the cost of a search is that of all classes which beat the truth, found by comparison. Rows
     are turned into columns, some at a time, so that the innermost loop runs over rows and becomes vector code
     however few the classes are.
     """
-    totals[:] = 0.0
     for start in range(0, len(values), LANES):
         stop = min(start + LANES, len(values))
         rows, truths = values[start:stop], truth[start:stop]

@@ -1,28 +1,37 @@
 """Which loops do the work: the compiled ones where there is enough of it, else the reference, block by block.
 
-Every function yields rows, some at a time, with what was computed of them; the rows' numbers have been checked.
+Functions yield rows, some at a time, with what was computed of them; the rows' numbers have been checked. Compiled
+loops get rows in chunks, on all cores, and leave NaN for those they cannot vouch for: these go to the reference,
+which explains what is wrong with them, or scores them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, Forecast
+from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.inputs.tables import row_slices
 from pandora_regret.kernels import reference
-from pandora_regret.kernels.reference import Ties
+from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
 from pandora_regret.priors import Beta, Prior
 
 WORTH_COMPILING = 1 << 19  # elements; fewer are scored by NumPy before numba has even been imported
 BLOCKS = 4  # a full block is one of many: so many times its size decide whether to compile
 FEW_CLASSES, FEWER_CLASSES = 128, 12  # at alpha 1, and at others, K compiled passes over pairs beat a sort
 LARGEST_ALPHA = 1e3  # up to here the compiled logarithm of a ratio near 1, times alpha, is exact enough
+ROWS_AT_ONCE = 334_000  # one number per row stays small beside the rows; threads a power of two apart collide
+COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this much at a time
+CHUNK_ELEMENTS = 1 << 18  # at least, of what a thread is handed at a time
+CHUNKS_PER_THREAD = 8  # at most; a core that is interrupted does not keep the others waiting
+MOST_PAIR_BYTES = 1 << 25  # of the (K, K) sums that threads keep to themselves
 
 
 @cache
@@ -36,55 +45,75 @@ def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:
     return n_elements >= WORTH_COMPILING and (alpha <= LARGEST_ALPHA or alpha == np.inf) and has_numba()
 
 
-def total_losses(forecast: Forecast, alpha: float) -> Iterator[tuple[Forecast, FloatArray]]:
+def total_losses(
+    forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM
+) -> Iterator[tuple[Forecast, FloatArray]]:
     """``sum_j C_j L_alpha(q_i / q_j)`` of each row."""
-    if worth_compiling(forecast.values.size, alpha):
-        from pandora_regret.kernels import compiled
+    if not worth_compiling(forecast.values.size, alpha):
+        yield from ((block, reference.total_losses(block, alpha, ties)) for block in forecast.blocks())
+        return
+    for part in _parts(forecast):
+        totals, doubtful = _compiled_totals(part, alpha, ties)
+        if len(doubtful):
+            blocks = part.rows(doubtful).blocks()
+            totals[doubtful] = np.concatenate([reference.total_losses(block, alpha, ties) for block in blocks])
+        yield part, totals
 
-        return compiled.total_losses(forecast, alpha)
-    return ((block, reference.total_losses(block, alpha)) for block in forecast.blocks())
+
+def realised_costs(forecast: Forecast, ties: Ties) -> Iterator[tuple[Forecast, FloatArray]]:
+    """What each row's search costs when the costs are known."""
+    for rows, totals in total_losses(forecast, np.inf, ties):
+        yield rows, reference.own_costs(rows) + totals / 2
 
 
-def search_costs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, FloatArray]]:
-    """``C_i E[u_i] + sum_j C_j L(r_ij)`` of each row."""
+def search_costs(
+    forecast: Forecast, prior: Prior, numbers: IntArray | None = None
+) -> Iterator[tuple[Forecast, FloatArray]]:
+    """``C_i E[u_i] + sum_j C_j L(r_ij)`` of each row; `numbers` as in `reference.mean_waste`."""
     if isinstance(prior, Beta):
         for rows, totals in total_losses(forecast, prior.alpha):
             yield rows, prior.mean * (reference.own_costs(rows) + prior.loss_to_share * totals)
         return
     for block in forecast.blocks():
-        yield block, reference.unavoidable_costs(block, prior) + reference.mean_waste(block, prior).sum(axis=1)
+        wasted = reference.mean_waste(block, prior, numbers).sum(axis=1)
+        yield block, reference.unavoidable_costs(block, prior, numbers) + wasted
 
 
 def wasted_pairs(forecast: Forecast, prior: Prior) -> Iterator[tuple[Forecast, FloatArray, Any, FloatArray]]:
     """What each row wastes; some classes, and the weighted sums of what their rows waste on every class."""
-    if isinstance(prior, Beta) and worth_compiling(forecast.values.size, prior.alpha):
-        from pandora_regret.kernels import compiled
-
-        factor = prior.mean * prior.loss_to_share
-        for rows, totals, pairs in compiled.pair_losses(forecast, prior.alpha):
-            yield rows, factor * totals, slice(None), factor * pairs
+    if not isinstance(prior, Beta) or not worth_compiling(forecast.values.size, prior.alpha):
+        for block in forecast.blocks():
+            wasted = reference.mean_waste(block, prior)
+            yield block, wasted.sum(axis=1), *reference.sums_by_truth(block, wasted)
         return
-    for block in forecast.blocks():
-        wasted = reference.mean_waste(block, prior)
-        yield block, wasted.sum(axis=1), *reference.sums_by_truth(block, wasted)
-
-
-def realised_costs(forecast: Forecast, ties: Ties) -> Iterator[tuple[Forecast, FloatArray]]:
-    """What each row's search costs when the costs are known."""
-    if worth_compiling(forecast.values.size):
-        from pandora_regret.kernels import compiled
-
-        return compiled.realised_costs(forecast, ties)
-    return ((block, reference.realised_costs(block, ties)) for block in forecast.blocks())
+    factor = prior.mean * prior.loss_to_share
+    for part in _parts(forecast):
+        totals, doubtful = _compiled_totals(part, prior.alpha, BROKEN_AT_RANDOM)
+        pairs, by_reference = _pair_sums(part, prior.alpha, totals), [np.empty(0)]
+        for block in part.rows(doubtful).blocks():
+            losses = reference.pair_losses(block, prior.alpha)
+            classes, sums = reference.sums_by_truth(block, losses)
+            pairs[classes] += sums
+            by_reference.append(losses.sum(axis=1))
+        totals[doubtful] = np.concatenate(by_reference)
+        yield part, factor * totals, slice(None), factor * pairs
 
 
 def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
-    """The weighted total cost of all rows' searches under each drawn cost vector."""
-    if worth_compiling(forecast.values.size * len(unit_costs)):
-        from pandora_regret.kernels import compiled
-
-        return compiled.simulated_totals(forecast, unit_costs)
+    """The weighted total cost of all rows' searches under each drawn cost vector, (D, K) -> (D,)."""
     totals = np.zeros(len(unit_costs))
+    if worth_compiling(forecast.values.size * len(unit_costs)):
+        from pandora_regret.kernels import cpu
+
+        for part in _parts(forecast):
+            costs, tie = _two_dimensional(part.costs), relative_tie(part)
+            forecasts = (part.values, part.logits, part.truth, part.weights, costs, tie)
+
+            def search(draws: slice, rows: Any = forecasts) -> None:
+                cpu.simulate(*rows, unit_costs[draws], totals[draws])
+
+            in_threads(search, len(totals), part.values.size * len(totals))
+        return totals
     for block in forecast.blocks():
         weights = np.ones(len(block)) if block.weights is None else block.weights
         for draws in row_slices(len(unit_costs), block.values.size):
@@ -94,10 +123,88 @@ def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
 
 def wasted_for_every_truth(block: Forecast, prior: Prior) -> FloatArray:
     """``sum_j C_j L(r_ij)`` in column i, as if i were the truth, (n, K); of few classes in a pass for each."""
-    if isinstance(prior, Beta) and 0 < prior.alpha < np.inf:
-        n, few = block.n_classes, FEW_CLASSES if prior.alpha == 1 else FEWER_CLASSES
-        if n <= few and worth_compiling(BLOCKS * n * block.values.size, prior.alpha):
-            from pandora_regret.kernels import compiled
+    if not isinstance(prior, Beta) or not 0 < prior.alpha < np.inf:
+        return reference.wasted_for_every_truth(block, prior)
+    n, few = block.n_classes, FEW_CLASSES if prior.alpha == 1 else FEWER_CLASSES
+    if n > few or not worth_compiling(BLOCKS * n * block.values.size, prior.alpha):
+        return reference.wasted_for_every_truth(block, prior)
+    rows = replace(block, values=np.ascontiguousarray(block.values))
+    each = (_compiled_totals(reference.if_true(rows, i), prior.alpha, BROKEN_AT_RANDOM)[0] for i in range(n))
+    table = prior.mean * (prior.loss_to_share * np.stack(list(each), axis=1))
+    doubtful = np.flatnonzero(np.isnan(table).any(axis=1))
+    if len(doubtful):
+        table[doubtful] = reference.wasted_for_every_truth(block.rows(doubtful), prior)
+    return table
 
-            return prior.mean * (prior.loss_to_share * compiled.losses_for_every_truth(block, prior.alpha))
-    return reference.wasted_for_every_truth(block, prior)
+
+def _parts(forecast: Forecast) -> Iterator[Forecast]:
+    """Consecutive rows whose values numba can read: the caller's own, or few enough to be copied."""
+    given = forecast.values.dtype
+    in_place = forecast.values.flags.c_contiguous and given.itemsize >= 4
+    step = ROWS_AT_ONCE if in_place else max(1, COPIED_ELEMENTS // forecast.n_classes)
+    for start in range(0, len(forecast), step):
+        part = forecast.rows(slice(start, start + step))
+        values = np.ascontiguousarray(part.values, dtype=np.float32 if given.itemsize < 4 else given)
+        yield replace(part, values=values)
+
+
+def _compiled_totals(part: Forecast, alpha: float, ties: Ties) -> tuple[FloatArray, IntArray]:
+    """Total losses, (n,), NaN where the compiled loop has a doubt; and which rows these are."""
+    from pandora_regret.kernels import cpu, lanes
+
+    totals, one_price_list = np.empty(len(part)), part.costs is None or part.costs.ndim == 1
+    exact = alpha < np.inf or not part.logits or part.costs is None
+    loops = lanes if part.n_classes <= lanes.MOST_CLASSES and one_price_list and exact else cpu
+    costs, options = _two_dimensional(part.costs), (alpha, relative_tie(part), ties, part.tolerance)
+
+    def score(chunk: slice) -> int:
+        of_rows = costs if one_price_list or costs is None else costs[chunk]
+        forecasts = (part.values[chunk], part.logits, part.truth[chunk], of_rows)
+        return int(loops.total_losses(*forecasts, *options, totals[chunk]))
+
+    n_doubtful = sum(in_threads(score, len(part), part.values.size))
+    return totals, np.flatnonzero(np.isnan(totals)) if n_doubtful else np.empty(0, np.intp)
+
+
+def _pair_sums(part: Forecast, alpha: float, totals: FloatArray) -> FloatArray:
+    """The weighted sums of ``C_j L_alpha(q_i / q_j)`` over rows beyond doubt, (K, K)."""
+    from pandora_regret.kernels import cpu
+
+    def sums(chunk: slice) -> FloatArray:
+        rows, pairs = part.rows(chunk), np.zeros((part.n_classes, part.n_classes))
+        forecasts = (rows.values, rows.logits, rows.truth, _two_dimensional(rows.costs))
+        cpu.pair_sums(*forecasts, alpha, relative_tie(rows), rows.weights, totals[chunk], pairs)
+        return pairs
+
+    fits = part.n_classes**2 * 8 * _n_threads() * CHUNKS_PER_THREAD <= MOST_PAIR_BYTES
+    return np.asarray(np.sum(in_threads(sums, len(part), part.values.size if fits else 0), axis=0))
+
+
+def _two_dimensional(costs: FloatArray | None) -> FloatArray | None:
+    return costs if costs is None else np.ascontiguousarray(np.atleast_2d(costs))
+
+
+def _n_threads() -> int:
+    """As many as numba would use: the cores this process may run on, or what NUMBA_NUM_THREADS says."""
+    import numba
+
+    return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+
+
+def in_threads(job: Callable[[slice], Any], n_items: int, n_elements: int) -> list[Any]:
+    """What a job that releases the interpreter's lock makes of slices of its items, on all cores if worth it."""
+    threads = _n_threads()
+    chunks = min(CHUNKS_PER_THREAD * threads, max(1, n_elements // CHUNK_ELEMENTS)) if threads > 1 else 1
+    chunks -= chunks % threads if chunks > threads else 0  # three chunks would keep two threads for two rounds
+    step = -(-n_items // chunks)
+    slices = [slice(start, min(start + step, n_items)) for start in range(0, n_items, step)]
+    return [job(slices[0])] if len(slices) == 1 else list(_pool().map(job, slices))
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_n_threads())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has none of its parent's threads

@@ -67,7 +67,10 @@ def tie_widths(block: Forecast) -> FloatArray | float:
 def _tie_widths(ours: FloatArray, theirs: FloatArray, block: Forecast) -> FloatArray | float:
     """A few units in the last place of the quotients; more of logits, whose rounding grows with their size."""
     tie = relative_tie(block)
-    return tie * (1 + _finite_size(ours) + _finite_size(theirs)) if block.logits else tie
+    if not block.logits:
+        return tie
+    sizes = (np.where(np.isfinite(logits), np.abs(logits), 0.0) for logits in (ours, theirs))
+    return tie * (1 + sum(sizes))
 
 
 def relative_tie(block: Forecast) -> float:
@@ -76,10 +79,6 @@ def relative_tie(block: Forecast) -> float:
     Half precision is compared as single: its own units are so coarse that forecasts which differ would tie.
     """
     return TIE_IN_SINGLE if block.is_single else TIE
-
-
-def _finite_size(logits: FloatArray) -> FloatArray:
-    return np.where(np.isfinite(logits), np.abs(logits), 0.0)
 
 
 def rank_odds(block: Forecast) -> FloatArray:
@@ -117,7 +116,7 @@ def _wasted(block: Forecast, losses: FloatArray) -> FloatArray:
     return spent
 
 
-def mean_waste(block: Forecast, prior: Prior) -> FloatArray:
+def mean_waste(block: Forecast, prior: Prior, numbers: IntArray | None = None) -> FloatArray:
     """``C_j E[u_j 1(j before i)]``: the mean spend on each wrong test under a prior.
 
     Parameters
@@ -126,6 +125,8 @@ def mean_waste(block: Forecast, prior: Prior) -> FloatArray:
         As in `log_odds`.
     prior
         The distribution of unit costs.
+    numbers
+        Which of the prior's tests each column is, shape (K,); 0 to K - 1 unless given.
 
     Returns
     -------
@@ -136,11 +137,13 @@ def mean_waste(block: Forecast, prior: Prior) -> FloatArray:
     ----------
     Flores et al. (2026), Theorem A.1 [flores26]_.
     """
-    i, j = block.truth[:, None], np.arange(block.n_classes)
-    return _wasted(block, prior.share_with_ties(log_odds(block), i, j, tie_widths(block))) * prior.mean
+    j = np.arange(block.n_classes) if numbers is None else numbers
+    i = j[block.truth][:, None]
+    shares = prior.share_with_ties(log_odds(block), i, j, tie_widths(block))
+    return np.asarray(_wasted(block, shares) * prior.mean_of(j))
 
 
-def pair_losses(block: Forecast, alpha: float) -> FloatArray:
+def pair_losses(block: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM) -> FloatArray:
     """``C_j L_alpha(q_i / q_j)``, zero at j = i.
 
     Parameters
@@ -149,6 +152,8 @@ def pair_losses(block: Forecast, alpha: float) -> FloatArray:
         As in `log_odds`.
     alpha
         From 0 to inf.
+    ties
+        At inf, what a tie is worth with a class of lower, and of higher number.
 
     Returns
     -------
@@ -159,16 +164,18 @@ def pair_losses(block: Forecast, alpha: float) -> FloatArray:
     ----------
     Flores et al. (2026), Proposition A.5 [flores26]_.
     """
-    odds = rank_odds(block) if alpha == np.inf else log_odds(block)
-    return _wasted(block, beta_loss(odds, alpha))
+    if alpha < np.inf:
+        return _wasted(block, beta_loss(log_odds(block), alpha))
+    odds, worth = rank_odds(block), np.where(np.arange(block.n_classes) < block.truth[:, None], *ties)
+    return _wasted(block, np.where(odds == 0, worth, 2.0 * (odds < 0)))
 
 
-def total_losses(block: Forecast, alpha: float) -> FloatArray:
+def total_losses(block: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM) -> FloatArray:
     """``sum_j C_j L_alpha(q_i / q_j)``.
 
     Parameters
     ----------
-    block, alpha
+    block, alpha, ties
         As in `pair_losses`.
 
     Returns
@@ -180,7 +187,7 @@ def total_losses(block: Forecast, alpha: float) -> FloatArray:
     ----------
     Flores et al. (2026), Corollary A.7 [flores26]_.
     """
-    return np.asarray(pair_losses(block, alpha).sum(axis=1))
+    return np.asarray(pair_losses(block, alpha, ties).sum(axis=1))
 
 
 def at_truth(block: Forecast, table: FloatArray) -> FloatArray:
@@ -193,12 +200,12 @@ def own_costs(block: Forecast) -> FloatArray:
     return at_truth(block, costs_of(block))
 
 
-def unavoidable_costs(block: Forecast, prior: Prior) -> FloatArray:
+def unavoidable_costs(block: Forecast, prior: Prior, numbers: IntArray | None = None) -> FloatArray:
     """``C_i E[u_i]``: what testing the truth itself costs.
 
     Parameters
     ----------
-    block, prior
+    block, prior, numbers
         As in `mean_waste`.
 
     Returns
@@ -206,7 +213,7 @@ def unavoidable_costs(block: Forecast, prior: Prior) -> FloatArray:
     array
         Shape (n,).
     """
-    return np.asarray(own_costs(block) * prior.mean_of(block.truth))
+    return np.asarray(own_costs(block) * prior.mean_of(block.truth if numbers is None else numbers[block.truth]))
 
 
 def at_mean_costs(forecast: Forecast, prior: Prior) -> tuple[Forecast, float]:
@@ -233,18 +240,14 @@ def realised_costs(block: Forecast, ties: Ties) -> FloatArray:
     block
         As in `log_odds`; its costs are those of the tests.
     ties
-        "index" or "average".
+        As in `pair_losses`.
 
     Returns
     -------
     array
         Shape (n,).
     """
-    costs, truth, other = costs_of(block), block.truth[:, None], np.arange(block.n_classes)
-    odds, tie = rank_odds(block), np.where(other < truth, *ties) / 2
-    before = np.where(odds == 0, tie, odds < 0)
-    np.put_along_axis(before, truth, 1.0, axis=1)
-    return np.asarray((costs * before).sum(axis=1))
+    return own_costs(block) + total_losses(block, np.inf, ties) / 2
 
 
 def simulated_costs(block: Forecast, unit_costs: FloatArray) -> FloatArray:
@@ -265,25 +268,15 @@ def simulated_costs(block: Forecast, unit_costs: FloatArray) -> FloatArray:
     costs = np.maximum(costs_of(block) * unit_costs[:, None, :], SMALLEST_COST)  # (draws, rows, K)
     truth = np.broadcast_to(block.truth[None, :, None], (*costs.shape[:2], 1))
     our_cost = np.take_along_axis(costs, truth, axis=2)
-    lead, width = _leads(block, costs, truth, our_cost)
+    width = tie_widths(block)
+    if block.logits:
+        lead = -log_ratio(of_class(block.values, block.truth), block.values, our_cost, costs, logits=True)
+    else:  # p / c, and below all that impossible classes, the cheapest first
+        merit = np.where(block.values > 0, block.values / costs, -costs)
+        ours = np.take_along_axis(merit, truth, axis=2)
+        lead, width = merit - ours, width * np.abs(ours)
     before = (lead > width) + 0.5 * (np.abs(lead) <= width)  # the truth ties with itself: half of its cost
     return np.asarray((costs * before).sum(axis=2) + our_cost[:, :, 0] / 2)
-
-
-def _leads(
-    block: Forecast, costs: FloatArray, truth: IntArray, our_cost: FloatArray
-) -> tuple[FloatArray, FloatArray | float]:
-    """How far each class is ahead of the truth under each cost vector, (draws, rows, K), and the width of a tie.
-
-    Probabilities are compared as ``p / c``; below all that come impossible classes, the cheapest first.
-    """
-    widths = tie_widths(block)
-    if block.logits:
-        ours = of_class(block.values, block.truth)
-        return -log_ratio(ours, block.values, our_cost, costs, logits=True), widths
-    merit = np.where(block.values > 0, block.values / costs, -costs)
-    ours = np.take_along_axis(merit, truth, axis=2)
-    return merit - ours, widths * np.abs(ours)
 
 
 class Ranking(NamedTuple):
@@ -326,7 +319,11 @@ def rank(block: Forecast) -> Ranking:
     before, after = (values[:, :-1], costs[:, :-1]), (values[:, 1:], costs[:, 1:])
     step, tied = _compare(after, before, block)
     rows = np.flatnonzero((tied & (step != 0)).any(axis=1))
-    tied[rows] = _tied_with_first(values[rows], costs[rows], block)
+    first = values[rows, 0], costs[rows, 0]  # of the run that is under way
+    for b in range(len(rows) and tied.shape[1]):
+        this = values[rows, b + 1], costs[rows, b + 1]
+        joins = tied[rows, b] = _compare(this, first, block)[1]
+        first = np.where(joins, first[0], this[0]), np.where(joins, first[1], this[1])
     return Ranking(order, costs, np.minimum(step, 0.0), tied)
 
 
@@ -336,17 +333,6 @@ def _compare(
     """``ln`` of the quotient of values and costs over another, and whether they tie."""
     odds = log_ratio(ours[0], theirs[0], ours[1], theirs[1], logits=block.logits)
     return odds, np.abs(odds) <= _tie_widths(ours[0], theirs[0], block)
-
-
-def _tied_with_first(values: FloatArray, costs: FloatArray, block: Forecast) -> NDArray[np.bool_]:
-    """Whether each class but the first of a sorted row belongs to the run of the class before it, (n, K - 1)."""
-    tied = np.empty((len(values), values.shape[1] - 1), dtype=bool)
-    first = values[:, 0], costs[:, 0]
-    for b in range(len(values) and tied.shape[1]):
-        this = values[:, b + 1], costs[:, b + 1]
-        tied[:, b] = _compare(this, first, block)[1]
-        first = np.where(tied[:, b], first[0], this[0]), np.where(tied[:, b], first[1], this[1])
-    return tied
 
 
 def by_quotient(block: Forecast) -> IntArray:

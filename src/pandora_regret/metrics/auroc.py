@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.kernels.engine import worth_compiling
+from pandora_regret.kernels.engine import in_threads, worth_compiling
 
 NO_SKILL = 0.5  # where only one class is left, and there is nothing to tell apart
 
@@ -25,7 +25,6 @@ def macro_auroc(truth: IntArray, proba: FloatArray, weights: FloatArray) -> Floa
 def _compiled_sums(
     order: IntArray, scores: FloatArray, truth: IntArray, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    from pandora_regret.kernels.compiled import in_threads
     from pandora_regret.metrics import auroc_loops
 
     areas, defined = np.zeros((2, weights.shape[1]))

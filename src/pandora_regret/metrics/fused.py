@@ -53,7 +53,7 @@ def score_columns(
     with_table: bool = False,
 ) -> FusedScores:
     """Metrics of `LANE_OF` for K columns (n,) of probabilities, all float32 or all float64 and contiguous."""
-    from pandora_regret.kernels import compiled, lanes
+    from pandora_regret.kernels import engine, lanes
 
     n, alike = len(truth), costs is not None and bool((costs == costs[0]).all())
     scale, costs = (float(costs[0]), None) if costs is not None and alike else (1.0, costs)  # half the work
@@ -68,7 +68,7 @@ def score_columns(
         lanes.score(*numbers, *options, rows.start, rows.stop, of_rows, of_metrics, predicted, doubtful, table)
         return of_rows, of_metrics
 
-    parts = compiled.in_threads(score, n, n * len(columns))
+    parts = engine.in_threads(score, n, n * len(columns))
     columns_of = [LANE_OF[key] for key in keys]
     factors = np.array([_factor(key, len(columns), scale) for key in keys])
     means = _merged([(of_rows, of_metrics[:, columns_of]) for of_rows, of_metrics in parts], factors)

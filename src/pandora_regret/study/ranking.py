@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.kernels.engine import worth_compiling
+from pandora_regret.kernels.engine import in_threads, worth_compiling
 from pandora_regret.metrics import Metric, weighted_means
 
 PARTS = 5  # into which the instances that a replicate left out are dealt
@@ -48,7 +48,6 @@ def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -
     if not worth_compiling(n_compared):
         arguments = [(metrics[:, :, r % n_cases], costs[:, r % n_cases], counts[r]) for r in range(n_replicates)]
         return np.stack([_mean_taus(*of_replicate) for of_replicate in arguments])
-    from pandora_regret.kernels.compiled import in_threads
     from pandora_regret.study import ranking_loops
 
     taus = np.empty((n_replicates, n_metrics))

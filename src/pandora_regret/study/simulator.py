@@ -13,7 +13,7 @@ from pandora_regret.imperfect import Tests, expected_expenditure
 from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.tests import SearchName
-from pandora_regret.kernels.engine import worth_compiling
+from pandora_regret.kernels.engine import in_threads, worth_compiling
 from pandora_regret.kernels.reference import unit_near
 from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
 from pandora_regret.scores import mean_or_rows
@@ -76,7 +76,6 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
         return np.stack([search_cost(truth, proba, drawn, per_instance=True) for drawn in own])
     if not worth_compiling(proba.size * len(costs)):
         return np.stack([search_cost(truth, proba, drawn, per_instance=True) for drawn in costs])
-    from pandora_regret.kernels.compiled import in_threads
     from pandora_regret.study import ranking_loops
 
     bills = np.empty((len(costs), len(truth)))
@@ -99,8 +98,6 @@ def imperfect_bills(truth: IntArray, proba: FloatArray, tests: list[Tests], sear
             spent[rows] = expected_expenditure(*arguments, search=search, per_instance=True)
 
     if worth_compiling(proba.size):
-        from pandora_regret.kernels.compiled import in_threads
-
         in_threads(bill, len(truth), proba.size)  # NumPy lets other threads run
     else:
         bill(slice(None))

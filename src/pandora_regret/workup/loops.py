@@ -18,7 +18,6 @@ from pandora_regret.workup.graph import BETTER, NOWHERE
 LANES = 32
 NO_CHOICE = 2**31  # where no option has a finite cost
 NEAR_TIE = 1e-12  # closer quotients are for the reference to compare
-TIE = 1 + 1e-13  # of two blocks of steps
 INLINE = {**FAST, "forceinline": True}
 IN_LANES = {
     **INLINE,
@@ -250,61 +249,3 @@ def _mass(p, row, starts, members, test):
     for index in range(starts[test], starts[test + 1]):
         total += p[row, members[index]]
     return total
-
-
-@njit(**FAST)
-def forest_costs(masses, counts, parents, costs, finished):
-    """What has been spent when each step of each row is done, by Horn's algorithm, into `finished`, (n, M)."""
-    n_steps = len(costs)
-    weight, links, states = (
-        np.empty((3, n_steps)),
-        np.empty((4, n_steps), np.intp),
-        np.empty((2, n_steps), np.bool_),
-    )
-    waiting, made = states[0], states[1]
-    for row in range(len(masses)):
-        for step in range(n_steps):
-            weight[0, step], weight[1, step], weight[2, step] = masses[row, step], counts[step], costs[step]
-            links[0, step], links[1, step], links[2, step], links[3, step] = step, step, -1, step
-        waiting[:], made[:], spent = True, False, 0.0
-        for _ in range(n_steps):
-            block = _best_block(weight, waiting)
-            waiting[block] = False
-            parent = parents[links[0, block]]
-            if parent >= 0 and not made[parent]:
-                _join(block, links[3, parent], weight, links)
-                continue
-            step = links[0, block]
-            while step >= 0:
-                spent += costs[step]
-                finished[row, step], made[step] = spent, True
-                step = links[2, step]
-
-
-@njit(**INLINE)
-def _best_block(weight, waiting):
-    """The waiting block with the most probability per cost; among impossible ones the most classes per cost."""
-    mass, count, cost = weight[0], weight[1], weight[2]
-    best = -1
-    for block in range(len(waiting)):
-        if not waiting[block]:
-            continue
-        if best < 0:
-            best = block
-            continue
-        merit = count if mass[block] == 0 and mass[best] == 0 else mass
-        if merit[block] * cost[best] > merit[best] * cost[block] * TIE:
-            best = block
-    return best
-
-
-@njit(**INLINE)
-def _join(block, into, weight, links):
-    """Append a block to another: links are each block's first and last step, each step's successor and block."""
-    weight[:, into] += weight[:, block]
-    links[2, links[1, into]] = links[0, block]
-    links[1, into] = links[1, block]
-    step = links[0, block]
-    while step >= 0:
-        links[3, step] = into
-        step = links[2, step]

@@ -174,10 +174,7 @@ class WorkupRows:
         self.draws, self.forecast = read_count(draws, "draws"), forecast
         self.columns = class_columns(forecast, workup)  # of each class
         self.classes = np.argsort(self.columns)  # of each column
-        self.closed_form: Callable[..., FloatArray] | None = None
-        if self.prior is not None and isinstance(self.policy, Nested):
-            self.closed_form = partial(self.policy.paid_on_average, prior=self.prior)
-        self.policy.prepare(len(forecast))
+        self.policy.worth_loops(len(forecast))
 
     def costs(self) -> Iterator[tuple[Forecast, FloatArray]]:
         """Rows, and what each one's work-up costs under its truth."""
@@ -196,7 +193,7 @@ class WorkupRows:
         """Rows, and what each one expects its work-up to cost."""
         for block in self.forecast.blocks():
             p = self._ordered(block)
-            if self.closed_form:
+            if self.prior is not None and isinstance(self.policy, Nested):
                 yield block, expected(p, partial(self._paid, p))
             else:
                 yield block, self._average(len(p), partial(self.policy.predicted, p))
@@ -212,8 +209,8 @@ class WorkupRows:
 
     def _paid(self, p: FloatArray, rows: IntArray, truths: IntArray) -> FloatArray:
         """What each row's policy costs under each of its truths, (P,)."""
-        if self.closed_form:
-            return self.closed_form(p, rows, truths)
+        if self.prior is not None and isinstance(self.policy, Nested):  # a closed form
+            return self.policy.by_levels(p, rows, truths, self.workup.costs / self.prior.mean, self.prior)
         return self._average(len(p), partial(self.policy.paid, p, rows, truths))
 
     def _average(self, n_rows: int, cost: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -221,7 +218,7 @@ class WorkupRows:
         if self.prior is None:
             return cost(self.workup.costs)
         drawn = cost_draws(self.prior, self.workup, self.draws)
-        self.policy.prepare(n_rows * len(drawn))
+        self.policy.worth_loops(n_rows * len(drawn))
         return np.asarray(sum(cost(costs) for costs in drawn) / len(drawn))
 
 
