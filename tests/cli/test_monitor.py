@@ -76,6 +76,24 @@ def test_week_by_week_equals_one_go(tmp_path, state):
     assert one == other
 
 
+def test_columns_of_later_files_are_matched_by_name_and_read_as_the_first(tmp_path, state):
+    header, *rows = (line.split(",") for line in write_week(tmp_path / "w2.csv", 2).read_text().splitlines())
+    prefixed = tmp_path / "prefixed.csv"
+    turned = [header[0], *(f"p_{name}" if name in CLASSES else name for name in header[:0:-1])]
+    prefixed.write_text("\n".join(",".join(row) for row in [turned, *([row[0], *row[:0:-1]] for row in rows)]))
+    first = tmp_path / "w1.csv"
+    text = write_week(first, 1).read_text()
+    first.write_text(text.replace(",".join(CLASSES), ",".join(f"p_{name}" for name in CLASSES)))
+    assert watch(state, first, "--costs", COSTS, "--period", "week", "--proba-prefix", "p_").exit_code == 0
+    assert watch(state, prefixed).exit_code == 0
+    plain = tmp_path / "plain.json"
+    for number in (1, 2):
+        file = write_week(tmp_path / f"plain{number}.csv", number)
+        assert watch(plain, file, "--costs", COSTS, "--period", "week").exit_code == 0
+    one, other = (json.loads(path.read_bytes()) for path in (state, plain))
+    assert (one["paid"], one["promised"]) == (other["paid"], other["promised"])
+
+
 def test_a_champion_and_a_challenger(tmp_path, state):
     for number in range(1, 4):
         net = write_week(tmp_path / "net.csv", number)
@@ -232,8 +250,6 @@ def test_mistakes_are_said_in_a_sentence(tmp_path, state):
         ((), "nothing to read"),
         (("--labels", file), "does not exist yet"),
         ((nameless,), "--id"),
-        ((file, "--weight", "flu"), "every case counts once"),
-        ((file, "--group", "week"), "--period"),
         ((file, "--period", "month"), "month"),
         ((file, "--level", "0.95"), "probability of a false alarm"),
         ((file, file), "NAME=FILE"),

@@ -151,7 +151,6 @@ def test_new_class_frequencies_are_found_without_labels_and_judged_with_them(old
             "cannot be written in a format of that name: name it so that",
         ),
         (["--apply", "new.csv", "--out", "new.csv"], "new.csv is read, too: name another file to write"),
-        (["--workup", "x.toml"], "forecasts are recalibrated for a search"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(arguments, words, old, new, tmp_path, monkeypatch):

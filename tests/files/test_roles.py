@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import fields
 
 import pytest
 
@@ -11,10 +10,9 @@ from pandora_regret.files.roles import ROLES
 
 def test_every_role_has_an_option():
     pytest.importorskip("click")
-    from pandora_regret.cli.options import ComparisonOptions, LayoutOptions
+    from pandora_regret.cli.compare import compare
 
-    every = (*fields(LayoutOptions), *fields(ComparisonOptions))
-    options = {field.name: field.metadata["settings"]["help"] for field in every}
+    options = {option.name: getattr(option, "help", "") for option in compare.params}
     for role in ROLES:
         assert options[role.option].startswith(role.help)
         assert all(name in options[role.option] for name in role.usual)

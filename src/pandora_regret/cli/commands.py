@@ -1,4 +1,4 @@
-"""The list of commands, each in a file of its own that is imported when it is asked for; and how they fail."""
+"""The list of commands, each imported when it is asked for; how they fail; and help about what they share."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from pandora_regret._version import __version__
-from pandora_regret.cli.options import Group
+from pandora_regret.cli.options import LAYOUT, Asked, Group, command
 from pandora_regret.cli.output import echo
 from pandora_regret.text import SYMBOLS
 
@@ -73,6 +72,17 @@ PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {
 }
 
 
+TOPICS = {
+    "files": """A file of predictions has a column of true classes, and a column of forecasts for every class: CSV,
+        JSONL, Parquet, Arrow, NPZ or Excel; or samples of lm-evaluation-harness; - is standard input. It holds one
+        model, or several with a column that names them. NAME=FILE names a model, and a TOML file describes models
+        that are written each in their own way. Rows are matched by id, or by their order if no file has ids.""",
+    "prices": """--costs says what tests cost: NAME=VALUE,..., such as flu=20,cold=5; a table (FILE or
+        FILE:CLASS_COLUMN:COST_COLUMN); a pathway file (TOML); or a shipped one. --prior says how they vary.""",
+    "metrics": "What is shown of models, beside what their searches cost.",
+}
+
+
 class Commands(Group):
     """A group that knows its commands by name, and imports one only to run it or to explain it in full."""
 
@@ -80,11 +90,10 @@ class Commands(Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"pandora_regret.cli.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
-        return command
+        if cmd_name not in COMMANDS or cmd_name in self.commands:
+            return super().get_command(ctx, cmd_name)
+        module = import_module(f"pandora_regret.cli.{'compare' if cmd_name == 'score' else cmd_name}")
+        return getattr(module, cmd_name, None)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -101,81 +110,59 @@ class Commands(Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        with ignore_broken_pipe():
-            return super().invoke(ctx)
+        """A reader of our output who has seen enough, as `head` has, is no failure; Ctrl-C takes no extra line."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            raise click.Abort from None
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+        return result
 
     def main(self, *args: Any, **options: Any) -> Any:
-        with errors_as_one_line():
+        """Errors that a person can act on come without a traceback."""
+        try:
             code = super().main(*args, **options | {"standalone_mode": False})
-            sys.exit(code if isinstance(code, int) else 0)
+        except (Exception, KeyboardInterrupt) as error:
+            reason, code = _explained(error)
+            echo(reason if reason.startswith("Usage:") else f"pandora: {' '.join(reason.split())}", err=True)
+        sys.exit(code if isinstance(code, int) else 0)
 
 
-@contextmanager
-def ignore_broken_pipe() -> Iterator[None]:
-    """A reader of our output who has seen enough, as `head` has, is no failure; Ctrl-C takes no extra line."""
-    try:
-        yield
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        raise click.Abort from None
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-
-
-@contextmanager
-def errors_as_one_line() -> Iterator[None]:
-    """Errors that a person can act on come without a traceback."""
-    try:
-        yield
-    except click.UsageError as error:
-        _fail_usage(error)
-    except click.ClickException as error:
-        _fail(error.format_message(), 2)
-    except (KeyboardInterrupt, click.Abort):
-        _fail("interrupted.", 130)
-    except (ImportError, OSError, MemoryError) as error:
-        _fail(_reason(error), 1)
-    except (ValueError, TypeError) as error:
-        from pandora_regret.inputs import InputError, InputTypeError
-
-        if not isinstance(error, (InputError, InputTypeError)):
-            raise
-        _fail(error.sentence(OPTION_OF), 2)
-
-
-def _reason(error: BaseException) -> str:
+def _explained(error: BaseException) -> tuple[str, int]:
+    """What is wrong, and the exit code; a defect of the program is raised again."""
+    if isinstance(error, click.UsageError):
+        said, where = error.format_message(), error.ctx.command_path if error.ctx else "pandora"
+        return said if said.startswith("Usage:") else f"{said} See {where} --help.", 2
+    if isinstance(error, click.ClickException):
+        return error.format_message(), 2
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return "interrupted.", 130
     if isinstance(error, MemoryError):
-        return "there is not enough memory: `pandora score` needs little, whatever the number of rows."
-    reason = getattr(error, "strerror", None)
-    return f"{getattr(error, 'filename', None) or 'output'}: {reason}." if reason else str(error)
+        return "there is not enough memory: `pandora score` needs little, whatever the number of rows.", 1
+    if isinstance(error, ImportError | OSError):
+        reason = getattr(error, "strerror", None)
+        return f"{getattr(error, 'filename', None) or 'output'}: {reason}." if reason else str(error), 1
+    from pandora_regret.inputs import InputError, InputTypeError
 
-
-def _fail_usage(error: click.UsageError) -> NoReturn:
-    """What is wrong, and where the help is; without any argument, the help itself."""
-    message = error.format_message()
-    if message.startswith("Usage:"):
-        echo(message, err=True)
-        sys.exit(2)
-    _fail(f"{message} See {error.ctx.command_path if error.ctx else 'pandora'} --help.", 2)
-
-
-def _fail(reason: str, code: int) -> NoReturn:
-    echo(f"pandora: {' '.join(reason.split())}", err=True)
-    sys.exit(code)
+    if isinstance(error, InputError | InputTypeError):
+        return error.sentence(OPTION_OF), 2
+    raise error
 
 
 def register_ascii_fallback() -> None:
     """On a terminal that cannot show all characters, signs and currencies are spelt out, and others are ``?``."""
-    codecs.register_error("spelt_out", _spelt_out)
+
+    def spelt_out(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeEncodeError)
+        cannot = error.object[error.start : error.end]
+        return "".join(PLAINER.get(each, "?") for each in cannot), error.end
+
+    codecs.register_error("spelt_out", spelt_out)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="spelt_out")
-
-
-def _spelt_out(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    cannot = error.object[error.start : error.end]
-    return "".join(PLAINER.get(each, "?") for each in cannot), error.end
 
 
 @click.command(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -192,3 +179,39 @@ def pandora() -> None:
 
     Shell completion: eval "$(_PANDORA_COMPLETE=bash_source pandora)", or zsh_source, or fish_source.
     """
+
+
+@command(click.Argument(["topic"], type=click.Choice(list(TOPICS))))
+def help(asked: Asked) -> None:
+    r"""More about files, prices and metrics.
+
+    \b
+    Examples:
+      pandora help files
+      pandora help metrics
+    """
+    formatter = click.get_current_context().make_formatter()
+    formatter.write_text(" ".join(TOPICS[asked.topic].split()))
+    with formatter.section("Options about files" if asked.topic == "files" else asked.topic.capitalize()):
+        formatter.write_dl(list(_listed(asked.topic)))
+    echo(formatter.getvalue(), nl=False)
+
+
+def _listed(topic: str) -> Iterator[tuple[str, str]]:
+    if topic == "files":
+        context = click.get_current_context()
+        yield from (each.get_help_record(context) or ("", "") for each in LAYOUT)
+    elif topic == "prices":
+        from pandora_regret.costs import available_costs
+        from pandora_regret.priors.names import spelled_priors
+
+        yield "--costs", f"shipped: {', '.join(available_costs())}"
+        yield "--prior", spelled_priors()
+    else:
+        from pandora_regret.metrics import shown_in
+
+        metrics = dict.fromkeys((*shown_in("comparison"), *shown_in("study")))
+        yield from ((metric.key, metric.title) for metric in metrics)
+
+
+pandora.add_command(help)

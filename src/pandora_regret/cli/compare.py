@@ -1,33 +1,42 @@
-"""`pandora compare`: which of several models to deploy, how sure that is, and what it saves."""
+"""`pandora compare` and `pandora score`: what models cost, several on the same cases, or one from any file.
+
+The JSON of a score is that of a comparison of one model; of a file that holds several models,
+{schema, comparisons [...]}.
+"""
 
 from __future__ import annotations
 
-import json
+import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from pandora_regret.cli.options import (
     FILE_ARGUMENTS,
+    FORCE,
+    FORMAT,
+    INTERVALS,
+    LAYOUT,
     OUTPUT,
-    Command,
-    ComparisonOptions,
-    CostOptions,
-    FormatOptions,
-    IntervalOptions,
-    LayoutOptions,
+    PATH,
+    PRICES,
+    RESAMPLING,
+    SEARCH,
+    WORK,
+    WORKUP,
+    Asked,
     Option,
-    PageOptions,
     check_output,
-    takes,
+    command,
+    read_saved,
 )
-from pandora_regret.cli.output import echo, print_csv, print_json
+from pandora_regret.cli.output import bars, echo, print_csv, print_done, print_json
+from pandora_regret.files.roles import BY
 
 if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
@@ -35,34 +44,43 @@ if TYPE_CHECKING:
     from pandora_regret.inputs import Done
 
 
-class Question(NamedTuple):
-    """What is asked of the files."""
-
-    costs: CostOptions
-    comparison: ComparisonOptions
-    intervals: IntervalOptions
-    layout: LayoutOptions
-
-
-@click.command(cls=Command)
-@FILE_ARGUMENTS
-@takes(CostOptions, ComparisonOptions, PageOptions, IntervalOptions, LayoutOptions, FormatOptions)
-@click.option("--full", cls=Option, is_flag=True, section=OUTPUT, help="Print every table.")
-@click.option("--pairs", cls=Option, is_flag=True, section=OUTPUT, help="As --full, for all pairs of models.")
-@click.option("--by-class", cls=Option, is_flag=True, section=OUTPUT, help="As --full, class by class, too.")
-def compare(
-    costs: CostOptions,
-    comparison: ComparisonOptions,
-    page: PageOptions,
-    intervals: IntervalOptions,
-    layout: LayoutOptions,
-    output: FormatOptions,
-    *,
-    files: Sequence[str],
-    full: bool,
-    pairs: bool,
-    by_class: bool,
-) -> None:
+@command(
+    FILE_ARGUMENTS,
+    *SEARCH,
+    WORKUP,
+    Option("--common-rows", "Compare on the rows that all files have."),
+    Option(
+        "--by COLUMN,...",
+        f"{BY.help}: site; age:10 (ten bins), age:18|65 (edges); site*sex (crossed).",
+        multiple=True,
+    ),
+    Option(
+        "--scenario NAME=COSTS",
+        "Other prices to compare under: cheap CT=CT=300,scope=90.",
+        PRICES,
+        multiple=True,
+    ),
+    Option(
+        "--smallest-group N",
+        "Of --by: groups of fewer cases are pooled.",
+        INTERVALS,
+        type=click.IntRange(2),
+        default=30,
+    ),
+    Option("--decompose", "Split costs into miscalibration, discrimination, uncertainty.", OUTPUT),
+    Option("--html FILE", "Write the report to this file, too.", type=PATH),
+    Option("--title TEXT", "The page's heading.", OUTPUT),
+    Option("--show MODEL", "On the page even if there are over 50.", OUTPUT, multiple=True),
+    Option("--no-cases", "A page without single cases and live prices.", OUTPUT),
+    FORCE,
+    *RESAMPLING,
+    *LAYOUT,
+    *FORMAT,
+    Option("--full", "Print every table.", OUTPUT),
+    Option("--pairs", "As --full, for all pairs of models.", OUTPUT),
+    Option("--by-class", "As --full, class by class, too.", OUTPUT),
+)
+def compare(asked: Asked) -> None:
     r"""Which of several models to deploy, how sure that is, and what it saves.
 
     FILES hold the predictions of one model each, or of several; or one JSON file that --json wrote.
@@ -74,69 +92,89 @@ def compare(
       pandora compare models.toml --costs prices.csv --by site --html page.html
       pandora compare a.csv b.csv --json > comparison.json
     """
-    check_output(page.html, page.force)
-    if len(files) == 1 and files[0].endswith(".json"):
-        result = _saved_comparison(files[0])
-    else:
-        result = compare_files(files, Question(costs, comparison, intervals, layout))
-    if output.as_json:
+    asked.not_both("json", "csv", "choose one")
+    check_output(asked.html, asked.force)
+    is_saved = len(asked.files) == 1 and asked.files[0].endswith(".json")
+    result = _saved_comparison(asked.files[0]) if is_saved else _compared(asked)
+    if asked.json:
         print_json(result.to_dict())
-    elif output.as_csv:
-        print_csv(result.table(), keep_formulas=output.keep_formulas)
+    elif asked.csv:
+        print_csv(result.table(), asked.keep_formulas)
     else:
         from pandora_regret.cli.comparison import print_comparison
 
-        print_comparison(result, full=full, pairs=pairs, by_class=by_class)
-    if page.html is not None:
+        print_comparison(result, full=asked.full, pairs=asked.pairs, by_class=asked.by_class)
+    if asked.html is not None:
         from pandora_regret.report import write_report
 
-        write_report(result, page.html, title=page.title, show=page.show, cases=not page.no_cases)
-        echo(f"Report: {page.html}", err=True)
+        write_report(result, asked.html, title=asked.title, show=asked.show, cases=not asked.no_cases)
+        echo(f"Report: {asked.html}", err=True)
 
 
 def _saved_comparison(path: str) -> Comparison:
     """A comparison that was saved; it has its answers already, so that nothing can be asked anew."""
     from pandora_regret.compare import Comparison
-    from pandora_regret.files.source import check_readable
-    from pandora_regret.inputs import InputError
 
     context = click.get_current_context()
     for option in context.command.params:
-        section = getattr(option, "section", None)
         is_given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-        if is_given and section not in (None, OUTPUT) and option.name != "html":
+        if is_given and getattr(option, "section", OUTPUT) != OUTPUT and option.name != "html":
             raise click.UsageError(f"{path} is a saved comparison, to which {option.opts[0]} cannot be applied.")
-    check_readable(path)
-    try:
-        return Comparison.from_dict(json.loads(Path(path).read_bytes()))
-    except InputError as error:
-        raise error.within(path) from None
-    except (ValueError, RecursionError):  # not JSON, or nested too deeply
-        raise InputError(f"{path} is not a comparison: write it with pandora compare --json.") from None
+    return read_saved(path, Comparison.from_dict, "a comparison: write it with pandora compare --json")
 
 
-def compare_files(files: Sequence[str], question: Question) -> Comparison:
+def _compared(asked: Asked) -> Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
-    from pandora_regret.cli.output import bars
+    from pandora_regret.compare import compare as compare_models
+    from pandora_regret.compare.grouping import read_cuts
     from pandora_regret.files import align, common_rows, open_models, read_models, read_models_argument
+    from pandora_regret.files.alignment import orders_too, truths_outside
+    from pandora_regret.files.written import listed
 
-    layout = replace(question.layout.read(), by=_columns(_breakdowns(question)))
+    breakdowns = {
+        text: [cut.column for cut in read_cuts(text)] for several in asked.by for text in listed(several)
+    }
+    layout = asked.layout(by=tuple(dict.fromkeys(name for names in breakdowns.values() for name in names)))
     with bars(passing=True) as progress:
-        opened = open_models(read_models_argument(files, layout), question.costs.priced())
+        opened = open_models(read_models_argument(asked.files, layout), asked.priced())
         names = _names(opened)
+        batches: Sequence[Batch] = []
         progress.start("reading", total=len(opened))
-        batches = []
         for batch in read_models(opened):
-            batches.append(batch)
+            batches = [*batches, batch]
             progress.advance("reading")
         progress.start("comparing", total=len(opened) + 1)  # which takes its time when all are measured, too
-        advance = partial(progress.advance, "comparing")
         done = tuple(dict.fromkeys(each for one in opened for each in one.done))
-        if question.comparison.common_rows:
+        if asked.common_rows:
             batches, left_out = common_rows(batches, names)
             done = (*left_out, *done)
-        logits = [one.logits for one in opened]
-        return _compared(names, align(batches, names), logits, question, done, advance)
+        batches = align(batches, names)
+        done = (*orders_too(batches, names), *done)
+        done += tuple(each for name, one in zip(names, batches, strict=True) for each in one.rescaled.done(name))
+        classes, rows = batches[0].classes, partial(_first, batches)
+        charged, unused = asked.charged(classes, rows("costs"))
+        scenarios, unused_too = _scenarios(asked.scenario, classes, charged.get("currency", ""))
+        weighted = (replace(batch, weights=rows("weights")) for batch in batches)
+        forecasts = (batch.forecast(one.logits) for batch, one in zip(weighted, opened, strict=True))
+        result = compare_models(
+            None,
+            dict(zip(names, forecasts, strict=True)),
+            prior=asked.read_prior(),
+            **charged,
+            groups=rows("groups"),
+            ids=rows("ids"),
+            bootstrap=asked.bootstrap,
+            level=asked.level,
+            seed=asked.seed,
+            scenarios=scenarios or None,
+            decompose=asked.decompose and asked.workup is None,
+            workup=asked.workup_read,
+            by=_values(breakdowns, batches) or None,
+            smallest_group=asked.smallest_group,
+            progress=partial(progress.advance, "comparing"),
+        )
+    notes = (*truths_outside(batches, names), *result.notes)
+    return _as_typed(replace(result, notes=notes), asked, (*done, *unused, *unused_too))
 
 
 def _names(opened: Sequence[Predictions]) -> list[str]:
@@ -152,67 +190,32 @@ def _names(opened: Sequence[Predictions]) -> list[str]:
     return names
 
 
-def _compared(
-    names: Sequence[str],
-    batches: Sequence[Batch],
-    logits: Sequence[bool],
-    question: Question,
-    done: tuple[Done, ...],
-    progress: Callable[[], None],
-) -> Comparison:
-    from pandora_regret.compare import compare
-    from pandora_regret.files.alignment import orders_too, truths_outside
-
-    workup = question.costs.read_workup()
-    classes = batches[0].classes
-    prices = question.costs.read_prices(classes, _first(batches, "costs"))
-    unit = "" if prices is None else prices.currency
-    scenarios, unused = question.comparison.read_scenarios(classes, unit)
-    weights = _first(batches, "weights")
-    weighted = (replace(batch, weights=weights) for batch in batches)
-    forecasts = (batch.forecast(are_logits) for batch, are_logits in zip(weighted, logits, strict=True))
-    done = (*orders_too(batches, names), *done)
-    done += tuple(each for name, batch in zip(names, batches, strict=True) for each in batch.rescaled.done(name))
-    result = compare(
-        None,
-        dict(zip(names, forecasts, strict=True)),
-        prior=question.costs.read_prior(),
-        typical_costs=None if prices is None else prices.costs,
-        currency=None if prices is None else prices.currency,
-        source=None if prices is None else prices.source,
-        groups=_first(batches, "groups"),
-        ids=_first(batches, "ids"),
-        bootstrap=question.intervals.bootstrap,
-        level=question.intervals.level,
-        seed=question.intervals.seed,
-        scenarios=scenarios or None,
-        decompose=question.comparison.decompose and workup is None,
-        workup=workup,
-        by=_values(_breakdowns(question), batches) or None,
-        smallest_group=question.comparison.smallest_group,
-        progress=progress,
-    )
-    costs = replace(result.costs, prior=question.costs.prior or result.costs.prior)  # as it was typed
-    done += (*(() if prices is None else prices.done), *unused)
-    return replace(result, costs=costs, done=done, notes=(*truths_outside(batches, names), *result.notes))
-
-
 def _first(batches: Sequence[Batch], what: str) -> Any:
     """What any of the files says of the rows; where several do, they say the same."""
     return next((part for part in (getattr(batch, what) for batch in batches) if part is not None), None)
 
 
-def _breakdowns(question: Question) -> dict[str, list[str]]:
-    """What results are broken down by, and the columns that it takes: ``age:10`` and ``site*sex``."""
-    from pandora_regret.compare.grouping import read_cuts
-    from pandora_regret.files.written import listed
+def _scenarios(
+    asked: Sequence[str], classes: Sequence[str], unit: str
+) -> tuple[dict[str, dict[str, float]], tuple[Done, ...]]:
+    """The prices that each scenario changes, by its name, and what was not used of them."""
+    from pandora_regret.files import read_price_list
+    from pandora_regret.inputs import InputError
 
-    texts = (text for several in question.comparison.by for text in listed(several))
-    return {text: [cut.column for cut in read_cuts(text)] for text in texts}
-
-
-def _columns(breakdowns: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for names in breakdowns.values() for name in names))
+    changes: dict[str, dict[str, float]] = {}
+    done: tuple[Done, ...] = ()
+    for scenario in asked:
+        name, equals, costs = (part.strip() for part in scenario.partition("="))
+        if not (name and equals and costs):
+            raise InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as cheap=flu=5,cold=1.")
+        if costs.replace(".", "", 1).isdigit() and not os.path.exists(costs):
+            fix = f"write NAME=CLASS=PRICE, such as cheap={name}={costs}"
+            raise InputError(f"--scenario {scenario!r} has no name: {fix}.")
+        if name in changes:
+            raise InputError(f"--scenario gives {name!r} twice: name each once.")
+        changes[name], unused = read_price_list(costs).changes(classes, unit)
+        done += unused
+    return changes, done
 
 
 def _values(breakdowns: Mapping[str, Sequence[str]], batches: Sequence[Batch]) -> dict[str, Any]:
@@ -220,8 +223,7 @@ def _values(breakdowns: Mapping[str, Sequence[str]], batches: Sequence[Batch]) -
     from pandora_regret.inputs import InputError
 
     columns = {name: values for batch in reversed(batches) for name, values in (batch.by or {}).items()}
-    missing = next((name for name in _columns(breakdowns) if name not in columns), None)
-    if missing is not None:
+    for missing in (name for names in breakdowns.values() for name in names if name not in columns):
         fix, (name, colon, _) = "name a column that one of the files has", missing.rpartition(":")
         if colon:
             fix = f"write bins such as {name}:10 (ten bins), {name}:18|65 (edges) or {name}:each"
@@ -230,3 +232,88 @@ def _values(breakdowns: Mapping[str, Sequence[str]], batches: Sequence[Batch]) -
         text: columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
         for text, names in breakdowns.items()
     }
+
+
+def _as_typed(result: Comparison, asked: Asked, done: Iterable[Done]) -> Comparison:
+    """A result with the prior as it was typed, and with what was done to the files."""
+    return replace(result, costs=replace(result.costs, prior=asked.prior or result.costs.prior), done=tuple(done))
+
+
+@command(
+    FILE_ARGUMENTS,
+    *SEARCH,
+    WORKUP,
+    *RESAMPLING,
+    *LAYOUT,
+    *WORK,
+    *FORMAT,
+    Option("--wrong-tests", "Also which wrong tests the money goes to; takes longer."),
+)
+def score(asked: Asked) -> None:
+    r"""What one model's forecasts cost, from a file of any size.
+
+    Several FILES are parts of one table, read one after the other. Rows are streamed: memory does not grow with
+    their number, and neither splitting files nor a cluster changes a result.
+
+    \b
+    Examples:
+      pandora score predictions.parquet --costs "flu=20,covid=35,cold=5"
+      pandora score part-1.csv part-2.csv --bootstrap 1000 --json
+      pandora score huge.parquet --cluster tcp://scheduler:8786
+    """
+    from pandora_regret.inputs import InputError
+
+    asked.not_both("json", "csv", "choose one")
+    asked.not_both("wrong_tests", "workup", "wrong tests are those of a search")
+    for file, times in Counter(os.path.realpath(file) for file in asked.files).items():
+        if times > 1:
+            raise InputError(f"{file} is given {times} times: files are parts of one table, give each once.")
+    results = _scored(asked)
+    if asked.json:
+        about = [result.to_dict() for result in results]
+        print_json(about[0] if len(about) == 1 else {"schema": "pandora-comparisons/1", "comparisons": about})
+    elif asked.csv:
+        rows = [
+            {"model": result.best.name, "rows": result.data.rows, "metric": key}
+            | {"value": of.value, "low": of.low, "high": of.high}
+            for result in results
+            for key, of in result.best.scores.items()
+        ]
+        print_csv(rows, asked.keep_formulas)
+    else:
+        from pandora_regret.cli.comparison import print_scores
+
+        for result in results:
+            print_scores(result)
+        echo(f"Costs: {results[0].costs.in_words}.", dim=True)
+        print_done(list(dict.fromkeys(each for result in results for each in result.done)))
+
+
+def _scored(asked: Asked) -> list[Comparison]:
+    """A comparison of one for each model of the files."""
+    from pandora_regret.files import ModelFiles, open_models
+    from pandora_regret.stream import score_stream
+
+    opened = open_models([ModelFiles(tuple(asked.files), asked.layout())], asked.priced())
+    charged, unused = (
+        asked.charged(opened[0].classes)
+        if asked.costs or not opened[0].columns.costs
+        else ({"currency": asked.price_unit}, ())
+    )
+    done = tuple(dict.fromkeys(each for one in opened for each in one.done))
+    results = []
+    with bars(passing=True) as progress:
+        for one in opened:
+            sharing = sum(other.sources == one.sources for other in opened)
+            progress.start(one.name, sum(source.expected_rows() for source in one.sources) // sharing)
+            result = score_stream(
+                one,
+                prior=asked.read_prior(),
+                pairs=asked.wrong_tests,
+                workup=asked.workup_read,
+                **{name: getattr(asked, name) for name in ("jobs", "cluster", "bootstrap", "level", "seed")},
+                **charged,
+                progress=partial(progress.advance, one.name),
+            )
+            results.append(_as_typed(result, asked, (*done, *result.done, *unused)))
+    return results

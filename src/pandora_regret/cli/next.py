@@ -16,74 +16,58 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pandora_regret.cli.options import (
+    COSTS,
+    FILES,
     FORCE,
     INPUT_PATH,
     JSON,
+    LAYOUT,
     OUTPUT,
     PATH,
-    CaseOptions,
-    Command,
-    PriceOptions,
+    Asked,
+    Option,
     check_output,
-    option,
-    takes,
+    command,
 )
 from pandora_regret.cli.output import echo, print_done, print_json, print_table
+from pandora_regret.files.roles import ID
 from pandora_regret.records import to_plain
+from pandora_regret.text import Formats, Table, count, is_currency, money, significant
 
 if TYPE_CHECKING:
-    from pandora_regret.files import Layout, OneRow
+    from pandora_regret.files import OneRow
     from pandora_regret.workup import Plan
 
 USUAL_STEPS = 10  # in a table for people
 SEARCHES = ("single_pass", "restarts", "adaptive")
 
 
-@dataclass(frozen=True)
-class PlanOptions:
-    """Which case, and what is planned."""
-
-    row: int | None = option("--row", type=click.IntRange(1), help="If FORECAST is a file: which row, from 1.")
-    case: str | None = option("--id", metavar="CASE", help="If FORECAST is a file: the row with this id.")
-    found: str | None = option(
-        "--found", metavar="STEP=OUTCOME,...", help="In a work-up: what steps made so far have shown."
-    )
-    sensitivity: str | None = option(
-        "--sensitivity", help="How often a test finds its class: one number, or NAME=VALUE,..."
-    )
-    search: str = option(
+@command(
+    click.Argument(["workup_and_forecast"], nargs=-1, required=True, type=INPUT_PATH, metavar="[WORKUP] FORECAST"),
+    *COSTS,
+    Option("--row N", "If FORECAST is a file: which row, from 1.", type=click.IntRange(1)),
+    Option("--id CASE", "If FORECAST is a file: the row with this id."),
+    Option("--found STEP=OUTCOME,...", "In a work-up: what steps made so far have shown."),
+    Option("--sensitivity SHARE", "How often a test finds its class: one number, or NAME=VALUE,..."),
+    Option(
         "--search",
+        "What happens if no test finds the truth: nothing, the same pass again, or the best test again.",
         type=click.Choice(SEARCHES),
         default=SEARCHES[0],
-        show_default=True,
-        help="What happens if no test finds the truth: nothing, the same pass again, or the best test again.",
-    )
-    steps: int | None = option("--steps", type=click.IntRange(1), help="How many tests to plan and list.")
-    plot: Path | None = option("--plot", "--tree", type=PATH, help="Draw the plan into this file, too.")
-    full: bool = option("--full", is_flag=True, section=OUTPUT, help="List every test, not only the first ten.")
-
-
-@click.command("next", cls=Command)
-@click.argument("workup_and_forecast", nargs=-1, required=True, type=INPUT_PATH, metavar="[WORKUP] FORECAST")
-@takes(PriceOptions, PlanOptions, CaseOptions)
-@JSON
-@FORCE
-def next(
-    costs: PriceOptions,
-    asked: PlanOptions,
-    layout: CaseOptions,
-    *,
-    workup_and_forecast: tuple[str, ...],
-    as_json: bool,
-    force: bool,
-) -> None:
+    ),
+    Option("--steps N", "How many tests to plan and list.", type=click.IntRange(1)),
+    Option("--plot --tree FILE", "Draw the plan into this file, too.", type=PATH),
+    Option("--full", "List every test, not only the first ten.", OUTPUT),
+    *(Option("--id-column COLUMN", ID.help, FILES) if each.name == "id" else each for each in LAYOUT),
+    JSON,
+    FORCE,
+)
+def next(asked: Asked) -> None:
     r"""What to test next, for one FORECAST: NAME=PROBABILITY,... or a row of a file.
 
     Without a WORKUP file there is one test per class, which costs what --costs says, and the plan is an order.
@@ -96,117 +80,94 @@ def next(
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1" \
           --found dermoscopy=suspicious --tree tree.svg
     """
-    check_output(asked.plot, force)
-    *workup, forecast = workup_and_forecast
+    check_output(asked.plot, asked.force)
+    asked.not_both("row", "id", "one of them says which row")
+    *workup, forecast = asked.workup_and_forecast
     if len(workup) > 1:
         raise click.UsageError("give one WORKUP file at most, and one FORECAST.")
+    for name in ("costs", "sensitivity", "steps") if workup else ("found",):
+        if getattr(asked, name) is not None:
+            raise click.UsageError(f"--{name} and {'' if workup else 'no '}WORKUP do not go together.")
     if workup:
-        _plan_workup(workup[0], forecast, costs, asked, layout, as_json)
+        _plan_workup(workup[0], forecast, asked)
     else:
-        _plan_search(forecast, costs, asked, layout, as_json)
+        _plan_search(forecast, asked)
 
 
-def _plan_workup(
-    path: str, forecast: str, costs: PriceOptions, asked: PlanOptions, layout: CaseOptions, as_json: bool
-) -> None:
+def _plan_workup(path: str, forecast: str, asked: Asked) -> None:
     from pandora_regret.files.written import listed
     from pandora_regret.workup import Workup, plan_workup
 
-    _refuse("WORKUP", costs=costs.costs, sensitivity=asked.sensitivity, steps=asked.steps)
     workup = Workup.load(path)
-    case = read_case(forecast, asked, layout.read(), workup.classes)
+    case = read_case(forecast, asked, workup.classes)
     parts = [field.partition("=") for field in listed(asked.found or "")]
     findings = {name.strip(): outcome.strip() if equals else None for name, equals, outcome in parts}
     with case.blamed():
-        plan = plan_workup(case.forecast, workup, findings, labels=list(case.classes), logits=layout.logits)
+        plan = plan_workup(case.forecast, workup, findings, labels=list(case.classes), logits=asked.logits)
     if asked.plot is not None:
         echo(f"Tree: {plan.save_svg(asked.plot)}", err=True)
-    if as_json:
+    if asked.json:
         print_json(plan.to_dict() | {"done": to_plain(case.done)}, "pandora-next/1")
     else:
         echo(plan.to_text())
         print_done(case.done)
 
 
-def _plan_search(
-    forecast: str, costs: PriceOptions, asked: PlanOptions, layout: CaseOptions, as_json: bool
-) -> None:
+def _plan_search(forecast: str, asked: Asked) -> None:
+    from pandora_regret.files.written import read_pairs
     from pandora_regret.inputs.tests import Tests
     from pandora_regret.workup import plan_search
 
-    _refuse("no WORKUP", found=asked.found)
-    case = read_case(forecast, asked, layout.read(), costs.priced())
-    prices = costs.read_prices(case.classes, case.costs, "the row's own")
-    currency, source = (None, None) if prices is None else (prices.currency, prices.source)
-    cost, unused = (1.0, ()) if prices is None else (prices.costs, prices.done)
-    done, labels = (*case.done, *unused), list(case.classes)
-    tests = Tests(cost=cost, sensitivity=_sensitivity(asked.sensitivity), labels=labels)
-    how: dict[str, Any] = {"search": asked.search, "steps": asked.steps, "logits": layout.logits}
+    case = read_case(forecast, asked, asked.priced())
+    charged, unused = asked.charged(case.classes, case.costs, "the row's own")
+    currency, labels, done = charged.get("currency"), list(case.classes), (*case.done, *unused)
+    try:
+        sensitivity: Any = float(asked.sensitivity or 1)
+    except ValueError:
+        sensitivity = read_pairs(asked.sensitivity, "--sensitivity")
+    tests = Tests(cost=charged.get("typical_costs", 1.0), sensitivity=sensitivity, labels=labels)
+    how = {"search": asked.search, "steps": asked.steps, "logits": asked.logits}
     with case.blamed():
         plan = plan_search(case.forecast, tests=tests, labels=labels, **how)
     if asked.plot is not None:
         from pandora_regret.plots.single_case import draw_search_trace
 
         echo(f"Plot: {draw_search_trace(plan, asked.plot, currency=currency)}", err=True)
-    if as_json:
-        about = {"currency": currency, "source": source, "search": plan.method, "done": to_plain(done)}
-        print_json(
-            about | {key: to_plain(getattr(plan, key)) for key in ("expected_cost", "steps")}, "pandora-order/1"
-        )
-    else:
-        _print(plan, currency, source, None if asked.full or asked.steps is not None else USUAL_STEPS)
-        print_done(done)
+    if asked.json:
+        about = {"currency": currency, "source": charged.get("source"), "search": plan.method}
+        plain = {key: to_plain(getattr(plan, key)) for key in ("expected_cost", "steps")}
+        print_json(about | plain | {"done": to_plain(done)}, "pandora-order/1")
+        return
+    _print_steps(plan, currency, None if asked.full or asked.steps is not None else USUAL_STEPS)
+    echo(f"Expected total: {money(plan.expected_cost, currency)}.", bold=True)
+    if not charged:
+        echo("Every test costs the same: say what they cost with --costs.", dim=True)
+    print_done(done)
 
 
-def _refuse(beside: str, **options: object) -> None:
-    """Options that mean nothing where there is a work-up, or none."""
-    for name, value in options.items():
-        if value is not None:
-            raise click.UsageError(f"--{name} and {beside} do not go together.")
-
-
-def read_case(forecast: str, asked: PlanOptions, layout: Layout, priced: Collection[str] | None) -> OneRow:
+def read_case(forecast: str, asked: Asked, priced: Collection[str] | None) -> OneRow:
     """A forecast that is written out, or a row of a file: by its number, or by its id."""
-    from pandora_regret.files import find_row, read_row
-
-    if asked.row is not None and asked.case is not None:
-        raise click.UsageError("--row and --id were both given: one of them says which row.")
-    if os.path.exists(forecast) or asked.row is not None or asked.case is not None:
-        number = asked.row if asked.case is None else find_row(forecast, asked.case, layout)
-        one = read_row(forecast, number, layout, priced)
-    else:
-        one = _written_out(forecast)
-    return one.normalised() if layout.normalise and not layout.logits else one
-
-
-def _written_out(forecast: str) -> OneRow:
     import numpy as np
 
-    from pandora_regret.files import OneRow
+    from pandora_regret.files import OneRow, find_row, read_row
     from pandora_regret.files.written import read_pairs
     from pandora_regret.inputs import InputError
 
-    if "=" not in forecast:
+    if os.path.exists(forecast) or asked.row is not None or asked.id is not None:
+        layout = asked.layout(id=asked.id_column)
+        number = asked.row if asked.id is None else find_row(forecast, asked.id, layout)
+        one = read_row(forecast, number, layout, priced)
+    elif "=" in forecast:
+        pairs = read_pairs(forecast, "FORECAST")
+        one = OneRow(tuple(pairs), np.array(list(pairs.values())), "FORECAST")
+    else:
         problem = f"{forecast!r} is neither a file nor NAME=PROBABILITY,..."
         raise InputError(problem, place="FORECAST", value=forecast, fix="write one of them")
-    pairs = read_pairs(forecast, "FORECAST")
-    return OneRow(tuple(pairs), np.array(list(pairs.values())), "FORECAST")
+    return one.normalised() if asked.normalise and not asked.logits else one
 
 
-def _sensitivity(text: str | None) -> Any:
-    """One number for all tests, or one per class."""
-    from pandora_regret.files.written import read_pairs
-
-    try:
-        return float(text or 1)
-    except ValueError:
-        return read_pairs(str(text), "--sensitivity")
-
-
-def _print(plan: Plan, currency: str | None, source: str | None, most: int | None) -> None:
+def _print_steps(plan: Plan, currency: str | None, most: int | None) -> None:
     """A table of the first steps, or of all of them."""
-    from pandora_regret.text import Formats, Table, count, is_currency, money, significant
-
     formats = Formats(currency, max(step.cost for step in plan.steps[:most]))
 
     def price(amount: float) -> str:
@@ -230,6 +191,3 @@ def _print(plan: Plan, currency: str | None, source: str | None, most: int | Non
     more = len(plan.steps) - len(rows)
     print_table(Table(header, rows, below=[f"... and {count(more)} more steps: --full."] if more else [], words=2))
     echo()
-    echo(f"Expected total: {money(plan.expected_cost, currency)}.", bold=True)
-    if source is None:
-        echo("Every test costs the same: say what they cost with --costs.", dim=True)

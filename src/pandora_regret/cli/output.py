@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import isfinite
 from shutil import get_terminal_size
 from threading import Timer
 from typing import TYPE_CHECKING, Any
@@ -87,15 +86,10 @@ def print_json(value: Mapping[str, Any], schema: str | None = None) -> None:
     click.echo(json.dumps({**about, **value}, indent=1, allow_nan=False))
 
 
-def print_csv(rows: Sequence[Mapping[str, Any]], *, keep_formulas: bool = False) -> None:
+def print_csv(rows: Sequence[Mapping[str, Any]], keep_formulas: bool) -> None:
     """Rows of a flat table, in UTF-8 whatever the terminal's encoding; what is undefined is left empty."""
     text = Table.of(rows).to_csv(keep_formulas=keep_formulas)
     click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
-
-
-def finite(value: float | None) -> float | None:
-    """The number, or None where JSON knows no such number."""
-    return value if value is not None and isfinite(value) else None
 
 
 class Bars:

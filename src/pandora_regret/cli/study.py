@@ -7,23 +7,136 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pandora_regret.cli.options import FORCE, PATH, Command, Group, WorkOptions, check_output, choice, takes
-from pandora_regret.cli.output import echo
+from pandora_regret.cli.options import FORCE, PATH, WORK, Asked, Group, Option, check_output, command
+from pandora_regret.cli.output import bars, echo
 
 if TYPE_CHECKING:
     from pandora_regret.study import Study
+    from pandora_regret.study.table import Grid
 
-FOLDER = click.argument("folder", type=PATH)
-METRICS = click.option(
-    "--metric", "metrics", multiple=True, help="A metric's key (pandora help metrics); may be repeated."
+FOLDER = click.Argument(["folder"], type=PATH)
+METRICS = (
+    Option("--metric KEY", "A metric's key (pandora help metrics); may be repeated.", multiple=True),
+    Option("--all", "All metrics instead of those of the paper's table."),
 )
-ALL = click.option("--all", "every", is_flag=True, help="All metrics instead of those of the paper's table.")
-TRUST = click.option("--trust", is_flag=True, help="Run code that the study file names as metrics, module:name.")
+TRUST = Option("--trust", "Run code that the study file names as metrics, module:name.")
 
 
-@click.group(cls=Group)
-def study() -> None:
-    r"""Which metric picks the model that is cheapest to deploy.
+def choice(name: str, help: str, *words: str) -> Option:
+    """An option that takes one of some words; the first unless said."""
+    return Option(name, help, type=click.Choice(words), default=words[0])
+
+
+@command(
+    click.Argument(["study_file"], type=PATH),
+    Option("--out DIR", "Folder for the output.", type=PATH, required=True),
+    *WORK,
+    TRUST,
+)
+def run(asked: Asked) -> None:
+    """Run the study that a TOML file describes; what is already in the output folder is kept."""
+    from pandora_regret.study import begin
+
+    _finish(begin(asked.study_file, asked.out, trust=asked.trust), asked.out, asked)
+
+
+@command(FOLDER, *WORK, TRUST, Option("--retry-failed", "Try models again that failed before."))
+def resume(asked: Asked) -> None:
+    """Go on with a study where it was interrupted."""
+    from pandora_regret.study import forget_failures, reopen
+
+    described = reopen(asked.folder, trust=asked.trust)
+    if asked.retry_failed:
+        forget_failures(described, asked.folder)
+    _finish(described, asked.folder, asked)
+
+
+def _finish(described: Study, folder: Path, asked: Asked) -> None:
+    """Do what is left to do, with bars, and print the table."""
+    from pandora_regret.study import run_study, study_grid
+
+    with bars() as watcher:
+        results = run_study(described, folder, jobs=asked.jobs, cluster=asked.cluster, watcher=watcher)
+    echo(study_grid(results).render(), nl=False)
+
+
+@command(
+    FOLDER,
+    choice("--what", "What the table holds.", "tau", "gap", "regret"),
+    choice("--format", "Of the table.", "text", "markdown", "latex", "csv"),
+    *METRICS,
+    Option("--intervals/--no-intervals", "Shown in CSV unless told not to.", default=None),
+)
+def table(asked: Asked) -> None:
+    """Print the results in the layout of the paper's Table 1.
+
+    What it holds: tau, how well each metric ranks models by search cost; gap, the same minus that of Pandora's
+    Regret; regret, what the model that a metric picks costs more per case than the best of the zoo.
+    """
+    echo(_grid(asked, asked.what).render(asked.format, asked.intervals), nl=False)
+
+
+def _grid(asked: Asked, what: str) -> Grid:
+    from pandora_regret.study import PAPER_METRICS, read_results, study_grid
+
+    return study_grid(read_results(asked.folder), what, () if asked.all else asked.metric or PAPER_METRICS)
+
+
+@command(FOLDER, click.Argument(["file"], type=PATH), *METRICS, FORCE)
+def figure(asked: Asked) -> None:
+    """Draw the intervals of the gaps to Pandora's Regret into FILE: SVG, PDF or PNG."""
+    from pandora_regret.plots.tau_gaps import draw_tau_gaps
+
+    check_output(asked.file, asked.force)
+    echo(str(draw_tau_gaps(_grid(asked, "gap"), asked.file)))
+
+
+@command(
+    Option("--out DIR", "Folder for the files.", type=PATH, required=True),
+    choice("--format", "Of the files.", "svg", "pdf", "png"),
+    choice("--width", "How wide the figures are.", "column", "page"),
+    Option("--study DIR", "A study's output folder: draws its intervals, too.", type=PATH),
+    FORCE,
+)
+def figures(asked: Asked) -> None:
+    """Draw the paper's figures from its formulas, one file each.
+
+    Decision regions of four rules, the Beta family on the simplex, the pair loss, its gradient in logits, and
+    with --study the intervals of the gaps to Pandora's Regret.
+    """
+    from pandora_regret.inputs import InputError
+    from pandora_regret.plots import draw_paper_figures
+    from pandora_regret.plots.paper import paper_files
+
+    if asked.out.exists() and not asked.out.is_dir():
+        raise InputError(f"{asked.out} is a file: name a directory with --out.")
+    for path, _ in paper_files(asked.out, asked.format, asked.study):
+        check_output(path if path.exists() else None, asked.force)
+    for path in draw_paper_figures(asked.out, kind=asked.format, width=asked.width, study=asked.study):
+        echo(str(path))
+    if asked.study is None:
+        echo("The intervals of the gaps to Pandora's Regret need a study: --study DIR.", err=True)
+
+
+@command(FOLDER)
+def status(asked: Asked) -> None:
+    """How far a study is: models done, failed and missing."""
+    from pandora_regret.study import standing
+
+    parts, finished = standing(asked.folder)
+    for part in parts:
+        of_all = "not listed yet" if part.models is None else f"{part.done} of {part.models} models done"
+        echo(f"{part.name}: {of_all}, {len(part.failures)} failed")
+        for name, reason in part.failures.items():
+            echo(f"  {name}: {reason}")
+    standing_now, next_command = ("Results are there", "table") if finished else ("No results yet", "resume")
+    echo(f"{standing_now}: pandora study {next_command} {asked.folder}")
+
+
+study = Group(
+    "study",
+    commands=[run, resume, table, figure, figures, status],
+    help=r"""Which metric picks the model that is cheapest to deploy.
 
     A study is one TOML file: data sets with their zoos and costs, conditions, metrics. Its output folder holds a
     copy of that file, every model's predictions, and the results.
@@ -36,121 +149,5 @@ def study() -> None:
       pandora study table results --format latex
       pandora study figure results gaps.svg
       pandora study figures --out figures
-    """
-
-
-@study.command(cls=Command)
-@click.argument("study_file", type=PATH)
-@click.option("--out", "folder", type=PATH, required=True, help="Folder for the output.")
-@takes(WorkOptions)
-@TRUST
-def run(work: WorkOptions, *, study_file: Path, folder: Path, trust: bool) -> None:
-    """Run the study that a TOML file describes; what is already in the output folder is kept."""
-    from pandora_regret.study import begin
-
-    _finish(begin(study_file, folder, trust=trust), folder, work)
-
-
-@study.command(cls=Command)
-@FOLDER
-@takes(WorkOptions)
-@TRUST
-@click.option("--retry-failed", is_flag=True, help="Try models again that failed before.")
-def resume(work: WorkOptions, *, folder: Path, trust: bool, retry_failed: bool) -> None:
-    """Go on with a study where it was interrupted."""
-    from pandora_regret.study import forget_failures, reopen
-
-    described = reopen(folder, trust=trust)
-    if retry_failed:
-        forget_failures(described, folder)
-    _finish(described, folder, work)
-
-
-@study.command(cls=Command)
-@FOLDER
-@choice("--what", words=["tau", "gap", "regret"])
-@choice("--format", "form", words=["text", "markdown", "latex", "csv"], help="Of the table.")
-@METRICS
-@ALL
-@click.option("--intervals/--no-intervals", default=None, help="Shown in CSV unless told not to.")
-def table(
-    folder: Path, what: str, form: str, metrics: tuple[str, ...], every: bool, intervals: bool | None
-) -> None:
-    """Print the results in the layout of the paper's Table 1.
-
-    What it holds: tau, how well each metric ranks models by search cost; gap, the same minus that of Pandora's
-    Regret; regret, what the model that a metric picks costs more per case than the best of the zoo.
-    """
-    from pandora_regret.study import PAPER_METRICS, read_results, study_grid
-
-    grid = study_grid(read_results(folder), what, () if every else metrics or PAPER_METRICS)
-    echo(grid.render(form, intervals), nl=False)
-
-
-@study.command(cls=Command)
-@FOLDER
-@click.argument("file", type=PATH)
-@METRICS
-@ALL
-@FORCE
-def figure(folder: Path, file: Path, metrics: tuple[str, ...], every: bool, force: bool) -> None:
-    """Draw the intervals of the gaps to Pandora's Regret into FILE: SVG, PDF or PNG."""
-    check_output(file, force)
-    from pandora_regret.plots.tau_gaps import draw_tau_gaps
-    from pandora_regret.study import PAPER_METRICS, read_results, study_grid
-
-    grid = study_grid(read_results(folder), "gap", () if every else metrics or PAPER_METRICS)
-    echo(str(draw_tau_gaps(grid, file)))
-
-
-@study.command(cls=Command)
-@click.option("--out", "folder", type=PATH, required=True, metavar="DIR", help="Folder for the files.")
-@choice("--format", "kind", words=["svg", "pdf", "png"], help="Of the files.")
-@choice("--width", words=["column", "page"], help="How wide the figures are.")
-@click.option("--study", type=PATH, metavar="DIR", help="A study's output folder: draws its intervals, too.")
-@FORCE
-def figures(folder: Path, kind: str, width: str, study: Path | None, force: bool) -> None:
-    """Draw the paper's figures from its formulas, one file each.
-
-    Decision regions of four rules, the Beta family on the simplex, the pair loss, its gradient in logits, and
-    with --study the intervals of the gaps to Pandora's Regret.
-    """
-    from pandora_regret.inputs import InputError
-    from pandora_regret.plots import draw_paper_figures
-    from pandora_regret.plots.paper import paper_files
-
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file: name a directory with --out.")
-    for path, _ in paper_files(folder, kind, study):
-        if path.exists():
-            check_output(path, force)
-    for path in draw_paper_figures(folder, kind=kind, width=width, study=study):
-        echo(str(path))
-    if study is None:
-        echo("The intervals of the gaps to Pandora's Regret need a study: --study DIR.", err=True)
-
-
-@study.command(cls=Command)
-@FOLDER
-def status(folder: Path) -> None:
-    """How far a study is: models done, failed and missing."""
-    from pandora_regret.study import standing
-
-    parts, finished = standing(folder)
-    for part in parts:
-        of_all = "not listed yet" if part.models is None else f"{part.done} of {part.models} models done"
-        echo(f"{part.name}: {of_all}, {len(part.failures)} failed")
-        for name, reason in part.failures.items():
-            echo(f"  {name}: {reason}")
-    standing_now, command = ("Results are there", "table") if finished else ("No results yet", "resume")
-    echo(f"{standing_now}: pandora study {command} {folder}")
-
-
-def _finish(described: Study, folder: Path, work: WorkOptions) -> None:
-    """Do what is left to do, with bars, and print the table."""
-    from pandora_regret.cli.output import bars
-    from pandora_regret.study import run_study, study_grid
-
-    with bars() as watcher:
-        results = run_study(described, folder, jobs=work.jobs, cluster=work.cluster, watcher=watcher)
-    echo(study_grid(results).render(), nl=False)
+    """,
+)

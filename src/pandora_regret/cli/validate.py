@@ -20,13 +20,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pandora_regret.cli.options import FILE_ARGUMENTS, JSON, Command, LayoutOptions, PriceOptions, takes
+from pandora_regret.cli.options import COSTS, FILE_ARGUMENTS, JSON, LAYOUT, Asked, command
 from pandora_regret.cli.output import bars, bullets, echo, heading, print_done, print_json
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
 from pandora_regret.records import to_plain
@@ -34,16 +33,10 @@ from pandora_regret.text import count, counted
 
 if TYPE_CHECKING:
     from pandora_regret.files import Inspected, Problem
-    from pandora_regret.files.layout import Columns
-    from pandora_regret.files.prices import PriceList
-    from pandora_regret.inputs import Done
 
 
-@click.command(cls=Command)
-@FILE_ARGUMENTS
-@takes(LayoutOptions, PriceOptions)
-@JSON
-def validate(options: LayoutOptions, prices: PriceOptions, *, files: Sequence[str], as_json: bool) -> None:
+@command(FILE_ARGUMENTS, *LAYOUT, *COSTS, JSON)
+def validate(asked: Asked) -> None:
     r"""What is wrong with a file, if anything: all of it, not just the first thing.
 
     Says what was understood of each file (columns, classes, rows, labels), and every kind of problem with the
@@ -57,25 +50,36 @@ def validate(options: LayoutOptions, prices: PriceOptions, *, files: Sequence[st
       pandora validate models.toml --costs prices.csv
       pandora validate skin.toml
     """
-    if len(files) == 1 and _is_workup(files[0]):
-        _describe_workup(files[0], as_json)
+    if len(asked.files) == 1 and _is_workup(asked.files[0]):
+        from pandora_regret.workup import Workup, summarise
+
+        summary = summarise(Workup.load(asked.files[0]))
+        if asked.json:
+            print_json({"schema": "pandora-workup/1", **summary.to_dict()})
+        else:
+            echo(summary.to_text())
         return
     from pandora_regret.files import inspect_models, read_models_argument
 
-    models = read_models_argument(files, options.read())
+    models, prices = read_models_argument(asked.files, asked.layout()), asked.price_list
     with bars(passing=True) as progress:
         progress.start("reading", total=sum(len(one.paths) for one in models))
-        price_list = prices.price_list
-        results, together = inspect_models(models, price_list, partial(progress.advance, "reading"))
+        results, together = inspect_models(models, prices, partial(progress.advance, "reading"))
     fine = all(result.fine for result in results) and not together
     done = tuple(dict.fromkeys(each for one in results for each in one.done))
-    done += _done_to_prices(price_list, results)
-    if as_json:
+    understood = [one.columns for one in results if one.columns is not None]
+    done += () if prices is None else prices.done
+    if prices is not None and len(understood) == len(results):
+        done += prices.unused({name for columns in understood for name in columns.classes})
+    if asked.json:
         tables = [_table_as_dict(result) for result in results]
         about = {"fine": fine, "done": to_plain(done), "together": _problems(together, "paths"), "tables": tables}
         print_json(about, "pandora-validation/1")
     else:
-        _print(results, together, done)
+        _print(results, together)
+        if done:
+            echo()
+            print_done(done)
     click.get_current_context().exit(0 if fine else 2)
 
 
@@ -88,25 +92,6 @@ def _is_workup(path: str) -> bool:
             return "models" not in tomllib.load(file)
     except (OSError, ValueError):
         return True  # whoever reads it as a work-up says what is wrong with it
-
-
-def _describe_workup(path: str, as_json: bool) -> None:
-    from pandora_regret.workup import Workup, summarise
-
-    summary = summarise(Workup.load(path))
-    if as_json:
-        print_json({"schema": "pandora-workup/1", **summary.to_dict()})
-    else:
-        echo(summary.to_text())
-
-
-def _done_to_prices(prices: PriceList | None, results: Sequence[Inspected]) -> tuple[Done, ...]:
-    """As comparing says it; prices that no file needs are known where all files are understood."""
-    columns = [one.columns for one in results if one.columns is not None]
-    if prices is None:
-        return ()
-    classes = {name for each in columns for name in each.classes}
-    return (*prices.done, *(prices.unused(classes) if len(columns) == len(results) else ()))
 
 
 def _table_as_dict(one: Inspected) -> dict[str, Any]:
@@ -123,44 +108,41 @@ def _table_as_dict(one: Inspected) -> dict[str, Any]:
 
 def _problems(problems: Sequence[Problem], *where: str) -> list[dict[str, Any]]:
     """Rows are counted from 1."""
-    plain = [asdict(problem) | {"rows": [row + 1 for row in problem.rows]} for problem in problems]
+    plain = [vars(problem) | {"rows": [row + 1 for row in problem.rows]} for problem in problems]
     return [{key: each[key] for key in ("kind", "message", "count", *where)} for each in plain]
 
 
-def _print(results: Sequence[Inspected], together: Sequence[Problem], done: Sequence[Done]) -> None:
+def _print(results: Sequence[Inspected], together: Sequence[Problem]) -> None:
     for number, result in enumerate(results):
         if number:
             echo()
         verdict, colour = ("fine", "green") if result.fine else (counted(len(result.problems), "problem"), "red")
         heading(result.path, verdict, fg=colour)
-        if result.columns is not None:
-            _print_understood(result, result.columns)
+        _print_understood(result)
         bullets(map(_sentence, result.problems), mark="!")
     if together:
         echo()
         heading("Together", counted(len(together), "problem"), fg="red")
         bullets((each.message for each in together), mark="!")
-    if done:
-        echo()
-        print_done(done)
 
 
-def _print_understood(one: Inspected, columns: Columns) -> None:
+def _print_understood(one: Inspected) -> None:
     """What each column is taken for."""
-    counts = {LABEL: {name: one.labels[name] for name in columns.classes}, MODEL: one.models}
-    values = {role: _some([f"{name} {count(n)}" for name, n in times.items()]) for role, times in counts.items()}
+    if one.columns is None:
+        return
+
+    def some(names: Sequence[str]) -> str:
+        return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+    counts = {LABEL: {name: one.labels[name] for name in one.columns.classes}, MODEL: one.models}
     lines = [("rows", count(one.rows))]
     for role in ROLES:
-        names = _some(columns.of(role))
-        lines.append((role.title, f"column {names!r}: {values[role]}" if names and role in values else names))
-    lines.insert(2, ("forecasts", _some(columns.forecasts)))
-    for title, text in [*lines, ("not used", _some(one.unused))]:
-        if text:
-            bullets([text], mark=f"{title:<10}")
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+        names = some(one.columns.of(role))
+        values = some([f"{name} {count(n)}" for name, n in counts.get(role, {}).items()])
+        lines.append((role.title, f"column {names!r}: {values}" if names and role in counts else names))
+    lines.insert(2, ("forecasts", some(one.columns.forecasts)))
+    for title, text in [*lines, ("not used", some(one.unused))]:
+        bullets([text] if text else [], mark=f"{title:<10}")
 
 
 def _sentence(problem: Problem) -> str:
