@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from prediction_files import CLASSES, opened, pa, pq, refused, table, text_file, whole
 
 from pandora_regret.files import open_predictions, read_all, read_models
-from pandora_regret.files.layout import Classes
+from pandora_regret.files.columns import Classes
 
 
 @pytest.mark.parametrize(

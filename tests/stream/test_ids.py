@@ -9,7 +9,7 @@ from prediction_files import CLASSES, opened, table, write
 
 from pandora_regret.files import ModelFiles, open_models
 from pandora_regret.files.layout import Layout
-from pandora_regret.files.problems import FileError
+from pandora_regret.files.source import FileError
 from pandora_regret.stream import score_stream, sums
 
 TEXTS = st.lists(st.text(max_size=40).filter(lambda text: "\0" not in text), min_size=1, max_size=30)

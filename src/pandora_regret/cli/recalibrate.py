@@ -172,7 +172,7 @@ def _check_outputs(asked: Asked) -> Path | None:
 
 
 def _only_model(opened: Sequence[Predictions]) -> Predictions:
-    from pandora_regret.files.json_lines import ListedRows
+    from pandora_regret.files.candidates import ListedRows
     from pandora_regret.inputs import InputError
 
     if len(opened) > 1:

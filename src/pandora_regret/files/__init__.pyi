@@ -6,12 +6,13 @@ from pandora_regret.files.cases import find_row as find_row
 from pandora_regret.files.cases import read_row as read_row
 from pandora_regret.files.formats import read_table as read_table
 from pandora_regret.files.inspection import Inspected as Inspected
+from pandora_regret.files.inspection import Problem as Problem
 from pandora_regret.files.inspection import inspect_file as inspect_file
 from pandora_regret.files.inspection import inspect_models as inspect_models
 from pandora_regret.files.layout import Dialect as Dialect
 from pandora_regret.files.layout import Layout as Layout
-from pandora_regret.files.models_file import ModelFiles as ModelFiles
-from pandora_regret.files.models_file import read_models_argument as read_models_argument
+from pandora_regret.files.layout import ModelFiles as ModelFiles
+from pandora_regret.files.layout import read_models_argument as read_models_argument
 from pandora_regret.files.predictions import Predictions as Predictions
 from pandora_regret.files.predictions import open_models as open_models
 from pandora_regret.files.predictions import open_predictions as open_predictions
@@ -22,5 +23,4 @@ from pandora_regret.files.prices import Prices as Prices
 from pandora_regret.files.prices import read_costs_argument as read_costs_argument
 from pandora_regret.files.prices import read_price_list as read_price_list
 from pandora_regret.files.prices import read_prior_argument as read_prior_argument
-from pandora_regret.files.problems import FileError as FileError
-from pandora_regret.files.problems import Problem as Problem
+from pandora_regret.files.source import FileError as FileError

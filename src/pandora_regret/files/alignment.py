@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch
-from pandora_regret.files.problems import RAISED, FileError, Problems
 from pandora_regret.files.roles import BY, KEPT, LABEL
+from pandora_regret.files.source import RAISED, FileError, Problems
 from pandora_regret.inputs import Done, IntArray
 from pandora_regret.text import count, counted, listed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.files.problems import RAISED, FileError, Problems
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import Source
+from pandora_regret.files.source import RAISED, FileError, Problems, Source
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.tables import NOTHING_RESCALED, Rescaled, rescale_rows, row_sum_tolerance
 
@@ -93,7 +92,11 @@ class Batch:
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order."""
         fields = {role.field: getattr(self, role.field) for role in KEPT}
-        some: dict[str, Any] = {name: _rows_of(part, rows) for name, part in fields.items() if part is not None}
+        some: dict[str, Any] = {
+            name: _arrays(lambda parts: parts[0][rows], [part])
+            for name, part in fields.items()
+            if part is not None
+        }
         positions = rows if self.positions is None else self.positions[rows]
         columns = tuple(column[rows] for column in self.columns)
         return replace(self, columns=columns, positions=positions, **some)
@@ -103,8 +106,8 @@ class Batch:
         """Whether forecasts say in which order to look, not how likely anything is."""
         return any(source.order_only for source, _ in self.origins)
 
-    def checked(self, logits: bool, problems: Problems = RAISED) -> Batch:
-        """The same batch, whose forecasts can be scored; it is told where they cannot. What is nan was told."""
+    def check(self, logits: bool, problems: Problems = RAISED) -> None:
+        """Forecasts can be scored, or it is told in all rows that cannot. What is nan was told."""
         whole = self if problems is RAISED else self.take(np.flatnonzero(~np.isnan(self.values).any(axis=1)))
         try:
             with whole.blamed():
@@ -112,22 +115,27 @@ class Batch:
         except FileError as error:
             if problems is RAISED:
                 raise
-            whole._tell(logits, problems, error)
-        return self
+            if not whole._tell(logits, problems):
+                problems.in_file("file", error)
 
-    def _tell(self, logits: bool, problems: Problems, first: FileError) -> None:
-        """All rows that cannot be scored, each kind in the words that its first row is refused with."""
-        kinds, told = _kinds_of_rows(self.values.astype(np.float64), logits, self.tolerance), False
+    def _tell(self, logits: bool, problems: Problems) -> bool:
+        """All rows that cannot be scored, each kind in the words that its first row is refused with; if any."""
+        values, tolerance, told = self.values.astype(np.float64), self.tolerance, False
+        high, total = values.max(axis=1), values.sum(axis=1)
+        kinds = np.where(np.isfinite(high), "", "value")
+        if not logits:
+            large = high > 1 + tolerance
+            conditions = [values.min(axis=1) < 0, large & (np.abs(total - 100) < 1), large]
+            conditions.append(np.abs(total - 1) > tolerance)
+            kinds = np.select(conditions, ["negative", "percent", "large", "sum"], "")
         for kind in filter(None, dict.fromkeys(kinds.tolist())):
             rows = np.flatnonzero(kinds == kind)
             try:
                 self.take(rows[:1]).forecast(logits).check()
             except InputError as error:
                 numbers, told = [self.origin(int(row))[1] for row in rows], True
-                about = {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
-                problems.in_rows(kind, self.origins[0][0], numbers, **about)
-        if not told:
-            problems.in_file("file", first)
+                problems.in_rows(kind, self.origins[0][0], numbers, **_about(error))
+        return told
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -137,40 +145,25 @@ class Batch:
         except InputError as error:
             if error.argument != "y_proba" or error.row is None:
                 raise
-            raise self._located(error, error.row) from None
-
-    def _located(self, error: InputError, index: int) -> FileError:
-        source, row = self.origin(index)
-        about: dict[str, Any] = {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
-        return FileError(path=source.path, where=source.place(row), row=row, **about)
+            source, row = self.origin(error.row)
+            raise FileError(path=source.path, where=source.place(row), row=row, **_about(error)) from None
 
 
-def _kinds_of_rows(values: FloatArray, logits: bool, tolerance: float) -> NDArray[Any]:
-    """In what way each row cannot be scored, (n,) words; empty where it can."""
-    low, high, total = values.min(axis=1), values.max(axis=1), values.sum(axis=1)
-    if logits:
-        return np.where(np.isfinite(high), "", "value")
-    large = high > 1 + tolerance
-    conditions = [low < 0, large & (np.abs(total - 100) < 1), large, np.abs(total - 1) > tolerance]
-    return np.select(conditions, ["negative", "percent", "large", "sum"], "")
+def _about(error: InputError) -> dict[str, Any]:
+    return {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
 
 
-def _rows_of(part: Any, rows: IntArray) -> Any:
-    """Some rows of an array, or of several by name."""
-    return {name: array[rows] for name, array in part.items()} if isinstance(part, Mapping) else part[rows]
-
-
-def _joined(parts: Sequence[Any]) -> Any:
-    """Arrays one after the other, or several by name."""
-    if not isinstance(parts[0], Mapping):
-        return np.concatenate(parts)
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+def _arrays(make: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
+    """What is made of arrays, or of several by name."""
+    if isinstance(parts[0], Mapping):
+        return {name: make([part[name] for part in parts]) for name in parts[0]}
+    return make(parts)
 
 
 def concatenated(batches: Sequence[Batch]) -> Batch:
     """Batches one after the other, as one; no id may occur twice."""
     parts = {role.field: [getattr(batch, role.field) for batch in batches] for role in KEPT}
-    fields: dict[str, Any] = {name: _joined(of) for name, of in parts.items() if of[0] is not None}
+    fields: dict[str, Any] = {name: _arrays(np.concatenate, of) for name, of in parts.items() if of[0] is not None}
     coarsest = min((batch.dtype for batch in batches), key=lambda dtype: dtype.itemsize)
     columns = (np.concatenate(of) for of in zip(*(batch.columns for batch in batches), strict=True))
     return replace(
@@ -182,30 +175,24 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
     )
 
 
-class EachIdOnce:
-    """No id may occur twice among rows that come in batches."""
-
-    def __init__(self) -> None:
-        self._seen: list[tuple[Source, dict[Any, int]]] = []  # the first row of each id
-
-    def check(self, batch: Batch, problems: Problems = RAISED) -> None:
-        """Rows whose ids came before are told."""
-        if batch.ids is None:
-            return
-        [(source, numbers)], names = batch.origins, batch.ids.tolist()
-        first = dict(zip(reversed(names), reversed(numbers), strict=True))
-        self._seen.append((source, first))
-        if len(first) == len(names) and all(first.keys().isdisjoint(seen) for _, seen in self._seen[:-1]):
-            return
-        before = {name: (of, row) for of, seen in reversed(self._seen) for name, row in seen.items()}
-        rows = [
-            row
-            for name, row in zip(names, numbers, strict=True)
-            if name not in (None, "") and before[name] != (source, row)
-        ]
-        if rows:
-            name = names[list(numbers).index(rows[0])]
-            problems.in_rows("id", source, [int(row) for row in rows], **twice(name, *before[name]))
+def check_ids(batch: Batch, before: list[tuple[Source, dict[Any, int]]], problems: Problems) -> None:
+    """Rows whose ids came before are told; `before` has the first row of each id, and is added to."""
+    if batch.ids is None:
+        return
+    [(source, numbers)], names = batch.origins, batch.ids.tolist()
+    first = dict(zip(reversed(names), reversed(numbers), strict=True))
+    before.append((source, first))
+    if len(first) == len(names) and all(first.keys().isdisjoint(seen) for _, seen in before[:-1]):
+        return
+    places = {name: (of, row) for of, seen in reversed(before) for name, row in seen.items()}
+    again = {
+        row: name
+        for name, row in zip(names, numbers, strict=True)
+        if name not in (None, "") and places[name] != (source, row)
+    }
+    if again:
+        name = next(iter(again.values()))
+        problems.in_rows("id", source, [int(row) for row in again], **twice(name, *places[name]))
 
 
 def twice(name: Any, source: Source, row: int) -> dict[str, Any]:

@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.files.classes import with_known_classes
+from pandora_regret.files.candidates import ListedRows
+from pandora_regret.files.classes import Columns, find_column, no_column, with_known_classes
 from pandora_regret.files.formats import open_sources
-from pandora_regret.files.json_lines import ListedRows
-from pandora_regret.files.layout import Columns, Layout, find_column, no_column, some
-from pandora_regret.files.models_file import ModelFiles
+from pandora_regret.files.layout import Layout, ModelFiles, some
 from pandora_regret.files.predictions import Predictions, tables_of
-from pandora_regret.files.problems import FileError
 from pandora_regret.files.roles import ID, LABEL
-from pandora_regret.files.source import ROWS_AT_ONCE, Source
+from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source
 from pandora_regret.inputs import Done, FloatArray, InputError, IntArray
 from pandora_regret.inputs.tables import rescale_rows, row_sum_tolerance
 

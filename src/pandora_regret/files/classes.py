@@ -1,23 +1,171 @@
-"""Which columns of numbers are classes where no layout says so: those that are priced, shared or true."""
+"""Which column of a file is what: said, or found by name; and which columns of numbers are classes.
+
+Where no layout says which are classes, those are that are priced, that all models share, or that occur as labels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandora_regret.files.columns import ColumnReader, is_missing, texts_of
-from pandora_regret.files.json_lines import PREFIX, ListedRows
-from pandora_regret.files.layout import Classes, is_integer_label, some, too_few
-from pandora_regret.files.problems import RAISED, FileError, Problems
+from pandora_regret.files.candidates import PREFIX, ListedRows
+from pandora_regret.files.columns import Classes, ColumnReader, is_integer_label, is_missing, texts_of
+from pandora_regret.files.layout import Layout, some
+from pandora_regret.files.roles import COSTS, LABEL, ROLES, SINGLE, VOTES, Role
+from pandora_regret.files.source import RAISED, FileError, Kind, Problems
+from pandora_regret.inputs import InputError
+from pandora_regret.text import listed
 
 if TYPE_CHECKING:
     from pandora_regret.files.predictions import Predictions
 
 SAMPLE_ROWS = 1 << 12
 ROUGHLY = 1e-2  # how far off 1 a sum may be, and still say which columns are meant
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that are read, by name."""
+
+    label: str  # empty where there are votes, or where there need be none
+    classes: tuple[str, ...]  # the classes' names
+    forecasts: tuple[str, ...]  # the column of each class
+    votes: tuple[str, ...] = ()  # the column of each class's votes
+    costs: tuple[str, ...] = ()  # the column of each class's cost
+    id: str | None = None
+    weight: str | None = None
+    group: str | None = None
+    model: str | None = None
+    by: tuple[str, ...] = ()  # that results are broken down by
+    certain: bool = True  # whether the forecasts' columns were said, not found
+    listed: bool = False  # whether the classes were, so that it is clear what numbers among labels count
+    unlabelled: bool = False  # whether labels may be missing
+
+    def of(self, role: Role) -> tuple[str, ...]:
+        """The columns that have a role: none, one, several, or one per class."""
+        names = getattr(self, role.name)
+        return (names,) if isinstance(names, str) and names else tuple(names or ())
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The columns that must hold numbers."""
+        roles = [role for role in ROLES if role.reads in ("weights", "votes", "costs")]
+        return frozenset((*self.forecasts, *(name for role in roles for name in self.of(role))))
+
+    @property
+    def wanted(self) -> list[str]:
+        """All columns that are read, each once."""
+        return list(dict.fromkeys([*(name for role in ROLES for name in self.of(role)), *self.forecasts]))
+
+
+def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Columns:
+    """The columns of a file in a layout."""
+    single = {role.name: name for role in SINGLE if (name := find_column(role, layout, kinds, path))}
+    if layout.votes_prefix is not None:
+        single.pop(LABEL.name, None)
+        if layout.label is not None:
+            problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
+            fix = "say one of them (--votes-prefix, --label)"
+            raise FileError(problem, path=path, argument=LABEL.option, fix=fix)
+    elif LABEL.name not in single and not layout.unlabelled:
+        raise no_column(LABEL, kinds, path)
+    role_of: dict[str, str] = {}
+    for role, name in single.items():
+        if (other := role_of.setdefault(name, role)) != role:
+            problem = f"is asked for both as {other} and as {role}"
+            raise FileError(problem, path=path, where=f": column {name!r}", argument=role, fix="it can be one")
+    by = tuple(name for name in dict.fromkeys(layout.by) if name in kinds)
+    column_of = _forecasts(layout, kinds, {*role_of, *by}, path)
+    of_classes = {role.name: _of_each_class(role, layout, column_of, kinds, path) for role in (VOTES, COSTS)}
+    said = (layout.proba_prefix, layout.classes, layout.columns, layout.votes_prefix)
+    about: dict[str, Any] = {LABEL.name: "", **single, **of_classes, "by": by, "unlabelled": layout.unlabelled}
+    about |= {"certain": any(each is not None for each in said), "listed": layout.classes is not None}
+    columns = Columns(classes=tuple(column_of), forecasts=tuple(column_of.values()), **about)
+    if nested := next((name for name in columns.wanted if kinds.get(name) == "nested"), None):
+        where, fix = f": column {nested!r}", "write one number or text per row"
+        raise FileError("holds lists or structures", path=path, where=where, column=nested, fix=fix)
+    return columns
+
+
+def find_column(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str) -> str | None:
+    """The column that was asked for, which must be there, or one of a usual name that is no class's."""
+    name: str | None = getattr(layout, role.option)
+    if name is not None and name not in kinds:
+        problem = f"has no column {name!r} (asked for as {role.name}) among {some(kinds)}"
+        raise FileError(problem, path=path, argument=role.option, value=name)
+    classes = {f"{layout.proba_prefix or ''}{each}" for each in layout.classes or ()}
+    classes.update((layout.columns or {}).values())
+    return name or next((usual for usual in role.usual if usual in kinds and usual not in classes), None)
+
+
+def no_column(role: Role, kinds: Mapping[str, Kind], path: str) -> FileError:
+    """The error for a file that lacks a column."""
+    usual = " or ".join(filter(None, (", ".join(role.usual[:-1]), role.usual[-1])))
+    values = "true classes" if role is LABEL else role.title
+    fix = f"say which one holds the {values} ({role.option}, --{role.option})"
+    problem = f"has no {role.name} column ({usual}) among {some(kinds)}"
+    return FileError(problem, path=path, argument=role.option, fix=fix)
+
+
+def _forecasts(layout: Layout, kinds: Mapping[str, Kind], taken: set[str], path: str) -> dict[str, str]:
+    """The column of each class, in file order."""
+    prefix, said = layout.proba_prefix or "", layout.columns or {}
+    if layout.classes is not None or said:
+        classes = layout.classes if layout.classes is not None else tuple(said)
+        return _listed([(name, said.get(name, f"{prefix}{name}")) for name in classes], kinds, path)
+    if prefix:
+        names = [name for name in kinds if name.startswith(prefix) and name not in taken and name != prefix]
+        _check_several(names, kinds, path, f" whose names begin with {prefix!r}")
+        return {name.removeprefix(prefix): name for name in names}
+    if layout.votes_prefix is not None:
+        taken = taken.union(LABEL.usual)  # a majority's label beside the votes
+    others = tuple(filter(None, (layout.cost_prefix, layout.votes_prefix)))
+    numbers = [name for name, kind in kinds.items() if kind == "number" and name not in taken]
+    return {name: name for name in numbers if not name.startswith(others)}
+
+
+def _listed(pairs: Sequence[tuple[str, str]], kinds: Mapping[str, Kind], path: str) -> dict[str, str]:
+    """The columns of the classes that were listed, in file order."""
+    missing = {name: column for name, column in pairs if column not in kinds}
+    if missing:
+        words = f"for the classes {some(missing)}"
+        if list(missing) != list(missing.values()):
+            words = listed([f"{column!r} for the class {name!r}" for name, column in missing.items()], 8)
+        problem = f"has no column {words}; it has {some(kinds)}"
+        raise FileError(problem, path=path, argument="classes", value=list(missing.values()))
+    for names in zip(*pairs, strict=True):
+        if len(set(names)) < len(names):
+            twice, fix = next(name for name in names if names.count(name) > 1), "name each class once"
+            raise InputError(f"contain {twice!r} twice", argument="classes", value=twice, fix=fix)
+    _check_several(pairs, kinds, path)
+    position = {name: index for index, name in enumerate(kinds)}
+    return dict(sorted(pairs, key=lambda pair: position[pair[1]]))
+
+
+def _check_several(
+    names: Collection[Any], kinds: Mapping[str, Kind], path: str, condition: str = "", problems: Problems = RAISED
+) -> None:
+    """There are forecasts of two classes at least."""
+    if len(names) < 2:
+        problem = f"has {len(names)} forecast column{'s' * (len(names) != 1)}{condition} among {some(kinds)}"
+        fix = "write one column per class, two at least, or say what their names begin with (--proba-prefix)"
+        problems.in_file("columns", FileError(problem, path=path, argument="proba_prefix", fix=fix))
+
+
+def _of_each_class(
+    role: Role, layout: Layout, classes: Iterable[str], kinds: Mapping[str, Kind], path: str
+) -> tuple[str, ...]:
+    """The columns of a role that has one for each class."""
+    prefix: str | None = getattr(layout, role.option)
+    names = () if prefix is None else tuple(f"{prefix}{name}" for name in classes)
+    if missing := [name for name in names if name not in kinds]:
+        fix = f"write one for each class, {prefix}<class>"
+        problem = f"has no columns of {role.title} {some(missing)}"
+        raise FileError(problem, path=path, argument=role.option, fix=fix)
+    return names
 
 
 class _Silent(Problems):
@@ -32,25 +180,29 @@ class FirstRows:
 
     def __init__(self, model: Predictions, forecasts: Sequence[str]) -> None:
         label = model.columns.label
-        self.labels, self._numbers, self._logits = set[str](), dict[str, Any](), model.logits
+        self.labels, self.numbers, self._logits = set[str](), dict[str, Any](), model.logits
         for source, _, records in model.walk([*filter(None, [label]), *forecasts], SAMPLE_ROWS):
-            reader = ColumnReader(records, source, range(len(records)), Classes(()), problems=_Silent())
+            reader = ColumnReader(records, source, range(len(records)), problems=_Silent())
             self.labels = set(texts_of(records.column(label))) if label else set()
-            self._numbers = dict(zip(forecasts, reader.forecasts(forecasts), strict=True))
+            self.numbers = dict(zip(forecasts, reader.forecasts(forecasts), strict=True))
             break
 
     def share_summing_to_one(self, names: Collection[str]) -> float:
         """Of rows of probabilities, over some columns; logits say nothing."""
-        columns = [numbers for name, numbers in self._numbers.items() if name in names]
+        columns = [numbers for name, numbers in self.numbers.items() if name in names]
         if self._logits or not columns:
             return 0.0
         return float((np.abs(np.sum(columns, axis=0, dtype=np.float64) - 1) < ROUGHLY).mean())
 
-    def speak_against(self, kept: Sequence[str]) -> bool:
-        """Whether rows only sum to 1 with a column that would be left out, or have it as their label."""
-        left_out = self._numbers.keys() - set(kept)
-        less = self.share_summing_to_one(kept) < self.share_summing_to_one(self._numbers)
-        return bool(left_out) and (bool(self.labels & left_out) or less)
+    def first_fitting(self, choices: Iterable[Collection[str]]) -> tuple[str, ...]:
+        """The first two columns or more that rows do not speak against: by a label, or a sum, of one left out."""
+        for classes in choices:
+            kept = tuple(name for name in self.numbers if name in classes)
+            left_out = self.numbers.keys() - set(kept)
+            less = self.share_summing_to_one(kept) < self.share_summing_to_one(self.numbers)
+            if len(kept) > 1 and not (left_out and (self.labels & left_out or less)):
+                return kept
+        return ()
 
 
 def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | None = None) -> list[Predictions]:
@@ -66,39 +218,28 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
     confirmed = len(uncertain) < len(models) or any(
         rows.share_summing_to_one(shared) > 0.5 for rows in first.values()
     )
-    known = list(models)
-    for index, model in enumerate(models):
+    settled: list[Predictions] = []
+    for model in models:
         if (rows := first.get(id(model))) is not None:
             choices: list[Collection[str]] = [shared] if confirmed else []
             if priced:  # a label without a price is a class, too: whoever reads prices says that it has none
                 choices = [priced, *choices, rows.labels.union(priced)]
-            known[index] = _narrowed(model, rows, choices)
-    return _over_all_options(known)
-
-
-def _narrowed(model: Predictions, rows: FirstRows, choices: Sequence[Collection[str]]) -> Predictions:
-    """The model with only such of its columns of numbers as classes that its rows do not speak against."""
-    for classes in choices:
-        kept = tuple(name for name in model.classes if name in classes)
-        if len(kept) > 1 and not rows.speak_against(kept):
-            return _with_columns(model, kept, certain=True, listed=True)
-    return model
+            if names := rows.first_fitting(choices):
+                model = _with_columns(model, names, certain=True, listed=True)
+        settled.append(model)
+    options = tuple(dict.fromkeys(name for model in settled for name in model.classes))
+    return [_over(model, options) for model in settled]
 
 
 def _with_columns(model: Predictions, names: tuple[str, ...], **about: Any) -> Predictions:
     return replace(model, columns=replace(model.columns, classes=names, forecasts=names, **about))
 
 
-def _over_all_options(models: list[Predictions]) -> list[Predictions]:
-    """Lists of candidates become forecasts of all classes that any model has."""
-    lists = [isinstance(model.sources[0], ListedRows) for model in models]
-    options = tuple(dict.fromkeys(name for model in models for name in model.classes))
-    forecasts = tuple(f"{PREFIX}{name}" for name in options)
-    for index in np.flatnonzero(lists):
-        sources = tuple(source.over(options) for source in models[index].sources)
-        columns = replace(models[index].columns, classes=options, forecasts=forecasts)
-        models[index] = replace(models[index], sources=sources, columns=columns)
-    return models
+def _over(model: Predictions, options: tuple[str, ...]) -> Predictions:
+    """A model whose sources are lists of candidates forecasts all classes that any model has."""
+    sources = tuple(source.over(options) for source in model.sources if isinstance(source, ListedRows))
+    columns = replace(model.columns, classes=options, forecasts=tuple(f"{PREFIX}{name}" for name in options))
+    return replace(model, sources=sources, columns=columns) if sources else model
 
 
 def settled(model: Predictions, problems: Problems = RAISED) -> Predictions:
@@ -128,10 +269,19 @@ def _by_labels(model: Predictions, problems: Problems) -> Predictions:
     every = tuple(name for name in kinds if name in texts - set(columns.wanted) or name in columns.forecasts)
     if not labels and not model.count():
         problems.in_file("rows", model.no_rows())
-    elif len(every) < 2:
-        problems.in_file("columns", too_few(every, kinds, model.path, " of numbers"))
-    elif unseen and len(seen) == len(labels):  # else whoever reads the rows says what is wrong with others
-        problems.in_file("columns", _unlabelled(columns.label, unseen, model.path))
+    elif unseen and len(seen) == len(labels) and len(every) > 1:  # else whoever reads the rows says what is wrong
+        problem, where = (
+            f"hold numbers but never occur as a label in {columns.label!r}",
+            f": columns {some(unseen)}",
+        )
+        fix = (
+            "if they are classes, list all classes (--classes); if not, say what the forecasts' names begin with "
+            "(--proba-prefix), or which column is what (--id, --weight, --group, --cost-prefix)"
+        )
+        about: dict[str, Any] = {"argument": "classes", "value": unseen, "fix": fix}
+        problems.in_file("columns", FileError(problem, path=model.path, where=where, **about))
+    else:
+        _check_several(every, kinds, model.path, " of numbers", problems)
     likelier = tuple(name for name in every if name not in unseen)
     if unseen and len(likelier) > 1:  # go on with the columns by which most rows sum to 1
         rows = FirstRows(_with_columns(model, every), every)
@@ -150,37 +300,23 @@ def _labels_until_all(model: Predictions) -> set[Any]:
     return labels
 
 
-def _unlabelled(label: str, unseen: Sequence[str], path: str) -> FileError:
-    """The error for columns of numbers that no row has as its label."""
-    return FileError(
-        f"hold numbers but never occur as a label in {label!r}",
-        path=path,
-        where=f": columns {some(unseen)}",
-        argument="classes",
-        value=list(unseen),
-        fix="if they are classes, list all classes (--classes); if not, say what the forecasts' names begin with "
-        "(--proba-prefix), or which column is what (--id, --weight, --group, --cost-prefix)",
-    )
-
-
 def _check_numbers_start_at_zero(model: Predictions) -> None:
     """Labels 1, 2, ... of columns without names may count from 0 or from 1; if 0 or K occurs, it is clear."""
-    labels, classes, k = _labels_until_all(model), Classes(model.classes), len(model.classes)
-    numbers = classes.numbers_of(labels)
+    labels, k, label = _labels_until_all(model), len(model.classes), model.columns.label
+    numbers = Classes(model.classes).numbers_of(labels)
     if numbers.min(initial=k) < 1 or 1 not in numbers or not all(map(is_integer_label, labels)):
         return
-    readings = f"{_listed(range(k))} if from 0, {_listed(range(1, k + 1))} if from 1"
+    readings = f"{_in_short(range(k))} if from 0, {_in_short(range(1, k + 1))} if from 1"
     if model.sources[0].names_classes:
-        readings = f"{_listed(model.classes)} if from 0; if from 1, write the classes' names as labels"
-    raise FileError(
-        f"holds numbers from 1 to {numbers.max()} for {k} classes, counted from 0 or from 1",
-        path=model.path,
-        where=f": column {model.columns.label!r}",
-        argument="classes",
-        column=model.columns.label,
-        fix=f"list the classes (--classes): {readings}",
-    )
+        readings = f"{_in_short(model.classes)} if from 0; if from 1, write the classes' names as labels"
+    problem = f"holds numbers from 1 to {numbers.max()} for {k} classes, counted from 0 or from 1"
+    about: dict[str, Any] = {
+        "argument": "classes",
+        "column": label,
+        "fix": f"list the classes (--classes): {readings}",
+    }
+    raise FileError(problem, path=model.path, where=f": column {label!r}", **about)
 
 
-def _listed(names: Sequence[Any]) -> str:
+def _in_short(names: Sequence[Any]) -> str:
     return ",".join(map(str, names if len(names) < 5 else [*names[:2], "...", names[-1]]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,15 @@ import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 from numpy.typing import NDArray
 
-from pandora_regret.files.batch import Batch, RowNumbers
-from pandora_regret.files.layout import Classes, Columns, Kind, some
-from pandora_regret.files.problems import RAISED, FileError, Problems
-from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import Records, Source, unreadable
+from pandora_regret.files.batch import RowNumbers
+from pandora_regret.files.layout import some
+from pandora_regret.files.source import RAISED, FileError, Kind, Problems, Records, Source, unreadable
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, out_of_range
 
 NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
-NO_LABEL = np.intp(-1)
+NO_VOTES = {"problem": "has no votes", "fix": "drop the row, or count a vote"}
+NULL_CHARACTER = {"problem": "holds a null character", "fix": "write the text without it"}
 MOST_NUMBERS = 1 << 16  # of labels that are looked up in a table
 TEXTS = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
 WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
@@ -51,11 +51,9 @@ def explained(path: str, format_name: str) -> Iterator[None]:
     """A library's complaint about a file's bytes, as one sentence."""
     try:
         yield
-    except OSError as error:
-        if error.strerror:
+    except (pa.ArrowException, EOFError, UnicodeError, OSError) as error:
+        if isinstance(error, OSError) and error.strerror:
             raise FileError(f"cannot be read: {error.strerror}", path=path) from None
-        raise unreadable(path, format_name, error) from None
-    except (pa.ArrowException, EOFError, UnicodeError) as error:
         raise unreadable(path, format_name, error) from None
 
 
@@ -78,22 +76,6 @@ def texts_of(column: Any) -> NDArray[Any]:
     return np.array(listed, dtype=object)
 
 
-def distinct(column: Any) -> tuple[list[Any], NDArray[np.intp]]:
-    """Each value once, and then None for those that are missing; and which of them every row has."""
-    encoded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).unify_dictionaries()
-    values = encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []
-    chunks = (chunk.indices for chunk in encoded.chunks)  # asked to fill none, Arrow would import pandas
-    codes = [plain_array(codes.fill_null(len(values)) if codes.null_count else codes) for codes in chunks]
-    return [*values, None], np.concatenate([np.empty(0, np.intp), *codes]).astype(np.intp)
-
-
-def common_dtype(arrow_types: Iterable[Any]) -> Any:
-    """The one float type that all columns have, else double precision."""
-    distinct_types = set(arrow_types)
-    narrow = {pa.float16(): np.float16, pa.float32(): np.float32}
-    return narrow.get(distinct_types.pop(), np.float64) if len(distinct_types) == 1 else np.float64
-
-
 def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
     """Tables of one type each, of at most so many rows, and of about half as many at least."""
     pending, n_pending = list[Any](), 0
@@ -111,15 +93,17 @@ def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
         yield pa.concat_tables(pending)
 
 
-def rows_within(batches: Iterator[Records], first: int, n_rows: int | None) -> Iterator[Records]:
-    """The rows from `first` on, `n_rows` of them or all."""
+def valid_rows(batches: Iterable[Records], first: int = 0, n_rows: int | None = None) -> Iterator[Records]:
+    """The rows from `first` on, `n_rows` of them or all.
+
+    Offsets lie within the batches and text is UTF-8, as Arrow believes without looking.
+    """
     for batch in batches:
-        if first >= len(batch):
-            first -= len(batch)
-            continue
-        kept = batch.slice(first, n_rows)
-        first, n_rows = 0, None if n_rows is None else n_rows - len(kept)
-        yield kept
+        batch.validate(full=True)
+        kept = batch.slice(min(first, len(batch)), n_rows)
+        first, n_rows = max(0, first - len(batch)), None if n_rows is None else n_rows - len(kept)
+        if len(kept):
+            yield kept
         if n_rows == 0:
             return
 
@@ -129,99 +113,87 @@ def is_missing(value: Any) -> bool:
     return value is None or value != value or (isinstance(value, str) and not value.strip())
 
 
-def batch_of(
-    records: Records,
-    columns: Columns,
-    source: Source,
-    numbers: RowNumbers,
-    first_row: int = 0,
-    problems: Problems = RAISED,
-) -> Batch:
-    """Rows of a table as arrays; whatever is missing or no label is told."""
-    reader = ColumnReader(records, source, numbers, Classes(columns.classes), columns.unlabelled, problems)
-    named = ((role, columns.of(role)) for role in KEPT)
-    fields: dict[str, Any] = {role.field: getattr(reader, role.reads)(*names) for role, names in named if names}
-    if columns.votes:
-        fields["truth"] = fields["votes"].argmax(axis=1)
-    fields.setdefault("truth", np.full(len(records), NO_LABEL))
-    forecasts = reader.forecasts(columns.forecasts)
-    return Batch(columns.classes, columns=forecasts, first_row=first_row, origins=((source, numbers),), **fields)
-
-
+@dataclass(frozen=True)
 class ColumnReader:
     """Columns of a table, each as an array of the kind that its role needs."""
 
-    def __init__(
-        self,
-        records: Records,
-        source: Source,
-        numbers: RowNumbers,
-        classes: Classes,
-        unlabelled: bool = False,
-        problems: Problems = RAISED,
-    ) -> None:
-        self.records, self.source, self.numbers, self.classes = records, source, numbers, classes
-        self.unlabelled, self.problems = unlabelled, problems
+    records: Records
+    source: Source
+    numbers: RowNumbers
+    classes: Sequence[str] = ()
+    unlabelled: bool = False  # whether labels may be missing
+    problems: Problems = RAISED
 
     def labels(self, name: str) -> IntArray:
-        """The column number of each row's label; where labels may be missing, `NO_LABEL` of those that are."""
-        column, truth = self.records.column(name), None
-        if types.is_integer(column.type) and not column.null_count:
-            truth = _by_number(plain_array(column), self.classes)
-        if truth is None:
-            labels, codes = distinct(column)
-            truth = self.classes.numbers_of(labels)[codes]
+        """The column number of each row's label; -1 where there is none that is a class."""
+        column, classes = self.records.column(name), Classes(self.classes)
+        if types.is_integer(column.type) and not column.null_count and len(column):
+            numbers = plain_array(column)
+            lowest, highest = int(numbers.min()), int(numbers.max())
+            if highest - lowest < MOST_NUMBERS and highest <= np.iinfo(np.int64).max:
+                truth = classes.numbers_of(range(lowest, highest + 1))[numbers.astype(np.int64) - lowest]
+                if truth.min() >= 0:
+                    return np.asarray(truth)
+        encoded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).unify_dictionaries()
+        labels = [*(encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []), None]
+        chunks = (chunk.indices for chunk in encoded.chunks)  # asked to fill none, Arrow would import pandas
+        parts = [plain_array(of.fill_null(len(labels) - 1) if of.null_count else of) for of in chunks]
+        codes = np.concatenate([np.empty(0, np.intp), *parts]).astype(np.intp)
+        truth = classes.numbers_of(labels)[codes]
         if len(truth) and truth.min() < 0:
-            self._check_labels(column, truth, name)
-        return truth
-
-    def _check_labels(self, column: Any, truth: IntArray, name: str) -> None:
-        labels, codes = distinct(column)
-        missing = np.array([is_missing(label) for label in labels])[codes]
-        if not self.unlabelled:
-            self._tell("missing", missing, name, lambda index: NO_VALUE)
-        self._tell("label", (truth < 0) & ~missing, name, lambda index: self._no_class(labels[codes[index]]))
+            missing = np.array([is_missing(label) for label in labels])[codes]
+            self._tell("missing", missing & (not self.unlabelled), name, NO_VALUE)
+            self._tell("label", (truth < 0) & ~missing, name, lambda index: self._no_class(labels[codes[index]]))
+        return np.asarray(truth)
 
     def _no_class(self, label: Any) -> dict[str, Any]:
         label = label if isinstance(label, (str, int, float)) else str(label)
         fix = (
-            f"the classes are {some(self.classes.names)}; correct the label, add the column, or say what the "
+            f"the classes are {some(self.classes)}; correct the label, add the column, or say what the "
             "forecasts' names begin with (--proba-prefix)"
         )
         problem = f"holds the label {label!r}, which has no forecast column"
         return {"problem": problem, "argument": "proba_prefix", "value": label, "fix": fix}
 
     def forecasts(self, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
-        """Columns of numbers of one type; not copied where they lie in one piece."""
-        dtype = common_dtype(self.records.column(name).type for name in names)
+        """Columns of numbers, of the one float type that all have or else double; not copied where possible."""
+        kinds = {self.records.column(name).type for name in names}
+        narrow = {pa.float16(): np.float16, pa.float32(): np.float32}
+        dtype = narrow.get(kinds.pop(), np.float64) if len(kinds) == 1 else np.float64
         return tuple(self._numbers(name).astype(dtype, copy=False) for name in names)
 
-    def weights(self, name: str) -> FloatArray:
-        """One weight per row, none of them negative."""
-        return self._in_range(name, "0, or a positive number")
+    def weights(self, name: str, rule: str = "0, or a positive number") -> FloatArray:
+        """Numbers that are positive and of sensible size, or 0 where the rule says so."""
+        numbers = self._numbers(name).astype(np.float64, copy=False)
+        bad = out_of_range(numbers) & ~np.isnan(numbers) & ~((numbers == 0) & rule.startswith("0"))
+        fix = f"it must be {rule} from {SMALLEST:g} to {LARGEST:g}"
+        self._tell(
+            "value", bad, name, lambda i: {"problem": f"is {numbers[i]:g}", "value": float(numbers[i]), "fix": fix}
+        )
+        return numbers
 
     def votes(self, *names: str) -> FloatArray:
         """Each class's share of a row's votes, (n, K); none is negative, and every row has one."""
-        table = np.stack([self._in_range(name, "0, or a positive number") for name in names], axis=1)
+        table = np.stack([self.weights(name) for name in names], axis=1)
         total = table.sum(axis=1, keepdims=True)
-        none = {"problem": "has no votes", "fix": "drop the row, or count a vote"}
-        self._tell("value", total[:, 0] == 0, None, lambda index: none)
+        self._tell("value", total[:, 0] == 0, None, NO_VOTES)
         return np.asarray(table / np.where(total == 0, 1.0, total))
 
     def costs(self, *names: str) -> FloatArray:
         """What each row's tests cost, (n, K)."""
-        return np.stack([self._in_range(name, "a positive number") for name in names], axis=1)
+        return np.stack([self.weights(name, "a positive number") for name in names], axis=1)
 
     def names(self, name: str) -> NDArray[Any]:
-        """Ids or groups: whole numbers, also where they are written as text, or text."""
+        """Ids or groups: text, or whole numbers, also where these are written as text, as some formats do."""
         column = self.records.column(name)
         if types.is_integer(column.type) and not column.null_count:
             return plain_array(column)
         texts = texts_of(column)
-        self._tell("missing", np.array([not text for text in texts], bool), name, lambda index: NO_VALUE)
-        about = {"problem": "holds a null character", "fix": "write the text without it"}
-        self._tell("value", np.array(["\0" in (text or "") for text in texts], bool), name, lambda index: about)
-        return _whole_numbers(texts)
+        self._tell("missing", np.array([not text for text in texts], bool), name, NO_VALUE)
+        self._tell("value", np.array(["\0" in (text or "") for text in texts], bool), name, NULL_CHARACTER)
+        values = np.array([int(text) if WHOLE.fullmatch(text or "") else text for text in texts], dtype=object)
+        are_whole = len(values) and all(isinstance(value, int) for value in values)
+        return values.astype(np.int64) if are_whole else values
 
     def values(self, *names: str) -> dict[str, NDArray[Any]]:
         """Any text, and None where there is nothing; a number is the same text in every format."""
@@ -231,16 +203,6 @@ class ColumnReader:
                 texts[texts == "nan"] = None
         return columns
 
-    def _in_range(self, name: str, rule: str) -> FloatArray:
-        """A column of numbers that are positive and of sensible size, or 0 where the rule says so."""
-        numbers = self._numbers(name).astype(np.float64, copy=False)
-        bad = out_of_range(numbers) & ~np.isnan(numbers) & ~((numbers == 0) & rule.startswith("0"))
-        fix = f"it must be {rule} from {SMALLEST:g} to {LARGEST:g}"
-        self._tell(
-            "value", bad, name, lambda i: {"problem": f"is {numbers[i]:g}", "value": float(numbers[i]), "fix": fix}
-        )
-        return numbers
-
     def _numbers(self, name: str) -> NDArray[Any]:
         """A column of numbers, contiguous; none may be missing."""
         column, told = self.records.column(name), np.False_
@@ -249,7 +211,7 @@ class ColumnReader:
         array = plain_array(column.fill_null(np.nan) if column.null_count else column)
         array = array if array.flags.aligned else array.copy()
         if len(array) and np.isnan(array.min()):
-            self._tell("missing", np.isnan(array) & ~told, name, lambda index: NO_VALUE)
+            self._tell("missing", np.isnan(array) & ~told, name, NO_VALUE)
         return array
 
     def _cast(self, column: Any, name: str) -> tuple[Any, Any]:
@@ -263,28 +225,22 @@ class ColumnReader:
         texts, decimal = texts_of(column), self.source.decimal
         read = [_number(text, decimal) if is_text or text is None else None for text in texts]
         bad = np.array([number is None for number in read], bool)
-        self._tell("number", bad, name, lambda index: no_number(texts[index], decimal))
+        self._tell("number", bad, name, lambda index: _no_number(texts[index], decimal))
         return pa.array(read, pa.float64()), bad
 
     def _tell(
-        self, kind: str, bad: NDArray[np.bool_], column: str | None, about: Callable[[int], dict[str, Any]]
+        self,
+        kind: str,
+        bad: NDArray[np.bool_],
+        column: str | None,
+        about: dict[str, str] | Callable[[int], dict[str, Any]],
     ) -> None:
         """The rows that have a problem; what is said is about the first."""
         if bad.any():
             rows = np.flatnonzero(bad)
             numbers = np.asarray(self.numbers)[rows].tolist()
-            self.problems.in_rows(kind, self.source, numbers, column=column, **about(int(rows[0])))
-
-
-def _by_number(labels: NDArray[Any], classes: Classes) -> IntArray | None:
-    """Labels that are whole numbers of a narrow range, looked up in a table; -1 where there is no class."""
-    lowest, highest = (int(labels.min()), int(labels.max())) if len(labels) else (0, 0)
-    if highest - lowest >= MOST_NUMBERS or highest > np.iinfo(np.int64).max:
-        return None
-    table = classes.numbers_of(range(lowest, highest + 1))
-    if table[0] == lowest and (np.diff(table) == 1).all():  # they are column numbers already
-        return labels.astype(np.intp)
-    return np.asarray(table[labels.astype(np.int64) - lowest])  # in int8, 100 - -100 would be -56
+            first = about if isinstance(about, dict) else about(int(rows[0]))
+            self.problems.in_rows(kind, self.source, numbers, column=column, **first)
 
 
 def _number(text: str | None, decimal: str) -> float | None:
@@ -297,7 +253,7 @@ def _number(text: str | None, decimal: str) -> float | None:
         return None
 
 
-def no_number(value: Any, decimal: str = ".") -> dict[str, Any]:
+def _no_number(value: Any, decimal: str) -> dict[str, Any]:
     """What is said of a value that is no number."""
     sign = f"a decimal {'point' if decimal == '.' else 'comma'}, or say which sign they have (--decimal)"
     otherwise = _number(str(value), "," if decimal == "." else ".") is not None
@@ -305,8 +261,52 @@ def no_number(value: Any, decimal: str = ".") -> dict[str, Any]:
     return {"problem": f"holds {value!r:.80}", "value": value, "fix": fix}
 
 
-def _whole_numbers(texts: NDArray[Any]) -> NDArray[Any]:
-    """Text that spells whole numbers as such, value by value, so that an id is the same id in every format."""
-    values = np.array([int(text) if WHOLE.fullmatch(text or "") else text for text in texts], dtype=object)
-    are_whole = len(values) and all(isinstance(value, int) for value in values)
-    return values.astype(np.int64) if are_whole else values
+class Classes:
+    """The classes as labels name them: by name, or by column number where no class is named by a number.
+
+    Examples
+    --------
+    >>> classes = Classes(("cat", "dog"))
+    >>> classes.number_of("dog"), classes.number_of(1), classes.number_of("cow")
+    (1, 1, None)
+    >>> Classes(("1", "2")).number_of(1)
+    0
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._n = len(names)
+        self._by_name = {text: index for index, name in enumerate(names) for text in reversed(_spellings(name))}
+        self._by_name |= {name: index for index, name in enumerate(names)}  # as it is written, first of all
+        self.by_number = not any(map(_is_integer, self._by_name))
+
+    def number_of(self, label: Any) -> int | None:
+        """The column of a label, or None where it has none."""
+        for text in _spellings(label):
+            if text in self._by_name:
+                return self._by_name[text]
+            if self.by_number and _is_integer(text) and 0 <= int(text) < self._n:
+                return int(text)
+        return None
+
+    def numbers_of(self, labels: Iterable[Any]) -> IntArray:
+        """The columns of labels; -1 where there is no label, or none that is a class."""
+        numbers = (None if label is None else self.number_of(label) for label in labels)
+        return np.array([-1 if number is None else number for number in numbers], dtype=np.intp)
+
+
+def is_integer_label(label: Any) -> bool:
+    """Whether a label is a whole number, however it is written; True and False are names."""
+    return not isinstance(label, bool) and any(map(_is_integer, _spellings(label)))
+
+
+def _spellings(label: Any) -> tuple[str, ...]:
+    """How a label may be written: 1.0 may be 1, True may be true or 1, and bytes may be text."""
+    text = label.decode("utf-8", "replace") if isinstance(label, bytes) else str(label)
+    if text in ("True", "False"):
+        return text, text.lower(), str(int(text == "True"))
+    whole = re.sub(r"\.0+$", "", text)
+    return (text, whole) if whole != text and _is_integer(whole) else (text,)
+
+
+def _is_integer(text: str) -> bool:
+    return text.isascii() and text.removeprefix("-").isdigit()

@@ -9,47 +9,32 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from pandora_regret.files.binary import ArrowFile, ParquetFile, open_archive, open_sheet
+from pandora_regret.files.candidates import open_json
 from pandora_regret.files.columns import explained, regrouped
-from pandora_regret.files.json_lines import JsonLines, first_object, is_list, read_lists
 from pandora_regret.files.layout import RECOGNISED, Dialect
-from pandora_regret.files.lm_eval import is_sample, read_samples
-from pandora_regret.files.problems import FileError
-from pandora_regret.files.source import ROWS_AT_ONCE, Source, head_of
-from pandora_regret.files.text import COMPRESSED, DelimitedFile, written_otherwise
+from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source, head_of
+from pandora_regret.files.text import COMPRESSED, DelimitedFile, JsonLines
 
 STANDARD_INPUT, NAME = "-", "standard input"
 Open = Callable[[str, bytes, Dialect, Sequence[str] | None], Source | dict[str, Source]]
 
-_spooled: tuple[Any, str] | None = None  # standard input, and the file that holds what it held
-
-
-def _open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | None, location: str = "") -> Source:
-    """JSON lines, which may be rows with lists of their own."""
-    file, sample, _ = JsonLines.begun(path, head, said.encoding, 1, location)
-    file = replace(file, done=written_otherwise(path, file.encoding))
-    first = first_object(sample)
-    if is_sample(first):
-        return read_samples(file, classes or ())
-    return read_lists(file, said.other, classes or ()) if is_list(first) else file.with_kinds(sample)
-
-
-def _formats(name: str, endings: str, opened: Open) -> dict[str, tuple[str, Open]]:
-    return dict.fromkeys(endings.split(), (name, opened))
-
-
 FORMATS: dict[str, tuple[str, Open]] = {
-    **_formats("text", ".csv", lambda path, head, said, classes: DelimitedFile.open(path, head, said)),
-    **_formats("text", ".tsv", lambda path, head, said, classes: DelimitedFile.open(path, head, said, "\t")),
-    **_formats("text", ".jsonl .ndjson", _open_json),
-    **_formats("Parquet", ".parquet .pq", lambda path, head, said, classes: ParquetFile.open(path)),
-    **_formats("Arrow", ".arrow .arrows .feather .ipc", lambda path, head, said, classes: ArrowFile.open(path)),
-    **_formats("Excel", ".xlsx .xlsm", lambda path, head, said, classes: open_sheet(path, said.sheet)),
-    **_formats("NPZ", ".npz", lambda path, head, said, classes: open_archive(path, classes)),
+    ending: (name, opened)
+    for name, endings, opened in (
+        ("text", ".csv", DelimitedFile.open),
+        ("text", ".tsv", partial(DelimitedFile.open, usual="\t")),
+        ("text", ".jsonl .ndjson", open_json),
+        ("Parquet", ".parquet .pq", ParquetFile.open),
+        ("Arrow", ".arrow .arrows .feather .ipc", ArrowFile.open),
+        ("Excel", ".xlsx .xlsm", open_sheet),
+        ("NPZ", ".npz", open_archive),
+    )
+    for ending in endings.split()
 }
 BEGINNINGS = {
     b"PAR1": ("Parquet", ".parquet"),
@@ -77,18 +62,22 @@ def open_sources(
     compression = next((ending for ending in COMPRESSED if path.lower().endswith(ending)), "")
     name = Path(path).name
     name = name[: len(name) - len(compression)]
-    ending = Path(name).suffix.lower()
+    stem, ending = os.path.splitext(name)
+    ending = ending.lower()
+    format_name, open_table = FORMATS.get(ending, ("", None))
     real = _format_of(path, head)
-    if ending not in FORMATS or (compression and FORMATS[ending][0] != "text"):
+    if open_table is None or (compression and format_name != "text"):
         hint = f"; it holds {real[0]}, so call it {real[1]}" if real else ""
         formats = f"{', '.join(FORMATS)}, text also compressed ({', '.join(COMPRESSED)})"
         fix = f"predictions are read from {formats}{hint}"
         raise FileError(f"has the ending {Path(path).suffix!r}", path=path, fix=fix)
-    format_name, open_table = FORMATS[ending]
-    if not compression:
-        _check_beginning(path, ending, format_name, real)
+    if not compression and real is None and format_name in NEVER_TEXT:
+        fix = "it may be incomplete or damaged; write it again, or rename it to what it is"
+        raise FileError(f"is called {ending} but does not begin as {format_name} does", path=path, fix=fix)
+    if not compression and real is not None and real[0] != format_name:
+        problem, fix = f"is called {ending} but holds {real[0]}", f"rename it to end in {real[1]}"
+        raise FileError(problem, path=path, fix=fix)
     opened = open_table(path, head, said, classes)
-    stem = name[: len(name) - len(ending)]
     return {stem: opened} if isinstance(opened, Source) else {key or stem: table for key, table in opened.items()}
 
 
@@ -107,16 +96,6 @@ def read_table(path: str | os.PathLike[str], said: Dialect = RECOGNISED) -> Any:
         return pa.concat_tables(regrouped(source.read(columns, numbers, ROWS_AT_ONCE), ROWS_AT_ONCE))
 
 
-def _check_beginning(path: str, ending: str, format_name: str, real: tuple[str, str] | None) -> None:
-    """A file's first bytes must be of the format that its name promises."""
-    if real is not None and real[0] != format_name:
-        problem, fix = f"is called {ending} but holds {real[0]}", f"rename it to end in {real[1]}"
-        raise FileError(problem, path=path, fix=fix)
-    if real is None and format_name in NEVER_TEXT:
-        fix = "it may be incomplete or damaged; write it again, or rename it to what it is"
-        raise FileError(f"is called {ending} but does not begin as {format_name} does", path=path, fix=fix)
-
-
 def _format_of(path: str, head: bytes) -> tuple[str, str] | None:
     """By its first bytes; of the formats that are zip files, one that cannot be opened is what it is called."""
     real = next((real for mark, real in BEGINNINGS.items() if head.startswith(mark)), None)
@@ -132,7 +111,9 @@ def _format_of(path: str, head: bytes) -> tuple[str, str] | None:
 
 def _open_standard_input(said: Dialect, classes: Sequence[str] | None) -> Source:
     """CSV or JSON lines, as its content tells."""
-    location = _spooled_input()
+    if sys.stdin is None:
+        raise FileError("is closed", path=NAME, fix="name a file instead of -")
+    location = _spooled(sys.stdin)
     try:
         head = head_of(location)
     except FileError:
@@ -141,27 +122,21 @@ def _open_standard_input(said: Dialect, classes: Sequence[str] | None) -> Source
     if real is not None and real[0] != "gzip":
         fix = f"save it as a file that ends in {real[1]}, and pass that"
         raise FileError(f"holds {real[0]}", path=NAME, fix=fix)
-    _, sample, _ = JsonLines.begun(NAME, head, said.encoding, 1, location)
-    if sample.lstrip().startswith(b"{"):
-        return _open_json(NAME, head, said, classes, location)
-    return DelimitedFile.open(NAME, head, said, location=location)
+    _, sample, _ = JsonLines.begun(NAME, head, said, location)
+    opened = open_json if sample.lstrip().startswith(b"{") else DelimitedFile.open
+    return opened(NAME, head, said, classes, location=location)
 
 
-def _spooled_input() -> str:
+@cache
+def _spooled(stdin: Any) -> str:
     """A file that holds all of standard input, kept while the program runs, because files are read repeatedly."""
-    global _spooled
-    if _spooled is not None and _spooled[0] is sys.stdin:
-        return _spooled[1]
-    if sys.stdin is None:
-        raise FileError("is closed", path=NAME, fix="name a file instead of -")
     folder = tempfile.mkdtemp(prefix="pandora-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    beginning = sys.stdin.buffer.read(2)
+    beginning = stdin.buffer.read(2)
     path = os.path.join(folder, "input.gz" if beginning == b"\x1f\x8b" else "input")
     with open(path, "wb") as file:
         file.write(beginning)
-        shutil.copyfileobj(sys.stdin.buffer, file)
-    _spooled = sys.stdin, path
+        shutil.copyfileobj(stdin.buffer, file)
     return path
 
 

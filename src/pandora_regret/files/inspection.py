@@ -5,19 +5,68 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pandora_regret.files.alignment import align
 from pandora_regret.files.batch import Batch, concatenated
-from pandora_regret.files.classes import with_known_classes
-from pandora_regret.files.layout import Columns, Layout
-from pandora_regret.files.models_file import ModelFiles
+from pandora_regret.files.classes import Columns, with_known_classes
+from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.predictions import Predictions, checked_batches, models_of, tables_of
 from pandora_regret.files.prices import PriceList
-from pandora_regret.files.problems import Collected, FileError, Problem
+from pandora_regret.files.source import FileError, Problems, Source
 from pandora_regret.inputs import Done, InputError
+
+NAMED_ROWS = 3  # of each problem
+NAMED_COLUMNS = 20  # of each kind of problem
+
+
+@dataclass
+class Problem:
+    """One kind of thing that is wrong, in all rows that have it."""
+
+    kind: str
+    message: str
+    count: int = 1
+    rows: list[int] = field(default_factory=list)  # the first few, counted from 0
+    places: list[str] = field(default_factory=list)  # the same in words: "line 12"
+    paths: tuple[str, ...] = ()  # of several files that do not go together
+
+
+class Collected(Problems):
+    """All problems, each kind once for each column."""
+
+    def __init__(self) -> None:
+        self._problems: dict[tuple[str, str | None], Problem] = {}
+        self._rows: list[tuple[Problem, Source, int]] = []  # the first few of each problem
+
+    def in_rows(self, kind: str, source: Source, rows: Sequence[int], **about: Any) -> None:
+        column = about.get("column")
+        if (kind, column) not in self._problems:
+            if sum(other == kind for other, _ in self._problems) >= NAMED_COLUMNS:
+                column, about = None, {"problem": "further columns have the same problem"}
+            message = FileError(where="" if column is None else f"column {column!r}", **about).within_file
+            self._problems.setdefault((kind, column), Problem(kind, message, count=0))
+        noted = self._problems[kind, column]
+        first = [int(row) for row in rows[: NAMED_ROWS - len(noted.rows)]]
+        noted.count, noted.rows = noted.count + len(rows), noted.rows + first
+        self._rows += [(noted, source, row) for row in first]
+
+    def in_file(self, kind: str, error: InputError, count: int = 1, paths: tuple[str, ...] = ()) -> None:
+        alone = isinstance(error, FileError) and not paths
+        message = error.within_file if alone else error.sentence({})  # type: ignore[attr-defined]
+        self._problems[kind, message] = Problem(kind, message, count, paths=paths)
+
+    def settled(self) -> list[Problem]:
+        """The problems in the order in which they were met, with their places, found in one pass over a file."""
+        for source in {id(source): source for _, source, _ in self._rows}.values():
+            of_source = [(problem, row) for problem, of, row in self._rows if of is source]
+            places = source.places({row for _, row in of_source})
+            for problem, row in of_source:
+                problem.places.append(places[row].strip())
+        return list(self._problems.values())
 
 
 @dataclass
@@ -81,14 +130,16 @@ def inspect_models(
     inspected: list[Inspected] = []
     tables: list[tuple[Predictions, Inspected]] = []
     for one in files:
-        path, problems = one.paths[0], Collected()
         try:
-            opened = tables_of(one)
-            tables += [(table, Inspected(table.path, table.name, done=table.sources[0].done)) for table in opened]
-            inspected += [result for _, result in tables[-len(opened) :]]
+            opened = [
+                (table, Inspected(table.path, table.name, done=table.sources[0].done)) for table in tables_of(one)
+            ]
+            tables += opened
+            inspected += [result for _, result in opened]
         except InputError as error:
+            problems = Collected()
             problems.in_file("file", error)
-            inspected.append(Inspected(path, one.name or path, problems=problems.settled()))
+            inspected.append(Inspected(one.paths[0], one.name or one.paths[0], problems=problems.settled()))
     models = with_known_classes([table for table, _ in tables], None if prices is None else prices.costs.keys())
     for model, (_, result) in zip(models, tables, strict=True):
         _inspect(model, result, keep=len(inspected) > 1)
@@ -104,9 +155,13 @@ def _inspect(table: Predictions, result: Inspected, keep: bool) -> None:
         result.columns, result.done = models[0].columns, models[0].done if table.columns.certain else source.done
         result.unused = [name for name in source.kinds if name not in models[0].columns.wanted]
         parts: dict[str, list[Batch]] = {}
-        rows = checked_batches(models, problems) if len(models[0].classes) > 1 else ()
-        for model, batch in rows:
-            _count(result, model, batch)
+        for model, batch in checked_batches(models, problems) if len(models[0].classes) > 1 else ():
+            result.rows += len(batch)
+            if model.only is not None:
+                result.models[model.only] += len(batch)
+            if batch.votes is None:
+                times = np.bincount(batch.truth[batch.truth >= 0], minlength=len(batch.classes))
+                result.labels.update(dict(zip(batch.classes, times.tolist(), strict=True)))
             if keep or len(models) > 1:
                 parts.setdefault(model.name, []).append(batch)
         result.batches = {name: concatenated(batches) for name, batches in parts.items()}
@@ -118,20 +173,9 @@ def _inspect(table: Predictions, result: Inspected, keep: bool) -> None:
     result.problems = problems.settled()
 
 
-def _count(result: Inspected, model: Predictions, batch: Batch) -> None:
-    """The rows of a batch, by model and by label."""
-    result.rows += len(batch)
-    if model.only is not None:
-        result.models[model.only] += len(batch)
-    if batch.votes is None:
-        times = np.bincount(batch.truth[batch.truth >= 0], minlength=len(batch.classes))
-        result.labels.update(dict(zip(batch.classes, times.tolist(), strict=True)))
-
-
 def _together(tables: Sequence[Inspected], prices: PriceList | None) -> list[Problem]:
     """What keeps models from being compared with the first of them, and priced."""
     problems = Collected()
-    models = [(name, batch) for one in tables for name, batch in one.batches.items()]
     classes = list(dict.fromkeys(name for one in tables if one.columns for name in one.columns.classes))
     if prices is not None and classes:
         try:
@@ -139,6 +183,7 @@ def _together(tables: Sequence[Inspected], prices: PriceList | None) -> list[Pro
         except InputError as error:
             missing = [name for name in classes if name not in prices.costs]
             problems.in_file("prices", error, max(1, len(missing)), (prices.source,))
+    models = [(name, batch) for one in tables for name, batch in one.batches.items()]
     if len(models) > 1:
         align([batch for _, batch in models], [name for name, _ in models], problems)
     return problems.settled()

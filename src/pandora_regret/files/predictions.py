@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.files.batch import Batch, EachIdOnce, RowNumbers, concatenated
-from pandora_regret.files.classes import settled, with_known_classes
-from pandora_regret.files.columns import ColumnReader, batch_of, is_missing, regrouped, texts_of
+from pandora_regret.files.batch import Batch, RowNumbers, check_ids, concatenated
+from pandora_regret.files.classes import Columns, find_columns, settled, with_known_classes
+from pandora_regret.files.columns import ColumnReader, is_missing, regrouped, texts_of
 from pandora_regret.files.formats import sources_of_parts
-from pandora_regret.files.layout import Classes, Columns, Layout, find_columns, some
-from pandora_regret.files.models_file import ModelFiles
-from pandora_regret.files.problems import RAISED, FileError, Problems
-from pandora_regret.files.source import Records, Source
+from pandora_regret.files.layout import Layout, ModelFiles, some
+from pandora_regret.files.roles import KEPT
+from pandora_regret.files.source import RAISED, FileError, Problems, Records, Source
 from pandora_regret.inputs import Done, InputError
 from pandora_regret.text import listed
 
@@ -51,11 +50,6 @@ class Predictions:
         return self.columns.classes
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        """The files."""
-        return tuple(source.path for source in self.sources)
-
-    @property
     def path(self) -> str:
         """The file, or the first of them."""
         return self.sources[0].path
@@ -81,35 +75,43 @@ class Predictions:
         """Whether forecasts say in which order to look, not how likely anything is."""
         return any(source.order_only for source in self.sources)
 
-    def watching(self) -> Predictions:
-        """The same, each batch with its ids as the file has them, to be told apart."""
-        return replace(self, watched=self.columns.id)
-
     def ids(self) -> Iterator[tuple[Source, RowNumbers, Any]]:
         """The watched ids: file, numbers of rows in it, a column."""
-        assert self.watched is not None
-        for source, numbers, records in self._own_rows([self.watched]):
+        for _, source, numbers, records in own_rows([self], [self.watched or ""]):
             yield source, numbers, records.column(self.watched)
 
     def no_rows(self) -> FileError:
         """The error for files without any row."""
-        return FileError("has no rows", path=" and ".join(self.paths[:3]), fix="there is nothing to score")
+        return FileError(
+            "has no rows",
+            path=" and ".join(source.path for source in self.sources[:3]),
+            fix="there is nothing to score",
+        )
 
-    def batches(self, rows: int | None = None, problems: Problems = RAISED) -> Iterator[Batch]:
+    def batches(self, rows: int | None = None) -> Iterator[Batch]:
         """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
         number = self.first_row
         wanted = [*self.columns.wanted, *filter(None, [self.watched])]
-        for source, numbers, records in self._own_rows(wanted, rows):
-            if len(records):
-                yield self.batch(records, source, numbers, number, problems)
+        for _, source, numbers, records in own_rows([self], wanted, rows):
+            yield self.batch(records, source, numbers, number)
             number += len(records)
 
     def batch(
         self, records: Records, source: Source, numbers: RowNumbers, first_row: int, problems: Problems = RAISED
     ) -> Batch:
-        """Rows of a table that has the columns as arrays, rescaled where that was asked for."""
-        batch = batch_of(records, self.columns, source, numbers, first_row, problems)
-        batch = replace(batch, id_column=records.column(self.watched)) if self.watched else batch
+        """Rows of a table as arrays, rescaled where that was asked for; what is missing or no label is told."""
+        columns = self.columns
+        reader = ColumnReader(records, source, numbers, columns.classes, columns.unlabelled, problems)
+        named = ((role, columns.of(role)) for role in KEPT)
+        fields: dict[str, Any] = {
+            role.field: getattr(reader, role.reads)(*names) for role, names in named if names
+        }
+        if columns.votes:
+            fields["truth"] = fields["votes"].argmax(axis=1)
+        fields.setdefault("truth", np.full(len(records), -1))
+        fields["id_column"] = records.column(self.watched) if self.watched else None
+        fields |= {"columns": reader.forecasts(columns.forecasts), "origins": ((source, numbers),)}
+        batch = Batch(columns.classes, first_row=first_row, **fields)
         return batch.normalised() if self.normalise and not self.logits else batch
 
     def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[tuple[Source, int, Records]]:
@@ -122,17 +124,6 @@ class Predictions:
             for records in regrouped(source.read(columns, numbers, rows), rows):
                 yield source, file_row, records
                 file_row += len(records)
-
-    def _own_rows(self, columns: Sequence[str], rows: int | None = None) -> Iterator[tuple[Source, Any, Records]]:
-        """The same of this model's rows only, with their numbers in the file."""
-        model = self.columns.model
-        wanted = [*columns, model] if self.only is not None and model else columns
-        for source, file_row, records in self.walk(wanted, rows):
-            if self.only is None:
-                yield source, range(file_row, file_row + len(records)), records
-            else:
-                own = np.flatnonzero(texts_of(records.column(model)) == self.only)
-                yield source, own + file_row, records.take(own)
 
     def fragments(self, n: int) -> list[Predictions]:
         """About n pieces that can be tallied apart, in other processes too; each knows its first row's number."""
@@ -148,7 +139,23 @@ class Predictions:
         """How many rows there are."""
         if self.only is None:
             return sum(source.count() for source in self.sources)
-        return sum(len(records) for _, _, records in self._own_rows([]))
+        return sum(len(records) for *_, records in own_rows([self], []))
+
+
+def own_rows(
+    models: Sequence[Predictions], columns: Sequence[str], rows: int | None = None
+) -> Iterator[tuple[Predictions, Source, RowNumbers, Records]]:
+    """The rows of models that share their files, read once: whose they are, file, numbers in it, rows."""
+    first, place = models[0], {model.only: number for number, model in enumerate(models)}
+    shared = [] if first.only is None else [first.columns.model or ""]
+    for source, file_row, records in first.walk([*columns, *shared], rows):
+        if not shared:
+            yield first, source, range(file_row, file_row + len(records)), records
+            continue
+        owners = np.array([place.get(name, -1) for name in texts_of(records.column(shared[0])).tolist()])
+        for number in np.unique(owners[owners >= 0]).tolist():
+            own = np.flatnonzero(owners == number)
+            yield models[number], source, own + file_row, records.take(own)
 
 
 def open_predictions(
@@ -217,9 +224,24 @@ def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = No
 
 def tables_of(files: ModelFiles) -> list[Predictions]:
     """The tables in the files of a model, as far as names of columns tell what they are."""
-    layout, parts = files.layout, sources_of_parts(files.paths, files.layout.classes, files.layout.dialect)
+    layout, tables = files.layout, list[Predictions]()
+    parts = sources_of_parts(files.paths, layout.classes, layout.dialect)
     _check_one_model(files.name, list(parts), files.paths[0])
-    return [_table(files.name or name, sources, layout, files.name is not None) for name, sources in parts.items()]
+    for name, sources in parts.items():
+        layouts = [source.in_layout(layout) for source in sources]
+        first, *others = (
+            find_columns(of, part.kinds, part.path) for of, part in zip(layouts, sources, strict=True)
+        )
+        for source, columns in zip(sources[1:], others, strict=True):
+            differ = sorted(set(first.forecasts) ^ set(columns.forecasts))
+            missing = sorted(set(first.wanted) - set(columns.wanted))
+            if differ or missing:
+                lacks = f"lacks the columns {some(missing)} that {sources[0].path} has"
+                problem = f"and {sources[0].path} differ in the columns {some(differ)}" if differ else lacks
+                raise FileError(problem, path=source.path, value=differ or missing, fix=PARTS)
+        about: dict[str, Any] = {"logits": any(of.logits for of in layouts), "normalise": layout.normalise}
+        tables.append(Predictions(files.name or name, sources, first, is_named=files.name is not None, **about))
+    return tables
 
 
 def _check_one_model(name: str | None, models: Sequence[str], path: str) -> None:
@@ -229,38 +251,21 @@ def _check_one_model(name: str | None, models: Sequence[str], path: str) -> None
         raise FileError(f"holds the models {some(models)}", path=path, value=list(models), fix=fix)
 
 
-def _table(name: str, sources: tuple[Source, ...], layout: Layout, is_named: bool) -> Predictions:
-    """One table, all parts of which must have the same columns."""
-    first, *others = (find_columns(source.in_layout(layout), source.kinds, source.path) for source in sources)
-    for source, columns in zip(sources[1:], others, strict=True):
-        differ = sorted(set(first.forecasts) ^ set(columns.forecasts))
-        missing = sorted(set(first.wanted) - set(columns.wanted))
-        if differ or missing:
-            lacks = f"lacks the columns {some(missing)} that {sources[0].path} has"
-            problem = f"and {sources[0].path} differ in the columns {some(differ)}" if differ else lacks
-            raise FileError(problem, path=source.path, value=differ or missing, fix=PARTS)
-    logits = any(source.in_layout(layout).logits for source in sources)
-    return Predictions(name, sources, first, logits, layout.normalise, is_named=is_named)
-
-
 def models_of(table: Predictions, problems: Problems = RAISED) -> list[Predictions]:
     """The models in a table: one for every value of the model column, in order of appearance."""
     model = settled(table, problems)
     column = model.columns.model
-    if column is None:
-        return [model]
     names: dict[str, None] = {}
-    for source, row, records in model.walk([column]):
+    for source, row, records in model.walk([column]) if column else ():
         distinct = texts_of(records.column(column).unique()).tolist()
         if any(is_missing(name) or "\0" in name for name in distinct):
-            ColumnReader(records, source, range(row, row + len(records)), Classes(())).names(column)
+            ColumnReader(records, source, range(row, row + len(records))).names(column or "")
         names |= dict.fromkeys(distinct)
     if not names:
         return [model]
     if model.is_named:
         _check_one_model(model.name, list(names), model.path)
-        return [replace(model, only=name) for name in names]
-    return [replace(model, name=name, only=name) for name in names]
+    return [replace(model, name=model.name if model.is_named else name, only=name) for name in names]
 
 
 def read_all(predictions: Predictions) -> Batch:
@@ -311,28 +316,16 @@ def checked_batches(
 
     Forecasts can be scored, no id occurs twice, and there are rows and weights, or it is told.
     """
-    first, ids, has_weight = models[0], {model.only: EachIdOnce() for model in models}, dict[str | None, bool]()
-    alone = ((first, batch) for batch in first.batches(problems=problems))
-    for model, batch in alone if len(models) == 1 else _split(models, problems):
-        batch.checked(first.logits, problems)
-        ids[model.only].check(batch, problems)
-        some = batch.weights is None or bool((batch.weights > 0).any())
-        has_weight[model.only] = some or has_weight.get(model.only, False)
+    first, ids, has_weight = models[0], {model.only: list[Any]() for model in models}, dict[str | None, bool]()
+    for model, source, numbers, records in own_rows(models, first.columns.wanted):
+        batch = model.batch(records, source, numbers, model.first_row, problems)
+        batch.check(first.logits, problems)
+        check_ids(batch, ids[model.only], problems)
+        weighty = batch.weights is None or bool((batch.weights > 0).any())
+        has_weight[model.only] = weighty or has_weight.get(model.only, False)
         yield model, batch
     if not has_weight:
         problems.in_file("rows", first.no_rows())
     elif not all(has_weight.values()):
         fix = "give at least one row a positive weight"
         problems.in_file("weight", FileError("has weights that add up to nothing", path=first.path, fix=fix))
-
-
-def _split(models: Sequence[Predictions], problems: Problems) -> Iterator[tuple[Predictions, Batch]]:
-    """The rows of each model in a table of several."""
-    first, by_name = models[0], {model.only: model for model in models}
-    for source, file_row, records in first.walk(first.columns.wanted):
-        names, numbers = np.unique(texts_of(records.column(first.columns.model)), return_inverse=True)
-        for number, name in enumerate(names.tolist()):
-            rows = np.flatnonzero(numbers == number)
-            if name in by_name:
-                batch = first.batch(records.take(rows), source, rows + file_row, 0, problems)
-                yield by_name[name], batch

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.costs import load_costs
-from pandora_regret.files.layout import RECOGNISED, Classes, Dialect, Layout, some
-from pandora_regret.files.problems import FileError
-from pandora_regret.files.source import ROWS_AT_ONCE, Source, check_readable
+from pandora_regret.files.layout import RECOGNISED, Dialect, Layout, some
+from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source, check_readable
 from pandora_regret.files.written import named_twice, read_amounts, read_texts, read_written_number, unit_named
 from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
@@ -279,7 +278,7 @@ def read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:
         raise FileError(f"has {len(columns)} columns of numbers", path=path, fix=fix)
     samples, row = list[FloatArray](), 0
     for records in source.read(columns, frozenset(columns), ROWS_AT_ONCE):
-        reader = ColumnReader(records, source, range(row, row + len(records)), Classes(()))
+        reader = ColumnReader(records, source, range(row, row + len(records)))
         samples.append(np.column_stack(reader.forecasts(columns)).astype(np.float64))
         row += len(records)
     if not row:

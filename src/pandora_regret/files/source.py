@@ -1,27 +1,75 @@
-"""One file of predictions, whatever its format: its columns, its rows in batches, its rows by name."""
+"""One file of predictions, whatever its format: columns, rows in batches, errors that name the place."""
 
 from __future__ import annotations
 
 import os
 import stat
-from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
-from pandora_regret.files.layout import Kind, Layout
-from pandora_regret.files.problems import FileError
 from pandora_regret.inputs import Done, InputError
 
+if TYPE_CHECKING:
+    from pandora_regret.files.layout import Layout
+
+Kind: TypeAlias = Literal["number", "text", "nested", "other"]
 Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
 
 ROWS_AT_ONCE = 1 << 16  # of a few columns
 HEAD_BYTES = 1 << 20  # of a file, from which its format and the kinds of its columns are told
 
 
+class FileError(InputError):
+    """What is wrong with a file.
+
+    Parameters
+    ----------
+    problem
+        What is wrong: the sentence that follows the place.
+    path
+        The file.
+    where
+        The place in it, as it follows the path: ``" line 3, column 'a'"``; empty for the file as a whole.
+
+    Examples
+    --------
+    >>> error = FileError("holds 'x'", path="p.csv", where=" line 3, column 'a'", column="a", fix="write a number")
+    >>> print(error)
+    p.csv line 3, column 'a' holds 'x': write a number.
+    >>> error.within_file
+    "line 3, column 'a' holds 'x': write a number."
+    """
+
+    def __init__(self, problem: str | None = None, *, path: str = "", where: str = "", **attributes: Any) -> None:
+        super().__init__(problem, place=f"{path}{where}", **attributes)
+        self.path, self.where = path, where
+
+    @property
+    def within_file(self) -> str:
+        """The sentence for someone who knows which file it is about."""
+        return self.replace(place=self.where.lstrip(" :") or None, argument=None).sentence({})
+
+
+class Problems:
+    """Who is told what is wrong with a file while it is read. This one raises the first problem."""
+
+    def in_rows(self, kind: str, source: Source, rows: Sequence[int], **about: Any) -> None:
+        """Rows of a file, numbered from 0, have a problem; what is said of it is about the first of them."""
+        raise source.error(int(rows[0]), **about)
+
+    def in_file(self, kind: str, error: InputError, count: int = 1, paths: tuple[str, ...] = ()) -> None:
+        """A file has a problem as a whole, or several files do; `count` says how many things have it."""
+        raise error
+
+
+RAISED = Problems()
+
+
 @dataclass(frozen=True)
-class Source(ABC):
+class Source:
     """A file whose head has been read, or consecutive rows of one; plain data that other processes can take."""
 
     path: str
@@ -29,39 +77,37 @@ class Source(ABC):
     first: int = 0  # the number in the file of the first row, counted from 0
     n_rows: int | None = None  # None: all there are
     done: tuple[Done, ...] = field(default=(), compare=False)  # what was recognised, where it is not plain
-
-    names_classes = True  # whether the columns of forecasts are called by the classes
-    order_only = False  # whether forecasts say in which order to look, not how likely anything is
-    decimal = "."  # of numbers that are read as text
+    layout: dict[str, Any] = field(default_factory=dict, compare=False)  # what the format settles of `Layout`
+    names_classes: bool = True  # whether the columns of forecasts are called by the classes
+    order_only: bool = False  # whether forecasts say in which order to look, not how likely anything is
+    decimal: str = "."  # of numbers that are read as text
     other: str | None = None  # the class of truths that a row's own list does not name
 
-    @abstractmethod
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """The rows in order, about so many at a time, these columns only; `numbers` must hold numbers."""
+        raise NotImplementedError
 
     def pieces(self, n: int) -> list[Source]:
         """Consecutive parts that together are all rows: at most n of them, fewer where a file cannot be cut."""
         return [self.part(*cut) for cut in even_cuts(self.count(), n)]
 
-    def in_layout(self, layout: Layout) -> Layout:
-        """The layout, where the format leaves a choice."""
-        return layout
+    def part(self, start: int, stop: int) -> Self:
+        """Some of the rows."""
+        return replace(self, first=self.first + start, n_rows=stop - start)
 
-    def over(self, options: tuple[str, ...]) -> Source:
-        """The same rows over these options, where rows have lists of their own."""
-        return self
+    def in_layout(self, layout: Layout) -> Layout:
+        """The layout, with what the format leaves no choice about; a label that is asked for goes first."""
+        return replace(layout, **self.layout | {"label": layout.label or self.layout.get("label")})
 
     def count(self) -> int:
         """How many rows there are."""
-        return self._count() if self.n_rows is None else self.n_rows
+        if self.n_rows is not None:
+            return self.n_rows
+        return sum(map(len, self.read([next(iter(self.kinds))], frozenset(), ROWS_AT_ONCE)))
 
     def expected_rows(self) -> int:
         """About how many there are, in next to no time, for whoever watches progress."""
         return self.count()
-
-    def _count(self) -> int:
-        first_column = next(iter(self.kinds))
-        return sum(len(records) for records in self.read([first_column], frozenset(), ROWS_AT_ONCE))
 
     def places(self, rows: Iterable[int]) -> dict[int, str]:
         """Where rows of the file (counted from 0) stand, as it follows the path in a message."""
@@ -76,28 +122,25 @@ class Source(ABC):
         where = self.place(row) + ("" if column is None else f", column {column!r}")
         return FileError(problem, path=self.path, where=where, row=row, column=column, **attributes)
 
-    def part(self, start: int, stop: int) -> Self:
-        """Some of the rows."""
-        return replace(self, first=self.first + start, n_rows=stop - start)
-
 
 @dataclass(frozen=True)
 class TableInMemory(Source):
-    """All rows of a file that had to be read whole to be understood, as an Arrow table."""
+    """Rows of a file that had to be read whole to be understood, as an Arrow table."""
 
     table: Any = field(default=None, compare=False, repr=False)  # pyarrow.Table
-    row_places: Sequence[str] = field(default=(), compare=False, repr=False)  # of each row: " line 3"
+    row_places: Sequence[str] = field(default=(), compare=False, repr=False)  # of each row of the file: " line 3"
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """All at once; text where numbers must be is found by who reads it."""
-        yield self.table.select(list(columns)).slice(self.first, self.n_rows)
+        yield self.table.select(list(columns))
 
-    def _count(self) -> int:
-        return len(self.table)
+    def part(self, start: int, stop: int) -> Self:
+        """Some of the rows, copied: a slice would take the whole table along to another process."""
+        return replace(super().part(start, stop), table=self.table.take(list(range(start, stop))))
 
     def places(self, rows: Iterable[int]) -> dict[int, str]:
         """As the file's own format counts."""
-        return {row: self.row_places[row] for row in rows}
+        return {row: self.row_places[row] for row in rows} if self.row_places else super().places(rows)
 
 
 def even_cuts(n_rows: int, n: int) -> list[tuple[int, int]]:
@@ -108,11 +151,10 @@ def even_cuts(n_rows: int, n: int) -> list[tuple[int, int]]:
 
 def check_names(names: Sequence[str], path: str) -> None:
     """Every column has a name of its own, but that the first may have none: the row numbers that pandas writes."""
-    for index, name in enumerate(names):
-        if index and not name.strip():
-            raise FileError("has no name", path=path, where=f": column {index + 1}", fix="name every column")
-    if len(set(names)) < len(names):
-        twice = next(name for index, name in enumerate(names) if name in names[:index])
+    for number, name in enumerate(names[1:], 2):
+        if not name.strip():
+            raise FileError("has no name", path=path, where=f": column {number}", fix="name every column")
+    if twice := next((name for name, times in Counter(names).items() if times > 1), None):
         fix = "each column needs its own name"
         raise FileError("occurs twice", path=path, where=f": column {twice!r}", column=twice, fix=fix)
 
@@ -121,9 +163,6 @@ def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
     """The first bytes of a file that may be read and holds something; no pipe or device, which may never end."""
     try:
         path.encode()
-    except UnicodeEncodeError:  # libraries that read files know names in UTF-8 only
-        raise InputError(f"the file name {path!r} is not UTF-8 text", fix="rename the file") from None
-    try:
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
             raise FileError("is a directory", path=path, fix="pass a file of predictions")
@@ -134,6 +173,8 @@ def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
             head = file.read(size)
     except InputError:
         raise
+    except UnicodeEncodeError:  # libraries that read files know names in UTF-8 only
+        raise InputError(f"the file name {path!r} is not UTF-8 text", fix="rename the file") from None
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         reason = getattr(error, "strerror", None) or error
         raise FileError(f"cannot be read: {reason}", path=path) from None

@@ -17,8 +17,8 @@ import pyarrow as pa
 from pandora_regret.compare.conclusion import read_interval
 from pandora_regret.compare.result import Comparison
 from pandora_regret.files import Layout, Predictions
+from pandora_regret.files.classes import find_columns
 from pandora_regret.files.columns import kinds_of
-from pandora_regret.files.layout import find_columns
 from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import import_optional

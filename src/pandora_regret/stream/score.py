@@ -99,7 +99,7 @@ def score_stream(
     """
     interval = read_interval(level, bootstrap, seed)
     settings = read_settings(predictions, prior, typical_costs, interval, pairs, currency, source, workup)
-    predictions = predictions.watching()
+    predictions = replace(predictions, watched=predictions.columns.id)
     if not interval.replicates or predictions.columns.group is not None:
         predictions = replace(predictions, columns=replace(predictions.columns, id=None))  # nothing asks for ids
     if jobs == 1 and cluster is None:
