@@ -14,8 +14,11 @@ from pandora_regret.study.conditions import (
     Condition,
     read_condition,
     read_conditions,
+    search_bills,
+    temperature_of,
+    tempered,
+    tempered_distractors,
 )
-from pandora_regret.study.simulator import search_bills, temperature_of, tempered, tempered_distractors
 
 COSTS = np.array([383.77, 75.15, 240.82, 75.15])
 CLASSES = ("melanoma", "nevus", "carcinoma", "benign")

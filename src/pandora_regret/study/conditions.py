@@ -7,13 +7,15 @@ name, a number of draws), never on what else is in the study: another model or c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, Literal, cast
 
 import numpy as np
 
-from pandora_regret.imperfect import Tests
+from pandora_regret.costs import available_costs
+from pandora_regret.imperfect import Tests, expected_expenditure
 from pandora_regret.inference.keyed import keyed_generator
 from pandora_regret.inputs import (
     FloatArray,
@@ -28,15 +30,13 @@ from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, read_floats
 from pandora_regret.inputs.tables import by_name
 from pandora_regret.inputs.tests import SearchName
+from pandora_regret.kernels.engine import in_threads, worth_compiling
+from pandora_regret.kernels.reference import unit_near
 from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform
+from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
 from pandora_regret.priors.names import check_prior
-from pandora_regret.study.simulator import (
-    imperfect_bills,
-    search_bills,
-    tempered,
-    tempered_distractors,
-    workup_bills,
-)
+from pandora_regret.search import search_cost
+from pandora_regret.workup import Workup, workup_cost
 
 TEMPERATURES = {"all": "of all classes", "distractors": "of all but the true class, whose probability is kept"}
 TYPICAL = {"clinical": "costs scatter around the clinical ones", "drawn": "the draws themselves are the costs"}
@@ -46,6 +46,8 @@ READINGS = {
     "per_instance": "every instance has cost vectors of its own, and models are ranked once",
 }
 CHOICES: dict[str, dict[str, str]] = {"temperature": TEMPERATURES, "typical": TYPICAL, "reading": READINGS}
+PERFECT = {"sensitivity": 1.0, "false_positive_rate": 0.0, "confirmatory_cost": 0.0}  # of tests
+DRAWN = {"typical": "clinical", "reading": "mean_of_taus", "generator": None}  # what else than this needs a prior
 GENERATORS = {"default": "numpy.random.default_rng(SEED)", "legacy": "numpy.random.RandomState(SEED)"}
 LARGEST_SEED = 2**32 - 1  # that both take
 
@@ -131,30 +133,31 @@ class Condition:
             object.__setattr__(self, "prior", read_prior_argument(self.prior))
         if self.generator is not None:
             named_generator(self.generator)
-        for problem in self._problems():
-            raise InputError(f"condition {self.name!r} {problem}.")
-
-    def _problems(self) -> Iterator[str]:
-        """Why the parts do not go together."""
-        drawn = {"typical": "clinical", "reading": "mean_of_taus", "generator": None}
-        idle = [f"{name}={getattr(self, name)!r}" for name, usual in drawn.items() if getattr(self, name) != usual]
-        if self.prior is None and idle:
-            yield f"has {idle[0]} but no prior to draw from: give a prior"
-        if self.reading == "per_instance" and self.search is not None:
-            yield (
-                "has reading='per_instance' and imperfect tests, which are the same for all instances: "
-                "leave search out, or choose another reading"
-            )
-        if self.workup is not None and (self.prior is not None or self.search is not None):
-            yield "has a work-up, which says what its steps cost and tell: leave prior and search out"
-        perfect = zip(self._quality, (1.0, 0.0, 0.0), strict=True)
-        if self.search is None and any(not np.isscalar(value) or value != best for value, best in perfect):
-            yield "has imperfect tests: say which search, search='adaptive'"
+        idle = [f"{name}={getattr(self, name)!r}" for name, usual in DRAWN.items() if getattr(self, name) != usual]
+        quality = [(getattr(self, name), best) for name, best in PERFECT.items()]
+        problems = {
+            f"has {''.join(idle[:1])} but no prior to draw from: give a prior": self.prior is None and idle,
+            "has reading='per_instance' and imperfect tests, which are the same for all instances: "
+            "leave search out, or choose another reading": self.reading == "per_instance" and self.search,
+            "has a work-up, which says what its steps cost and tell: leave prior and search out": self.workup
+            is not None
+            and (self.prior is not None or self.search is not None),
+            "has imperfect tests: say which search, search='adaptive'": self.search is None
+            and any(not np.isscalar(value) or value != best for value, best in quality),
+        }
+        for problem, is_there in problems.items():
+            if is_there:
+                raise InputError(f"condition {self.name!r} {problem}.")
 
     @property
     def unit(self) -> str:
         """What the search pays in: "money", or the unit of the "draws"."""
         return "draws" if self.typical == "drawn" else "money"
+
+    @property
+    def rankings(self) -> int:
+        """How many times models are ranked by what they cost."""
+        return self.draws if self.prior is not None and self.reading == "mean_of_taus" else 1
 
     def of_data(self, name: str) -> Condition:
         """The condition with the work-up of one data set."""
@@ -166,41 +169,29 @@ class Condition:
             )
         return replace(self, workup=self.workup[name])
 
-    def changed(self, truth: IntArray, proba: FloatArray, temperatures: FloatArray) -> FloatArray:
-        """The forecasts of some models, (B, N, K), at their temperatures, (B,)."""
+    def changed(self, truth: IntArray, proba: FloatArray, models: Sequence[str], seed: int) -> FloatArray:
+        """The forecasts of some models, (B, N, K), at their temperatures."""
         if self.temperature is None:
             return proba
-        scale = temperatures[:, None, None]
+        scale = np.array([temperature_of(model, self.sigma, seed) for model in models])[:, None, None]
         return tempered(proba, scale) if self.temperature == "all" else tempered_distractors(truth, proba, scale)
-
-    @property
-    def rankings(self) -> int:
-        """How many times models are ranked by what they cost."""
-        return self.draws if self.prior is not None and self.reading == "mean_of_taus" else 1
 
     def cost_draws(
         self, clinical: FloatArray | None, classes: tuple[Any, ...], seed: int, instances: int = 1
     ) -> FloatArray:
         """The cost vectors that searches pay, one after the other, (D, K), or each instance's own, (D, N, K)."""
-        if self.workup is not None:
-            return np.ones((1, len(classes))) if clinical is None else clinical[None]
-        if not isinstance(self.prior, Prior):
-            return self._clinical(clinical)[None]
+        if self.workup is not None or not isinstance(self.prior, Prior):
+            return self._typical(clinical, classes)[None]
         rng = keyed_generator(seed, "costs") if self.generator is None else named_generator(self.generator)
-        prior, own = self._prior_of(classes), self.reading == "per_instance"
+        typical, own = self._typical(clinical, classes), self.reading == "per_instance"
+        prior = self.prior.for_classes(classes)
         drawn = prior.sample(self.draws * (instances if own else 1), len(classes), rng)
         drawn = drawn.reshape(self.draws, instances, len(classes)) if own else drawn
-        costs = drawn if self.typical == "drawn" else drawn * (self._clinical(clinical) / prior.mean)
-        return np.clip(costs, SMALLEST, LARGEST)
+        return np.clip(drawn if self.typical == "drawn" else drawn * (typical / prior.mean), SMALLEST, LARGEST)
 
     def typical_costs(self, clinical: FloatArray | None, classes: tuple[Any, ...]) -> FloatArray:
         """What somebody who chooses a model beforehand expects a test to cost: effective costs, if it may fail."""
-        if self.workup is not None and clinical is None:
-            return np.ones(len(classes))
-        if self.typical == "drawn":
-            typical = np.broadcast_to(np.asarray(self._prior_of(classes).mean, dtype=np.float64), len(classes))
-        else:
-            typical = self._clinical(clinical)
+        typical = self._typical(clinical, classes)
         return typical if self.search is None else self._tests(typical, classes).effective_cost
 
     def bills(self, truth: IntArray, proba: FloatArray, costs: FloatArray, classes: tuple[Any, ...]) -> FloatArray:
@@ -208,19 +199,25 @@ class Condition:
 
         Rows are the instances of one model after the other, so an instance's own costs come back for each of them.
         """
+        if isinstance(self.workup, Mapping):
+            raise InputError(f"condition {self.name!r} has a work-up for each data set: choose one by of_data.")
         if self.workup is not None:
-            if not isinstance(self.workup, str):
-                raise InputError(
-                    f"condition {self.name!r} has a work-up for each data set: choose one by of_data."
-                )
-            return workup_bills(truth, proba, self.workup, classes)
+            numbered = all(str(name).isdigit() for name in classes)  # columns are then in the work-up's order
+            true, labels = (truth, None) if numbered else (np.array(classes)[truth], list(classes))
+            spent = workup_cost(true, proba, _read_workup(self.workup), labels=labels, per_instance=True)
+            return np.asarray(spent)[None]
         if self.search is None:
             return search_bills(truth, proba, costs)
-        return imperfect_bills(truth, proba, [self._tests(drawn, classes) for drawn in costs], self.search)
+        bills, search = np.empty((len(costs), len(truth))), self.search
+        tests = [self._tests(drawn, classes) for drawn in costs]
 
-    def ranked(self, bills: FloatArray) -> FloatArray:
-        """The bills that models are ranked by: those of each cost vector, (D, ...), or their mean, (1, ...)."""
-        return bills if self.reading == "mean_of_taus" else bills.mean(axis=0, keepdims=True)
+        def bill(rows: slice) -> None:
+            for spent, drawn in zip(bills, tests, strict=True):
+                arguments = truth[rows], proba[rows], drawn
+                spent[rows] = expected_expenditure(*arguments, search=search, per_instance=True)
+
+        in_threads(bill, len(truth), proba.size)  # NumPy lets other threads run
+        return bills
 
     def weights(self, truth: IntArray, classes: tuple[Any, ...]) -> FloatArray:
         """How much each instance counts, (N,), on average 1; a class without instances cannot count."""
@@ -237,24 +234,90 @@ class Condition:
         share = np.divide(wanted, occurs, out=np.zeros(len(classes)), where=occurs > 0)[truth]
         return np.asarray(share * (len(truth) / share.sum()))
 
-    @property
-    def _quality(self) -> tuple[Any, Any, Any]:
-        return self.sensitivity, self.false_positive_rate, self.confirmatory_cost
-
-    def _clinical(self, clinical: FloatArray | None) -> FloatArray:
+    def _typical(self, clinical: FloatArray | None, classes: tuple[Any, ...]) -> FloatArray:
+        """The clinical costs, or the means of the costs drawn, (K,); a work-up states its own."""
+        if self.prior is not None:
+            check_prior(self.prior, len(classes), "the forecasts")
+        if self.typical == "drawn" and isinstance(self.prior, Prior):
+            return np.broadcast_to(np.asarray(self.prior.for_classes(classes).mean, np.float64), len(classes))
+        if self.workup is not None and clinical is None:
+            return np.ones(len(classes))
         if clinical is None:
             raise InputError(
                 f"condition {self.name!r} needs the cost of testing each class: pass costs=..., one per class."
             )
         return clinical
 
-    def _prior_of(self, classes: tuple[Any, ...]) -> Prior:
-        check_prior(self.prior, len(classes), "the forecasts")
-        assert isinstance(self.prior, Prior)
-        return self.prior.for_classes(classes)
-
     def _tests(self, costs: FloatArray, classes: tuple[Any, ...]) -> Tests:
-        return Tests(costs, *(by_name(values, classes, "tests") for values in self._quality))
+        return Tests(costs, *(by_name(getattr(self, name), classes, "tests") for name in PERFECT))
+
+
+@lru_cache(16)
+def _read_workup(workup: str) -> Workup:
+    return Workup.from_pathways(workup) if workup in available_costs() else Workup.load(workup)
+
+
+def temperature_of(model: str, sigma: float, seed: int) -> float:
+    """``exp(sigma z)``, z the model's own; the same z whatever sigma is."""
+    return float(np.exp(sigma * keyed_generator(seed, "temperature", model).standard_normal()))
+
+
+def tempered(proba: FloatArray, temperature: Any) -> FloatArray:
+    """``p^(1/T)``, normalised; impossible classes stay impossible.
+
+    Examples
+    --------
+    >>> tempered(np.array([[0.8, 0.2]]), 0.5).round(3)
+    array([[0.941, 0.059]])
+    """
+    with np.errstate(divide="ignore", over="ignore"):
+        logs = np.log(proba)
+        powers = np.exp((logs - logs.max(axis=-1, keepdims=True)) / temperature)
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+def tempered_distractors(truth: IntArray, proba: FloatArray, temperature: Any) -> FloatArray:
+    """The truth's probability as it was, the rest shared by the other classes at another temperature.
+
+    Where no other class has any probability but there is some to share, they share it equally.
+
+    Examples
+    --------
+    >>> tempered_distractors(np.array([0]), np.array([[0.5, 0.4, 0.1]]), 0.5).round(3)
+    array([[0.5  , 0.471, 0.029]])
+    """
+    is_truth = truth[:, None] == np.arange(proba.shape[-1])
+    others = np.where(is_truth, 0.0, proba)
+    others = np.where(others.any(axis=-1, keepdims=True), others, ~is_truth)
+    left = np.maximum(1 - np.where(is_truth, proba, 0.0).sum(axis=-1, keepdims=True), 0.0)
+    return np.where(is_truth, proba, left * tempered(others, temperature))
+
+
+def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> FloatArray:
+    """The cost of every row's search under every cost vector (D, K), ties by class number: (D, n).
+
+    Where instances have costs of their own, (D, N, K), rows are those of one model after the other, n = B N.
+
+    Examples
+    --------
+    >>> costs = np.array([[10.0, 2.0, 1.0], [1.0, 1.0, 1.0]])
+    >>> search_bills(np.array([0, 2]), np.array([[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]]), costs)
+    array([[13.,  3.],
+           [ 1.,  3.]])
+    """
+    if costs.ndim == 3 or not worth_compiling(proba.size * len(costs)):
+        own = (np.tile(drawn, (len(truth) // len(drawn), 1)) if costs.ndim == 3 else drawn for drawn in costs)
+        return np.stack([search_cost(truth, proba, drawn, per_instance=True) for drawn in own])
+    from pandora_regret.study import ranking_loops
+
+    bills = np.empty((len(costs), len(truth)))
+    merit_costs, tie = costs / unit_near(float(costs.max())), TIE_IN_SINGLE if proba.itemsize <= 4 else TIE
+
+    def search(rows: slice) -> None:
+        ranking_loops.search_bills(proba[rows], truth[rows], costs, merit_costs, tie, bills[:, rows])
+
+    in_threads(search, len(truth), proba.size * len(costs))
+    return bills
 
 
 def named_generator(name: Any) -> np.random.Generator:
@@ -271,7 +334,7 @@ def named_generator(name: Any) -> np.random.Generator:
     """
     kind, _, seed = name.partition(":") if isinstance(name, str) else ("", "", "")
     if kind not in GENERATORS or not (seed.isascii() and seed.isdigit()) or int(seed) > LARGEST_SEED:
-        choices = ", ".join(f"'{known}:SEED' ({made})" for known, made in GENERATORS.items())
+        choices = ", ".join(f"'{kind}:SEED' ({made})" for kind, made in GENERATORS.items())
         raise InputError(argument="generator", value=name, fix=f"pass {choices}, SEED from 0 to {LARGEST_SEED}")
     if kind == "default":
         return _Generator(np.random.PCG64(int(seed)))
@@ -327,12 +390,12 @@ def read_condition(condition: Any) -> Condition:
     table = {"name": condition} if isinstance(condition, str) else condition
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
         raise InputTypeError(f"a condition must be a Condition, a name or a table with a name, got {condition!r}.")
+    usual = CONDITIONS.get(table["name"])
     unknown = sorted(set(table) - {field.name for field in fields(Condition)})
-    if unknown or (len(table) == 1 and table["name"] not in CONDITIONS):
+    if unknown or (len(table) == 1 and usual is None):
         what = f"has the unknown entry {unknown[0]!r}" if unknown else "is not known and says nothing else"
         raise InputError(f"condition {table['name']!r} {what}: known conditions are {', '.join(CONDITIONS)}.")
-    known = CONDITIONS.get(table["name"])
-    return Condition(**table) if known is None else replace(known, **table)
+    return Condition(**table) if usual is None else replace(usual, **table)
 
 
 def read_conditions(conditions: Iterable[Any]) -> tuple[Condition, ...]:

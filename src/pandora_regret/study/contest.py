@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,7 @@ from pandora_regret.inputs.numbers import read_array
 from pandora_regret.inputs.tables import check_probabilities
 from pandora_regret.metrics import Metric, weighted_means
 from pandora_regret.study.conditions import Condition
-from pandora_regret.study.simulator import temperature_of
-from pandora_regret.study.store import read_groups, together
-
-Advance: TypeAlias = Callable[[int], None]  # told how many models have been searched
+from pandora_regret.study.store import read_groups
 
 BATCH_ELEMENTS = 1 << 20  # forecasts, or bills, of as many models as fit are computed at once
 TOLERANCE = float(np.sqrt(np.finfo(np.float32).eps))  # of rows' sums: predictions are stored in float32
@@ -39,44 +36,46 @@ class Contest:
     seed: int
     groups: IntArray  # (N,) numbers of groups, whose instances replicates draw together
 
-    @property
-    def n_groups(self) -> int:
-        return int(self.groups.max()) + 1
+    def batches(self, condition: Condition, per_row: int) -> Iterator[tuple[slice, FloatArray]]:
+        """Some models at a time, so many that `per_row` numbers for each row fit, and their forecasts, (B, N, K).
 
-    def batches(self, condition: Condition, most: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Some models at a time, and their forecasts under a condition, (B, N, K)."""
+        In float64; rows that lost digits of their sum to a shorter float are put right.
+        """
+        most = max(1, BATCH_ELEMENTS // (self.truth.size * per_row))
         for start in range(0, len(self.models), most):
             models = slice(start, min(start + most, len(self.models)))
-            names = self.models[models]
-            temperatures = np.array([temperature_of(name, condition.sigma, self.seed) for name in names])
-            yield models, condition.changed(self.truth, _exact(self.forecasts[self.order[models]]), temperatures)
+            table = self.forecasts[self.order[models]].astype(np.float64)
+            sums = table.sum(axis=-1, keepdims=True)
+            np.divide(table, sums, out=table, where=np.abs(sums - 1) > PUT_RIGHT)
+            yield models, condition.changed(self.truth, table, self.models[models], self.seed)
 
     def metric_values(self, metrics: Sequence[Metric], condition: Condition, weights: FloatArray) -> FloatArray:
         """Every metric of every model under every row of weights, (Q, M, R)."""
         values = np.empty((len(metrics), len(self.models), len(weights)))
         priced = any(metric.priced for metric in metrics)
         typical = condition.typical_costs(self.costs, self.classes) if priced else None
-        for models, proba in self.batches(condition, _at_once(self.truth.size * len(self.classes))):
+        for models, proba in self.batches(condition, len(self.classes)):
             for metric, of_models in zip(metrics, values, strict=True):
                 of_models[models] = metric.of_models(self.truth, proba, weights, typical)
         return values
 
     def search_costs(
-        self, condition: Condition, weights: FloatArray, advance: Advance
+        self, condition: Condition, weights: FloatArray, advance: Callable[[int], None] = lambda searched: None
     ) -> tuple[FloatArray, FloatArray]:
         """What every model's searches cost under every row of weights, once for each ranking by cost, (M, R, D).
 
-        And what they cost each instance, averaged over cost vectors, (M, N).
+        And what they cost each instance, averaged over cost vectors, (M, N). `advance` is told how many models
+        have been searched.
         """
         costs = condition.cost_draws(self.costs, self.classes, self.seed, len(self.truth))
         means = np.empty((len(self.models), len(weights), condition.rankings))
         rows = np.empty((len(self.models), len(self.truth)))
-        most = _at_once(self.truth.size * max(len(self.classes), len(costs)))
-        for models, proba in self.batches(condition, most):
+        for models, proba in self.batches(condition, max(len(self.classes), len(costs))):
             stacked = np.tile(self.truth, len(proba)), proba.reshape(-1, len(self.classes))
             bills = condition.bills(*stacked, costs, self.classes).reshape(len(costs), *proba.shape[:2])
-            means[models] = weighted_means(np.moveaxis(condition.ranked(bills), 0, 2), weights)
             rows[models] = bills.mean(axis=0)
+            ranked = rows[None, models] if condition.rankings == 1 else bills
+            means[models] = weighted_means(np.moveaxis(ranked, 0, 2), weights)
             advance(len(proba))
         return means, rows
 
@@ -99,7 +98,8 @@ def read_contest(
     order = np.array(sorted(range(n_models), key=lambda index: names[index]))
     priced = None if costs is None else read_costs(costs, listed)
     column = read_truth(truth, range(n_classes), n_rows)
-    grouped = together(read_groups(groups, n_rows), n_rows)
+    numbers = read_groups(groups, n_rows)
+    grouped = np.arange(n_rows) if numbers is None else numbers
     return Contest(column, array, order, tuple(names[index] for index in order), listed, priced, seed, grouped)
 
 
@@ -108,14 +108,3 @@ def _read_names(names: Any, count: int, what: str) -> tuple[str, ...]:
     if len(listed) != count:
         raise InputError(f"{what} has {len(listed)} entries but forecasts have {count}: name each of them.")
     return listed
-
-
-def _at_once(elements_of_a_model: int) -> int:
-    return max(1, BATCH_ELEMENTS // elements_of_a_model)
-
-
-def _exact(proba: NDArray[Any]) -> FloatArray:
-    """In float64; rows that lost digits of their sum to a shorter float are put right."""
-    table = proba.astype(np.float64)
-    sums = table.sum(axis=-1, keepdims=True)
-    return np.asarray(np.divide(table, sums, out=table, where=np.abs(sums - 1) > PUT_RIGHT))

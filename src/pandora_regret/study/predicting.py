@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -54,20 +55,19 @@ class Watcher(Protocol):
 
     def start(self, task: str, total: int, done: int = 0) -> None:
         """A task of so many steps begins, some of them done."""
+        return
 
     def advance(self, task: str, steps: int = 1, note: str = "") -> None:
         """Some steps further."""
+        return
 
     def say(self, message: str) -> None:
         """Something worth a line."""
+        return
 
 
-class Nobody:
+class Nobody(Watcher):
     """A watcher that does not look."""
-
-    def start(self, task: str, total: int, done: int = 0) -> None: ...
-    def advance(self, task: str, steps: int = 1, note: str = "") -> None: ...
-    def say(self, message: str) -> None: ...
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
@@ -119,7 +119,12 @@ def predict_all(
                 "or start again in another folder."
             )
     watcher.start(task, len(names), done=len(names) - len(missing))
-    for name in _finished(store, data.zoo, missing, jobs=jobs, cluster=cluster, timeout=timeout):
+    finished: Iterator[str] = iter(())
+    if missing and data.zoo.most_jobs == 0:
+        finished = (_keep(store, outcome) for outcome in data.zoo.predict(missing))
+    elif missing:
+        finished = _finished(store, data.zoo, missing, jobs=jobs, cluster=cluster, timeout=timeout)
+    for name in finished:
         about = store.about_model(name)
         if about["failure"] is not None:
             watcher.say(f"{data.name}: left out {name}: {about['failure']}")
@@ -152,16 +157,16 @@ def _finished(
     for it is the likeliest culprit, and the others go on together; so every death settles one model at least, and
     only a model that dies alone is said to have failed.
     """
-    if zoo.most_jobs == 0 or not names:
-        yield from _predicted(zoo, store, names) if names else ()
-        return
-    do = partial(_on_another_machine if cluster else _in_a_child, zoo, store.folder)
+    batches = zoo.batches(names)
+    if zoo.most_jobs == 1 and not cluster:  # some in a row, so that it prepares one while it does another
+        parts = (batches[start : start + TOGETHER] for start in range(0, len(batches), TOGETHER))
+        batches = [list(chain.from_iterable(part)) for part in parts]
+    do = partial(_predicted, zoo, None if cluster else store.folder)  # another machine need not see the folder
     how: dict[str, Any] = {"jobs": zoo.most_jobs or jobs, "cluster": cluster, "apart": True}
-    batches = _batches(zoo, names, cluster is not None)
     while batches:
         tried, batches = batches, []
         for batch, result in run_all(do, tried, timeout=lambda batch: timeout and timeout * len(batch), **how):
-            for outcome in result if cluster and not isinstance(result, Death) else ():
+            for outcome in () if isinstance(result, Death) else result:
                 _keep(store, outcome)
             left = store.unfinished(batch)
             if isinstance(result, Death) and left == batch and len(batch) == 1:
@@ -171,34 +176,18 @@ def _finished(
             yield from (name for name in batch if name not in left)
 
 
-def _batches(zoo: Zoo, names: list[str], on_cluster: bool) -> list[list[str]]:
-    """The zoo's; where one process does them all, some in a row, so that it prepares one while it does another."""
-    batches = zoo.batches(names)
-    if zoo.most_jobs != 1 or on_cluster:
-        return batches
-    parts = [batches[start : start + TOGETHER] for start in range(0, len(batches), TOGETHER)]
-    return [[name for batch in part for name in batch] for part in parts]
-
-
-def _predicted(zoo: Zoo, store: Store, names: Sequence[str]) -> Iterator[str]:
-    """The models' names, each as soon as what became of it is stored."""
+def _predicted(zoo: Zoo, folder: Path | None, names: Sequence[str]) -> list[Outcome]:
+    """In another process: outcomes, stored one by one where there is a folder, else handed back."""
+    if folder is None:
+        return list(zoo.predict(names))
+    store = Store.open(folder)
     for outcome in zoo.predict(names):
         _keep(store, outcome)
-        yield outcome.name
+    return []
 
 
-def _in_a_child(zoo: Zoo, folder: Path, names: Sequence[str]) -> None:
-    for _ in _predicted(zoo, Store.open(folder), names):
-        pass
-
-
-def _on_another_machine(zoo: Zoo, folder: Path, names: Sequence[str]) -> list[Outcome]:
-    """Which need not see the folder."""
-    return list(zoo.predict(names))
-
-
-def _keep(store: Store, outcome: Outcome) -> None:
-    """Store the prediction, or the reason why there is none."""
+def _keep(store: Store, outcome: Outcome) -> str:
+    """Store the prediction, or the reason why there is none; the model's name."""
     made, failure = outcome.prediction, outcome.failure
     if made is not None:
         try:
@@ -207,3 +196,4 @@ def _keep(store: Store, outcome: Outcome) -> None:
             failure = str(error)
     if failure is not None:
         store.record_failure(outcome.name, failure)
+    return outcome.name

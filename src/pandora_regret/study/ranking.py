@@ -90,28 +90,19 @@ def excess_costs(
     which instances belong together, (N,): they are dealt into parts as a whole.
     """
     left_out = (counts == 0) * base
-    weights = np.where(left_out.any(axis=1, keepdims=True), left_out, base)
-    paid = weighted_means(rows[:, :, None], weights)[:, :, 0].T  # (R, M), or (1, M) where all have the same
-    best = _cost_of_best(rows, base, left_out, paid, drawn, groups % PARTS)[:, None]
-    return np.subtract(paid, best, out=np.zeros(drawn.shape), where=paid != best)  # inf and inf: no excess
-
-
-def _cost_of_best(
-    rows: FloatArray, base: FloatArray, left_out: FloatArray, paid: FloatArray, drawn: FloatArray, parts: IntArray
-) -> FloatArray:
-    """What the best model drawn costs the instances left out, part by part, (R,)."""
     some = left_out.any(axis=1)
-    cost = np.asarray(np.where(drawn > 0, paid, np.inf).min(axis=1))
-    if not some.any():
-        return cost
-    total, weight = np.zeros(some.sum()), left_out[some].sum(axis=1)
-    for part in range(PARTS):
-        ours = left_out[some] * (parts == part)
-        others = weighted_means(rows[:, :, None], base - ours)[:, :, 0].T
-        best = np.where(drawn[some] > 0, others, np.inf).argmin(axis=1)
-        total += np.array([rows[model, w > 0] @ w[w > 0] for model, w in zip(best, ours, strict=True)])
-    cost[some] = total / weight
-    return cost
+    paid = weighted_means(rows[:, :, None], np.where(some[:, None], left_out, base))[:, :, 0].T  # (R, M) or (1, M)
+    best = np.asarray(np.where(drawn > 0, paid, np.inf).min(axis=1))
+    if some.any():
+        best[some] = 0.0
+        for part in range(PARTS):
+            ours = left_out[some] * (groups % PARTS == part)
+            others = weighted_means(rows[:, :, None], base - ours)[:, :, 0].T
+            models = np.where(drawn[some] > 0, others, np.inf).argmin(axis=1)
+            best[some] += [rows[model, w > 0] @ w[w > 0] for model, w in zip(models, ours, strict=True)]
+        best[some] /= left_out[some].sum(axis=1)
+    differ = paid != best[:, None]  # infinite both: no excess
+    return np.asarray(np.subtract(paid, best[:, None], out=np.zeros(drawn.shape), where=differ))
 
 
 def regret_of(picked: NDArray[np.bool_], excess: FloatArray, drawn: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -48,25 +48,9 @@ RESAMPLE = {
 }
 METHOD = "bias and spread"  # of the intervals of tau and gaps
 TABLE_BYTES = 1 << 29  # of one condition's costs: of all models and draws, and as many replicates as fit
+Findings: TypeAlias = tuple[FloatArray, FloatArray, NDArray[np.bool_], list[tuple[str, ...]]]
+
 DIGITS = 40  # binary: values that agree in so many are ties, however their sums were rounded
-
-
-@dataclass(frozen=True)
-class Replicates:
-    """Some replicates: what they drew, and the metrics already computed of that."""
-
-    counts: FloatArray  # (R, N), one instance's side by side; one row where all replicates have the same instances
-    drawn: FloatArray  # (R, M)
-    seen: dict[Any, FloatArray] = field(default_factory=dict)
-
-    @classmethod
-    def draw(cls, numbers: range, contest: Contest, resample: str) -> Replicates:
-        """The replicates of these numbers."""
-        cases = range(1) if resample == "models" else numbers
-        counts = draw_counts(cases, contest.n_groups, "instances", contest.seed)[:, contest.groups]
-        everyone = np.ones((len(numbers), len(contest.models)))
-        drawn = draw_counts(numbers, len(contest.models), "models", contest.seed)
-        return cls(np.asfortranarray(counts), everyone if resample == "instances" else drawn)
 
 
 def draw_counts(numbers: range, n_items: int, what: str, seed: int) -> FloatArray:
@@ -77,17 +61,6 @@ def draw_counts(numbers: range, n_items: int, what: str, seed: int) -> FloatArra
         return np.bincount(drawn, minlength=n_items).astype(np.float64)
 
     return np.stack([draw(number) if number > 0 else np.ones(n_items) for number in numbers])
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What some replicates say about one condition."""
-
-    taus: FloatArray  # (R, Q)
-    regrets: FloatArray  # (R, Q)
-    constant: NDArray[np.bool_]  # (Q,) in the first of them
-    picked: tuple[tuple[str, ...], ...]  # by each metric in the first of them
-    n_models: int
 
 
 def agreement(
@@ -167,136 +140,115 @@ def agreement(
     by = default_metrics(len(contest.classes), priced=priced) if metrics is None else read_metrics(metrics)
     read_choice(resample, "resample", RESAMPLE)
     numbers, share = range(read_count(replicates, "replicates", least=0) + 1), read_level(level)
+    n_models, n_groups, done = len(contest.models), int(contest.groups.max()) + 1, 0
     by_condition: list[list[Findings]] = [[] for _ in asked]
-    largest = 8 * len(contest.models) * max(condition.rankings for condition in asked)  # bytes per replicate
-    step = max(1, TABLE_BYTES // largest)
+    step = max(1, TABLE_BYTES // (8 * n_models * max(condition.rankings for condition in asked)))
     blocks = [numbers[start : start + step] for start in range(0, len(numbers), step)]
-    advance = _steps(progress, len(blocks) * len(asked) * len(contest.models))
-    for block in blocks:
-        resampled = Replicates.draw(block, contest, resample)
-        for of_condition, condition in zip(by_condition, asked, strict=True):
-            of_condition.append(_findings(contest, condition, by, resampled, advance))
-    n_groups = contest.n_groups if contest.n_groups < len(contest.truth) else None
-    results = [_of_condition(*pair, by, share) for pair in zip(asked, by_condition, strict=True)]
-    return Agreement(
-        SCHEMA,
-        f"pandora-regret {__version__}",
-        ContestSize(contest.models, tuple(map(str, contest.classes)), len(contest.truth), n_groups),
-        IntervalMethod(METHOD, share, len(numbers) - 1, resample, contest.seed),
-        tuple(MetricTitle(metric.key, metric.title, metric.better) for metric in by),
-        tuple(results),
-    )
 
-
-def _steps(progress: Progress | None, total: int) -> Callable[[int, str], None]:
-    """Adds up what was done, and says so."""
-    done = 0
-
-    def advance(more: int, what: str) -> None:
+    def advance(what: str, more: int) -> None:
         nonlocal done
         done += more
         if progress is not None:
-            progress(done, total, what)
+            progress(done, len(blocks) * len(asked) * n_models, what)
 
-    return advance
+    for block in blocks:
+        cases = range(1) if resample == "models" else block  # one row where all replicates have the same instances
+        counts = draw_counts(cases, n_groups, "instances", contest.seed)[:, contest.groups]
+        drawn = draw_counts(block, n_models, "models", contest.seed)
+        drawn = np.ones_like(drawn) if resample == "instances" else drawn
+        seen: dict[Any, FloatArray] = {}
+        for of_condition, condition in zip(by_condition, asked, strict=True):
+            how = (contest, condition, by, np.asfortranarray(counts), drawn, seen)
+            of_condition.append(_findings(*how, partial(advance, condition.title)))
+    return Agreement(
+        SCHEMA,
+        f"pandora-regret {__version__}",
+        ContestSize(
+            contest.models,
+            tuple(map(str, contest.classes)),
+            len(contest.truth),
+            n_groups if n_groups < len(contest.truth) else None,
+        ),
+        IntervalMethod(METHOD, share, len(numbers) - 1, resample, contest.seed),
+        tuple(MetricTitle(metric.key, metric.title, metric.better) for metric in by),
+        tuple(
+            _of_condition(condition, parts, by, n_models, share)
+            for condition, parts in zip(asked, by_condition, strict=True)
+        ),
+    )
 
 
 def _findings(
     contest: Contest,
     condition: Condition,
     metrics: Sequence[Metric],
-    resampled: Replicates,
-    advance: Callable[[int, str], None],
+    counts: FloatArray,
+    drawn: FloatArray,
+    seen: dict[Any, FloatArray],
+    advance: Callable[[int], None],
 ) -> Findings:
+    """What some replicates say about one condition.
+
+    `counts` (R, N) is how often they drew each instance, `drawn` (R, M) how often each model; `seen` holds
+    metrics that they have already computed: those that know no costs serve all conditions that look alike to them.
+    """
     base = condition.weights(contest.truth, contest.classes)
-    weights = resampled.counts * base
-    values = _metric_values(contest, condition, metrics, resampled, weights)
-    costs, rows = contest.search_costs(condition, weights, lambda more: advance(more, condition.title))
-    _round(costs)
-    taus = replicate_taus(values, costs, resampled.drawn)
-    excess = excess_costs(rows, base, resampled.counts, resampled.drawn, contest.groups)
-    picked = [picked_models(m, v, resampled.drawn) for m, v in zip(metrics, values, strict=True)]
-    regrets = [regret_of(models, excess, resampled.drawn) for models in picked]
-    constant = _is_constant(values[:, :, 0]) | _is_constant(costs[:, 0].T).all()
-    names = tuple(tuple(contest.models[index] for index in np.flatnonzero(models[0])) for models in picked)
-    return Findings(taus, np.stack(regrets, axis=1), constant, names, len(contest.models))
+    weights = counts * base
+    look = (condition.temperature, condition.temperature and condition.sigma, base.tobytes())
+    fresh = [metric for metric in metrics if metric.priced or (metric.key, look) not in seen]
+    if fresh:
+        of_fresh = _rounded(contest.metric_values(fresh, condition, weights))
+        seen.update({(metric.key, look): of_metric for metric, of_metric in zip(fresh, of_fresh, strict=True)})
+    values = np.stack([seen[metric.key, look] for metric in metrics])
+    costs, rows = contest.search_costs(condition, weights, advance)
+    taus = replicate_taus(values, _rounded(costs), drawn)
+    excess = excess_costs(rows, base, counts, drawn, contest.groups)
+    picked = [picked_models(m, v, drawn) for m, v in zip(metrics, values, strict=True)]
+    regrets = np.stack([regret_of(models, excess, drawn) for models in picked], axis=1)
+    constant = (values[:, :, 0] == values[:, :1, 0]).all(axis=1) | (costs[:, 0] == costs[0, 0]).all()
+    names = [tuple(contest.models[index] for index in np.flatnonzero(models[0])) for models in picked]
+    return taus, regrets, constant, names
 
 
-def _metric_values(
-    contest: Contest, condition: Condition, metrics: Sequence[Metric], resampled: Replicates, weights: FloatArray
-) -> FloatArray:
-    """All metrics, (Q, M, R); those that know no costs once for all conditions that look alike to them."""
-    look = (condition.temperature, condition.temperature and condition.sigma, weights[:1].tobytes())
-    unpriced = [metric for metric in metrics if not metric.priced]
-    if look not in resampled.seen:
-        resampled.seen[look] = contest.metric_values(unpriced, condition, weights)
-        _round(resampled.seen[look].transpose(1, 2, 0))
-    priced = [metric for metric in metrics if metric.priced]
-    if not priced:
-        return resampled.seen[look]
-    with_costs = contest.metric_values(priced, condition, weights)
-    _round(with_costs.transpose(1, 2, 0))
-    by_key = dict(zip([m.key for m in unpriced + priced], [*resampled.seen[look], *with_costs], strict=True))
-    return np.stack([by_key[metric.key] for metric in metrics])
-
-
-def _round(values: FloatArray) -> None:
-    """Keep so many digits of each of (M, R, D) values, in place, so that equal means tie however they were summed.
+def _rounded(values: FloatArray) -> FloatArray:
+    """So many digits of each value of a stack, in place, so that equal means tie however they were summed.
 
     Digits are counted from each value's own first one: one model's huge value must not make the others tie.
     """
-    for of_model in values:
-        mantissa, exponent = np.frexp(of_model)
-        np.ldexp(np.rint(np.ldexp(mantissa, DIGITS)), exponent - DIGITS, out=of_model)
-
-
-def _is_constant(values: FloatArray) -> NDArray[np.bool_]:
-    return np.asarray((values == values[:, :1]).all(axis=1))
+    for part in values:
+        mantissa, exponent = np.frexp(part)
+        np.ldexp(np.rint(np.ldexp(mantissa, DIGITS)), exponent - DIGITS, out=part)
+    return values
 
 
 def _of_condition(
-    condition: Condition, parts: list[Findings], metrics: Sequence[Metric], level: float
+    condition: Condition, parts: list[Findings], metrics: Sequence[Metric], n_models: int, level: float
 ) -> ConditionResult:
     """Values from replicate 0, the sample itself, and intervals from the others."""
-    first = parts[0]
-    signed, regrets = (np.concatenate([getattr(part, name) for part in parts]) for name in ("taus", "regrets"))
-    reversed_ = signed[0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0
-    figures = zip(
-        *_tau_figures(signed, metrics, first.n_models, level), _regret_figures(regrets, level), strict=True
-    )
-    return ConditionResult(
-        condition.name,
-        condition.title,
-        condition.unit,
-        1 if condition.prior is None else condition.draws,
-        tuple(
-            MetricResult(metric.key, bool(first.constant[q]), bool(reversed_[q]), *numbers, first.picked[q])
-            for q, (metric, numbers) in enumerate(zip(metrics, figures, strict=True))
-        ),
-        condition.reading,
-    )
-
-
-def _tau_figures(
-    signed: FloatArray, metrics: Sequence[Metric], n_models: int, level: float
-) -> tuple[list[Figure], list[Figure]]:
-    """Of |tau| and of its gap to Pandora's Regret, from taus of all replicates, (R, Q)."""
-    taus = (signed * np.where(signed[:1] < 0, -1, 1))[None]  # the estimate's absolute value, and what is around it
+    signed, regrets = (np.concatenate(some) for some in list(zip(*parts, strict=True))[:2])
+    _, _, constant, picked = parts[0]
+    is_reversed = signed[0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0
     baseline = [metric.key for metric in metrics].index(BASELINE)
-    gaps = taus - taus[:, :, [baseline]]
-    low, high = interval_around(taus[:, 0], taus[:, 1:], items=n_models, level=level)
+    taus = signed * np.where(signed[:1] < 0, -1, 1)  # the estimate's absolute value, and what is around it
+    gaps = taus - taus[:, [baseline]]
+    (low, high), (gap_low, gap_high) = (
+        interval_around(each[:1], each[None, 1:], items=n_models, level=level) for each in (taus, gaps)
+    )
     low, high = np.maximum(low, 0), np.minimum(high, 1)
-    gap_low, gap_high = interval_around(gaps[:, 0], gaps[:, 1:], items=n_models, level=level)
     gap_low = np.maximum(gap_low, low - high[:, [baseline]])  # further apart the two cannot be
     gap_high = np.minimum(gap_high, high - low[:, [baseline]])
-    return (
-        [Figure(*map(number_of, ends)) for ends in zip(taus[0, 0], low[0], high[0], strict=True)],
-        [Figure(*map(number_of, ends)) for ends in zip(gaps[0, 0], gap_low[0], gap_high[0], strict=True)],
-    )
-
-
-def _regret_figures(regrets: FloatArray, level: float) -> list[Regret]:
-    low, high = percentiles(regrets[None, 1:], level)
     with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no mean
         mean = regrets[1:].mean(axis=0) if len(regrets) > 1 else np.full_like(regrets[0], np.nan)
-    return [Regret(*map(number_of, ends)) for ends in zip(regrets[0], low[0], high[0], mean, strict=True)]
+    paid = [ends[0] for ends in percentiles(regrets[None, 1:], level)]
+    numbers = np.stack(
+        [taus[0], low[0], high[0], gaps[0], gap_low[0], gap_high[0], regrets[0], *paid, mean], axis=1
+    )
+    results = []
+    for q, (metric, row) in enumerate(zip(metrics, numbers, strict=True)):
+        tau, gap, regret = (list(map(number_of, row[part])) for part in np.split(np.arange(10), [3, 6]))
+        marks = bool(constant[q]), bool(is_reversed[q])
+        results.append(MetricResult(metric.key, *marks, Figure(*tau), Figure(*gap), Regret(*regret), picked[q]))
+    draws = 1 if condition.prior is None else condition.draws
+    return ConditionResult(
+        condition.name, condition.title, condition.unit, draws, tuple(results), condition.reading
+    )

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs import InputError
 from pandora_regret.records import from_plain, to_plain
 
 SCHEMA: Final = "pandora-agreement/1"
@@ -92,18 +92,17 @@ class ContestSize:
     groups: int | None = None
 
 
-def _figures(name: str, end: str) -> Any:
+def _cells(name: str, end: str = "") -> Any:
     """A table of conditions x metrics, (C, Q)."""
 
-    def table(self: Agreement) -> FloatArray:
-        rows = [[getattr(getattr(cell, name), end) for cell in each.metrics] for each in self.conditions]
-        return np.array([[np.nan if value is None else float(value) for value in row] for row in rows])
+    def table(self: Agreement) -> Any:
+        cells = [[getattr(cell, name) for cell in each.metrics] for each in self.conditions]
+        if not end:
+            return np.array(cells)
+        values = [[getattr(figure, end) for figure in row] for row in cells]
+        return np.array([[np.nan if value is None else float(value) for value in row] for row in values])
 
     return property(table)
-
-
-def _entries(name: str) -> Any:
-    return property(lambda self: np.array([[getattr(cell, name) for cell in c.metrics] for c in self.conditions]))
 
 
 @dataclass(frozen=True)
@@ -141,11 +140,11 @@ class Agreement:
     metrics: tuple[MetricTitle, ...]
     conditions: tuple[ConditionResult, ...]
 
-    tau, tau_low, tau_high = (_figures("tau", end) for end in ("value", "low", "high"))
-    gap, gap_low, gap_high = (_figures("gap", end) for end in ("value", "low", "high"))
-    regret, regret_low, regret_high = (_figures("regret", end) for end in ("value", "low", "high"))
-    regret_mean = _figures("regret", "mean")
-    constant, reversed = _entries("constant"), _entries("reversed")
+    tau, tau_low, tau_high = (_cells("tau", end) for end in ("value", "low", "high"))
+    gap, gap_low, gap_high = (_cells("gap", end) for end in ("value", "low", "high"))
+    regret, regret_low, regret_high = (_cells("regret", end) for end in ("value", "low", "high"))
+    regret_mean = _cells("regret", "mean")
+    constant, reversed = _cells("constant"), _cells("reversed")
 
     @property
     def picked(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
@@ -161,16 +160,13 @@ class Agreement:
         """What `to_dict` gave."""
         if record.get("schema") != SCHEMA:
             raise InputError(f"schema is {record.get('schema')!r}: this library reads {SCHEMA!r}.")
-        agreement = from_plain(cls, record, "agreement")
-        agreement.check("agreement")
-        return agreement
+        return from_plain(cls, record, "agreement")
 
-    def check(self, place: str) -> None:
-        """One result for every metric under every condition."""
+    def __post_init__(self) -> None:
         keys = [metric.key for metric in self.metrics]
         for condition in self.conditions:
             if not keys or [cell.key for cell in condition.metrics] != keys:
-                raise InputError(f"has other metrics in condition {condition.name!r} than {keys}", place=place)
+                raise InputError(f"has other metrics in condition {condition.name!r} than {keys}")
 
 
 def number_of(value: float) -> Number:
@@ -199,6 +195,11 @@ class StudyResults:
     title: str
     data: tuple[DataSetResult, ...]
 
+    def __post_init__(self) -> None:
+        conditions = [[condition.name for condition in part.agreement.conditions] for part in self.data]
+        if not conditions or not conditions[0] or any(names != conditions[0] for names in conditions):
+            raise InputError(f"has the conditions {conditions}: every data set must have the same")
+
 
 def read_results(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """What a study found, as plain values; a file that is not of that form is an `InputError` naming the key.
@@ -224,14 +225,5 @@ def read_results(folder: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(f"{str(path)!r} is corrupt: pandora study resume {folder} makes it again.") from None
     if not isinstance(results, dict) or results.get("schema") != STUDY_SCHEMA:
         raise InputError(f"{str(path)!r} is not of the kind {STUDY_SCHEMA}, which is what this release reads.")
-    _check(from_plain(StudyResults, results, str(path)), str(path))
+    from_plain(StudyResults, results, str(path))
     return results
-
-
-def _check(results: StudyResults, place: str) -> None:
-    """What types do not say: all data sets have the same conditions, and all conditions the same metrics."""
-    conditions = [[condition.name for condition in part.agreement.conditions] for part in results.data]
-    if not conditions or not conditions[0] or any(names != conditions[0] for names in conditions):
-        raise InputError(f"has the conditions {conditions}: every data set must have the same", place=place)
-    for number, part in enumerate(results.data):
-        part.agreement.check(f"{place}.data[{number}].agreement")

@@ -18,9 +18,9 @@ from pandora_regret.atomic import write_atomically
 from pandora_regret.inputs import InputError
 from pandora_regret.records import parse_toml
 from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_store, predict_all
-from pandora_regret.study.ranking_agreement import Progress, agreement
+from pandora_regret.study.ranking_agreement import agreement
 from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
-from pandora_regret.study.spec import DataSet, Study, read_entries, read_study
+from pandora_regret.study.spec import DataEntry, DataSet, Study, read_entries, read_study
 from pandora_regret.study.store import Store
 
 STUDY, ORIGIN = "study.toml", "origin.json"
@@ -84,7 +84,12 @@ def reopen(folder: str | os.PathLike[str], *, trust: bool = False) -> Study:
     Study
         What its file said when it began.
     """
-    return read_study(_study_file(folder), _origin(Path(folder)), trust=trust)
+    file = _study_file(folder)
+    try:  # where the study file lay, which is what its paths are relative to
+        origin = Path(json.loads((Path(folder) / ORIGIN).read_text(encoding="utf-8"))["folder"])
+    except (OSError, ValueError, KeyError, TypeError):
+        origin = Path(folder)
+    return read_study(file, origin, trust=trust)
 
 
 def _study_file(folder: str | os.PathLike[str]) -> Path:
@@ -92,14 +97,6 @@ def _study_file(folder: str | os.PathLike[str]) -> Path:
     if not file.is_file():
         raise InputError(f"{str(folder)!r} holds no study: start one with pandora study run FILE --out {folder}.")
     return file
-
-
-def _origin(out: Path) -> Path:
-    """Where the study file lay, which is what its paths are relative to."""
-    try:
-        return Path(json.loads((out / ORIGIN).read_text(encoding="utf-8"))["folder"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return out
 
 
 def run_study(
@@ -167,13 +164,21 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | N
     dict
         Plain values, ready for JSON.
     """
-    failures = {name: reason for name, reason in store.failures.items() if kept_models(data, [name])}
-    models = kept_models(data, store.models)
+    failures, models = _failures(data, store), kept_models(data, store.models)
     if len(models) < 2:
         raise InputError(
             f"data set {data.name!r} has {len(models)} models that predicted and {len(failures)} that "
             "failed: a ranking needs two at least."
         )
+    watcher, task, before = watcher or Nobody(), f"{data.name}: agreement", 0
+
+    def advance(done: int, total: int, what: str) -> None:
+        nonlocal before
+        if before == 0:
+            watcher.start(task, total)
+        watcher.advance(task, done - before, note=what)
+        before = done
+
     result = agreement(
         store.truth,
         store.probabilities(models),
@@ -187,23 +192,13 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | N
         resample=study.resample,
         level=study.level,
         seed=study.seed,
-        progress=_forwarded(watcher or Nobody(), f"{data.name}: agreement"),
+        progress=advance,
     )
     return {"name": data.name, "currency": data.currency, "failures": failures, "agreement": result.to_dict()}
 
 
-def _forwarded(watcher: Watcher, task: str) -> Progress:
-    """Progress as the agreement reports it (done so far, of how many), as a watcher wants it."""
-    before = 0
-
-    def advance(done: int, total: int, what: str) -> None:
-        nonlocal before
-        if before == 0:
-            watcher.start(task, total)
-        watcher.advance(task, done - before, note=what)
-        before = done
-
-    return advance
+def _failures(data: DataSet | DataEntry, store: Store) -> dict[str, str]:
+    return {name: reason for name, reason in store.failures.items() if kept_models(data, [name])}
 
 
 @dataclass(frozen=True)
@@ -235,8 +230,7 @@ def standing(folder: str | os.PathLike[str]) -> tuple[list[Standing], bool]:
         if Store.exists(out / data.name):
             store = Store.open(out / data.name)
             listed, done = (len(kept_models(data, names)) for names in (store.about["models"], store.models))
-            failures = {name: reason for name, reason in store.failures.items() if kept_models(data, [name])}
-            parts.append(Standing(data.name, listed, done, failures))
+            parts.append(Standing(data.name, listed, done, _failures(data, store)))
         else:
             parts.append(Standing(data.name, None, 0, {}))
     return parts, (out / RESULTS).is_file()

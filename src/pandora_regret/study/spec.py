@@ -16,14 +16,14 @@ from pandora_regret.costs import load_costs
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.costs import read_costs
 from pandora_regret.metrics import Metric, read_metrics
-from pandora_regret.records import check_keys, did_you_mean, from_plain, parse_toml, path
+from pandora_regret.records import check_keys, did_you_mean, from_plain, parse_toml
 from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
 from pandora_regret.study.predicting import Zoo
 from pandora_regret.study.ranking_agreement import Resample
 from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 
 PATHS = ("cache", "folder", "paths")  # options of a zoo that name files
-NAMES = ("data", "images", "weights")  # options that name a file, or something that is known by name
+NAMES = ("data", "images", "weights", "workup")  # options that name a file, or something that is known by name
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', re.IGNORECASE)
 TAKEN = ("study.toml", "origin.json", "results.json")  # what else lies in the output folder
 TRUST = "trust=True, or --trust to the command"
@@ -124,13 +124,19 @@ def read_study(
     """
     entries, text = read_entries(Path(path))
     base = Path(path).parent if folder is None else Path(folder)
-    if not trust:
-        _check_no_code(entries.metrics or ())
-    file = Path(path).name
+    for metric in () if trust else entries.metrics or ():
+        parts = metric.values() if isinstance(metric, Mapping) else [metric]
+        code = [part for part in parts if isinstance(part, str) and ":" in part]
+        if code:
+            raise InputError(f"metrics names {code[0]!r}, which is code: if you trust the file, pass {TRUST}.")
+    data = [_data_set(data, f"{Path(path).name}: data[{n}]", base) for n, data in enumerate(entries.data)]
     made: dict[str, Any] = {
         "metrics": None if entries.metrics is None else read_metrics(entries.metrics),
-        "data": tuple(_data_set(data, f"{file}: data[{n}]", base) for n, data in enumerate(entries.data)),
-        "conditions": read_conditions(_with_place(condition, base) for condition in entries.conditions),
+        "data": tuple(data),
+        "conditions": read_conditions(
+            condition if isinstance(condition, str) else _placed(condition, base)
+            for condition in entries.conditions
+        ),
     }
     return Study(**{field.name: getattr(entries, field.name) for field in fields(entries)} | made, text=text)
 
@@ -149,52 +155,26 @@ def read_entries(file: Path) -> tuple[StudyEntries, bytes]:
         raise error.within(file.name) from None
 
 
-def _with_place(condition: str | dict[str, Any], base: Path) -> Any:
-    """A condition whose work-ups' paths, too, are relative to the study file."""
-
-    def placed(workup: Any) -> Any:
-        if isinstance(workup, Mapping):
-            return {name: placed(path) for name, path in workup.items()}
-        return str((base / workup).resolve()) if isinstance(workup, str) and (base / workup).is_file() else workup
-
-    if isinstance(condition, str) or "workup" not in condition:
-        return condition
-    return {**condition, "workup": placed(condition["workup"])}
-
-
-def _check_no_code(metrics: Sequence[Any]) -> None:
-    for metric in metrics:
-        entries = metric.values() if isinstance(metric, Mapping) else [metric]
-        code = [entry for entry in entries if isinstance(entry, str) and ":" in entry]
-        if code:
-            raise InputError(f"metrics names {code[0]!r}, which is code: if you trust the file, pass {TRUST}.")
-
-
 def _data_set(data: DataEntry, place: str, base: Path) -> DataSet:
     """With its zoo; costs by class, of a pathway file as published where it says so, or as they stand here."""
-    zoo, costs, currency = _read_zoo(data.zoo, f"{place}.zoo", base), data.costs, data.currency
+    kind, costs, currency = str(data.zoo.get("kind")), data.costs, data.currency
+    if kind not in ZOO_CLASSES:
+        raise InputError(place=f"{place}.zoo.kind", value=kind, fix=did_you_mean(kind, ZOO_CLASSES))
+    options = _placed({key: value for key, value in data.zoo.items() if key != "kind"}, base)
+    check_keys(zoo_class(kind), options, f"{place}.zoo")
+    zoo: Zoo = from_plain(zoo_class(kind), options, f"{place}.zoo")
     if isinstance(costs, str):
-        local = base / costs
-        pathways = load_costs(local if local.is_file() else costs)
+        pathways = load_costs(base / costs if (base / costs).is_file() else costs)
         costs, currency = pathways.published or pathways.costs, currency or pathways.currency
     return DataSet(data.name, zoo, costs, currency, data.leave_out)
 
 
-def _read_zoo(options: dict[str, Any], place: str, base: Path) -> Zoo:
-    kind = str(options.get("kind"))
-    if kind not in ZOO_CLASSES:
-        raise InputError(place=path(place, "kind"), value=kind, fix=did_you_mean(kind, ZOO_CLASSES))
-    made = zoo_class(kind)
-    values = {key: _placed(key, value, base) for key, value in options.items() if key != "kind"}
-    check_keys(made, values, place)
-    zoo: Zoo = from_plain(made, values, place)
-    return zoo
-
-
-def _placed(key: str, value: Any, base: Path) -> Any:
-    """A path relative to the study file; a name that is no file there is left as it is."""
+def _placed(value: Any, base: Path, key: str = "") -> Any:
+    """A table whose paths are relative to the study file; a name that is no file there is left as it is."""
+    if isinstance(value, Mapping):  # the work-ups of data sets have the data sets' names as keys
+        return {name: _placed(part, base, key if key == "workup" else name) for name, part in value.items()}
     if isinstance(value, list):
-        return [_placed(key, entry, base) for entry in value]
+        return [_placed(part, base, key) for part in value]
     if key not in PATHS + NAMES or not isinstance(value, str) or not value:
         return value
     is_path = key in PATHS or len(Path(value).parts) > 1 or (base / value).exists()

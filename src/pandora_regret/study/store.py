@@ -37,18 +37,6 @@ class Target:
     classes: tuple[str, ...]  # (K,)
     groups: IntArray | None = None  # (N,) numbers of groups that belong together, such as one patient's visits
 
-    def difference(self, other: Target) -> str | None:
-        """Where the other's labels differ first, in words."""
-        if self.classes != other.classes:
-            return f"its classes are {', '.join(self.classes)}, not {', '.join(other.classes)}"
-        if len(self.truth) != len(other.truth):
-            return f"it has {len(self.truth)} labels, not {len(other.truth)}"
-        if (self.truth != other.truth).any():
-            row = int(np.argmax(self.truth != other.truth))
-            return f"row {row} is {self.classes[self.truth[row]]}, not {other.classes[other.truth[row]]}"
-        same = np.array_equal(together(self.groups, len(self.truth)), together(other.groups, len(self.truth)))
-        return None if same else "its rows belong to other groups"
-
 
 @dataclass(frozen=True)
 class Prediction:
@@ -103,7 +91,13 @@ class Store:
         about
             What is known about the data and the zoo. A store that exists keeps what it was created with.
         """
-        folder, target = Path(folder), _read_target(truth, classes, groups)
+        names = tuple(str(name) for name in read_labels(classes, "classes"))
+        if len(names) < 2:
+            raise InputError(f"classes has {len(names)} entries, but a search needs at least two classes.")
+        if np.size(truth) == 0:
+            raise InputError("truth is empty: pass the true class of each instance.")
+        labels = read_truth(truth, range(len(names)), len(np.atleast_1d(truth)))
+        folder, target = Path(folder), Target(labels, names, read_groups(groups, len(labels)))
         if not cls.exists(folder):
             folder.mkdir(parents=True, exist_ok=True)
             arrays = {"truth": target.truth} | ({} if target.groups is None else {"groups": target.groups})
@@ -117,10 +111,11 @@ class Store:
         """A store that exists."""
         folder = Path(folder)
         try:
-            arrays, known = read_arrays(folder / LABELS)
+            arrays, header = read_arrays(folder / LABELS)
         except FileNotFoundError:
             raise InputError(f"{folder} is no prediction store: it has no {LABELS}.") from None
-        return cls(folder, Target(arrays["truth"], tuple(known["classes"]), arrays.get("groups")), known["about"])
+        target = Target(arrays["truth"], tuple(header["classes"]), arrays.get("groups"))
+        return cls(folder, target, header["about"])
 
     @staticmethod
     def exists(folder: str | os.PathLike[str]) -> bool:
@@ -129,9 +124,19 @@ class Store:
 
     def check_same(self, target: Target) -> None:
         """The same labels, classes and groups, or an error that says where they differ."""
-        difference = self.target.difference(target)
-        if difference is not None:
-            raise InputError(f"{self.folder} is a store of other data: {difference}; use another folder.")
+        names, others, rows = self.classes, target.classes, (len(self.truth), len(target.truth))
+        if names != others:
+            difference = f"its classes are {', '.join(names)}, not {', '.join(others)}"
+        elif rows[0] != rows[1]:
+            difference = f"it has {rows[0]} labels, not {rows[1]}"
+        elif (differs := self.truth != target.truth).any():
+            row = int(np.argmax(differs))
+            difference = f"row {row} is {names[self.truth[row]]}, not {names[target.truth[row]]}"
+        elif not np.array_equal(np.asarray(self.groups), np.asarray(target.groups)):
+            difference = "its rows belong to other groups"
+        else:
+            return
+        raise InputError(f"{self.folder} is a store of other data: {difference}; use another folder.")
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -146,12 +151,12 @@ class Store:
     def _outcomes(self) -> dict[str, str | None]:
         """Why each model that is done has no predictions; None where it has some."""
         files = [path for path in self.folder.glob("*.safetensors") if path.name != LABELS]
-        headers = [read_about(path) for path in files]
+        headers = [read_arrays(path, header_only=True)[1] for path in files]
         return dict(sorted((header["model"], header["failure"]) for header in headers))
 
     def about_model(self, name: str) -> dict[str, Any]:
         """Why a model that is done has no predictions (`failure`), or what is known about it (`metadata`)."""
-        return read_about(self._file(name))
+        return read_arrays(self._file(name), header_only=True)[1]
 
     def save(
         self, name: str, values: Table, *, logits: bool = False, metadata: dict[str, Any] | None = None
@@ -173,9 +178,7 @@ class Store:
         if len(table) != len(self.truth):
             raise InputError(f"{what} has {len(table)} rows but the store has {len(self.truth)} labels.")
         exact = table.values
-        if (
-            not logits and ((exact > 0) & (exact < LEAST)).any()
-        ):  # float32 would make impossible what is improbable
+        if not logits and ((exact > 0) & (exact < LEAST)).any():  # float32 would make it impossible
             with np.errstate(divide="ignore"):
                 exact, logits = np.log(exact), True
         with np.errstate(over="ignore", under="ignore"):
@@ -195,15 +198,15 @@ class Store:
     def load(self, name: str) -> Prediction:
         """One model's predictions, float32."""
         try:
-            arrays, known = read_arrays(self._file(name))
+            arrays, header = read_arrays(self._file(name))
         except FileNotFoundError:
             models = self.models
             listed = f"{', '.join(map(repr, models[:8]))}{', ...' if len(models) > 8 else ''}"
             raise InputError(f"{self.folder} has no predictions of {name!r}; it has {listed}.") from None
-        if known["failure"] is not None:
-            raise InputError(f"{self.folder} has no predictions of {name!r}: it failed ({known['failure']}).")
+        if header["failure"] is not None:
+            raise InputError(f"{self.folder} has no predictions of {name!r}: it failed ({header['failure']}).")
         ((kind, values),) = arrays.items()
-        return Prediction(values, kind == KINDS[True], known["metadata"])
+        return Prediction(values, kind == KINDS[True], header["metadata"])
 
     def probabilities(self, names: Iterable[str]) -> FloatArray:
         """Probabilities of some models, (M, N, K), in float64.
@@ -253,34 +256,17 @@ def write_arrays(path: Path, arrays: dict[str, NDArray[Any]], about: dict[str, A
     write_atomically(path, lambda file: file.write(content))
 
 
-def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """What `write_arrays` wrote; a file that is not there is a `FileNotFoundError`."""
-    about = read_about(path)
-    return import_optional("safetensors.numpy", extra="zoo").load_file(path), about
-
-
-def read_about(path: Path) -> dict[str, Any]:
-    """The dict alone."""
+def read_arrays(path: Path, *, header_only: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """What `write_arrays` wrote, or the dict alone; a file that is not there is a `FileNotFoundError`."""
     library = import_optional("safetensors", extra="zoo")
     try:
         with library.safe_open(path, framework="numpy") as file:
-            about: dict[str, Any] = json.loads(file.metadata()["about"])
+            names = () if header_only else file.keys()
+            return {name: file.get_tensor(name) for name in names}, json.loads(file.metadata()["about"])
     except FileNotFoundError:
         raise
     except (library.SafetensorError, OSError, TypeError, KeyError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({error}): delete it, and resume.") from None
-    return about
-
-
-def _read_target(truth: ArrayLike, classes: Sequence[Any], groups: ArrayLike | None = None) -> Target:
-    """Labels as column numbers, the classes' names and numbers of groups, checked."""
-    names = tuple(str(name) for name in read_labels(classes, "classes"))
-    if len(names) < 2:
-        raise InputError(f"classes has {len(names)} entries, but a search needs at least two classes.")
-    if np.size(truth) == 0:
-        raise InputError("truth is empty: pass the true class of each instance.")
-    labels = read_truth(truth, range(len(names)), len(np.atleast_1d(truth)))
-    return Target(labels, names, read_groups(groups, len(labels)))
 
 
 def read_groups(groups: ArrayLike | None, n_instances: int) -> IntArray | None:
@@ -295,8 +281,3 @@ def read_groups(groups: ArrayLike | None, n_instances: int) -> IntArray | None:
     if len(names) < 2:
         raise InputError("groups are all the same: a resample needs at least two groups to draw from.")
     return numbers.astype(np.intp)
-
-
-def together(groups: IntArray | None, n_instances: int) -> IntArray:
-    """Numbers of groups, each instance one of its own where there are none."""
-    return np.arange(n_instances) if groups is None else groups

@@ -12,8 +12,7 @@ pytest.importorskip("pyarrow")
 
 from pandora_regret import pandora_regret
 from pandora_regret.inputs import InputError
-from pandora_regret.study.zoos.classifiers import Classifier, all_classifiers
-from pandora_regret.study.zoos.tables import TableZoo
+from pandora_regret.study.zoos.tables import Classifier, TableZoo, all_classifiers
 from pandora_regret.work import run_all
 
 CHEAP = ["logistic C=0.01", "naive Bayes", "tree full", "neighbours 10", "SVM C=1"]

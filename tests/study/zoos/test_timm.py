@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from pandora_regret.inputs import InputError
-from pandora_regret.study.vision import encoders
-from pandora_regret.study.vision.encoders import (
+from pandora_regret.study.zoos import encoders
+from pandora_regret.study.zoos.encoders import (
     Weights,
     available,
     build,
     build_with_average,
 )
-from pandora_regret.study.vision.features import Machine, extract
-from pandora_regret.study.vision.images import load_images
+from pandora_regret.study.zoos.features import Machine, extract
 from pandora_regret.study.zoos.image_zoos import TimmZoo, VariantsZoo
+from pandora_regret.study.zoos.images import load_images
 
 safetensors_torch = pytest.importorskip("safetensors.torch")
 torch = pytest.importorskip("torch")

@@ -6,31 +6,23 @@ from a handful of checkpoints: encoders x resolution x depth x pooling x probe.
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
-from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import import_optional
 from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Prediction, Target
-from pandora_regret.study.vision.encoders import (
-    Weights,
-    available,
-    build,
-    build_with_average,
-    mean_and_std,
-    parameters_of,
-    timm,
-)
-from pandora_regret.study.vision.features import Encoder, FeatureCache, Features, Machine, extract
-from pandora_regret.study.vision.images import ImageData, load_images
-from pandora_regret.study.vision.probes import Probe
+from pandora_regret.study.zoos.encoders import Weights, available, build, build_with_average, mean_and_std
+from pandora_regret.study.zoos.features import Encoder, FeatureCache, Features, Machine, extract
+from pandora_regret.study.zoos.images import ImageData, load_images
+from pandora_regret.study.zoos.probes import Probe
 
 if TYPE_CHECKING:
     import torch
@@ -139,33 +131,30 @@ class ImageZoo:
                 yield self._outcome(name, recipes[name], features, data)
 
     def about(self) -> dict[str, Any]:
-        machine = self._machine()
+        machine, libraries = self._machine(), ("torch", "timm", "numpy", "medmnist")
         return {
             "zoo": type(self).__name__,
             "settings": asdict(self),
             "device": machine.device,
             "precision": machine.precision,
-            "versions": {library: _version(library) for library in ("torch", "timm", "numpy", "medmnist")},
+            "versions": {name: sys.modules[name].__version__ for name in libraries if name in sys.modules},
         }
 
     def _outcome(self, name: str, recipe: Recipe, features: Features, data: ImageData) -> Outcome:
         if features.failure:
             return Outcome(name, failure=features.failure)
+        torch, start = import_optional("torch", extra="images"), time.perf_counter()
+        n, encoder = data.n_train, features.encoder
         try:
-            return Outcome(name, self._prediction(recipe, features, data))
+            values = torch.cat([features.values[output] for output in recipe.outputs], dim=1)
+            if not values.isfinite().all():
+                raise ArithmeticError("the encoder gives features that are not finite")
+            labels = torch.as_tensor(data.labels[:n], device=values.device)
+            logits = recipe.probe.logits(values[:n], labels, values[n:], len(data.classes)).cpu()
+            if not logits.isfinite().all():
+                raise ArithmeticError("the probe gives predictions that are not finite")
         except Exception as error:  # whatever is wrong with this model, the others go on
             return Outcome(name, failure=f"{type(error).__name__}: {error}")
-
-    def _prediction(self, recipe: Recipe, features: Features, data: ImageData) -> Prediction:
-        torch, start, n = import_optional("torch", extra="images"), time.perf_counter(), data.n_train
-        values = torch.cat([features.values[output] for output in recipe.outputs], dim=1)
-        if not values.isfinite().all():
-            raise ArithmeticError("the encoder gives features that are not finite")
-        labels = torch.as_tensor(data.labels[:n], device=values.device)
-        logits = recipe.probe.logits(values[:n], labels, values[n:], len(data.classes)).cpu()
-        if not logits.isfinite().all():
-            raise ArithmeticError("the probe gives predictions that are not finite")
-        encoder = features.encoder
         details = {
             "encoder": encoder.name,
             "features": list(recipe.outputs),
@@ -180,30 +169,20 @@ class ImageZoo:
             "seconds": features.seconds + time.perf_counter() - start,
             "images_per_second": len(values) / features.seconds if features.seconds > 0 else None,
         }
-        return Prediction(logits.numpy(), logits=True, metadata=details | features.about)
+        return Outcome(name, Prediction(logits.numpy(), logits=True, metadata=details | features.about))
 
-    def _probe(self, **changes: Any) -> Probe:
-        return Probe(**{"standardise": self.standardise, "seed": self.seed} | changes)
+    def _encoder(self, name: str, build: Callable[..., Any], resolution: int, read: Any, outputs: Any) -> Encoder:
+        bare, weights = name.partition("@")[0], Weights(self.weights, self.seed)
+        built, digest = partial(build, bare, weights, resolution), partial(weights.digest, bare)
+        return Encoder(name, built, read, outputs, resolution, *mean_and_std(bare, self.mean_std), digest)
 
     def _machine(self) -> Machine:
         return Machine(self.device, self.precision, self.interpolation, self.largest_batch)
 
     def _data(self) -> ImageData:
-        return load_images(
-            self.images,
-            size=self.size,
-            folder=self.folder,
-            classes=tuple(self.classes),
-            train_cap=self.train_cap,
-            seed=self.seed,
-        )
-
-
-def _version(library: str) -> str | None:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return None
+        names = ("size", "folder", "train_cap", "seed")
+        options = {name: getattr(self, name) for name in names}
+        return load_images(self.images, classes=tuple(self.classes), **options)
 
 
 @dataclass
@@ -222,26 +201,12 @@ class TimmZoo(ImageZoo):
 
     def recipes(self) -> dict[str, Recipe]:
         """One model for each encoder."""
-        return {name: Recipe(name, ("features",), self._probe()) for name in self.encoders()}
-
-    def encoders(self) -> list[str]:
-        return available(Weights(self.weights), tuple(self.models), self.max_parameters, resolution=224)
+        names = available(Weights(self.weights), self.models, self.max_parameters, resolution=224)
+        probe = Probe(standardise=self.standardise, seed=self.seed)
+        return {name: Recipe(name, ("features",), probe) for name in names}
 
     def encoder(self, name: str) -> Encoder:
-        weights = Weights(self.weights, self.seed)
-        return Encoder(
-            name,
-            partial(build_with_average, name, weights, self.resolution),
-            lambda network, images: {"features": network(images)},
-            ("features",),
-            self.resolution,
-            *mean_and_std(name, self.mean_std),
-            partial(weights.digest, name),
-            lambda network: {"pooling": network.pooled_by} | parameters_of(network),
-        )
-
-    def about(self) -> dict[str, Any]:
-        return super().about() | {"timm": timm().__version__, "models": self.encoders()}
+        return self._encoder(name, build_with_average, self.resolution, _read_end, ("features",))
 
 
 @dataclass
@@ -273,44 +238,31 @@ class VariantsZoo(ImageZoo):
 
     def recipes(self) -> dict[str, Recipe]:
         """Every combination that the encoders have."""
-        return dict(self._combinations())
-
-    def encoder(self, name: str) -> Encoder:
-        """One encoder at one resolution."""
-        bare, resolution = name.split("@")
-        weights, layout = Weights(self.weights, self.seed), _layout(bare, int(resolution))
-        return Encoder(
-            name,
-            partial(build, bare, weights, int(resolution)),
-            partial(_read, layout),
-            tuple(f"{depth}/{pooling}" for depth in layout.depths for pooling in layout.poolings),
-            int(resolution),
-            *mean_and_std(bare, self.mean_std),
-            partial(weights.digest, bare),
-            parameters_of,
-        )
-
-    def _combinations(self) -> Iterator[tuple[str, Recipe]]:
-        bare = available(Weights(self.weights), tuple(self.models), self.max_parameters)
-        for encoder, resolution in product(bare, self.resolutions):
-            layout = _layout(encoder, resolution)
-            depths = [depth for depth in layout.depths if matches(depth, self.depths)]
-            for depth, pooling, changes in product(depths, self._poolings(layout), self.probes):
-                outputs = tuple(f"{depth}/{part}" for part in pooling.split("+"))
-                recipe = Recipe(f"{encoder}@{resolution}", outputs, self._probe(**changes))
-                spelled = ",".join(f"{key}={value}" for key, value in changes.items())
-                yield "/".join(filter(None, (recipe.encoder, depth, pooling, spelled))), recipe
-
-    def _poolings(self, layout: _Layout) -> list[str]:
-        """Those asked for that this encoder has."""
         unknown = {part for pooling in self.poolings for part in pooling.split("+")} - {"avg", "max", "token"}
         if unknown:
             raise InputError(f"poolings has {sorted(unknown)}: choose avg, max, token, or several joined by +.")
-        return [pooling for pooling in self.poolings if set(pooling.split("+")) <= set(layout.poolings)]
+        recipes, usual = {}, {"standardise": self.standardise, "seed": self.seed}
+        bare = available(Weights(self.weights), self.models, self.max_parameters)
+        for encoder, resolution in product(bare, self.resolutions):
+            layout = _layout(encoder, resolution)
+            depths = [depth for depth in layout.depths if matches(depth, self.depths)]
+            poolings = [pooling for pooling in self.poolings if set(pooling.split("+")) <= set(layout.poolings)]
+            for depth, pooling, changes in product(depths, poolings, self.probes):
+                outputs = tuple(f"{depth}/{part}" for part in pooling.split("+"))
+                recipe = Recipe(f"{encoder}@{resolution}", outputs, Probe(**usual | changes))
+                spelled = ",".join(f"{key}={value}" for key, value in changes.items())
+                recipes["/".join(filter(None, (recipe.encoder, depth, pooling, spelled)))] = recipe
+        return recipes
+
+    def encoder(self, name: str) -> Encoder:
+        """One encoder at one resolution."""
+        bare, _, resolution = name.partition("@")
+        layout = _layout(bare, int(resolution))
+        outputs = tuple("/".join(parts) for parts in product(layout.depths, layout.poolings))
+        return self._encoder(name, build, int(resolution), partial(_read_depths, layout), outputs)
 
 
-@dataclass(frozen=True)
-class _Layout:
+class _Layout(NamedTuple):
     """What can be read from an encoder."""
 
     depths: tuple[str, ...]
@@ -338,7 +290,11 @@ def _layout(name: str, resolution: int) -> _Layout:
     return _Layout(tuple(depths), ("avg", "max", *token))
 
 
-def _read(layout: _Layout, network: Any, images: torch.Tensor) -> Tensors:
+def _read_end(network: Any, images: torch.Tensor) -> Tensors:
+    return {"features": network(images)}
+
+
+def _read_depths(layout: _Layout, network: Any, images: torch.Tensor) -> Tensors:
     """All depths and poolings of one pass."""
     with_tokens = {"return_prefix_tokens": True} if "token" in layout.poolings else {}
     end, maps = network.forward_intermediates(images, norm=True, **with_tokens)

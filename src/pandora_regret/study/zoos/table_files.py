@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,10 @@ from pandora_regret.inputs import FloatArray, InputError, IntArray
 from pandora_regret.optional import import_optional
 
 BUNDLED = ("digits", "wine", "iris", "breast_cancer")
-TEXT = (".csv", ".tsv", ".data", ".txt")
+TEXT = (".csv", ".tsv", ".data", ".txt", ".arff")
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 NUMERIC = ("numeric", "real", "integer")  # kinds of an ARFF file's attributes
+NUMBERS = ("int", "uint", "half", "float", "double", "decimal", "null")  # how Arrow's types of numbers begin
 ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+(\{.*\}|\S+)", re.IGNORECASE)
 Columns = dict[str, NDArray[Any]]  # float64, NaN where missing; or names as objects, None where missing
 
@@ -37,10 +38,6 @@ class LabelledTable:
 
     def __len__(self) -> int:
         return len(self.truth)
-
-    def take(self, rows: IntArray) -> LabelledTable:
-        """Some of the rows; the classes stay as they are."""
-        return LabelledTable(self.features[rows], self.named, self.truth[rows], self.classes)
 
 
 def read_labelled(
@@ -78,19 +75,36 @@ def read_labelled(
     columns = _bundled(data) if data in BUNDLED else _read_file(Path(data), header)
     target = _find(columns, -1 if label is None else label, "label")
     left_out = {target, *(_find(columns, column, "without") for column in without)}
-    truth, classes = _encode_labels(columns[target], target)
-    return LabelledTable(*_encode_features(columns, left_out), truth, classes)
+    kept = {name: values for name, values in columns.items() if name not in left_out}
+    if not kept:
+        raise InputError("without leaves no column to predict from: leave fewer out.")
+    for name, values in kept.items():
+        if values.dtype != object and np.isinf(values).any():
+            row = int(np.argmax(np.isinf(values)))
+            raise InputError(f"column {name!r} is infinite in row {row}: correct it, or leave the cell empty.")
+    features = np.column_stack([v if v.dtype != object else _numbered(v)[0] for v in kept.values()])
+    codes, classes = _numbered(columns[target])
+    if np.isnan(codes).any():
+        row = int(np.argmax(np.isnan(codes)))
+        raise InputError(f"label column {target!r} is missing in row {row}: drop that row, or give it a class.")
+    if len(classes) < 2:
+        raise InputError(
+            f"label column {target!r} holds one class only, {classes[0]!r}: name another with label=..."
+        )
+    names = (int(name) if isinstance(name, float) and name.is_integer() else name for name in classes.tolist())
+    named = np.array([values.dtype == object for values in kept.values()])
+    return LabelledTable(features, named, codes.astype(np.intp), tuple(map(str, names)))
 
 
 def sample_rows(table: LabelledTable, max_rows: int, seed: int) -> LabelledTable:
     """At most so many rows, drawn at random, of every class its share and at least one if there is room."""
     order = np.random.default_rng(seed).permutation(len(table))
-    truth = table.truth[order]
-    rank = np.empty(len(table))  # of each row among those of its class
+    share = np.empty(len(table))  # of its class that comes before each row
     for k in range(len(table.classes)):
-        rank[truth == k] = np.arange(np.sum(truth == k))
-    share = rank / np.bincount(truth, minlength=len(table.classes))[truth]
-    return table.take(np.sort(order[np.argsort(share, kind="stable")[:max_rows]]))
+        ours = table.truth[order] == k
+        share[ours] = np.arange(ours.sum()) / ours.sum()
+    rows = np.sort(order[np.argsort(share, kind="stable")[:max_rows]])
+    return replace(table, features=table.features[rows], truth=table.truth[rows])
 
 
 def add_noise(table: LabelledTable, noise: float, seed: int) -> LabelledTable:
@@ -99,14 +113,14 @@ def add_noise(table: LabelledTable, noise: float, seed: int) -> LabelledTable:
     numbers = features[:, ~table.named]
     spread = np.ma.masked_invalid(numbers).std(axis=0).filled(0.0)
     features[:, ~table.named] += noise * spread * np.random.default_rng(seed).standard_normal(numbers.shape)
-    return LabelledTable(features, table.named, table.truth, table.classes)
+    return replace(table, features=features)
 
 
 def _bundled(data: str) -> Columns:
     """A data set that scikit-learn brings, its class last."""
     bundle = getattr(import_optional("sklearn.datasets", extra="zoo"), f"load_{data}")()
-    columns = {str(name): bundle.data[:, j].astype(np.float64) for j, name in enumerate(bundle.feature_names)}
-    return {**columns, "class": np.array([str(name) for name in bundle.target_names], object)[bundle.target]}
+    columns = dict(zip(map(str, bundle.feature_names), bundle.data.T.astype(np.float64), strict=True))
+    return {**columns, "class": np.array(bundle.target_names.tolist(), object)[bundle.target]}
 
 
 def _read_file(path: Path, header: bool | None) -> Columns:
@@ -116,53 +130,33 @@ def _read_file(path: Path, header: bool | None) -> Columns:
             f"data is {str(path)!r}, which is no file: correct the path, or name a bundled data set "
             f"({', '.join(BUNDLED)})."
         )
-    if path.suffix.lower() == ".arff":
-        return _read_arff(path)
     if path.suffix.lower() in TEXT:
-        return _read_csv(path, header)
-    table = read_table(path)
-    return {name: _of_arrow(table[name], f"{path} column {name!r}") for name in table.column_names}
+        return _read_text(path, header)
+    table, columns = read_table(path), {}
+    for name in table.column_names:
+        kind = str(table[name].type)
+        if not (is_number := kind.startswith(NUMBERS)) and "string" not in kind:
+            raise InputError(f"{path} column {name!r} holds {kind}: it must hold numbers or names.")
+        values = table[name].cast("float64") if is_number else table[name]
+        columns[name] = np.asarray(values.to_numpy(), np.float64 if is_number else object)
+    return columns
 
 
-def _read_arff(path: Path) -> Columns:
-    """Attributes in braces, strings and dates are names, the others numbers."""
-    lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
-    lines = [line for line in lines if line and not line.startswith("%")]
-    start = next((row for row, line in enumerate(lines) if line.lower().startswith("@data")), len(lines))
-    attributes = [match for line in lines[:start] if (match := ATTRIBUTE.match(line))]
-    quote = '"' if any('"' in line for line in lines[start:]) else "'"
-    rows = list(csv.reader(lines[start + 1 :], quotechar=quote, skipinitialspace=True, escapechar="\\"))
-    if not rows or rows[0][0].startswith("{") or any(len(row) != len(attributes) for row in rows):
-        raise InputError(f"{path} is no ARFF file of full rows below @attribute lines: save the table as CSV.")
-    return {
-        match[1].strip("'\""): _column([cell.strip() for cell in cells], ".", match[2].lower() not in NUMERIC)
-        for match, *cells in zip(attributes, *rows, strict=True)
-    }
-
-
-def _of_arrow(values: Any, place: str) -> NDArray[Any]:
-    """Numbers in float64, anything else as names."""
-    kind = str(values.type)
-    if kind.startswith(("int", "uint", "half", "float", "double", "decimal", "null")):
-        return np.asarray(values.cast("float64").to_numpy(), np.float64)
-    if "string" not in kind:
-        raise InputError(f"{place} holds {kind}: it must hold numbers or names.")
-    return np.asarray(values.to_numpy(), object)
-
-
-def _read_csv(path: Path, header: bool | None) -> Columns:
-    """Text as `files` recognises it, or columns set apart by spaces; with or without names in the first row."""
+def _read_text(path: Path, header: bool | None) -> Columns:
+    """Text as `files` recognises it, columns set apart by spaces, or ARFF; perhaps names in the first row."""
     content = path.read_bytes()
     text = content.decode(recognise_encoding(content, str(path))).removeprefix("\ufeff")
-    separator, decimal, _ = recognise_marks(text.encode(), RECOGNISED, ",", str(path))
     lines = [line for line in text.splitlines() if line.strip()]
+    if path.suffix.lower() == ".arff":
+        return _read_arff(lines, path)
+    separator, decimal, _ = recognise_marks(text.encode(), RECOGNISED, ",", str(path))
     spaced = bool(lines) and separator not in lines[0]
     rows = [line.split() for line in lines] if spaced else list(csv.reader(lines, delimiter=separator))
     rows = [[cell.strip() for cell in row] for row in rows]
     first = rows[0] if rows else []
     if header is None:  # no column is called by a number, nor by what is found again below
         below = any(cell == name for row in rows[1:] for name, cell in zip(first, row, strict=False))
-        header = not below and all(map(np.isnan, map(_number, first))) and "?" not in first
+        header = not below and all(_column([name], decimal).dtype == object for name in first if name)
     names, rows = (first, rows[1:]) if header else ([str(number) for number in range(len(first))], rows)
     if not rows or len({*names}) < len(names):
         raise InputError(f"{path} has no rows, or two columns of one name: it must hold a table.")
@@ -172,19 +166,32 @@ def _read_csv(path: Path, header: bool | None) -> Columns:
     return {name: _column(cells, decimal) for name, *cells in zip(names, *rows, strict=True)}
 
 
-def _number(cell: str, decimal: str = ".") -> float:
-    """NaN where it is none."""
-    try:
-        return float(cell.replace(decimal, "."))
-    except ValueError:
-        return np.nan
+def _read_arff(lines: Sequence[str], path: Path) -> Columns:
+    """Attributes in braces, strings and dates are names, the others numbers."""
+    lines = [line.strip() for line in lines if not line.lstrip().startswith("%")]
+    start = next((row for row, line in enumerate(lines) if line.lower().startswith("@data")), len(lines))
+    attributes = [match for line in lines[:start] if (match := ATTRIBUTE.match(line))]
+    quote = '"' if any('"' in line for line in lines[start:]) else "'"
+    rows = list(csv.reader(lines[start + 1 :], quotechar=quote, skipinitialspace=True, escapechar="\\"))
+    if not rows or rows[0][0].startswith("{") or any(len(row) != len(attributes) for row in rows):
+        raise InputError(f"{path} is no ARFF file of full rows below @attribute lines: save the table as CSV.")
+    return {
+        match[1].strip("'\""): _column(
+            [cell.strip() for cell in cells], "." if match[2].lower() in NUMERIC else None
+        )
+        for match, *cells in zip(attributes, *rows, strict=True)
+    }
 
 
-def _column(cells: Sequence[str], decimal: str, named: bool = False) -> NDArray[Any]:
-    """Numbers where all cells are numbers or missing, else names; names where that is said."""
-    numbers = np.array([_number(cell, decimal) for cell in cells])
+def _column(cells: Sequence[str], decimal: str | None) -> NDArray[Any]:
+    """Numbers where all cells are numbers with this decimal sign, or missing; else names."""
     names = np.array([None if cell in MISSING else cell for cell in cells], object)
-    return names if named or (np.isnan(numbers) & ~_is_missing(names)).any() else numbers
+    try:
+        if decimal is not None:
+            return np.array([np.nan if name is None else float(name.replace(decimal, ".")) for name in names])
+    except ValueError:
+        pass
+    return names
 
 
 def _find(columns: Columns, wanted: str | int, argument: str) -> str:
@@ -200,51 +207,10 @@ def _find(columns: Columns, wanted: str | int, argument: str) -> str:
     )
 
 
-def _encode_labels(values: NDArray[Any], column: str) -> tuple[IntArray, tuple[str, ...]]:
-    """The classes in their natural order, and which one each row has."""
-    missing = _is_missing(values)
-    if missing.any():
-        row = int(np.argmax(missing))
-        raise InputError(f"label column {column!r} is missing in row {row}: drop that row, or give it a class.")
-    classes, truth = np.unique(values, return_inverse=True)
-    if len(classes) < 2:
-        raise InputError(
-            f"label column {column!r} holds one class only, {classes[0]!r}: name another with label=..."
-        )
-    return truth.astype(np.intp), tuple(_label(value) for value in classes)
-
-
-def _label(value: Any) -> str:
-    """A class as it is written: whole numbers without a decimal point."""
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else str(float(value))
-    return str(value)
-
-
-def _encode_features(columns: Columns, left_out: set[str]) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """One table of numbers, and which of its columns hold names."""
-    kept = {name: values for name, values in columns.items() if name not in left_out}
-    if not kept:
-        raise InputError("without leaves no column to predict from: leave fewer out.")
-    for name, values in kept.items():
-        if values.dtype != object and np.isinf(values).any():
-            row = int(np.argmax(np.isinf(values)))
-            raise InputError(f"column {name!r} is infinite in row {row}: correct it, or leave the cell empty.")
-    features = np.column_stack([_codes(values) for values in kept.values()])
-    return features, np.array([values.dtype == object for values in kept.values()])
-
-
-def _codes(values: NDArray[Any]) -> FloatArray:
-    """Numbers as they are, names as numbers of their own; NaN where missing."""
-    if values.dtype != object:
-        return values
-    codes = np.full(len(values), np.nan)
-    known = ~_is_missing(values)
-    codes[known] = np.unique(values[known].astype(str), return_inverse=True)[1]
-    return codes
-
-
-def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    if values.dtype == object:
-        return np.array([value is None for value in values])
-    return np.asarray(np.isnan(values), np.bool_)
+def _numbered(values: NDArray[Any]) -> tuple[FloatArray, NDArray[Any]]:
+    """Which of its different values each is, NaN where it is missing; and those values, in order."""
+    present = np.array([value is not None and value == value for value in values])
+    different, codes = np.unique(values[present], return_inverse=True)
+    numbers = np.full(len(values), np.nan)
+    numbers[present] = codes
+    return numbers, different

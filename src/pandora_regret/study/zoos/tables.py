@@ -1,30 +1,91 @@
-"""The zoo `sklearn`: a hundred scikit-learn classifiers on any table, forecasting rows they were not fitted on."""
+"""The zoo `sklearn`: a hundred scikit-learn classifiers on any table, forecasting rows they were not fitted on.
+
+A classifier without probabilities of its own (a support vector machine, a perceptron) has its decision values
+pushed through a softmax, as people do, which is one way of being miscalibrated.
+"""
 
 from __future__ import annotations
 
+import tomllib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import file_digest
+from importlib.resources import files
 from pathlib import Path
 from threading import RLock
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from pandora_regret.inputs import FloatArray, InputError, IntArray, read_count, read_probabilities
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.optional import import_optional
+from pandora_regret.study.conditions import tempered
 from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Prediction, Target
-from pandora_regret.study.zoos.classifiers import Classifier, all_classifiers
 from pandora_regret.study.zoos.table_files import BUNDLED, LabelledTable, add_noise, read_labelled, sample_rows
 
 TURN = RLock()
 MOST_NAMES = 50  # columns that one feature of names becomes; rarer names share the last
+
+
+class Classifier(NamedTuple):
+    """One model of the zoo; its parameters are those of a line of classifiers.toml."""
+
+    name: str
+    family: str
+    parameters: Mapping[str, Any]
+
+    def make(self, seed: int) -> Any:
+        """A fresh estimator; everything random in it is seeded."""
+        estimator = _made({key: value for key, value in self.parameters.items() if key != "temperature"})
+        random = [key for key in estimator.get_params() if key.split("__")[-1] == "random_state"]
+        return estimator.set_params(**dict.fromkeys(random, seed))
+
+    def forecast(self, estimator: Any, features: FloatArray) -> FloatArray:
+        """The fitted estimator's probabilities at this temperature, shape (N, its classes)."""
+        temperature = float(self.parameters.get("temperature", 1.0))
+        if hasattr(estimator, "predict_proba"):
+            proba = np.asarray(estimator.predict_proba(features), np.float64)
+            if temperature != 1:
+                return tempered(proba, temperature)
+            return np.asarray(proba / proba.sum(axis=1, keepdims=True))  # logarithms would lose digits
+        values = np.asarray(estimator.decision_function(features), np.float64)
+        if values.ndim == 1:  # two classes have one decision value: that of the second
+            values = np.column_stack([np.zeros_like(values), values])
+        return softmax(values / temperature, axis=1)
+
+
+def _made(described: Mapping[str, Any]) -> Any:
+    """A scikit-learn object, after what changes the features first; other objects among its parameters, too."""
+    options = {key: _made(value) if isinstance(value, Mapping) else value for key, value in described.items()}
+    (module, name), first = options.pop("class").rsplit(".", 1), options.pop("first", None)
+    made = getattr(import_optional(f"sklearn.{module}", extra="zoo"), name)(**options)
+    if first is None:
+        return made
+    return import_optional("sklearn.pipeline", extra="zoo").make_pipeline(first, made)
+
+
+@cache
+def all_classifiers() -> dict[str, Classifier]:
+    """Every classifier by its name, family by family.
+
+    Examples
+    --------
+    >>> all_classifiers()["forest 100 leaf=10"].parameters
+    {'class': 'ensemble.RandomForestClassifier', 'n_estimators': 100, 'min_samples_leaf': 10}
+    """
+    text = (files("pandora_regret.study.zoos") / "classifiers.toml").read_text(encoding="utf-8")
+    return {
+        name: Classifier(name, family, parameters)
+        for family, models in tomllib.loads(text).items()
+        for name, parameters in models.items()
+    }
 
 
 class Fold(NamedTuple):
@@ -100,54 +161,58 @@ class TableZoo:
 
     def names(self) -> list[str]:
         """The models, in the order in which the zoo lists them."""
-        known = all_classifiers()
-        if self.models is None:
-            return list(known)
-        for wanted in self.models:
-            if not any(matches(name, [wanted]) for name in known):
+        listed = all_classifiers()
+        for wanted in self.models or ():
+            if not any(matches(name, [wanted]) for name in listed):
                 raise InputError(
-                    f"models names {wanted!r}, which no model is called: use one of {', '.join(known)}."
+                    f"models names {wanted!r}, which no model is called: use one of {', '.join(listed)}."
                 )
-        return [name for name in known if matches(name, self.models)]
+        return [name for name in listed if self.models is None or matches(name, self.models)]
 
     def batches(self, names: Sequence[str]) -> list[list[str]]:
         """One by one: what models share is prepared once a process."""
         return [[name] for name in names]
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
-        folds = _folds(self, _stamp(self.data))
-        shape = (sum(len(fold.rows) for fold in folds), len(self.target().classes))
+        folds, target = _folds(self, _stamp(self.data)), self.target()
         for name in names:
-            yield self._outcome(all_classifiers()[name], folds, shape)
+            yield self._outcome(all_classifiers()[name], folds, (len(target.truth), len(target.classes)))
 
     def about(self) -> dict[str, Any]:
         """The settings, the table's size and digest, and the versions of what computes the forecasts."""
-        table = _table(self, _stamp(self.data))
+        table, settings, digest = _table(self, _stamp(self.data)), asdict(self), None
+        if self.data not in BUNDLED:  # those are told by scikit-learn's version
+            with Path(self.data).open("rb") as file:
+                digest = file_digest(file, "sha256").hexdigest()
         return {
             "zoo": "sklearn",
-            "settings": {
-                key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
-            },
+            "settings": {key: list(v) if isinstance(v, tuple) else v for key, v in settings.items()},
             "rows": len(table),
             "features": table.features.shape[1],
-            "sha256": _digest(self.data),
+            "sha256": digest,
             "versions": _versions(),
         }
 
     def _outcome(self, classifier: Classifier, folds: Sequence[Fold], shape: tuple[int, int]) -> Outcome:
-        """What became of one model; anything can go wrong inside a model, so everything is caught."""
-        start = perf_counter()
+        """What became of one model; anything can go wrong inside a model, so everything is caught.
+
+        Each fold is forecast by a model fitted on the others: 0 for a class that it was not shown.
+        """
+        start, values, estimator = perf_counter(), np.zeros(shape), None
         try:
             with _alone() as warned:
-                values = out_of_fold(classifier, folds, shape, self.seed)
+                for fold in folds:
+                    estimator = classifier.make(self.seed).fit(fold.features, fold.truth)
+                    values[np.ix_(fold.rows, estimator.classes_)] = classifier.forecast(estimator, fold.unseen)
             read_probabilities(values, name="the forecasts").check()
         except Exception as error:
             return Outcome(classifier.name, failure=f"{type(error).__name__}: {' '.join(str(error).split())}")
+        own = hasattr(estimator, "predict_proba")
         metadata = {
             "model": classifier.name,
             "family": classifier.family,
             "parameters": dict(classifier.parameters),
-            "forecast": classifier.source(),
+            "forecast": "predict_proba" if own else "softmax of decision_function",
             "seed": self.seed,
             "folds": self.folds,
             "versions": _versions(),
@@ -155,15 +220,6 @@ class TableZoo:
             "notes": sorted({f"{warning.category.__name__}: {warning.message}" for warning in warned}),
         }
         return Outcome(classifier.name, Prediction(values, False, metadata))
-
-
-def out_of_fold(classifier: Classifier, folds: Sequence[Fold], shape: tuple[int, int], seed: int) -> FloatArray:
-    """Each fold's forecasts by a model fitted on the others; 0 for a class that it was not shown, shape (N, K)."""
-    values = np.zeros(shape)
-    for fold in folds:
-        estimator = classifier.make(seed).fit(fold.features, fold.truth)
-        values[np.ix_(fold.rows, estimator.classes_)] = classifier.forecast(estimator, fold.unseen)
-    return values
 
 
 @contextmanager
@@ -189,7 +245,10 @@ def _table(zoo: TableZoo, stamp: object) -> LabelledTable:
 
 @lru_cache(maxsize=2)
 def _folds(zoo: TableZoo, stamp: object) -> list[Fold]:
-    """The folds, prepared; every model sees the same."""
+    """The folds; what prepares the features has seen the fitted rows only. Every model sees the same.
+
+    Missing numbers are the median, and all have one scale; each name has a column, a missing one being a name.
+    """
     table = _table(zoo, stamp)
     most = int(np.bincount(table.truth).max())
     if most < zoo.folds:
@@ -197,33 +256,25 @@ def _folds(zoo: TableZoo, stamp: object) -> list[Fold]:
             f"folds is {zoo.folds}, but the most frequent class has {most} rows: "
             "lower folds, or name the column of the class with label=..."
         )
-    split = import_optional("sklearn.model_selection", extra="zoo").StratifiedKFold(
-        zoo.folds, shuffle=True, random_state=zoo.seed
-    )
-    with _alone():  # a class with fewer rows than folds is warned of, and handled
-        return [_fold(table, fitted, unseen) for fitted, unseen in split.split(table.truth, table.truth)]
-
-
-def _fold(table: LabelledTable, fitted: IntArray, unseen: IntArray) -> Fold:
-    """The rows of one fold; what prepares the features has seen the fitted rows only."""
-    prepare = _preparation(table.named)
-    features = prepare.fit_transform(table.features[fitted])
-    return Fold(features, table.truth[fitted], prepare.transform(table.features[unseen]), unseen)
-
-
-def _preparation(named: Any) -> Any:
-    """Medians for missing numbers and one scale for all; a column for each name, NaN being one."""
-    modules = ("compose", "impute", "pipeline", "preprocessing")
-    compose, impute, pipeline, scale = (import_optional(f"sklearn.{name}", extra="zoo") for name in modules)
-    numbers = pipeline.make_pipeline(
-        impute.SimpleImputer(strategy="median", keep_empty_features=True), scale.StandardScaler()
-    )
+    modules = ("compose", "impute", "model_selection", "pipeline", "preprocessing")
+    compose, impute, selection, pipeline, scale = (import_optional(f"sklearn.{m}", extra="zoo") for m in modules)
+    medians = impute.SimpleImputer(strategy="median", keep_empty_features=True)
     names = scale.OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MOST_NAMES, sparse_output=False
     )
-    return compose.ColumnTransformer(
-        [("numbers", numbers, np.flatnonzero(~named)), ("names", names, np.flatnonzero(named))]
+    prepare = compose.ColumnTransformer(
+        [
+            ("numbers", pipeline.make_pipeline(medians, scale.StandardScaler()), np.flatnonzero(~table.named)),
+            ("names", names, np.flatnonzero(table.named)),
+        ]
     )
+    split = selection.StratifiedKFold(zoo.folds, shuffle=True, random_state=zoo.seed)
+    folds = []
+    with _alone():  # a class with fewer rows than folds is warned of, and handled
+        for fitted, unseen in split.split(table.truth, table.truth):
+            features = prepare.fit_transform(table.features[fitted])
+            folds.append(Fold(features, table.truth[fitted], prepare.transform(table.features[unseen]), unseen))
+    return folds
 
 
 def _stamp(data: str) -> object:
@@ -232,14 +283,6 @@ def _stamp(data: str) -> object:
         return None
     status = Path(data).stat()
     return status.st_mtime_ns, status.st_size
-
-
-def _digest(data: str) -> str | None:
-    """The sha256 of a data file; a bundled one is told by scikit-learn's version."""
-    if data in BUNDLED:
-        return None
-    with Path(data).open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
 
 
 def _versions() -> dict[str, str]:

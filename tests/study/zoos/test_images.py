@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pandora_regret.costs import load_costs
 from pandora_regret.inputs import InputError
-from pandora_regret.study.vision.features import Encoder, FeatureCache, Machine, extract
-from pandora_regret.study.vision.images import load_images
+from pandora_regret.study.zoos.features import Encoder, FeatureCache, Machine, extract
+from pandora_regret.study.zoos.images import load_images
 
 pytest.importorskip("safetensors")
 torch = pytest.importorskip("torch")
@@ -247,7 +247,7 @@ class TestCache:
         values = self.fill(cache, pixels())
         again = list(extract([encoder(build=self.never_built)], pixels(), CPU, cache))
         assert torch.equal(only(again), values)
-        assert again[0].about == {"weights": "none"}
+        assert again[0].about == {"weights": "none", "parameters": 0}
 
     def test_a_file_that_is_cut_off_is_done_again(self, cache):
         values = self.fill(cache, pixels())

@@ -1,4 +1,4 @@
-"""Pretrained image encoders of the timm library: which there are, and how each is built and described."""
+"""Pretrained image encoders of the timm library: which there are, and how each is built."""
 
 from __future__ import annotations
 
@@ -31,48 +31,22 @@ class Weights:
     seed: int = 42  # of random weights
 
     @property
-    def is_folder(self) -> bool:
-        """Whether the weights are local files."""
-        return self.place not in ("hub", "random")
-
-    def file(self, name: str) -> Path:
-        """The local file of one encoder."""
-        return Path(self.place) / f"{name}{SUFFIX}"
+    def folder(self) -> Path | None:
+        """Where the weights are local files."""
+        return None if self.place in ("hub", "random") else Path(self.place)
 
     @cache  # reading a large file takes a while  # noqa: B019
     def digest(self, name: str) -> str:
         """What the weights are, for the cache of features."""
-        if not self.is_folder:
+        if self.folder is None:
             return f"{self.place} {self.seed}" if self.place == "random" else f"timm {timm().__version__} {name}"
-        with self.file(name).open("rb") as file:
+        with (self.folder / f"{name}{SUFFIX}").open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-
-    def names(self) -> list[str]:
-        """The encoders whose weights lie in the folder, or all that timm has weights for, sorted."""
-        if not self.is_folder:
-            return sorted(timm().list_models(pretrained=True))
-        if not Path(self.place).is_dir():
-            raise InputError(
-                f'weights is {self.place!r}: it must be "hub", "random" or a folder of {SUFFIX} files.'
-            )
-        stems = sorted(path.name.removesuffix(SUFFIX) for path in Path(self.place).glob(f"*{SUFFIX}"))
-        return [stem for stem in stems if timm().is_model(architecture(stem))]
-
-
-def architecture(name: str) -> str:
-    """The part of a name that says what is built; the rest says which weights.
-
-    Examples
-    --------
-    >>> architecture("mobilenetv2_100.ra_in1k")
-    'mobilenetv2_100'
-    """
-    return name.split(".")[0]
 
 
 def registered(name: str) -> str:
     """The name under which timm knows the encoder: its architecture, where the weights are the user's own."""
-    return name if timm().models.is_model_pretrained(name) else architecture(name)
+    return name if timm().models.is_model_pretrained(name) else name.split(".")[0]
 
 
 def pretrained_config(name: str) -> Any:
@@ -98,11 +72,20 @@ def available(
 
     Where a resolution is given, timm's own are those made for three-channel images of it; a folder's are of any.
     """
-    wanted, size = tuple(patterns), (3, resolution, resolution)
-    of_any_size = weights.is_folder or resolution is None
-    named = (name for name in weights.names() if matches(name, wanted))
-    fitting = (name for name in named if of_any_size or pretrained_config(name).input_size == size)
-    names = [name for name in fitting if count_parameters(name) <= max_parameters]
+    folder, wanted, size = weights.folder, tuple(patterns), (3, resolution, resolution)
+    if folder is None:
+        names = sorted(timm().list_models(pretrained=True))
+    elif folder.is_dir():
+        stems = sorted(path.name.removesuffix(SUFFIX) for path in folder.glob(f"*{SUFFIX}"))
+        names = [stem for stem in stems if timm().is_model(stem.split(".")[0])]
+    else:
+        raise InputError(
+            f'weights is {weights.place!r}: it must be "hub", "random" or a folder of {SUFFIX} files.'
+        )
+    names = [name for name in names if matches(name, wanted)]
+    if folder is None and resolution is not None:
+        names = [name for name in names if pretrained_config(name).input_size == size]
+    names = [name for name in names if count_parameters(name) <= max_parameters]
     if not names:
         raise InputError(f"models is {list(wanted)}: {weights.place} has no encoder of such a name and size.")
     return names
@@ -122,8 +105,9 @@ def build(name: str, weights: Weights, resolution: int, **options: Any) -> Any:
         options["img_size"] = resolution
     if weights.place == "random":
         import_optional("torch", extra="images").manual_seed(weights.seed)
-    if weights.is_folder:  # custom_load would expect the format that was published first, not this file
-        options["pretrained_cfg_overlay"] = {"file": str(weights.file(name)), "custom_load": False}
+    if weights.folder is not None:  # custom_load would expect the format that was published first, not this file
+        file = weights.folder / f"{name}{SUFFIX}"
+        options["pretrained_cfg_overlay"] = {"file": str(file), "custom_load": False}
     built = name if weights.place == "hub" else registered(name)
     return timm().create_model(built, pretrained=weights.place != "random", num_classes=0, **options)
 
@@ -139,8 +123,3 @@ def build_with_average(name: str, weights: Weights, resolution: int) -> Any:
         network = build(name, weights, resolution)
         network.pooled_by = "own"
     return network
-
-
-def parameters_of(network: Any) -> dict[str, Any]:
-    """How large the encoder is without a classifier."""
-    return {"parameters": sum(parameter.numel() for parameter in network.parameters())}

@@ -49,7 +49,6 @@ class Encoder:
     mean: tuple[float, ...]
     std: tuple[float, ...]
     weights: Callable[[], str]  # what the weights are: a digest of them, or where they come from
-    describe: Callable[[Any], dict[str, Any]] = lambda network: {}  # what is worth keeping about the network
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Features:
 
     encoder: Encoder
     values: Tensors = field(default_factory=dict)  # (N, D) each, on the device
-    about: dict[str, Any] = field(default_factory=dict)  # how the encoder describes its network
+    about: dict[str, Any] = field(default_factory=dict)  # which weights, how many, and how it pools
     failure: str | None = None
     seconds: float = 0.0
     batch: int = 0  # images at once in the end; 0 where the features came from the cache
@@ -203,15 +202,24 @@ class _Session:
         return features
 
     def _looked(self, encoder: Encoder) -> Features:
+        torch = self.torch
         if self.on_gpu and not hasattr(self.own, "stream"):  # each thread's kernels in a line of their own
-            self.own.stream = self.torch.cuda.Stream(self.device)
-        with self.torch.cuda.stream(self.own.stream) if self.on_gpu else nullcontext():
+            self.own.stream = torch.cuda.Stream(self.device)
+        with torch.cuda.stream(self.own.stream) if self.on_gpu else nullcontext():
             with self.building:  # one at a time: random first weights come from one generator
                 network = self._built(encoder)
-            about = {"weights": encoder.weights()} | encoder.describe(network)
+            sizes = (parameter.numel() for parameter in network.parameters())
+            about = {"weights": encoder.weights(), "parameters": sum(sizes)}
+            if hasattr(network, "pooled_by"):
+                about["pooling"] = network.pooled_by
             with self.running:
                 start = time.perf_counter()
-                values, batch = self._values(encoder, network)
+                parts, batch = self._all_batches(encoder, network)
+                values = {name: torch.cat([part[name] for part in parts]) for name in encoder.outputs}
+                if self.on_gpu:
+                    torch.cuda.current_stream(self.device).synchronize()
+                    for value in values.values():
+                        value.record_stream(torch.cuda.default_stream(self.device))  # the caller's
                 return Features(encoder, values, about, seconds=time.perf_counter() - start, batch=batch)
 
     def _built(self, encoder: Encoder) -> Any:
@@ -225,54 +233,37 @@ class _Session:
             network = encoder.build()  # some networks compute with NumPy while they are built
         return network.eval().to(self.device, memory_format=self.torch.channels_last)
 
-    def _values(self, encoder: Encoder, network: Any) -> tuple[Tensors, int]:
-        # The weights keep requires_grad: autocast remembers its half-precision copies of such weights only.
-        torch, precision = self.torch, getattr(self.torch, self.machine.precision)
-        bytes_of = torch.tensor([encoder.mean, encoder.std]).mul_(255).reshape(2, 1, 3, 1, 1).to(self.device)
-        half = torch.autocast(self.device.type, dtype=precision, enabled=precision != torch.float32)
-        with torch.inference_mode(), half:
-            look = partial(self._look, encoder, network, *bytes_of)
-            parts, batch = self._all_batches(encoder.resolution, look)
-        values = {name: torch.cat([part[name] for part in parts]) for name in encoder.outputs}
-        if self.on_gpu:
-            torch.cuda.current_stream(self.device).synchronize()
-            for value in values.values():
-                value.record_stream(torch.cuda.default_stream(self.device))  # the caller's
-        return values, batch
-
-    def _all_batches(self, resolution: int, look: Callable[[int, int], Tensors]) -> tuple[list[Tensors], int]:
+    def _all_batches(self, encoder: Encoder, network: Any) -> tuple[list[Tensors], int]:
         """Features of all images in order, in equal batches that are halved as often as memory demands.
 
         The last batch looks at some images again rather than be smaller: to cuDNN, every shape of a convolution is
         a new one to plan, which takes as long as thousands of images.
         """
-        parts, done, n = [], 0, len(self.images)
-        size = _even(n, min(self.most, 2 * self.fits) // resolution**2)
-        while done < n:
-            start = min(done, n - size)
-            part = self._unless_too_large(look, start, size)
-            if part is None:
-                size = _even(n, size // 2)
-            else:
-                parts.append({name: values[done - start :] for name, values in part.items()})
-                done = start + size
-        self.fits = size * resolution**2
+        # The weights keep requires_grad: autocast remembers its half-precision copies of such weights only.
+        torch, precision, n = self.torch, getattr(self.torch, self.machine.precision), len(self.images)
+        scale = torch.tensor([encoder.mean, encoder.std]).mul_(255).reshape(2, 1, 3, 1, 1).to(self.device)
+        half = torch.autocast(self.device.type, dtype=precision, enabled=precision != torch.float32)
+        parts, done, size = [], 0, _even(n, min(self.most, 2 * self.fits) // encoder.resolution**2)
+        with torch.inference_mode(), half:
+            while done < n:
+                start, part = min(done, n - size), None
+                try:
+                    part = self._look(encoder, network, scale, self.images[start : start + size])
+                except RuntimeError as error:
+                    if size == 1 or not any(words in str(error) for words in TOO_LARGE):
+                        raise
+                if part is None:
+                    if self.on_gpu:
+                        torch.cuda.empty_cache()  # after the handler: the error held on to what did not fit
+                    size = _even(n, size // 2)
+                else:
+                    parts.append({name: values[done - start :] for name, values in part.items()})
+                    done = start + size
+        self.fits = size * encoder.resolution**2
         return parts, size
 
-    def _unless_too_large(self, look: Callable[[int, int], Tensors], start: int, size: int) -> Tensors | None:
-        try:
-            return look(start, size)
-        except RuntimeError as error:
-            if size == 1 or not any(words in str(error) for words in TOO_LARGE):
-                raise
-        if self.on_gpu:
-            self.torch.cuda.empty_cache()  # after the handler: the error held on to what did not fit
-        return None
-
-    def _look(
-        self, encoder: Encoder, network: Any, mean: torch.Tensor, std: torch.Tensor, start: int, size: int
-    ) -> Tensors:
-        images, side = self.images[start : start + size].float(), encoder.resolution
+    def _look(self, encoder: Encoder, network: Any, scale: torch.Tensor, images: torch.Tensor) -> Tensors:
+        images, side, (mean, std) = images.float(), encoder.resolution, scale
         if images.shape[-2:] != (side, side):
             resize = partial(self.torch.nn.functional.interpolate, mode=self.machine.interpolation, antialias=True)
             images = resize(images, size=(side, side)).clamp_(0, 255)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pandora_regret.inputs import InputError
 from pandora_regret.optional import import_optional
 
 if TYPE_CHECKING:
-    import torch
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -47,9 +46,7 @@ class Probe:
                 "label_smoothing lies in [0, 1]."
             )
 
-    def logits(
-        self, train: torch.Tensor, labels: torch.Tensor, test: torch.Tensor, n_classes: int
-    ) -> torch.Tensor:
+    def logits(self, train: Tensor, labels: Tensor, test: Tensor, n_classes: int) -> Tensor:
         """Train on some features, predict others.
 
         Parameters
@@ -63,47 +60,31 @@ class Probe:
         -------
         (m, n_classes) float32 tensor
         """
-        train, test = train.float(), test.float()
+        torch = import_optional("torch", extra="images")
+        train, test, (n, width) = train.float(), test.float(), train.shape
         if self.standardise:
             mean, spread = train.mean(0), train.std(0).clamp_min(1e-6)
             train, test = (train - mean) / spread, (test - mean) / spread
-        head = self._trained_head(train, labels, n_classes)
-        with import_optional("torch", extra="images").no_grad():
-            predicted: torch.Tensor = head(test)
-        return predicted
-
-    def _trained_head(self, train: torch.Tensor, labels: torch.Tensor, n_classes: int) -> Any:
-        torch = import_optional("torch", extra="images")
         chance = torch.Generator().manual_seed(self.seed)  # of the CPU: the same draws on every device
-        head = _linear(train, n_classes, chance)
+        head = torch.nn.utils.skip_init(torch.nn.Linear, width, n_classes)
+        for parameter in (head.weight, head.bias):  # torch's usual first weights
+            torch.nn.init.uniform_(parameter, -1 / sqrt(width), 1 / sqrt(width), generator=chance)
+        head = head.to(train.device)
         optimiser = torch.optim.AdamW(
             head.parameters(), self.learning_rate, weight_decay=self.weight_decay, fused=True
         )
-        for rows in self._batches(len(train), chance, train.device):
-            loss = torch.nn.functional.cross_entropy(
-                head(train[rows]), labels[rows], label_smoothing=self.label_smoothing
-            )
-            loss.backward()
-            optimiser.step()
-            optimiser.zero_grad()
-        return head
-
-    def _batches(self, n: int, chance: torch.Generator, device: Any) -> Iterator[torch.Tensor]:
-        """Row numbers, every row that is used once per epoch."""
-        torch = import_optional("torch", extra="images")
         used = torch.arange(n)
         if self.fraction < 1:
             used = torch.randperm(n, generator=chance)[: max(1, round(self.fraction * n))]
         for _ in range(self.epochs):
-            order = torch.randperm(len(used), generator=chance)
-            yield from used[order].to(device).split(self.batch)
-
-
-def _linear(train: torch.Tensor, n_classes: int, chance: torch.Generator) -> Any:
-    """A head with torch's usual first weights, drawn by this generator."""
-    torch = import_optional("torch", extra="images")
-    width = train.shape[1]
-    head = torch.nn.utils.skip_init(torch.nn.Linear, width, n_classes)
-    for parameter in (head.weight, head.bias):
-        torch.nn.init.uniform_(parameter, -1 / sqrt(width), 1 / sqrt(width), generator=chance)
-    return head.to(train.device)
+            order = used[torch.randperm(len(used), generator=chance)].to(train.device)
+            for rows in order.split(self.batch):
+                loss = torch.nn.functional.cross_entropy(
+                    head(train[rows]), labels[rows], label_smoothing=self.label_smoothing
+                )
+                loss.backward()
+                optimiser.step()
+                optimiser.zero_grad()
+        with torch.no_grad():
+            predicted: Tensor = head(test)
+        return predicted

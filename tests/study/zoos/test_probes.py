@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pandora_regret.inputs import InputError
-from pandora_regret.study.vision.probes import Probe
+from pandora_regret.study.zoos.probes import Probe
 
 torch = pytest.importorskip("torch")
 

@@ -1,1 +1,0 @@
-"""Images, frozen encoders, their features, and the linear probes trained on them."""
