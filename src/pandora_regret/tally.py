@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from pandora_regret.inputs import FloatArray
-from pandora_regret.text import Shown, Table, count, money, significant
+from pandora_regret.text import Shown, Table, count, money
 
 MOST_PAIRS = 10  # of the most expensive wrong tests, in a notebook
 ALONE = 1 + 1e-9  # rows, effectively: one says nothing about others
@@ -188,7 +188,7 @@ class Tally(Shown):
         if not self.cost.count:
             return Table(headings, [], ["No rows yet."])
         sure = "" if np.isnan(self.standard_error) else f", standard error {self.standard_error:.2g}"
-        said = f"Expected cost per case: {significant(self.mean, 4)} (rows: {count(self.cost.count)}{sure})."
+        said = f"Expected cost per case: {self.mean:,.4g} (rows: {count(self.cost.count)}{sure})."
         paid = sorted((pair for pair in self._frame() if pair["cost"] > 0), key=lambda pair: -pair["cost"])
         rows = [(f"class {each['truth']}", f"class {each['tested']}", money(each["cost"], "")) for each in paid]
         more = [f"and {count(len(rows) - MOST_PAIRS)} cheaper wrong tests"] if len(rows) > MOST_PAIRS else []

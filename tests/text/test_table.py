@@ -9,7 +9,7 @@ from pandora_regret import plan_search, search_tally
 from pandora_regret.compare import compare
 from pandora_regret.tally import Tally
 from pandora_regret.text import Cell, Table, cell_width
-from pandora_regret.text.table import FRAMES, frame_of
+from pandora_regret.text.table import FRAMES
 from pandora_regret.workup import Workup, plan_workup
 
 TRUTH = np.arange(60) % 3
@@ -115,7 +115,7 @@ def test_a_frame_is_of_the_library_in_use_else_of_one_that_is_installed(monkeypa
     assert type(RESULTS["tally"].to_frame()).__module__.split(".")[0] == "polars"
     monkeypatch.setattr("pandora_regret.text.table.FRAMES", ())
     with pytest.raises(ImportError, match="install one of them"):
-        frame_of([{"a": 1}])
+        RESULTS["tally"].to_frame()
 
 
 def test_names_cannot_turn_the_page_around():

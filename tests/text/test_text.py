@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pandora_regret.text import Formats, class_name, listed, money, money_between, percent
-from pandora_regret.text.amounts import rounded_by
 
 AMOUNTS = [
     (180.2, "USD", "$180"),
@@ -106,13 +105,6 @@ BETWEEN = [
 @pytest.mark.parametrize(("given", "text"), BETWEEN)
 def test_an_amount_and_its_interval_are_rounded_by_the_width(given, text):
     assert money_between(*given) == text
-
-
-@given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9))
-def test_rounding_by_the_width_shows_two_digits_of_half_of_it(low, width):
-    high = low + width
-    step = 10.0 ** -rounded_by(low, high)
-    assert 9.94 <= (high - low) / 2 / step <= 100
 
 
 def test_estimates_in_tables_are_rounded_by_their_own_width():

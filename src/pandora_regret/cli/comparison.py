@@ -308,7 +308,7 @@ class _Tables(_Written):
         models, workup = self.result.models, self.result.workup
         if workup is not None and workup.spending:
             steps = {
-                "Made in": [self.formats.share(step.chance) for step in workup.spending],
+                "Made in": [self.formats.write("share", step.chance) for step in workup.spending],
                 "Costs per case": [self.formats.money(step.cost) for step in workup.spending],
             }
             table = self._columns(steps, [step.name for step in workup.spending], "Step")

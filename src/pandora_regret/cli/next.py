@@ -37,7 +37,7 @@ from pandora_regret.cli.options import (
 from pandora_regret.cli.output import echo, print_done, print_json, print_table
 from pandora_regret.files.roles import ID
 from pandora_regret.records import to_plain
-from pandora_regret.text import Formats, Table, count, is_currency, money, significant
+from pandora_regret.text import Formats, Table, count, is_currency, money
 
 if TYPE_CHECKING:
     from pandora_regret.files import OneRow
@@ -172,18 +172,16 @@ def _print_steps(plan: Plan, currency: str | None, most: int | None) -> None:
 
     def price(amount: float) -> str:
         """Minutes or bare numbers stay as they were written."""
-        return (
-            formats.money(amount) if is_currency(currency) else f"{significant(amount)} {currency or ''}".rstrip()
-        )
+        return formats.money(amount) if is_currency(currency) else f"{amount:,.6g} {currency or ''}".rstrip()
 
     rows = [
         (
             str(number),
             str(step.test),
-            formats.share(step.probability),
+            formats.write("share", step.probability),
             price(step.cost),
             price(step.total_cost),
-            formats.share(step.done),
+            formats.write("share", step.done),
         )
         for number, step in enumerate(plan.steps[:most], 1)
     ]

@@ -1,61 +1,10 @@
-"""Money, counts, names and sentences for people, made from plain numbers and words."""
+"""Money, counts, names and sentences for people, made from plain numbers and words; and the one table.
 
-from pandora_regret.text.amounts import (
-    SYMBOLS,
-    UNDEFINED,
-    Formats,
-    alpha_name,
-    count,
-    counted,
-    decimals_for,
-    fixed,
-    is_currency,
-    money,
-    money_between,
-    percent,
-    significant,
-    typed,
-)
-from pandora_regret.text.names import (
-    capitalised,
-    class_name,
-    listed,
-    pair_sentence,
-    ruling_out,
-    shortened,
-    wasted,
-    without_direction_marks,
-)
-from pandora_regret.text.table import Cell, Content, Shown, Table, cell_width, without_controls, wrapped
+amounts.py   numbers, money and estimates as people read them
+names.py     names in sentences and drawings
+table.py     Table, its cells, and Shown: results that print, show and become a frame
+"""
 
-__all__ = [
-    "SYMBOLS",
-    "UNDEFINED",
-    "Cell",
-    "Content",
-    "Formats",
-    "Shown",
-    "Table",
-    "alpha_name",
-    "capitalised",
-    "cell_width",
-    "class_name",
-    "count",
-    "counted",
-    "decimals_for",
-    "fixed",
-    "is_currency",
-    "listed",
-    "money",
-    "money_between",
-    "pair_sentence",
-    "percent",
-    "ruling_out",
-    "shortened",
-    "significant",
-    "typed",
-    "wasted",
-    "without_controls",
-    "without_direction_marks",
-    "wrapped",
-]
+from pandora_regret.lazy import lazy_exports
+
+__all__, __getattr__, __dir__ = lazy_exports(__name__)

@@ -87,23 +87,24 @@ def told_from_zero(decimals: int, low: float, high: float) -> int:
     return decimals
 
 
-def significant(value: float, digits: int = 6) -> str:
-    """A number to so many digits, without a unit."""
-    return f"{value:,.{digits}g}"
-
-
-def rounded_by(low: float | None, high: float | None) -> int | None:
+def rounded_by(low: float | None, high: float | None, unit: str | None = "") -> int | None:
     """How many decimals show two digits of half an interval's width, below 0 for tens; None where it has none.
+
+    Of money none or two, unless it is a few cents; more where a limit that is not zero would be written as 0.
 
     Examples
     --------
     >>> rounded_by(570.4, 621.9), rounded_by(4213.0, 40812.0), rounded_by(2.1, 2.52), rounded_by(3.0, 3.0)
     (0, -3, 2, None)
     """
-    if low is None or high is None or not 0 < high - low < inf:
+    if low is None or high is None or not 0 < (half := (high - low) / 2) < inf:
         return None
-    half = float(f"{(high - low) / 2:.{DIGITS}g}")  # 0.996 counts as 1.0
-    return DIGITS - 1 - floor(log10(half)) if half else None
+    rounded, largest = float(f"{half:.{DIGITS}g}"), max(-low, high)  # 0.996 counts as 1.0
+    decimals = DIGITS - 1 - floor(log10(rounded))
+    if not is_currency(unit) or largest < 1:
+        return told_from_zero(decimals, low, high)
+    decimals = min(decimals, 2) if decimals != 1 else 0 if largest >= TENS else 2
+    return 2 if (enough := told_from_zero(decimals, low, high)) == 1 else enough
 
 
 def money(amount: float, unit: str | None = None) -> str:
@@ -119,7 +120,15 @@ def money(amount: float, unit: str | None = None) -> str:
     >>> money(0.5833), money(1.0), money(31.2, "")
     ('0.583 tests', '1 test', '31.2')
     """
-    number = _to_three_digits(float(f"{abs(amount):.3g}"), in_cents=is_currency(unit))
+    size = float(f"{abs(amount):.3g}")
+    scale, word = _scale_of(size)
+    if word:
+        number = f"{size / scale:,.15g}{word}"
+    elif is_currency(unit) and 0.1 <= size < 100 and not size.is_integer():
+        number = f"{size:.2f}"
+    else:
+        number = f"{size:,.{min(12, decimals_for(size))}f}"
+        number = number.rstrip("0").rstrip(".") if "." in number else number
     return _joined("−" if amount < 0 and number != "0" else "", number, unit)
 
 
@@ -141,15 +150,16 @@ def money_between(
     >>> money_between(2.345, 2.1, 2.52, per="per case")
     '2.35 tests per case (2.10 to 2.52)'
     """
-    decimals = _rounded_by(low, high, unit)
+    decimals = rounded_by(low, high, unit)
     if low is None or high is None or decimals is None:
         return f"{money(value, unit)} {per}".rstrip()
     largest = max(abs(value), abs(low), abs(high))
-    scale, word = next(((size, word) for size, word in LARGE if largest >= size), (1.0, ""))
-    places = _places(decimals + round(log10(scale)), largest / scale)
-    (sign, digits), *limits = (_signed(round(x, decimals) / scale, places) for x in (value, low, high))
-    amount = f"{_joined(sign, digits + word, unit)} {per}".rstrip()
-    return f"{amount} ({' to '.join(map(''.join, limits))})"
+    scale, word = _scale_of(largest)
+    places = max(0, min(decimals + round(log10(scale)), decimals_for(largest / scale, MOST_DIGITS)))
+    numbers = [f"{abs(round(x, decimals) / scale):,.{places}f}" for x in (value, low, high)]
+    signs = ["−" * (x < 0 and bool(n.strip("0."))) for x, n in zip((value, low, high), numbers, strict=True)]
+    amount = f"{_joined(signs[0], numbers[0] + word, unit)} {per}".rstrip()
+    return f"{amount} ({signs[1]}{numbers[1]} to {signs[2]}{numbers[2]})"
 
 
 def is_currency(unit: str | None) -> bool:
@@ -186,36 +196,9 @@ def _joined(sign: str, number: str, unit: str | None) -> str:
     return f"{sign}{prefix}{number}{' test' if unit is None and number == '1' else suffix}"
 
 
-def _signed(value: float, places: int) -> tuple[str, str]:
-    """The sign, where anything but zero is left, and the digits."""
-    digits = f"{abs(value):,.{places}f}"
-    return "−" if value < 0 and digits.strip("0.") else "", digits
-
-
-def _rounded_by(low: float | None, high: float | None, unit: str | None) -> int | None:
-    """Decimals by the width; of money none or two, unless it is a few cents."""
-    decimals = rounded_by(low, high)
-    if decimals is None or low is None or high is None:
-        return None
-    if is_currency(unit) and max(-low, high) >= 1:
-        decimals = min(decimals, 2) if decimals != 1 else 0 if max(-low, high) >= TENS else 2
-        return 2 if (told := told_from_zero(decimals, low, high)) == 1 else told
-    return told_from_zero(decimals, low, high)
-
-
-def _places(decimals: int, largest: float) -> int:
-    """The decimals to write: as many as asked for, but no long tails."""
-    return max(0, min(decimals, MOST_DIGITS - 1 - floor(log10(largest)))) if largest else 0
-
-
-def _to_three_digits(size: float, in_cents: bool) -> str:
-    for unit, word in LARGE:
-        if size >= unit:
-            return f"{size / unit:,.15g}{word}"
-    if in_cents and 0.1 <= size < 100 and not size.is_integer():
-        return f"{size:.2f}"
-    places = 0 if size == 0 else max(0, 2 - floor(log10(size)))
-    return f"{size:,.{min(places, 12)}f}".rstrip("0").rstrip(".") if places else f"{size:,.0f}"
+def _scale_of(size: float) -> tuple[float, str]:
+    """What a large amount is counted in, and its name."""
+    return next(((scale, word) for scale, word in LARGE if size >= scale), (1.0, ""))
 
 
 class Formats:
@@ -226,7 +209,7 @@ class Formats:
     Examples
     --------
     >>> formats = Formats("USD", largest=183.2)
-    >>> formats.money(180.456), formats.money(-3), formats.money(None), formats.share(0.0512)
+    >>> formats.money(180.456), formats.money(-3), formats.money(None), formats.write("share", 0.0512)
     ('$180.46', '−$3.00', '–', '5.1 %')
     >>> formats.estimate("money", 180.456, 161.2, 199.7), formats.estimate("share", 0.851, 0.62, 0.96)
     (('$180', '161–200'), ('85 %', '62–96'))
@@ -235,11 +218,10 @@ class Formats:
     """
 
     def __init__(self, unit: str | None, largest: float) -> None:
-        self.prefix, self.suffix = affixes(unit)
-        self.unit = unit
+        self.unit, (self.prefix, self.suffix) = unit, affixes(unit)
         in_cents = is_currency(unit) and largest >= 1  # else enough digits to tell models apart
         self.money_digits = (2 if largest < 1e5 else 0) if in_cents else decimals_for(largest, digits=4)
-        self._usual = {"money": self.money_digits, "share": 1, "tests": 2}
+        self._usual = {"money": self.money_digits, "share": 1, "tests": 2, "score": SCORE_DIGITS}
 
     @classmethod
     def for_costs(cls, costs: Iterable[float | None], unit: str | None) -> Formats:
@@ -250,7 +232,7 @@ class Formats:
         """A number of a kind ("money", "share", "tests" or "score"), with its unit unless it is `bare`."""
         if value is None:
             return UNDEFINED
-        digits = self._usual.get(kind, SCORE_DIGITS) if decimals is None else decimals
+        digits = self._usual[kind] if decimals is None else decimals
         rounded = round(100 * value if kind == "share" else value, digits)
         number = f"{abs(rounded):,.{max(0, digits)}f}"
         if not bare:
@@ -261,10 +243,6 @@ class Formats:
     def money(self, value: float | None) -> str:
         """An amount in the page's unit."""
         return self.write("money", value)
-
-    def share(self, value: float | None, decimals: int = 1) -> str:
-        """A fraction, in percent."""
-        return self.write("share", value, decimals)
 
     def tick(self, value: float) -> str:
         """A round amount, on an axis, where there is no room for a unit of many letters."""
@@ -279,12 +257,12 @@ class Formats:
 
     def digits(self, kind: str, low: float | None, high: float | None) -> int | None:
         """How many decimals an estimate of a kind is written with; None where it has no limits."""
-        decimals = _rounded_by(low, high, self.unit if kind == "money" else "")
+        scale, unit = (100, "") if kind == "share" else (1, self.unit if kind == "money" else "")
+        decimals = rounded_by(low, high, unit)
         if decimals is None or low is None or high is None:
             return None
-        scale = 100 if kind == "share" else 1
-        usual, decimals = self._usual.get(kind, SCORE_DIGITS), decimals - 2 * (kind == "share")
-        return told_from_zero(min(usual, decimals), scale * low, scale * high)
+        usual = min(self._usual[kind], decimals - 2 * (kind == "share"))
+        return told_from_zero(usual, scale * low, scale * high)
 
     def estimate(
         self,

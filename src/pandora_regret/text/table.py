@@ -10,7 +10,7 @@ import io
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.util import find_spec
@@ -24,7 +24,7 @@ FRAMES = ("pandas", "polars", "pyarrow")  # the libraries that a frame may be of
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 FORMULA_SIGNS = ("=", "+", "-", "@")
 NARROWEST_NAMES = 16
-LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
+LATEX: dict[str, Any] = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     **{mark: f"\\{mark}" for mark in "&%$#_{}"},
     **{"α": r"$\alpha$", "†": r"$^\dagger$", "–": "--", "−": "$-$"},
 }
@@ -96,51 +96,55 @@ class Table:
         return "\n".join([*above, parts, *below])
 
     def _parts(self, width: int, best: str) -> list[list[str]]:
-        """As few tables as the columns take, of about as many columns each."""
-        names, others = range(self.words), range(self.words, len(self.header))
-        parts = [self._columns(range(len(self.header)), width, best, [[title] for title in self.header])]
-        if max(map(cell_width, parts[0])) <= width:
-            return parts
-        titles = [[title] if n < self.words else _in_two_lines(title) for n, title in enumerate(self.header)]
-        for n_parts in range(1, max(1, len(others)) + 1):
-            ends = [self.words + len(others) * part // n_parts for part in range(n_parts + 1)]
-            parts = [self._columns([*names, *range(*part)], width, best, titles) for part in pairwise(ends)]
+        """As few tables as the columns take, of about as many columns each; titles broken where that helps."""
+        plain, others = [[title] for title in self.header], len(self.header) - self.words
+        broken = plain[: self.words] + [_in_two_lines(title) for title in self.header[self.words :]]
+        for titles, n_parts in ((plain, 1), *((broken, n) for n in range(1, max(1, others) + 1))):
+            ends = [self.words + others * part // n_parts for part in range(n_parts + 1)]
+            columns = [[*range(self.words), *range(*part)] for part in pairwise(ends)]
+            parts = [self._columns(numbers, width, best, titles) for numbers in columns]
             if max(cell_width(line) for part in parts for line in part) <= width:
                 break
         return parts
 
-    def _columns(
-        self, numbers: Sequence[int], width: int, best: str, titles: Sequence[Sequence[str]]
-    ) -> list[str]:
-        """The lines of some columns."""
-        widest = max(NARROWEST_NAMES, width // 4)
+    def _columns(self, numbers: Sequence[int], width: int, best: str, titles: Sequence[list[str]]) -> list[str]:
+        """The lines of some columns: long names folded, intervals below their values."""
         height = max(len(titles[n]) for n in numbers)
-        header = [["", *titles[n]][-height:] for n in numbers]
-        rows = [
-            [_stacked(row[n], widest if n < self.words else width, best) for n in numbers] for row in self.rows
-        ]
-        lines = [line for row in (header, *rows) for line in zip_longest(*row, fillvalue="")]
-        return _aligned(lines, self.words)
+        blocks = [[["", *titles[n]][-height:] for n in numbers]]
+        for row in self.rows:
+            cells = [
+                (_cell(row[n]), max(NARROWEST_NAMES, width // 4) if n < self.words else width) for n in numbers
+            ]
+            blocks.append(
+                [
+                    [*wrapped(f"{best * cell.best}{cell.text}", widest), *filter(None, [cell.interval])]
+                    for cell, widest in cells
+                ]
+            )
+        return _aligned([line for block in blocks for line in zip_longest(*block, fillvalue="")], self.words)
 
     def _rendered(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
         """Header and rows as escaped text; `bold` is a format for the best cells."""
-        return [
-            [(bold if _is_best(cell) else "{}").format(escaped(_text(cell))) for cell in row]
-            for row in (self.header, *self.rows)
-        ]
+        rows = [[_cell(content) for content in row] for row in (self.header, *self.rows)]
+        return [[(bold if cell.best else "{}").format(escaped(str(cell))) for cell in row] for row in rows]
 
     def to_html(self) -> str:
         """HTML for notebooks and pages, every text escaped, best cells bold."""
-        above, below = ("".join(f"<p>{_safe(line)}</p>" for line in lines) for lines in (self.above, self.below))
-        head, *body = self._rendered(_safe, "<strong>{}</strong>")
-        rows = "".join(f"<tr>{''.join(self._html_cells(row, 'td'))}</tr>" for row in body)
-        header = "".join(self._html_cells(head, "th"))
-        table = f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>"
-        return f'<div class="tex2jax_ignore mathjax_ignore">{above}{table}{below}</div>'  # $5 is no formula
 
-    def _html_cells(self, row: Sequence[str], tag: str) -> Iterator[str]:
-        for number, text in enumerate(row):
-            yield f'<{tag} style="text-align: {"left" if number < self.words else "right"}">{text}</{tag}>'
+        def safe(text: str) -> str:
+            return escape(CONTROLS.sub("\ufffd", without_direction_marks(text)))
+
+        above, below = ("".join(f"<p>{safe(line)}</p>" for line in lines) for lines in (self.above, self.below))
+        lines = []
+        for number, row in enumerate(self._rendered(safe, "<strong>{}</strong>")):
+            tag = "td" if number else "th"
+            sides = ["left"] * self.words + ["right"] * (len(row) - self.words)
+            cells = (
+                f'<{tag} style="text-align: {side}">{text}</{tag}>' for side, text in zip(sides, row, strict=True)
+            )
+            lines.append(f"<tr>{''.join(cells)}</tr>")
+        table = f"<table><thead>{lines[0]}</thead><tbody>{''.join(lines[1:])}</tbody></table>"
+        return f'<div class="tex2jax_ignore mathjax_ignore">{above}{table}{below}</div>'  # $5 is no formula
 
     def to_markdown(self) -> str:
         """A Markdown table whose best cells are bold, the notes below."""
@@ -154,7 +158,7 @@ class Table:
         Where several columns hold words, rows of the same first word stand together between rules.
         """
         columns = "l" * self.words + "c" * (len(self.header) - self.words)
-        header, *rows = self._rendered(_escape_latex, r"\textbf{{{}}}")
+        header, *rows = self._rendered(lambda text: text.translate(str.maketrans(LATEX)), r"\textbf{{{}}}")
         lines = [f"\\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(header) + r" \\"]
         before = None
         for first, *others in rows:
@@ -172,8 +176,20 @@ class Table:
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerows([_for_csv(cell, keep_formulas) for cell in row] for row in (self.header, *self.rows))
+        for row in (self.header, *self.rows):
+            cells = [
+                cell if cell is None or isinstance(cell, (int, float)) else without_controls(str(cell))
+                for cell in row
+            ]
+            marked = (
+                isinstance(cell, str) and cell.startswith(FORMULA_SIGNS) and not keep_formulas for cell in cells
+            )
+            writer.writerow(f"'{cell}" if mark else cell for mark, cell in zip(marked, cells, strict=True))
         return text.getvalue()
+
+
+def _cell(content: Content) -> Cell:
+    return content if isinstance(content, Cell) else Cell("" if content is None else str(content))
 
 
 def cell_width(text: str) -> int:
@@ -211,29 +227,14 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _aligned(lines: Sequence[Sequence[str]], words: int) -> list[str]:
-    widths = [max(map(cell_width, column)) for column in zip(*lines, strict=True)]
-    return ["  ".join(_padded(line, widths, words)).rstrip() for line in lines]
-
-
-def _padded(line: Sequence[str], widths: Sequence[int], words: int) -> Iterator[str]:
-    for number, (text, width) in enumerate(zip(line, widths, strict=True)):
-        space = " " * (width - cell_width(text))
-        yield text + space if number < words else space + text
-
-
-def _stacked(cell: Content, width: int, best: str) -> list[str]:
-    """A cell's lines: the text, folded where it is too long, and its interval."""
-    interval = [cell.interval] if isinstance(cell, Cell) and cell.interval else []
-    text = cell.text if isinstance(cell, Cell) else _text(cell)
-    return [*wrapped(f"{best if _is_best(cell) else ''}{text}", width), *interval]
-
-
-def _is_best(cell: Content) -> bool:
-    return isinstance(cell, Cell) and cell.best
-
-
-def _text(cell: Content) -> str:
-    return "" if cell is None else str(cell)
+    """Lines of cells as text, the first `words` columns to the left."""
+    padded = []
+    for number, column in enumerate(zip(*lines, strict=True)):
+        widest = max(map(cell_width, column))
+        spaces = [" " * (widest - cell_width(text)) for text in column]
+        cells = zip(column, spaces, strict=True)
+        padded.append([text + space if number < words else space + text for text, space in cells])
+    return ["  ".join(line).rstrip() for line in zip(*padded, strict=True)]
 
 
 def _in_two_lines(title: str) -> list[str]:
@@ -243,21 +244,6 @@ def _in_two_lines(title: str) -> list[str]:
         return [title]
     middle = min(spaces, key=lambda index: max(index, len(title) - index - 1))
     return [title[:middle], title[middle + 1 :]]
-
-
-def _safe(text: str) -> str:
-    return escape(CONTROLS.sub("\ufffd", without_direction_marks(text)))
-
-
-def _escape_latex(text: str) -> str:
-    return "".join(LATEX.get(mark, mark) for mark in text)
-
-
-def _for_csv(cell: Content, keep_formulas: bool) -> Any:
-    if cell is None or isinstance(cell, (int, float)):
-        return cell
-    text = without_controls(str(cell))
-    return f"'{text}" if text.startswith(FORMULA_SIGNS) and not keep_formulas else text
 
 
 class Shown(ABC):
@@ -279,27 +265,12 @@ class Shown(ABC):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A frame of "pandas", "polars" or "pyarrow": the one that is imported, else installed, unless named."""
-        return frame_of(self._frame(), backend)
+        import narwhals as nw
 
-
-def frame_of(rows: Sequence[Mapping[str, Any]], backend: str | None = None) -> Any:
-    """Rows with the same keys as a frame of a library that is there.
-
-    Examples
-    --------
-    >>> frame_of([{"model": "a", "cost": 2.0}, {"model": "b", "cost": 3.0}], "polars")["cost"].sum()
-    5.0
-    """
-    import narwhals as nw
-
-    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
-    library: Any = backend or _library()
-    return nw.from_dict(columns, backend=library).to_native()
-
-
-def _library() -> str:
-    """The first library that is in use already, else that is installed."""
-    there = [name for name in FRAMES if name in sys.modules] or [name for name in FRAMES if find_spec(name)]
-    if not there:
-        raise ImportError(f"a frame needs one of {', '.join(FRAMES)}: install one of them.")
-    return there[0]
+        there = [name for name in FRAMES if name in sys.modules] or [name for name in FRAMES if find_spec(name)]
+        if backend is None and not there:
+            raise ImportError(f"a frame needs one of {', '.join(FRAMES)}: install one of them.")
+        rows = self._frame()
+        columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+        library: Any = backend or there[0]
+        return nw.from_dict(columns, backend=library).to_native()
