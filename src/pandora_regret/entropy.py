@@ -56,9 +56,7 @@ def search_entropy(
     >>> search_entropy([[0.5, 0.5], [1.0, 0.0]])
     0.5833333333333333
     """
-    forecast = read_probabilities(
-        y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_probabilities(y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     rows = ((block, expectation(block, probabilities(block), prior)) for block in forecast.blocks())
     return mean_or_rows(forecast, rows, per_instance)
@@ -105,9 +103,7 @@ def search_divergence(
     0.24375
     """
     check_row_order(y_proba=y_proba, true_proba=true_proba, sample_weight=sample_weight)
-    forecast = read_probabilities(
-        y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_probabilities(y_proba, labels, sample_weight, logits, normalise)
     names = forecast.labels if is_frame(true_proba) else labels
     truth = read_probabilities(true_proba, labels=names, normalise=normalise and not logits, name="true_proba")
     if truth.values.shape != forecast.values.shape:
@@ -116,13 +112,11 @@ def search_divergence(
         raise InputError(problem, argument="true_proba", value=truth.values.shape, fix=fix)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     pairs = zip(truth.with_costs(forecast.costs).blocks(), forecast.blocks(), strict=True)
-    rows = ((block, _excess(pi, block, prior)) for pi, block in pairs)
+    rows = (  # rounding may dip below 0
+        (block, np.maximum(expectation(block, pi.values, prior) - expectation(pi, pi.values, prior), 0.0))
+        for pi, block in pairs
+    )
     return mean_or_rows(forecast, rows, per_instance)
-
-
-def _excess(truth: Forecast, block: Forecast, prior: Prior) -> FloatArray:
-    at_best = expectation(truth, truth.values, prior)
-    return np.maximum(expectation(block, truth.values, prior) - at_best, 0.0)  # rounding may dip below
 
 
 def expectation(block: Forecast, truth: FloatArray, prior: Prior) -> FloatArray:

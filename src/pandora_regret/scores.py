@@ -90,9 +90,7 @@ def pandora_regret(
     array([0.08333333, 0.5       ])
     """
     alpha = read_alpha(alpha)
-    forecast = read_forecast(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     return mean_or_rows(forecast, total_losses(forecast, alpha), per_instance) / (3 * (forecast.n_classes - 1))
 
 
@@ -136,9 +134,7 @@ def beta_score(
     0.5
     """
     alpha = read_alpha(alpha)
-    forecast = read_forecast(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     if costs is not None:
         forecast = forecast.with_costs(read_costs(costs, forecast.labels, forecast.n_cases))
     return mean_or_rows(forecast, total_losses(forecast, alpha), per_instance)
@@ -182,9 +178,7 @@ def excess_search_burden(
     >>> excess_search_burden([0], [[0.5, 0.25, 0.25]])
     0.16666666666666666
     """
-    forecast = read_forecast(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     return mean_or_rows(forecast, total_losses(forecast, 1.0), per_instance) / 3
 
 
@@ -241,9 +235,7 @@ def expected_search_cost(
     >>> expected_search_cost([0], [[0.5, 0.25, 0.25]], typical_costs=[100, 200, 300])
     106.94444444444444
     """
-    forecast = read_forecast(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     return mean_or_rows(forecast, search_costs(forecast, prior), per_instance)
 
@@ -290,9 +282,7 @@ def pair_costs(
     array([[0.        , 0.08333333],
            [0.08333333, 0.        ]])
     """
-    forecast = read_forecast(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     if per_instance:
         return forecast.per_case(np.concatenate([mean_waste(block, prior) for block in forecast.blocks()]))
@@ -335,9 +325,7 @@ def search_tally(
     >>> first.merge(search_tally([1], [[0.5, 0.25, 0.25]]))
     Tally(2 rows, mean=0.791667, standard_error=0.21)
     """
-    forecast = read_forecast(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     tally = _tally_of_costs(forecast, prior)
     at_means, unit = at_mean_costs(forecast, prior)
@@ -363,17 +351,12 @@ def mean_or_rows(forecast: Forecast, scored: Iterable[tuple[Forecast, FloatArray
         return forecast.per_case(np.concatenate([_numbers(rows, values) for rows, values in scored]))
     total, weight = Sum(), Sum()
     for rows, values in scored:
-        total.add(_weighted_total(rows, values))
+        if rows.weights is not None:  # an infinite value without weight is nothing
+            values = rows.weights * np.where(rows.weights > 0, values, 0.0)
+        part = float(values.sum())
+        total.add(_numbers(rows, values).sum() if np.isnan(part) else part)
         weight.add(len(rows) if rows.weights is None else rows.weights.sum())
     return float(total.value / weight.value)
-
-
-def _weighted_total(rows: Forecast, values: FloatArray) -> float:
-    """The weighted sum of the rows' values, all of them numbers; an infinite one without weight is nothing."""
-    if rows.weights is not None:
-        return float((rows.weights * np.where(rows.weights > 0, _numbers(rows, values), 0.0)).sum())
-    total = float(values.sum())
-    return float(_numbers(rows, values).sum()) if np.isnan(total) else total
 
 
 def _numbers(rows: Forecast, values: FloatArray) -> FloatArray:

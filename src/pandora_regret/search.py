@@ -18,7 +18,8 @@ from pandora_regret.inputs import (
     read_probabilities,
     read_seed,
 )
-from pandora_regret.inputs.tables import read_one_or_many, row_slices
+from pandora_regret.inputs.numbers import read_array
+from pandora_regret.inputs.tables import by_name, is_frame, row_slices
 from pandora_regret.kernels.engine import realised_costs, simulated_totals
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, BROKEN_BY_INDEX
 from pandora_regret.kernels.reference import search_order as order_of
@@ -77,8 +78,12 @@ def search_order(
     >>> search_order([0.6, 0.3, 0.1], costs=[10.0, 2.0, 1.0])
     array([1, 2, 0])
     """
-    table, single = read_one_or_many(y_proba, labels)
-    forecast = read_probabilities(table, labels=labels, logits=logits, normalise=normalise)
+    named = hasattr(y_proba, "keys") and not is_frame(y_proba)
+    single = named or (not is_frame(y_proba) and read_array(y_proba, "y_proba").ndim == 1)
+    if single:
+        names: Any = list(y_proba.keys()) if named and labels is None else labels
+        y_proba = np.asarray(by_name(y_proba, names, "y_proba"), dtype=np.float64 if named else None)[None]
+    forecast = read_probabilities(y_proba, names if single else labels, None, logits, normalise)
     forecast = forecast.with_costs(read_costs(costs, forecast.labels, len(forecast)))
     orders = np.concatenate([order_of(block) for block in forecast.blocks()])
     return orders[0] if single else orders
@@ -128,9 +133,7 @@ def search_cost(
     >>> search_cost([0, 2], [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]], costs=[10.0, 2.0, 1.0], per_instance=True)
     array([13.,  3.])
     """
-    forecast = read_forecast(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     broken = BROKEN_BY_INDEX if read_choice(ties, "ties", TIES) == "index" else BROKEN_AT_RANDOM
     forecast = forecast.with_costs(read_costs(costs, forecast.labels, forecast.n_cases))
     return mean_or_rows(forecast, realised_costs(forecast, broken), per_instance)
@@ -179,9 +182,7 @@ def simulate_search(
     >>> abs(result.mean - 0.7916667) < 4 * result.standard_error
     True
     """
-    forecast = read_forecast(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    ).check()
+    forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise).check()
     prior, forecast = priced(forecast, prior, costs, typical_costs)
     weight = len(forecast) if forecast.weights is None else forecast.weights.sum()
     mean, rng = Mean(), read_seed(seed)

@@ -9,15 +9,14 @@ import numpy as np
 
 from pandora_regret.inputs.errors import InputError
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, FloatArray, out_of_range, read_floats
-from pandora_regret.inputs.tables import by_name, is_frame, read_frame
+from pandora_regret.inputs.tables import by_name, is_frame
 
 
 def read_costs(
     costs: Any, labels: Sequence[Any], n_rows: int | None = None, argument: str = "costs"
 ) -> FloatArray:
     """What testing each class costs: (K,), or (N, K) where instances may have their own."""
-    named = read_frame(costs, labels, argument) if is_frame(costs) else by_name(costs, labels, argument)
-    array = read_floats(named, argument, copy=False)
+    array = read_floats(by_name(costs, labels, argument), argument, copy=False)
     k = len(labels)
     if array.shape != (k,) and (n_rows is None or array.shape != (n_rows, k)):
         fix = f"pass one cost per class, shape ({k},)"

@@ -50,7 +50,8 @@ class _Explained(Exception):
         place: str | None = None,
     ) -> None:
         super().__init__(problem)
-        self.problem = _is(value) if problem is None else problem
+        shown = f"{value:g}" if isinstance(value, (float, np.floating)) else f"{value!r:.200}"
+        self.problem = f"is {shown}" if problem is None else problem
         self.argument, self.row, self.column, self.value = argument, row, column, value
         self.fix, self.command_fix, self.place = fix, command_fix, place
         self.contexts: tuple[str, ...] = ()
@@ -71,18 +72,16 @@ class _Explained(Exception):
     def sentence(self, options: Mapping[str, str] | None = None) -> str:
         """The error in words; for a user of the command, `options` says what arguments are called there."""
         fix = self.fix if options is None or self.command_fix is None else self.command_fix
-        said = " ".join(filter(None, (self._place({} if options is None else options), self.problem)))
-        said = ": ".join(filter(None, (*self.contexts, said, fix)))
-        return said if said.endswith((".", "?")) else f"{said}."
-
-    def _place(self, options: Mapping[str, str]) -> str | None:
-        if self.place is not None or self.argument is None:
-            return self.place
-        name = options.get(self.argument, self.argument)
-        row = "" if self.row is None else f" row {self.row}"
-        if self.column is None:
-            return f"{name}{row}"
-        return f"{name}{row}, class {self.column!r}," if row else f"{name} of class {self.column!r}"
+        place = self.place
+        if place is None and self.argument is not None:
+            place = (options or {}).get(self.argument, self.argument)
+            place += "" if self.row is None else f" row {self.row}"
+            if self.column is not None:
+                column = f"class {self.column!r}"
+                place += f" of {column}" if self.row is None else f", {column},"
+        sentence = " ".join(filter(None, (place, self.problem)))
+        sentence = ": ".join(filter(None, (*self.contexts, sentence, fix)))
+        return sentence if sentence.endswith((".", "?")) else f"{sentence}."
 
 
 class InputError(_Explained, ValueError):
@@ -91,7 +90,3 @@ class InputError(_Explained, ValueError):
 
 class InputTypeError(_Explained, TypeError):
     """An argument of the wrong kind; carries argument, row, column, value and fix."""
-
-
-def _is(value: Any) -> str:
-    return f"is {value:g}" if isinstance(value, (float, np.floating)) else f"is {value!r:.200}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,9 @@ from pandora_regret.inputs.tables import (
     NOTHING_RESCALED,
     Rescaled,
     Table,
+    by_name,
     check_logits,
     check_probabilities,
-    is_frame,
-    read_frame,
     read_table,
     rescale_rows,
     row_slices,
@@ -147,8 +146,12 @@ class Forecast:
         """Consecutive rows in float64, checked, few enough at a time that temporaries stay small."""
         for index in row_slices(*self.values.shape):
             rows = self.rows(index)
-            read_as = self.read_as or self.values.dtype
-            yield replace(rows, values=rows.values.astype(np.float64, copy=False), read_as=read_as)._checked()
+            values = rows.values.astype(np.float64, copy=False)
+            if not self.checked and self.logits:
+                check_logits(values, self.name, rows.numbers)
+            elif not self.checked:
+                check_probabilities(values, self.name, self.tolerance, rows.numbers)
+            yield replace(rows, values=values, read_as=self.read_as or self.values.dtype, checked=True)
 
     def check(self) -> Forecast:
         """The same forecasts, all numbers checked, for whoever reads them more than once."""
@@ -156,58 +159,36 @@ class Forecast:
             pass
         return replace(self, checked=True)
 
-    def _checked(self) -> Forecast:
-        if not self.checked and self.logits:
-            check_logits(self.values, self.name, self.numbers)
-        elif not self.checked:
-            check_probabilities(self.values, self.name, self.tolerance, self.numbers)
-        return replace(self, checked=True)
-
 
 def read_forecast(
     y_true: Labels,
     y_proba: Table,
-    *,
     labels: Any = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
     normalise: bool = False,
+    votes: bool = True,
 ) -> Forecast:
-    """Forecasts and the truth of the same instances, checked: labels, (N,), or votes, (N, K)."""
-    options: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
-    if not are_votes(y_true):
-        return read_labelled(y_true, y_proba, logits=logits, normalise=normalise, **options)
+    """Forecasts and the truth of the same instances, checked: labels, (N,), or perhaps votes, (N, K)."""
     check_row_order(y_proba=y_proba, y_true=y_true, sample_weight=sample_weight)
-    forecast = read_probabilities(y_proba, logits=logits, normalise=normalise, **options)
-    return voted(forecast, y_true)
+    forecast = read_probabilities(y_proba, labels, sample_weight, logits, normalise)
+    if votes and are_votes(y_true):
+        return voted(forecast, y_true)
+    return replace(forecast, truth=read_truth(y_true, forecast.labels, len(forecast)))
+
+
+read_labelled = partial(read_forecast, votes=False)  # one label of each instance
 
 
 def voted(forecast: Forecast, y_true: Labels) -> Forecast:
     """Forecasts and votes on the same instances, (N, K); a frame's columns are matched by name."""
-    table = read_frame(y_true, forecast.labels, "y_true") if is_frame(y_true) else y_true
-    return forecast.with_votes(read_votes(table, forecast.labels, len(forecast)))
-
-
-def read_labelled(
-    y_true: Labels,
-    y_proba: Table,
-    *,
-    labels: Any = None,
-    sample_weight: ArrayLike | None = None,
-    logits: bool = False,
-    normalise: bool = False,
-) -> Forecast:
-    """Forecasts and the one true label of each of the same instances, checked."""
-    check_row_order(y_proba=y_proba, y_true=y_true, sample_weight=sample_weight)
-    forecast = read_probabilities(
-        y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
+    return forecast.with_votes(
+        read_votes(by_name(y_true, forecast.labels, "y_true"), forecast.labels, len(forecast))
     )
-    return replace(forecast, truth=read_truth(y_true, forecast.labels, len(forecast)))
 
 
 def read_probabilities(
     y_proba: Table,
-    *,
     labels: Any = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -221,5 +202,5 @@ def read_probabilities(
     values, columns, tolerance = read_table(y_proba, None if labels is None else read_labels(labels), name)
     values, rescaled = rescale_rows(values, tolerance) if normalise else (values, NOTHING_RESCALED)
     weights = None if sample_weight is None else read_weights(sample_weight, len(values))
-    about: dict[str, Any] = {"name": name, "weights": weights, "rescaled": rescaled}
-    return Forecast(values, logits, columns, np.empty(0, np.intp), range(len(values)), tolerance, **about)
+    truth, numbers = np.empty(0, np.intp), range(len(values))
+    return Forecast(values, logits, columns, truth, numbers, tolerance, name, weights, rescaled=rescaled)

@@ -117,7 +117,10 @@ def are_votes(y_true: Labels) -> bool:
 
 
 def read_votes(y_true: Labels, labels: Sequence[Any], n_rows: int) -> FloatArray:
-    """Each class's share of every row's votes, (N, K), from columns in the order of the labels."""
+    """Each class's share of every row's votes, (N, K), from columns in the order of the labels.
+
+    Every vote must be a number from 0, and every row needs one.
+    """
     votes = read_array(y_true, "y_true")
     if votes.dtype.kind not in "biuf":
         fix = "votes must be numbers; a single label per instance must be 1-D"
@@ -126,21 +129,16 @@ def read_votes(y_true: Labels, labels: Sequence[Any], n_rows: int) -> FloatArray
         problem = f"has shape {votes.shape} but y_proba has shape {(n_rows, len(labels))}"
         fix = "pass one label per row, or votes with one column for each class"
         raise InputError(problem, argument="y_true", value=votes.shape, fix=fix)
-    return shares_of(votes.astype(np.float64))
-
-
-def shares_of(votes: FloatArray, argument: str = "y_true") -> FloatArray:
-    """Votes over their row's sum; every vote must be a number from 0, and every row needs one."""
+    votes = votes.astype(np.float64)
     bad = ~((votes >= 0) & (votes <= LARGEST))  # NaN compares false
     if bad.any():
         row, column = (int(index) for index in np.argwhere(bad)[0])
-        fix = f"votes are numbers from 0 to {LARGEST:g}"
-        problem, value = f"contains {votes[row, column]:g}", float(votes[row, column])
-        raise InputError(problem, argument=argument, row=row, value=value, fix=fix)
+        problem, fix = f"contains {votes[row, column]:g}", f"votes are numbers from 0 to {LARGEST:g}"
+        raise InputError(problem, argument="y_true", row=row, value=float(votes[row, column]), fix=fix)
     total = votes.sum(axis=1, keepdims=True)
     if not total.all():
-        row = int(np.argmin(total))
-        raise InputError("has no votes", argument=argument, row=row, fix="drop the row, or give it one label")
+        row, fix = int(np.argmin(total)), "drop the row, or give it one label"
+        raise InputError("has no votes", argument="y_true", row=row, fix=fix)
     return np.asarray(votes / total)
 
 
@@ -149,23 +147,16 @@ def check_row_order(**arguments: Any) -> None:
 
     Indices that name different rows say nothing: after a split one side has often lost its own.
     """
-    indices = {name: index for name, values in arguments.items() if (index := _index_of(values)) is not None}
+    indices = {  # pandas need not be installed
+        name: values.index
+        for name, values in arguments.items()
+        if type(values).__module__.partition(".")[0] == "pandas" and hasattr(values, "index")
+    }
     for (first, theirs), (name, ours) in combinations(indices.items(), 2):
-        if _is_permuted(ours, theirs):
+        alike = len(ours) == len(theirs) and ours.nlevels == theirs.nlevels
+        if alike and not ours.equals(theirs) and ours.isin(theirs).all() and theirs.isin(ours).all():
             row = int((ours != theirs).argmax())
             here, there = (index[row : row + 1].tolist()[0] for index in (ours, theirs))
             problem = f"has the rows of {first} in another order: its row {row} is {here!r}, not {there!r}"
             fix = f"pass {name}.loc[{first}.index], or {name}.to_numpy() if rows match by their position"
             raise InputError(problem, argument=name, value=here, fix=fix)
-
-
-def _index_of(values: Any) -> Any:
-    """The index of a pandas object, None of anything else; pandas need not be installed."""
-    is_pandas = type(values).__module__.partition(".")[0] == "pandas"
-    return values.index if is_pandas and hasattr(values, "index") else None
-
-
-def _is_permuted(ours: Any, theirs: Any) -> bool:
-    if len(ours) != len(theirs) or ours.nlevels != theirs.nlevels or ours.equals(theirs):
-        return False
-    return bool(ours.isin(theirs).all() and theirs.isin(ours).all())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,8 +18,8 @@ LEAST_NORMAL = float(np.finfo(np.float64).tiny)
 SMALLEST, LARGEST = 1e-50, 1e50  # of costs and weights, so that their ratios, squares and sums stay in float64
 
 
-def read_number(value: Any, name: str) -> float:
-    """One real number that is not NaN."""
+def read_number(value: Any, name: str, is_fine: Callable[[float], bool] | None = None, fix: str = "") -> float:
+    """One real number that is not NaN, and that is fine."""
     try:
         if isinstance(value, (str, bytes, bool, np.bool_)) or getattr(value, "ndim", 0) > 0:
             raise TypeError  # float() would take an array of one number
@@ -29,35 +29,27 @@ def read_number(value: Any, name: str) -> float:
         raise InputTypeError(problem, argument=name, value=value) from None
     if math.isnan(number):
         raise InputError("is NaN", argument=name, value=number, fix="pass a number")
+    if is_fine is not None and not is_fine(number):
+        raise InputError(argument=name, value=number, fix=fix)
     return number
 
 
 def read_alpha(alpha: Any) -> float:
     """The Beta family's parameter, from 0 to infinity, both limits included."""
-    number = read_number(alpha, "alpha")
-    if number < 0:
-        fix = (
-            "it must lie in [0, inf], where 0 is the logarithmic limit, "
-            "1 is Pandora's Regret and inf looks at ranks alone"
-        )
-        raise InputError(argument="alpha", value=number, fix=fix)
+    fix = "where 0 is the logarithmic limit, 1 is Pandora's Regret and inf looks at ranks alone"
+    number = read_number(alpha, "alpha", lambda number: number >= 0, f"it must lie in [0, inf], {fix}")
     return number if number >= LEAST_NORMAL else 0.0  # below this 1/alpha overflows: the limit
 
 
 def read_positive(value: Any, name: str) -> float:
     """A positive finite number."""
-    number = read_number(value, name)
-    if not 0 < number < np.inf:
-        raise InputError(argument=name, value=number, fix="it must be a positive finite number")
-    return number
+    return read_number(value, name, lambda number: 0 < number < np.inf, "it must be a positive finite number")
 
 
 def read_level(level: Any) -> float:
     """How often an interval is to hold the truth, between 0 and 1."""
-    number = read_number(level, "level")
-    if not 0 < number < 1:
-        raise InputError(argument="level", value=number, fix="it must lie between 0 and 1; 0.95 means 95 %")
-    return number
+    fix = "it must lie between 0 and 1; 0.95 means 95 %"
+    return read_number(level, "level", lambda number: 0 < number < 1, fix)
 
 
 def read_count(value: Any, name: str, least: int = 1) -> int:

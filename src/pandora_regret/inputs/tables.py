@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,11 +47,6 @@ class Rescaled:
     low: float = inf
     high: float = -inf
 
-    @classmethod
-    def of(cls, sums: FloatArray) -> Rescaled:
-        """Rows that had these sums."""
-        return cls(len(sums), float(sums.min()), float(sums.max())) if len(sums) else cls()
-
     def __add__(self, other: Rescaled) -> Rescaled:
         return Rescaled(self.rows + other.rows, min(self.low, other.low), max(self.high, other.high))
 
@@ -73,53 +68,39 @@ def row_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
     yield from (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
-class ReadTable(NamedTuple):
-    """A table past the door."""
-
-    values: NDArray[Any]  # (N, K) float16, float32 or float64
-    labels: Sequence[Any]  # (K,)
-    tolerance: float  # how far the sum of a row of probabilities may be off 1
-
-
 def is_frame(table: Table) -> bool:
     """Whether columns have names (pandas, polars, pyarrow); asked of the type, as a lazy frame is slow to say."""
     return hasattr(type(table), "columns")
 
 
-def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> ReadTable:
-    """A (N, K) float array with its columns in the order of the labels."""
+def read_table(table: Table, labels: Sequence[Any] | None, name: str) -> tuple[NDArray[Any], Sequence[Any], float]:
+    """A (N, K) float array, its columns in the order of the labels; these; how far sums of rows may be off 1."""
+    parts: dict[Any, NDArray[Any]] = {}
     if is_frame(table):
-        return _read_frame(table, labels, name)
-    array = read_array(table, name)
-    _check_shape(array.shape, name)
-    if labels is not None and len(labels) != array.shape[1]:
-        problem = f"has {len(labels)} entries but {name} has {array.shape[1]} columns"
+        columns, labels = read_columns(table, labels, name)
+        parts = dict(zip(labels, columns, strict=True))
+        shape: tuple[int, ...] = (len(columns[0]) if columns else 0, len(columns))
+    else:
+        parts[None] = read_array(table, name)
+        shape = parts[None].shape
+    if 0 in shape:
+        problem = f"is empty (shape {shape})"
+        raise InputError(problem, argument=name, value=shape, fix="pass at least one row and two columns")
+    hint = f"for two classes pass np.column_stack([1 - {name}, {name}]), for a single forecast [{name}]"
+    if len(shape) != 2:
+        problem = f"must be 2-D (instances, classes), got {len(shape)}-D with shape {shape}"
+        raise InputError(problem, argument=name, value=shape, fix=hint if len(shape) == 1 else None)
+    if shape[1] < 2:
+        problem = "has 1 column, but a search needs at least two classes"
+        raise InputError(problem, argument=name, value=shape, fix=hint)
+    if labels is not None and len(labels) != shape[1]:
+        problem = f"has {len(labels)} entries but {name} has {shape[1]} columns"
         fix = "labels must name every column, in column order"
         raise InputError(problem, argument="labels", value=len(labels), fix=fix)
-    names = range(array.shape[1]) if labels is None else labels
-    return ReadTable(_as_floats(array, name), names, row_sum_tolerance(array.dtype))
-
-
-def read_one_or_many(table: Table, labels: Any) -> tuple[Table, bool]:
-    """A table of forecasts, and whether it was handed in as a single one, with or without class names."""
-    if is_frame(table) or not hasattr(table, "keys"):
-        single = not is_frame(table) and read_array(table, "y_proba").ndim == 1
-        return (read_array(table, "y_proba")[None] if single else table), single
-    names = list(table.keys()) if labels is None else read_labels(labels)
-    return np.array([by_name(table, names, "y_proba")], dtype=np.float64), True
-
-
-def _read_frame(frame: Any, labels: Sequence[Any] | None, name: str) -> ReadTable:
-    columns, labels = read_columns(frame, labels, name)
-    _check_shape((len(columns[0]) if columns else 0, len(columns)), name)
-    named = zip(columns, labels, strict=True)
-    values = np.stack([_as_floats(column, name, label) for column, label in named], axis=1)
-    return ReadTable(values, labels, max(row_sum_tolerance(column.dtype) for column in columns))
-
-
-def read_frame(frame: Any, labels: Sequence[Any] | None, name: str) -> NDArray[Any]:
-    """A frame's columns as one table, in the order of the labels."""
-    return np.stack(read_columns(frame, labels, name)[0], axis=1)
+    floats = [_as_floats(part, name, column) for column, part in parts.items()]
+    values = np.stack(floats, axis=1) if is_frame(table) else floats[0]
+    tolerance = max(row_sum_tolerance(part.dtype) for part in parts.values())
+    return values, range(shape[1]) if labels is None else labels, tolerance
 
 
 def read_columns(frame: Any, labels: Sequence[Any] | None, name: str) -> tuple[list[NDArray[Any]], Sequence[Any]]:
@@ -156,7 +137,9 @@ def match_names(names: Sequence[Any], labels: Sequence[Any], argument: str, plac
 
 
 def by_name(values: Any, labels: Sequence[Any] | None, argument: str) -> Any:
-    """Values that carry names (a mapping, a pandas series), in the order of the labels; others as they are."""
+    """Values that carry names (a mapping, a series, a frame), in the order of the labels; others as they are."""
+    if is_frame(values):
+        return np.stack(read_columns(values, labels, argument)[0], axis=1)
     if labels is None or not hasattr(values, "keys"):
         return values
     names, listed = zip(*values.items(), strict=True) if len(values) else ((), ())
@@ -187,31 +170,13 @@ def row_sum_tolerance(dtype: np.dtype[Any]) -> float:
 def rescale_rows(values: NDArray[Any], tolerance: float) -> tuple[NDArray[Any], Rescaled]:
     """Table with rows divided by their sums, where these are off by more than the tolerance, at most 1 %."""
     sums = values.sum(axis=1, dtype=np.float64)
-    rows = rescalable(sums, tolerance)
+    off_by = np.abs(sums - 1)
+    rows = np.flatnonzero((off_by > tolerance) & (off_by <= RESCALED_WITHIN))
     if not len(rows):
         return values, NOTHING_RESCALED
     values = values.copy()
     values[rows] /= sums[rows, None]
-    return values, Rescaled.of(sums[rows])
-
-
-def rescalable(sums: FloatArray, tolerance: float) -> IntArray:
-    """The numbers of the rows whose sums are to be made 1."""
-    off_by = np.abs(sums - 1)
-    return np.flatnonzero((off_by > tolerance) & (off_by <= RESCALED_WITHIN))
-
-
-def _check_shape(shape: tuple[int, ...], name: str) -> None:
-    if 0 in shape:
-        problem = f"is empty (shape {shape})"
-        raise InputError(problem, argument=name, value=shape, fix="pass at least one row and two columns")
-    hint = f"for two classes pass np.column_stack([1 - {name}, {name}]), for a single forecast [{name}]"
-    if len(shape) != 2:
-        problem = f"must be 2-D (instances, classes), got {len(shape)}-D with shape {shape}"
-        raise InputError(problem, argument=name, value=shape, fix=hint if len(shape) == 1 else None)
-    if shape[1] < 2:
-        problem = "has 1 column, but a search needs at least two classes"
-        raise InputError(problem, argument=name, value=shape, fix=hint)
+    return values, Rescaled(len(rows), float(sums[rows].min()), float(sums[rows].max()))
 
 
 def check_probabilities(

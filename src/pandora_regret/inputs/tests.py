@@ -70,11 +70,29 @@ class Tests:
     def __post_init__(self) -> None:
         read_flag(self.confirm_truth, "confirm_truth")
         described = {field.name: getattr(self, field.name) for field in fields(self)[:4]}
-        labels = _labels_of(described, self.labels)
-        for name, values in _per_class(described, labels).items():
-            object.__setattr__(self, name, values)
+        named = [values for values in described.values() if hasattr(values, "keys")]
+        labels = list(named[0].keys()) if self.labels is None and named else self.labels
+        labels = None if labels is None else list(read_labels(labels))
         object.__setattr__(self, "labels", labels)
-        _check_tests(self)
+        arrays = {name: read_floats(by_name(values, labels, name), name) for name, values in described.items()}
+        shapes = {array.shape for array in arrays.values()} - {()} | (
+            {(len(labels),)} if labels is not None else set()
+        )
+        if len(shapes) != 1 or len(shape := shapes.pop()) != 1 or shape[0] < 2:
+            given = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            problem = f"have the shapes {given}{'' if labels is None else f' and {len(labels)} labels'}"
+            fix = "give one number, or one for each class, and say how many classes (two at least) there are"
+            raise InputError(problem, argument="tests", fix=fix)
+        for name, array in arrays.items():
+            object.__setattr__(self, name, np.broadcast_to(array, shape))
+        check_costs(self.cost, "cost", labels)
+        s, f, workup = self.sensitivity, self.false_positive_rate, self.confirmatory_cost
+        _check_all((s > 0) & (s <= 1), s, "sensitivity", labels, "it must lie in (0, 1]")
+        fix = "it must lie in [0, 1), as 1 - specificity does"
+        _check_all((f >= 0) & (f < 1), f, "false_positive_rate", labels, fix)
+        fix = f"it must lie between 0 and {LARGEST:g}"
+        _check_all((workup >= 0) & (workup <= LARGEST), workup, "confirmatory_cost", labels, fix)
+        check_costs(self.effective_cost, "effective cost (c + f C) / s", labels)
 
     @property
     def n_classes(self) -> int:
@@ -105,15 +123,15 @@ class Tests:
 
 def read_tests(tests: Any, forecast: Forecast) -> Tests:
     """The tests of a forecast's classes, in the order of its columns."""
-    known = check_is_tests(tests)
-    if known.labels is not None:
-        order = match_names(known.labels, forecast.labels, "tests", "tests' labels")
-        ordered = {field.name: getattr(known, field.name)[order] for field in fields(known)[:4]}
-        return replace(known, labels=forecast.labels, **ordered)
-    if known.n_classes != forecast.n_classes:
-        problem = f"describe {known.n_classes} classes but y_proba has {forecast.n_classes} columns"
-        raise InputError(problem, argument="tests", value=known.n_classes, fix="describe one test per column")
-    return known
+    checked = check_is_tests(tests)
+    if checked.labels is not None:
+        order = match_names(checked.labels, forecast.labels, "tests", "tests' labels")
+        ordered = {field.name: getattr(checked, field.name)[order] for field in fields(checked)[:4]}
+        return replace(checked, labels=forecast.labels, **ordered)
+    if checked.n_classes != forecast.n_classes:
+        problem = f"describe {checked.n_classes} classes but y_proba has {forecast.n_classes} columns"
+        raise InputError(problem, argument="tests", value=checked.n_classes, fix="describe one test per column")
+    return checked
 
 
 def check_is_tests(tests: Any) -> Tests:
@@ -134,9 +152,7 @@ def check_repeatable(tests: Tests) -> None:
 
 def read_per_class(values: Any, tests: Tests, name: str) -> FloatArray:
     """Finite numbers, one for all classes or one per class of the tests, or named by class."""
-    if hasattr(values, "keys"):
-        values = by_name(values, tests.labels or range(tests.n_classes), name)
-    array = read_floats(values, name)
+    array = read_floats(by_name(values, tests.labels or range(tests.n_classes), name), name)
     if array.shape not in ((), (tests.n_classes,)):
         fix = f"pass one number, or one for each of {tests.n_classes} classes"
         raise InputError(f"has shape {array.shape}", argument=name, value=array.shape, fix=fix)
@@ -157,39 +173,6 @@ def read_unit_costs(unit_costs: Any, tests: Tests) -> FloatArray:
         value, fix = array[bad][0], "pass what a prior's sample gives, 0 or more"
         raise InputError(f"contain {value:g}", argument="unit_costs", value=value, fix=fix)
     return array
-
-
-def _labels_of(described: dict[str, Any], labels: Any) -> list[Any] | None:
-    """The labels as they were said, or as the first argument that carries names says them."""
-    named = [values for values in described.values() if hasattr(values, "keys")]
-    if labels is None and named:
-        labels = list(named[0].keys())
-    return None if labels is None else list(read_labels(labels))
-
-
-def _per_class(described: dict[str, Any], labels: list[Any] | None) -> dict[str, FloatArray]:
-    """All arguments in one shape, (K,)."""
-    arrays = {name: read_floats(by_name(values, labels, name), name) for name, values in described.items()}
-    shapes = {array.shape for array in arrays.values()} - {()}
-    if labels is not None:
-        shapes.add((len(labels),))
-    if len(shapes) != 1 or len(shape := shapes.pop()) != 1 or shape[0] < 2:
-        said = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        problem = f"have the shapes {said}{'' if labels is None else f' and {len(labels)} labels'}"
-        fix = "give one number, or one for each class, and say how many classes (two at least) there are"
-        raise InputError(problem, argument="tests", fix=fix)
-    return {name: np.broadcast_to(array, shape) for name, array in arrays.items()}
-
-
-def _check_tests(tests: Tests) -> None:
-    s, f, workup, labels = tests.sensitivity, tests.false_positive_rate, tests.confirmatory_cost, tests.labels
-    check_costs(tests.cost, "cost", labels)
-    _check_all((s > 0) & (s <= 1), s, "sensitivity", labels, "it must lie in (0, 1]")
-    fix = "it must lie in [0, 1), as 1 - specificity does"
-    _check_all((f >= 0) & (f < 1), f, "false_positive_rate", labels, fix)
-    fix = f"it must lie between 0 and {LARGEST:g}"
-    _check_all((workup >= 0) & (workup <= LARGEST), workup, "confirmatory_cost", labels, fix)
-    check_costs(tests.effective_cost, "effective cost (c + f C) / s", labels)
 
 
 def _check_all(

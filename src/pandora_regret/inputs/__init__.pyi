@@ -1,0 +1,17 @@
+from pandora_regret.inputs.costs import read_costs as read_costs
+from pandora_regret.inputs.errors import InputError as InputError
+from pandora_regret.inputs.errors import InputTypeError as InputTypeError
+from pandora_regret.inputs.forecast import Forecast as Forecast
+from pandora_regret.inputs.forecast import read_forecast as read_forecast
+from pandora_regret.inputs.forecast import read_labelled as read_labelled
+from pandora_regret.inputs.forecast import read_probabilities as read_probabilities
+from pandora_regret.inputs.labels import Labels as Labels
+from pandora_regret.inputs.numbers import FloatArray as FloatArray
+from pandora_regret.inputs.numbers import IntArray as IntArray
+from pandora_regret.inputs.numbers import read_alpha as read_alpha
+from pandora_regret.inputs.numbers import read_choice as read_choice
+from pandora_regret.inputs.numbers import read_count as read_count
+from pandora_regret.inputs.numbers import read_positive as read_positive
+from pandora_regret.inputs.numbers import read_seed as read_seed
+from pandora_regret.inputs.tables import Done as Done
+from pandora_regret.inputs.tables import Table as Table
