@@ -64,7 +64,9 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
     ['sharp', 'sharp', 'vague', 'vague']
     """
     axes, titles = axes_of(ax), {metric.key: metric.title for metric in comparison.metrics}
-    keys = _usual_keys(comparison) if metrics is None else metrics
+    scores = (each.key for each in comparison.metrics if each.unit in ("score", "share"))
+    usual = ["expected_cost", *(key for key in scores if not ranks_as_another(key))]
+    keys = usual if metrics is None else metrics
     ranks = [comparison.ranks[read_choice(key, "metric", titles)] for key in keys]
     last = len(ranks) - 1
     first_places, last_places = places(ranks[0]), places(ranks[last])
@@ -76,29 +78,21 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
             words = {"color": style["color"], "va": "center", "fontsize": "small", "parse_math": False}
             axes.text(-APART, first_places[number], name, ha="right", **words)
             axes.text(last + APART, last_places[number], name, ha="left", **words)
-    _name_metrics(axes, [titles[key] for key in keys])
+    named = [titles[key] for key in keys]
+    axes.set_xticks(range(len(named)), named, rotation=40, ha="left", rotation_mode="anchor")
+    axes.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+    axes.grid(axis="x", color="0.9", linewidth=0.6)
+    axes.set_axisbelow(True)
     axes.set_ylim(len(comparison.models) + 0.5, 0.5)
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
     return axes
 
 
-def _usual_keys(comparison: Comparison) -> list[str]:
-    scores = [each.key for each in comparison.metrics if each.unit in ("score", "share")]
-    return ["expected_cost", *(key for key in scores if not ranks_as_another(key))]
-
-
 def places(ranks: Sequence[float | None]) -> list[int]:
     """1, 2, 3, ... so that names of tied models do not lie on each other; unranked ones come last."""
     order = sorted(range(len(ranks)), key=lambda number: (ranks[number] is None, ranks[number] or 0.0))
     return [order.index(number) + 1 for number in range(len(ranks))]
-
-
-def _name_metrics(axes: Axes, titles: Sequence[str]) -> None:
-    axes.set_xticks(range(len(titles)), titles, rotation=40, ha="left", rotation_mode="anchor")
-    axes.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
-    axes.grid(axis="x", color="0.9", linewidth=0.6)
-    axes.set_axisbelow(True)
 
 
 ALPHAS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, np.inf)
@@ -201,7 +195,15 @@ def plot_cost_calibration(comparison: Comparison, model: str | None = None, *, a
     axes.errorbar(
         predicted, observed, yerr=beyond, linewidth=1.0, elinewidth=0.6, markersize=4, label=shown.name, **style
     )
-    _same_scales(axes, np.concatenate([predicted, *limits]))
+    costs = np.concatenate([predicted, *limits])
+    low, high = costs.min(), costs.max()
+    room = 0.05 * (high - low or high or 1)
+    ends = [max(0.0, low - room), high + room]
+    if any(line.get_gid() == DIAGONAL for line in axes.lines):
+        ends = [min(ends[0], axes.get_xlim()[0]), max(ends[1], axes.get_xlim()[1])]
+    else:
+        axes.axline((0, 0), slope=1, color=QUIET, linewidth=0.8, zorder=0, gid=DIAGONAL)
+    axes.set(xlim=ends, ylim=ends, aspect="equal")
     unit = comparison.costs.currency
     axes.set_xlabel(with_unit("predicted cost", unit), parse_math=False)
     axes.set_ylabel(with_unit("cost of the search", unit), parse_math=False)
@@ -220,24 +222,11 @@ def _name_lines_at_their_ends(axes: Axes) -> None:
     for container, line, end, height in zip(axes.containers, lines, ends, heights, strict=True):
         colour = line.get_color()
         leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6, "shrinkB": 3}
-        leader |= {"relpos": (0, 0.5)}  # from the left of the name
+        leader["relpos"] = (0, 0.5)  # from the left of the name
         place: dict[str, Any] = {"xytext": (1.03, height), "textcoords": "axes fraction", "va": "center"}
         words: dict[str, Any] = {"color": colour, "fontsize": "small", "parse_math": False, "gid": NAME}
         name = shortened(str(container.get_label()), LONGEST_AT_END)
         axes.annotate(name, end, arrowprops=leader, annotation_clip=False, **place, **words)
-
-
-def _same_scales(axes: Axes, costs: FloatArray) -> None:
-    """Equal scales, wide enough for these costs and what was there, and the diagonal of calibrated forecasts."""
-    low, high = costs.min(), costs.max()
-    room = 0.05 * (high - low or high or 1)
-    ends = [max(0.0, low - room), high + room]
-    if any(line.get_gid() == DIAGONAL for line in axes.lines):
-        ends = [min(ends[0], axes.get_xlim()[0]), max(ends[1], axes.get_xlim()[1])]
-    else:
-        axes.axline((0, 0), slope=1, color=QUIET, linewidth=0.8, zorder=0, gid=DIAGONAL)
-    axes.set(xlim=ends, ylim=ends)
-    axes.set_aspect("equal")
 
 
 MOST_WRITTEN = 10  # classes whose numbers fit into their cells
@@ -282,32 +271,23 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     cells = axes.pcolormesh(costs, cmap=SHADES, vmin=0, edgecolors="white", linewidth=0.5)
     title = shortened(shown.name, LONGEST_TITLE)
     if len(costs) <= MOST_WRITTEN:
-        _write(axes, costs)
+        decimals = decimals_for(costs.max())  # three digits of the largest, as many decimals for all
+        size = "small" if len(costs) <= 4 else "x-small" if len(costs) <= 7 else "xx-small"
+        for (i, j), cost in np.ndenumerate(costs):
+            if round(cost, decimals) > 0:
+                style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
+                style["color"] = "white" if cost > DARK * costs.max() else "black"
+                axes.text(j + 0.5, i + 0.5, fixed(cost, decimals), **style)
         title += f"\n{measured}"
     else:
         axes.figure.colorbar(cells, ax=axes).set_label(measured, parse_math=False)
     axes.set_title(title, parse_math=False)
-    _name_classes(axes, [shortened(comparison.data.classes[k], LONGEST_OF_CLASS) for k in order])
-    axes.spines[:].set_visible(False)
-    return axes
-
-
-def _name_classes(axes: Axes, names: Sequence[str]) -> None:
+    names = [shortened(comparison.data.classes[k], LONGEST_OF_CLASS) for k in order]
     middles, long = np.arange(len(names)) + 0.5, max(map(len, names)) > 3
     oblique: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}
     axes.set_xticks(middles, names, parse_math=False, **oblique)
     axes.set_yticks(middles, names, parse_math=False)
     axes.tick_params(length=0)
     axes.set(xlabel="tested", ylabel="truth", ylim=(len(names), 0))
-
-
-def _write(axes: Axes, costs: FloatArray) -> None:
-    """Three digits of the largest, as many decimals for all; what rounds to nothing stays blank."""
-    largest = costs.max()
-    decimals = decimals_for(largest)
-    size = "small" if len(costs) <= 4 else "x-small" if len(costs) <= 7 else "xx-small"
-    for (i, j), cost in np.ndenumerate(costs):
-        if round(cost, decimals) > 0:
-            colour = "white" if cost > DARK * largest else "black"
-            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "color": colour}
-            axes.text(j + 0.5, i + 0.5, fixed(cost, decimals), **style)
+    axes.spines[:].set_visible(False)
+    return axes

@@ -65,7 +65,8 @@ def plot_score_histograms(
         forecast.truth, forecast.values, alpha=alpha, logits=forecast.logits, per_instance=True
     )
     weights = np.ones(len(scores)) if forecast.weights is None else forecast.weights
-    edges = _edges(scores)
+    highest = max(scores[np.isfinite(scores)], default=0.0)
+    edges = np.geomspace(LEAST_SHOWN, max(highest, 10 * LEAST_SHOWN), BINS + 1)
     for k in range(forecast.n_classes):
         _draw_ridge(axes, k, scores[forecast.truth == k], weights[forecast.truth == k], edges)
     names = [shortened(str(label), LONGEST_NAME) for label in forecast.labels]
@@ -79,39 +80,21 @@ def plot_score_histograms(
     return open_frame(axes)
 
 
-def _edges(scores: FloatArray) -> FloatArray:
-    """Of the bins, each wider than the one before by the same factor."""
-    highest = max(scores[np.isfinite(scores)], default=0.0)
-    return np.geomspace(LEAST_SHOWN, max(highest, 10 * LEAST_SHOWN), BINS + 1)
-
-
 def _draw_ridge(axes: Axes, k: int, scores: FloatArray, weights: FloatArray, edges: FloatArray) -> None:
     finite, colour = np.isfinite(scores), COLOURS[k % len(COLOURS)]
     shown = np.clip(scores[finite], edges[0], edges[-1])  # rounding may have moved the last edge
     heights = np.histogram(shown, edges, weights=weights[finite])[0]
+    small: dict[str, Any] = {"textcoords": "offset points", "color": "0.4"}
     if heights.sum() > 0:
-        _say_what_is_cut_off(axes, k, heights, edges)
+        if heights[0] > heights[1:].max() > 0:  # cut off: its share is said beside it
+            share, place = f"{100 * heights[0] / heights.sum():.0f} %", (edges[1], k - HIGHEST)
+            axes.annotate(share, place, xytext=(2, 0), ha="left", va="top", fontsize="x-small", **small)
         heights = np.minimum(heights * HIGHEST / (heights[1:].max() or heights[0]), HIGHEST)
         axes.stairs(k - heights, edges, baseline=k, fill=True, facecolor=tint(colour), edgecolor=colour)
         mean = max(np.average(scores[finite], weights=weights[finite]), edges[0])
         axes.plot([mean, mean], [k, k - HIGHEST], color="black", linewidth=1.0)
     axes.axhline(k, color=QUIET, linewidth=0.6, zorder=1)
-    said = _remark(finite, weights)
-    if said:
-        words: dict[str, Any] = {"xytext": (0, 1), "textcoords": "offset points", "ha": "right", "va": "bottom"}
-        axes.annotate(said, (edges[-1], k), fontsize="small", color="0.4", **words)
-
-
-def _say_what_is_cut_off(axes: Axes, k: int, heights: FloatArray, edges: FloatArray) -> None:
-    """The share of the first bin, beside it, where it is higher than all others."""
-    if heights[0] > heights[1:].max() > 0:
-        share = f"{100 * heights[0] / heights.sum():.0f} %"
-        words: dict[str, Any] = {"xytext": (2, 0), "textcoords": "offset points", "ha": "left", "va": "top"}
-        axes.annotate(share, (edges[1], k - HIGHEST), fontsize="x-small", color="0.4", **words)
-
-
-def _remark(finite: Any, weights: FloatArray) -> str:
-    if not weights.sum():
-        return "no cases"
-    infinite = weights[~finite].sum() / weights.sum()
-    return f"{100 * infinite:.2g} % infinite" if infinite else ""
+    infinite = weights[~finite].sum() / weights.sum() if weights.sum() else 0.0
+    remark = f"{100 * infinite:.2g} % infinite" if infinite else "" if weights.sum() else "no cases"
+    if remark:
+        axes.annotate(remark, (edges[-1], k), xytext=(0, 1), ha="right", va="bottom", fontsize="small", **small)

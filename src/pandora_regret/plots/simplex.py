@@ -17,7 +17,6 @@ from pandora_regret.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import PathCollection
 
 CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])  # of a certain class 0, 1, 2
 WHOLE = np.eye(3)  # the triangle as a convex polygon: its corners, as forecasts
@@ -153,32 +152,21 @@ def plot_ternary(
         forecast.truth, forecast.values, alpha=alpha, logits=forecast.logits, per_instance=True
     )
     places = to_plane(np.concatenate([probabilities(block) for block in forecast.blocks()]))
-    points = _scatter(axes, places, scores, forecast.truth)
-    _draw_borders(axes)
+    highest = max(max(scores[np.isfinite(scores)], default=0.0), 10 * LEAST_SHOWN)
+    scale = import_optional("matplotlib.colors", extra="report").LogNorm(LEAST_SHOWN, highest)
+    style: dict[str, Any] = {"s": 14, "cmap": SHADES_OF_POINTS, "norm": scale, "edgecolors": "0.3"}
+    style |= {"linewidths": 0.3, "rasterized": len(scores) > MOST_DRAWN}
+    for k in np.unique(forecast.truth):
+        rows = np.flatnonzero(forecast.truth == k)
+        rows = rows[np.argsort(scores[rows], kind="stable")]  # the most expensive on top
+        shown = np.clip(scores[rows], LEAST_SHOWN, highest)
+        x, y = places[rows].T
+        points = axes.scatter(x, y, c=shown, marker=MARKERS[k], **style)
+    for side in (1 - np.eye(3)) / 2:  # from the middle of the triangle to the middle of each side
+        axes.plot(*to_plane(np.stack([np.full(3, 1 / 3), side])).T, color=QUIET, linewidth=0.6, zorder=0)
     signs = zip(SIGNS, forecast.labels, strict=True)
     frame(axes, [f"{sign} {shortened(str(label), LONGEST_NAME)}" for sign, label in signs])
     axes.text(0, 0.75, "marker: truth", fontsize="x-small", color="0.4", transform=axes.transAxes)
     bar = axes.figure.colorbar(points, ax=axes, label=score_name(alpha), shrink=0.8, extend="min")
     bar.ax.yaxis.set_major_formatter("{x:g}")
     return axes
-
-
-def _draw_borders(axes: Axes) -> None:
-    """From the middle of the triangle to the middle of each side."""
-    middle = to_plane(np.full(3, 1 / 3))
-    for side in to_plane((1 - np.eye(3)) / 2):
-        axes.plot(*np.stack([middle, side]).T, color=QUIET, linewidth=0.6, zorder=0)
-
-
-def _scatter(axes: Axes, places: FloatArray, scores: FloatArray, truth: IntArray) -> PathCollection:
-    """Every class with its marker and all with the same shades; among its points, the most expensive on top."""
-    highest = max(max(scores[np.isfinite(scores)], default=0.0), 10 * LEAST_SHOWN)
-    scale = import_optional("matplotlib.colors", extra="report").LogNorm(LEAST_SHOWN, highest)
-    for k in np.unique(truth):
-        rows = np.flatnonzero(truth == k)
-        rows = rows[np.argsort(scores[rows], kind="stable")]
-        shown = np.clip(scores[rows], LEAST_SHOWN, highest)
-        outline: dict[str, Any] = {"edgecolors": "0.3", "linewidths": 0.3, "rasterized": len(truth) > MOST_DRAWN}
-        x, y = places[rows].T
-        points = axes.scatter(x, y, s=14, c=shown, cmap=SHADES_OF_POINTS, norm=scale, marker=MARKERS[k], **outline)
-    return points

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pandora_regret.inputs import InputError
 from pandora_regret.plots.style import COLOURS, axes_of, open_frame, sheet, with_unit
 from pandora_regret.text import money, shortened
-from pandora_regret.workup import Plan, PlanStep, plan_search
+from pandora_regret.workup import Plan, plan_search
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,26 +44,19 @@ def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None =
     axes.plot(costs[1:], done[1:], "o", color=COLOUR, markersize=4)
     said = f"expected total {money(plan.expected_cost, currency)}"
     axes.axvline(plan.expected_cost, color=EXPECTED, linestyle="--", linewidth=1.2, label=said)
-    _name_tests(axes, plan)
+    named = 0.0
+    behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+    style: dict[str, Any] = {"xytext": (5, -4), "textcoords": "offset points", "va": "top", "fontsize": "small"}
+    for step in plan.steps:
+        if step.done - named >= LEAST_STEP:  # there is room for a name
+            named, name = step.done, shortened(str(step.test), LONGEST_NAME)
+            axes.annotate(name, (step.total_cost, 100 * named), parse_math=False, bbox=behind, **style)
     axes.set_xlim(0, 1.3 * max(*costs, plan.expected_cost))  # room for the last name
     axes.set_ylim(0, 105)
     axes.set_xlabel(with_unit("spent so far", currency), parse_math=False)
     axes.set_ylabel("found by now (%)")
     axes.legend(loc="lower right", frameon=False)
     return open_frame(axes)
-
-
-def _name_tests(axes: Axes, plan: Plan) -> None:
-    """What each step tests for, where there is room; `parse_math` is off, since a class may be "$5 to $10"."""
-    named = 0.0
-    for step in plan.steps:
-        if step.done - named < LEAST_STEP:
-            continue
-        named = step.done
-        place = (step.total_cost, 100 * step.done)
-        style = {"xytext": (5, -4), "textcoords": "offset points", "va": "top", "fontsize": "small"}
-        behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
-        axes.annotate(shortened(str(step.test), LONGEST_NAME), place, parse_math=False, bbox=behind, **style)  # type: ignore[arg-type]
 
 
 def draw_search_trace(plan: Plan, path: str | os.PathLike[str], currency: str | None = "") -> Path:
@@ -117,10 +110,28 @@ def plot_bills(
     ['cold', 'flu', '40']
     """
     axes = axes_of(ax)
-    bills = [_bill(name, forecast, truth, costs) for name, forecast in forecasts.items()]
+    bills = []
+    for name, forecast in forecasts.items():
+        if truth not in forecast:
+            problem = f"truth is {truth!r}, which forecast {name!r} does not know"
+            raise InputError(f"{problem}: name one of {list(forecast)}.")
+        steps = plan_search(forecast, costs).steps
+        bills.append(steps[: [step.test for step in steps].index(truth) + 1])
+    points = 72 * axes.bbox.width / axes.figure.dpi
+    across = points / (LETTER * float(axes.xaxis.label.get_fontsize()))  # letters that fit, about
     longest = max((bill[-1].total_cost for bill in bills), default=0.0)
     for row, bill in enumerate(bills):
-        _draw_bill(axes, row, bill, _letters(axes) / longest)
+        for step in bill:
+            start, is_truth = step.total_cost - step.cost, step is bill[-1]
+            colour, ink = (RIGHT, "white") if is_truth else (WRONG, "black")
+            [piece] = axes.barh(row, step.cost, left=start, height=0.55, color=colour, edgecolor="white")
+            room = int(across / longest * step.cost)
+            if room >= FEWEST_LETTERS:
+                style: dict[str, Any] = {"ha": "center", "va": "center", "color": ink, "parse_math": False}
+                text = axes.text(
+                    start + step.cost / 2, row, shortened(str(step.test), room), clip_on=True, **style
+                )
+                text.set_clip_path(piece)  # widths are estimates
         paid = bill[-1].total_cost
         beside: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate(money(paid, currency), (paid, row), weight="bold", parse_math=False, **beside)
@@ -129,34 +140,3 @@ def plot_bills(
     axes.margins(x=0.12)
     axes.set_xlabel(f"paid until the truth, {truth}, is found", parse_math=False)
     return open_frame(axes)
-
-
-def _bill(name: str, forecast: Mapping[Any, float], truth: Any, costs: Mapping[Any, float]) -> list[PlanStep]:
-    """The tests of a search up to that of the truth."""
-    if truth not in forecast:
-        raise InputError(
-            f"truth is {truth!r}, which forecast {name!r} does not know: name one of {list(forecast)}."
-        )
-    steps = plan_search(forecast, costs).steps
-    last = next(number for number, step in enumerate(steps) if step.test == truth)
-    return list(steps[: last + 1])
-
-
-def _draw_bill(axes: Axes, row: int, bill: list[PlanStep], letters: float) -> None:
-    """One bar, with room for so many letters per unit of cost; its last piece is the truth."""
-    for step in bill:
-        start, is_truth = step.total_cost - step.cost, step is bill[-1]
-        colour = RIGHT if is_truth else WRONG
-        [piece] = axes.barh(row, step.cost, left=start, height=0.55, color=colour, edgecolor="white")
-        room = int(letters * step.cost)
-        if room >= FEWEST_LETTERS:
-            style: dict[str, Any] = {"ha": "center", "va": "center", "color": "white" if is_truth else "black"}
-            name = shortened(str(step.test), room)
-            text = axes.text(start + step.cost / 2, row, name, parse_math=False, clip_on=True, **style)
-            text.set_clip_path(piece)  # widths are estimates
-
-
-def _letters(axes: Axes) -> float:
-    """About how many fit across."""
-    points = 72 * axes.bbox.width / axes.figure.dpi
-    return points / (LETTER * float(axes.xaxis.label.get_fontsize()))

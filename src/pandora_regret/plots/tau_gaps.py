@@ -47,7 +47,23 @@ def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
     for number, (name, cells) in enumerate(lines):
         shift = (number - (len(lines) - 1) / 2) * 0.7 / len(lines)
         style = {"color": COLOURS[number % 6], "marker": MARKERS[number % 6], "label": name}
-        _draw_intervals(axes, cells, shift, style)
+        places = [(cell, row + shift) for row, cell in enumerate(cells) if cell is not None and not cell.constant]
+        bounded = [(cell, y) for cell, y in places if cell.low is not None]
+        axes.hlines(
+            [y for _, y in bounded],
+            [_value(cell.low) for cell, _ in bounded],
+            [_value(cell.high) for cell, _ in bounded],
+            color=style["color"],
+            linewidth=1.4,
+            label="_intervals",
+        )
+        _draw_points(
+            axes,
+            [(_value(cell.value), y, cell.reversed) for cell, y in places],
+            linestyle="",
+            markersize=4.5,
+            **style,
+        )
     axes.axvline(0, color="0.3", linewidth=1, zorder=1)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(rows) - 0.5, -0.5)
@@ -68,19 +84,12 @@ def _rows_and_lines(grid: Grid, condition: str) -> tuple[Sequence[str], list[Lin
     return data, [(metric, [cells[index] for cells in table]) for index, metric in enumerate(metrics)]
 
 
-def _draw_intervals(axes: Axes, cells: Sequence[Cell | None], shift: float, style: dict[str, Any]) -> None:
-    """A marker at each value, a line from low to high; undefined ones are left out, and what ranks no models."""
-    places = [(cell, row + shift) for row, cell in enumerate(cells) if cell is not None and not cell.constant]
-    nowhere = float("nan")  # one path for all intervals, with gaps between them
-    ends: list[tuple[Any, float]] = [
-        (x, y) for cell, y in places if cell.low is not None for x in (cell.low, cell.high, nowhere)
-    ]
-    axes.plot([x for x, _ in ends], [y for _, y in ends], color=style["color"], linewidth=1.4, label="_intervals")
-    points: list[tuple[Any, float]] = [(cell.value, y) for cell, y in places if cell.value is not None]
-    axes.plot([x for x, _ in points], [y for _, y in points], linestyle="", markersize=4.5, **style)
-    wrong: list[tuple[Any, float]] = [(cell.value, y) for cell, y in places if cell.reversed]
-    hollow = style | {"label": None, "markerfacecolor": "white", "zorder": 3}
-    axes.plot([x for x, _ in wrong], [y for _, y in wrong], linestyle="", markersize=4.5, **hollow)
+def _draw_points(axes: Axes, points: Sequence[tuple[float, float, bool]], **style: Any) -> None:
+    """At x and y; hollow where a metric ranks models the wrong way round."""
+    axes.plot([x for x, _, _ in points], [y for _, y, _ in points], **style)
+    hollow = style | {"label": None, "linestyle": "", "markerfacecolor": "white", "zorder": 3}
+    wrong = [(x, y) for x, y, reverse in points if reverse]
+    axes.plot([x for x, _ in wrong], [y for _, y in wrong], **hollow)
 
 
 def draw_tau_gaps(grid: Grid, path: str | os.PathLike[str]) -> Path:
@@ -127,10 +136,8 @@ def plot_sensitivity(numbers: Sequence[Any], lines: Mapping[str, Sequence[Cell]]
     places = range(len(numbers))
     for number, (label, cells) in enumerate(lines.items()):
         style: dict[str, Any] = {"color": COLOURS[number % 6], "marker": MARKERS[number % 6], "label": label}
-        axes.plot(places, [_value(cell.value) for cell in cells], markersize=3.5, linewidth=1.2, **style)
-        wrong = [(x, cell.value) for x, cell in zip(places, cells, strict=True) if cell.reversed]
-        hollow: dict[str, Any] = style | {"label": None, "linestyle": "", "markerfacecolor": "white", "zorder": 3}
-        axes.plot([x for x, _ in wrong], [_value(y) for _, y in wrong], markersize=3.5, **hollow)
+        points = [(x, _value(cell.value), cell.reversed) for x, cell in zip(places, cells, strict=True)]
+        _draw_points(axes, points, markersize=3.5, linewidth=1.2, **style)
         low, high = ([_value(end) for end in ends] for ends in zip(*((c.low, c.high) for c in cells), strict=True))
         axes.fill_between(places, low, high, color=COLOURS[number % 6], alpha=0.12, linewidth=0)
     axes.set_xticks(places, [str(number) for number in numbers])
