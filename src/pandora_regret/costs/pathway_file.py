@@ -60,40 +60,32 @@ def load_costs(name_or_path: str | os.PathLike[str]) -> Pathways:
     >>> load_costs("octmnist").costs
     {'CNV': 343.913, 'DME': 343.913, 'drusen': 186.71, 'normal': 149.64}
     """
-    file, content = _read_bytes(name_or_path)
-    document = parse_toml(content, file)
+    given: Any = name_or_path
+    if not isinstance(given, (str, os.PathLike)):
+        problem = f"must be a name or a path, got {given!r:.200}"
+        raise InputTypeError(problem, argument="name_or_path", value=given)
+    shipped = _shipped().get(name_or_path) if isinstance(name_or_path, str) else None
+    try:
+        content = (shipped or Path(name_or_path)).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        name, reason = str(name_or_path), getattr(error, "strerror", None) or error
+        problem = f"is not a file that can be read ({reason}), nor the name of a shipped one"
+        fix = f"pass the path of a pathway file, or one of {', '.join(available_costs())}"
+        raise InputError(problem, argument="name_or_path", value=name, place=repr(name), fix=fix) from None
+    name = shipped.name if shipped else str(name_or_path)
+    document = parse_toml(content, name)
     try:
         check_version(document)
         check_keys(PathwayFile, document, "")
-        return _read(from_plain(PathwayFile, document, ""))
+        return _checked(from_plain(PathwayFile, document, ""))
     except InputError as error:
-        raise error.within(file) from None
+        raise error.within(name) from None
 
 
 def _shipped() -> dict[str, Traversable]:
     """The shipped files by name; they may lie in a zip archive, so they are no paths."""
     folder = files("pandora_regret.costs") / "data"
     return {file.name.removesuffix(".toml"): file for file in folder.iterdir() if file.name.endswith(".toml")}
-
-
-def _read_bytes(name_or_path: Any) -> tuple[str, bytes]:
-    """What error messages call the file, and its content."""
-    if not isinstance(name_or_path, (str, os.PathLike)):
-        problem = f"must be a name or a path, got {name_or_path!r:.200}"
-        raise InputTypeError(problem, argument="name_or_path", value=name_or_path)
-    if (shipped := _shipped().get(str(name_or_path))) and isinstance(name_or_path, str):
-        return shipped.name, shipped.read_bytes()
-    try:
-        return str(name_or_path), Path(name_or_path).read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a null character in the path
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(
-            f"is not a file that can be read ({reason}), nor the name of a shipped one",
-            argument="name_or_path",
-            value=str(name_or_path),
-            place=f"{str(name_or_path)!r}",
-            fix=f"pass the path of a pathway file, or one of {', '.join(available_costs())}",
-        ) from None
 
 
 @dataclass(frozen=True)
@@ -119,27 +111,40 @@ def check_version(document: dict[str, Any]) -> None:
         raise InputError(f"is {version!r:.60}", place="format_version", value=version, fix=fix)
 
 
-def _read(file: PathwayFile) -> Pathways:
-    result = Pathways(
-        title=file.title,
-        setting=file.setting,
-        notes=file.notes,
-        currency=file.currency,
-        items=complete_items(file.items, file.source, file.year),
-        pathways=_in_order(file),
-        hypotheses=file.classes,
-    )
-    _check_classes(file)
-    _check_costs(result)
-    return result
-
-
-def complete_items(items: dict[str, Item], source: str, year: int | None) -> dict[str, Item]:
-    """Fees; where one states no name, source or year of its own, its key and the file's hold."""
-    return {
-        key: replace(one, name=one.name or key, source=one.source or source, year=one.year or year)
-        for key, one in items.items()
+def _checked(file: PathwayFile) -> Pathways:
+    """Names that exist and differ, pathways that are all used, and costs as published, for all classes or none."""
+    pathways = _in_order(file)
+    used = {payment.name for steps in pathways.values() for step in steps for payment, _ in step.paid(1.0)}
+    names = [one.name for one in file.classes]
+    for number, one in enumerate(file.classes):
+        place = path("classes", number)
+        _check_name(one.pathway, pathways, f"{place}.pathway", "pathways")
+        if one.name in names[:number]:
+            fix = "each class needs its own name"
+            raise InputError(f"is {one.name!r} a second time", place=f"{place}.name", value=one.name, fix=fix)
+        if one.published is None and any(other.published is not None for other in file.classes):
+            problem, fix = "is missing, though other classes have one", "state it for all or for none"
+            raise InputError(problem, place=f"{place}.published", fix=fix)
+    used |= {one.pathway for one in file.classes}
+    if unused := [name for name in file.pathways if name not in used]:  # most likely its class was forgotten
+        fix = "add the class it belongs to, or take it out"
+        raise InputError("is used by no class and no other pathway", place=path("pathways", unused[0]), fix=fix)
+    items = {  # where a fee states no name, source or year of its own, its key and the file's hold
+        key: replace(one, name=one.name or key, source=one.source or file.source, year=one.year or file.year)
+        for key, one in file.items.items()
     }
+    result = Pathways(file.title, file.setting, file.notes, file.currency, items, pathways, file.classes)
+    for number, (one, cost) in enumerate(zip(file.classes, result.costs.values(), strict=True)):
+        place = path("classes", number)
+        if not SMALLEST <= cost <= LARGEST:
+            problem, fix = f"leads {one.name!r} to a cost of {cost:.6g}", f"from {SMALLEST:g} to {LARGEST:g}"
+            raise InputError(problem, place=f"{place}.pathway", value=cost, fix=f"it must be a number {fix}")
+        # half a unit in the last published digit, either way: publishers differ in how they round a tie
+        digits = min(0, int(Decimal(repr(one.published or 0)).normalize().as_tuple().exponent))
+        if one.published is not None and abs(cost - one.published) > 0.5 * 10.0**digits * (1 + 1e-9):
+            problem = f"is {one.published:.12g}, but the pathway costs {cost:.12g}"
+            raise InputError(problem, place=f"{place}.published", fix="correct the figure or the pathway")
+    return result
 
 
 def check_payments(steps: tuple[Step, ...], place: str, items: Collection[str], pathways: Collection[str]) -> None:
@@ -171,44 +176,3 @@ def _in_order(file: PathwayFile) -> dict[str, tuple[Step, ...]]:
         circle = list(reversed(error.args[1]))
         problem, fix = f"contains itself: {' -> '.join(circle)}", "take one of these steps out"
         raise InputError(problem, place=path("pathways", circle[0]), fix=fix) from None
-
-
-def _check_classes(file: PathwayFile) -> None:
-    """Names that differ, pathways that exist and are all used, published costs for all classes or for none."""
-    names = [one.name for one in file.classes]
-    for number, one in enumerate(file.classes):
-        place = path("classes", number)
-        _check_name(one.pathway, file.pathways, f"{place}.pathway", "pathways")
-        if one.name in names[:number]:
-            fix = "each class needs its own name"
-            raise InputError(f"is {one.name!r} a second time", place=f"{place}.name", value=one.name, fix=fix)
-        if one.published is None and any(other.published is not None for other in file.classes):
-            problem, fix = "is missing, though other classes have one", "state it for all or for none"
-            raise InputError(problem, place=f"{place}.published", fix=fix)
-    used = {one.pathway for one in file.classes}
-    used |= {payment.name for steps in file.pathways.values() for step in steps for payment, _ in step.paid(1.0)}
-    for name in file.pathways:
-        if name not in used:  # most likely its class was forgotten
-            problem, fix = (
-                "is used by no class and no other pathway",
-                "add the class it belongs to, or take it out",
-            )
-            raise InputError(problem, place=path("pathways", name), fix=fix)
-
-
-def _check_costs(result: Pathways) -> None:
-    """Every class costs something, and what was published if that is stated."""
-    for number, (one, cost) in enumerate(zip(result.hypotheses, result.costs.values(), strict=True)):
-        place = path("classes", number)
-        if not SMALLEST <= cost <= LARGEST:
-            problem, fix = f"leads {one.name!r} to a cost of {cost:.6g}", f"from {SMALLEST:g} to {LARGEST:g}"
-            raise InputError(problem, place=f"{place}.pathway", value=cost, fix=f"it must be a number {fix}")
-        if one.published is not None and not _rounds_to(cost, one.published):
-            problem = f"is {one.published:.12g}, but the pathway costs {cost:.12g}"
-            raise InputError(problem, place=f"{place}.published", fix="correct the figure or the pathway")
-
-
-def _rounds_to(cost: float, published: float) -> bool:
-    """Half a unit in the last published digit, either way: publishers differ in how they round a tie."""
-    digits = min(0, int(Decimal(repr(published)).normalize().as_tuple().exponent))
-    return abs(cost - published) <= 0.5 * 10.0**digits * (1 + 1e-9)

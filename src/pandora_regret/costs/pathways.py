@@ -73,10 +73,8 @@ class Step(Payment):
             if getattr(self, key) is not None:
                 fix = "add probability = ..., or take it out"
                 raise InputError("has no probability beside it", argument=key, fix=fix)
-        if self.low is not None or self.high is not None:
-            self._check_range()
-
-    def _check_range(self) -> None:
+        if self.low is None and self.high is None:
+            return
         if self.trials is not None:
             fix = "state the uncertainty in one way"
             raise InputError("stands beside low or high", argument="trials", fix=fix)
@@ -172,11 +170,7 @@ class Pathways:
     @property
     def costs(self) -> dict[str, float]:
         """The cost of each class in label order, for use as ``costs=`` or ``typical_costs=``."""
-        uses = self._uses(lambda step: step.chance)
-        return {
-            one.name: rounded(sum(self.items[key].amount * times for key, times in uses[one.pathway].items()))
-            for one in self.hypotheses
-        }
+        return {one.name: rounded(sum(self._spent(one.pathway).values())) for one in self.hypotheses}
 
     @property
     def published(self) -> dict[str, float]:
@@ -195,8 +189,12 @@ class Pathways:
         shave_biopsy       95.53
         histopathology     70.14
         """
-        uses = self._uses(lambda step: step.chance)[self._pathway(name)]
-        return {key: rounded(self.items[key].amount * times) for key, times in uses.items()}
+        return {key: rounded(amount) for key, amount in self._spent(self._pathway(name)).items()}
+
+    def _spent(self, pathway: str) -> dict[str, float]:
+        """On each fee item, on average."""
+        uses = self._uses(lambda step: step.chance)[pathway]
+        return {key: self.items[key].amount * times for key, times in uses.items()}
 
     def describe(self, name: str) -> str:
         """The pathway of a class in words: its steps in order, and how often each happens unless always.
@@ -231,8 +229,8 @@ class Pathways:
         74.82
         """
         times = read_positive(factor, "factor")
-        scaled = self._repriced(lambda item: replace(item, amount=item.amount * times))
-        return replace(scaled, currency=self.currency if currency is None else currency)
+        items = {key: replace(item, amount=item.amount * times) for key, item in self.items.items()}
+        return replace(self._repriced(items), currency=self.currency if currency is None else currency)
 
     def inflated(self, rate: float, *, to_year: int) -> Pathways:
         """The same pathways at the prices of another year: each fee grows from its own year on, at one rate.
@@ -250,24 +248,19 @@ class Pathways:
         >>> load_costs("octmnist").inflated(0.1, to_year=2028).costs["normal"]
         181.0644
         """
-        yearly, year = read_number(rate, "rate"), read_count(to_year, "to_year", least=1900)
-        if not -1 < yearly < np.inf:
-            fix = "it must be finite and above -1; 0.03 means 3 % per year"
-            raise InputError(argument="rate", value=yearly, fix=fix)
+        fix = "it must be finite and above -1; 0.03 means 3 % per year"
+        yearly = np.float64(read_number(rate, "rate", lambda number: -1 < number < np.inf, fix))
+        year, items = read_count(to_year, "to_year", least=1900), {}
         for key, item in self.items.items():
             if item.year is None:
                 fix = "state year in the file, for the item or once for all"
                 raise InputError(f"item {key!r} has no year to start from", argument="to_year", place="", fix=fix)
-
-        def at_new_prices(item: Item) -> Item:
             with np.errstate(over="ignore"):
-                growth = np.float64(1 + yearly) ** (year - (item.year or year))
-            return replace(item, amount=float(item.amount * growth), year=year)
+                amount = float(item.amount * (1 + yearly) ** (year - item.year))
+            items[key] = replace(item, amount=amount, year=year)
+        return self._repriced(items)
 
-        return self._repriced(at_new_prices)
-
-    def _repriced(self, reprice: Callable[[Item], Item]) -> Pathways:
-        items = {key: reprice(item) for key, item in self.items.items()}
+    def _repriced(self, items: dict[str, Item]) -> Pathways:
         unpublished = tuple(replace(hypothesis, published=None) for hypothesis in self.hypotheses)
         repriced = replace(self, items=items, hypotheses=unpublished)
         check_costs(np.array(list(repriced.costs.values())), "costs", self.classes)

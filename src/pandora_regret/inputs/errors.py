@@ -50,8 +50,9 @@ class _Explained(Exception):
         place: str | None = None,
     ) -> None:
         super().__init__(problem)
-        shown = f"{value:g}" if isinstance(value, (float, np.floating)) else f"{value!r:.200}"
-        self.problem = f"is {shown}" if problem is None else problem
+        if problem is None:
+            problem = f"is {value:g}" if isinstance(value, (float, np.floating)) else f"is {value!r:.200}"
+        self.problem = problem
         self.argument, self.row, self.column, self.value = argument, row, column, value
         self.fix, self.command_fix, self.place = fix, command_fix, place
         self.contexts: tuple[str, ...] = ()
