@@ -95,8 +95,10 @@ class SearchObjective:
     def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature at ``(raw, data)``, as `train` calls it, or at ``(y, raw, weight)``."""
         y, raw, weights = _arguments(first, second, sample_weight)
-        forecast = self._priced(read_labelled(y, _table(raw), sample_weight=weights, logits=True))
-        slopes = np.concatenate([self._slopes(block) for block in forecast.blocks()])
+        forecast = _named(read_labelled(y, _table(raw), sample_weight=weights, logits=True), self.labels)
+        # base and mean costs are proportional in the Beta family, also at alpha = 0, where the mean vanishes
+        costs = read_base_costs(self.costs, self.typical_costs, Uniform(), forecast.labels, len(forecast))
+        slopes = np.concatenate([self._slopes(block) for block in forecast.with_costs(costs).blocks()])
         bends = (1 + self.alpha) * np.abs(slopes)
         if raw.ndim == 1:
             return slopes[:, 1], np.maximum(bends[:, 1], LEAST_CURVATURE)
@@ -109,13 +111,6 @@ class SearchObjective:
         slopes[np.arange(len(block)), block.truth] = 0.0
         slopes[np.arange(len(block)), block.truth] = -slopes.sum(axis=1)
         return np.asarray(slopes if block.weights is None else slopes * block.weights[:, None])
-
-    def _priced(self, forecast: Forecast) -> Forecast:
-        """Base and mean costs are proportional in the Beta family, also at alpha = 0, where the mean vanishes."""
-        forecast = _named(forecast, self.labels)
-        return forecast.with_costs(
-            read_base_costs(self.costs, self.typical_costs, Uniform(), forecast.labels, len(forecast))
-        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -208,7 +203,14 @@ def predict_proba(model: Any, X: Any) -> FloatArray:
     array
         Probabilities, shape (N, K).
     """
-    return probabilities(_raw_scores(model, X))
+    if hasattr(model, "get_booster"):
+        return probabilities(model.predict(X, output_margin=True))
+    if not type(model).__module__.startswith("xgboost"):
+        return probabilities(model.predict(X, raw_score=True))
+    xgboost = import_optional("xgboost", extra="boosting")
+    data = X if isinstance(X, xgboost.DMatrix) else xgboost.DMatrix(X)
+    rounds = int(model.attr("best_iteration") or -1) + 1  # (0, 0) stands for all
+    return probabilities(model.predict(data, output_margin=True, iteration_range=(0, rounds)))
 
 
 def probabilities(raw: Any) -> FloatArray:
@@ -231,17 +233,6 @@ def probabilities(raw: Any) -> FloatArray:
            [0.25, 0.75]])
     """
     return np.asarray(softmax(_table(np.asarray(raw, dtype=np.float64)), axis=1))
-
-
-def _raw_scores(model: Any, X: Any) -> Any:
-    if hasattr(model, "get_booster"):
-        return model.predict(X, output_margin=True)
-    if not type(model).__module__.startswith("xgboost"):
-        return model.predict(X, raw_score=True)
-    xgboost = import_optional("xgboost", extra="boosting")
-    data = X if isinstance(X, xgboost.DMatrix) else xgboost.DMatrix(X)
-    rounds = int(model.attr("best_iteration") or -1) + 1  # (0, 0) stands for all
-    return model.predict(data, output_margin=True, iteration_range=(0, rounds))
 
 
 def _arguments(first: Any, second: Any, sample_weight: Any) -> tuple[Any, Any, Any]:

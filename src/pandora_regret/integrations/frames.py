@@ -136,9 +136,14 @@ def with_scores(
     """
     names = _read_metrics(metrics)
     scores = _Scores(classes, label, alpha, typical_costs, "expected_search_cost" in names)
-    rows = _read_frame(frame, [*scores.classes, label], [*HELPERS, *names])
-    for columns in scores.steps():
-        rows = rows.with_columns(**columns)
+    rows = nw.from_native(frame)
+    columns = set(rows.collect_schema().names())
+    if missing := [name for name in (*scores.classes, label) if name not in columns]:
+        raise InputError(f"has no column {missing[0]!r}", argument="frame", column=missing[0], fix="rename one")
+    if taken := [name for name in (*HELPERS, *names) if name in columns]:
+        raise InputError(f"has a column {taken[0]!r} already", argument="frame", column=taken[0], fix="rename it")
+    for step in scores.steps():
+        rows = rows.with_columns(**step)
     truth = _Truth(*(nw.col(name) for name in HELPERS))
     scored = rows.with_columns(scores.score(name, truth).alias(name) for name in names)
     return scored.drop(*HELPERS).to_native()
@@ -238,7 +243,14 @@ class _Scores:
     def __init__(
         self, classes: Sequence[str], label: str, alpha: float, typical_costs: Any = None, priced: bool = False
     ) -> None:
-        self.classes, self.label = _read_classes(classes, label), label
+        names = list(classes)
+        if isinstance(classes, str) or not all(isinstance(name, str) for name in names):
+            raise InputError("must be a list of column names", argument="classes", value=classes)
+        if len(set(names)) != len(names) or len(names) < 2:
+            raise InputError(argument="classes", value=names, fix="pass two or more names, each once")
+        if label in names:
+            raise InputError(argument="label", value=label, fix="it must name a column that is no class")
+        self.classes, self.label = names, label
         self.prior = Beta(read_alpha(alpha))
         base = read_prices(self.prior, None, typical_costs, self.classes, 1)[1] if priced else None
         self.costs = [1.0] * len(self.classes) if base is None else [float(cost) for cost in base]
@@ -349,16 +361,6 @@ def _power(ratio: nw.Expr, exponent: float) -> nw.Expr:
     return ratio**exponent
 
 
-def _read_frame(frame: Any, needed: Sequence[str], new: Sequence[str]) -> Any:
-    rows = nw.from_native(frame)
-    columns = set(rows.collect_schema().names())
-    if missing := [name for name in needed if name not in columns]:
-        raise InputError(f"has no column {missing[0]!r}", argument="frame", column=missing[0], fix="rename one")
-    if taken := [name for name in new if name in columns]:
-        raise InputError(f"has a column {taken[0]!r} already", argument="frame", column=taken[0], fix="rename it")
-    return rows
-
-
 def _read_metrics(metrics: Iterable[str]) -> list[str]:
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     for name in names:
@@ -366,17 +368,6 @@ def _read_metrics(metrics: Iterable[str]) -> list[str]:
             raise InputError(argument="metrics", value=name, fix=f"it must be one of {', '.join(METRICS)}")
     if not names:
         raise InputError("is empty", argument="metrics", value=names, fix=f"name some of {', '.join(METRICS)}")
-    return names
-
-
-def _read_classes(classes: Sequence[str], label: str) -> list[str]:
-    names = list(classes)
-    if isinstance(classes, str) or not all(isinstance(name, str) for name in names):
-        raise InputError("must be a list of column names", argument="classes", value=classes)
-    if len(set(names)) != len(names) or len(names) < 2:
-        raise InputError(argument="classes", value=names, fix="pass two or more names, each once")
-    if label in names:
-        raise InputError(argument="label", value=label, fix="it must name a column that is no class")
     return names
 
 

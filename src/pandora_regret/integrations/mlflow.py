@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
 
-from pandora_regret.compare.result import Comparison, ModelResult
+from pandora_regret.compare.result import Comparison
 from pandora_regret.inference.intervals import suitable_interval
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.report import render_report
-from pandora_regret.scores import Score, expected_search_cost, pandora_regret
+from pandora_regret.scores import expected_search_cost, pandora_regret
 from pandora_regret.tally import Mean
 
 __all__ = ["column_mapping", "log_comparison", "make_metrics"]
@@ -46,7 +47,15 @@ def log_comparison(comparison: Comparison, *, folder: str = "pandora", page: boo
     ...     log_comparison(compare(y_true, {"forest": forest, "net": net}, typical_costs=prices))
     """
     mlflow = import_optional("mlflow", extra="mlflow")
-    mlflow.log_metrics(dict(_logged(comparison)))
+    numbers, names = dict[str, float | None](), list[str]()
+    for model in comparison.models:
+        name = NOT_ALLOWED.sub("_", model.name)
+        names.append(f"{name} {model.rank}" if name in names else name)  # names made alike are told apart by rank
+        for key, estimate in {**model.scores, "predicted_cost": model.predicted_cost}.items():
+            numbers |= {f"{names[-1]}/{key}": estimate.value}
+            numbers |= {f"{names[-1]}/{key}_low": estimate.low, f"{names[-1]}/{key}_high": estimate.high}
+        numbers[f"{names[-1]}/probability_best"] = model.probability_best
+    mlflow.log_metrics({name: value for name, value in numbers.items() if value is not None})
     mlflow.set_tag("pandora.verdict", comparison.verdict.sentences[0])
     mlflow.log_dict(comparison.to_dict(), f"{folder}/comparison.json")
     if page:
@@ -85,19 +94,12 @@ def make_metrics(
     list
         Metrics as MLflow takes them.
     """
-    level = read_level(level)
-
-    def regret(truth: Any, forecasts: FloatArray) -> Score:
-        return pandora_regret(truth, forecasts, alpha=alpha, labels=list(classes), per_instance=True)
-
-    def cost(truth: Any, forecasts: FloatArray) -> Score:
-        priced: dict[str, Any] = {"prior": prior, "typical_costs": typical_costs, "labels": list(classes)}
-        return expected_search_cost(truth, forecasts, per_instance=True, **priced)
-
-    return [
-        _metric(score, name, classes, level)
-        for name, score in (("pandora_regret", regret), ("expected_search_cost", cost))
-    ]
+    each: dict[str, Any] = {"labels": list(classes), "per_instance": True}
+    scores: dict[str, Any] = {
+        "pandora_regret": partial(pandora_regret, alpha=alpha, **each),
+        "expected_search_cost": partial(expected_search_cost, prior=prior, typical_costs=typical_costs, **each),
+    }
+    return [_metric(score, name, classes, read_level(level)) for name, score in scores.items()]
 
 
 def column_mapping(classes: Sequence[str]) -> dict[str, str]:
@@ -114,24 +116,6 @@ def column_mapping(classes: Sequence[str]) -> dict[str, str]:
         From names of parameters to names of columns.
     """
     return dict(zip(_parameters(classes), classes, strict=True))
-
-
-def _logged(comparison: Comparison) -> Iterator[tuple[str, float]]:
-    """Names and numbers; a name that MLflow does not allow is made one, and told apart by its rank."""
-    seen: set[str] = set()
-    for model in comparison.models:
-        name = NOT_ALLOWED.sub("_", model.name)
-        name = f"{name} {model.rank}" if name in seen else name
-        seen.add(name)
-        yield from ((f"{name}/{key}", value) for key, value in _numbers(model))
-
-
-def _numbers(model: ModelResult) -> Iterator[tuple[str, float]]:
-    for key, estimate in (*model.scores.items(), ("predicted_cost", model.predicted_cost)):
-        named = ((key, estimate.value), (f"{key}_low", estimate.low), (f"{key}_high", estimate.high))
-        yield from ((name, value) for name, value in named if value is not None)
-    if model.probability_best is not None:
-        yield "probability_best", model.probability_best
 
 
 def _metric(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.inputs import FloatArray, InputError, read_alpha
+from pandora_regret.inputs import InputError, read_alpha
 from pandora_regret.inputs.costs import check_named
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.optional import import_optional
@@ -35,8 +35,11 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
         super().__init__(score, -1, options, "predict_proba")
 
     def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **metadata: Any) -> float:
-        table, options = _forecasts(method_caller, estimator, X), dict(self._kwargs)
-        y_true = np.asarray(y_true)
+        if len(estimator.classes_) <= 2:  # of two columns scikit-learn hands on one, and 1 - p loses a small other
+            table = np.asarray(estimator.predict_proba(X))
+        else:
+            table = np.asarray(method_caller(estimator, "predict_proba", X, pos_label=None))
+        options, y_true = dict(self._kwargs), np.asarray(y_true)
         labels = _every_class(options, estimator.classes_, y_true)
         if options["labels"] is None:
             check_named(labels, costs=options.get("costs"), typical_costs=options.get("typical_costs"))
@@ -48,8 +51,7 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
             )
         every = np.zeros((len(table), len(labels)), dtype=table.dtype)
         every[:, [position[str(label)] for label in estimator.classes_.tolist()]] = table
-        table = every
-        return -float(self._score_func(y_true, table, **options | {"labels": labels} | metadata))
+        return -float(self._score_func(y_true, every, **options | {"labels": labels} | metadata))
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self._kwargs.items() if value is not None)
@@ -122,13 +124,6 @@ def search_cost_scorer(
 
 neg_pandora_regret_scorer = pandora_regret_scorer()
 """Minus Pandora's Regret, for `scoring=`."""
-
-
-def _forecasts(method_caller: Any, estimator: Any, X: Any) -> FloatArray:
-    """The estimator's forecasts, one column per class it knows."""
-    if len(estimator.classes_) <= 2:  # of two columns scikit-learn hands on one, and 1 - p loses a small other
-        return np.asarray(estimator.predict_proba(X))
-    return np.asarray(method_caller(estimator, "predict_proba", X, pos_label=None))
 
 
 def _every_class(options: dict[str, Any], known: NDArray[Any], y_true: NDArray[Any]) -> list[Any]:

@@ -75,7 +75,13 @@ def score_spark(
     from pyspark.sql.pandas.types import to_arrow_schema
 
     schema = to_arrow_schema(frame.schema)
-    columns = find_columns(_read_layout(layout, bootstrap), kinds_of(schema), name)
+    if layout.label is None or (layout.classes is None and layout.proba_prefix is None):
+        fix = "say label, and classes or proba_prefix"
+        raise InputError("leaves columns to be guessed", argument="layout", fix=fix)
+    if bootstrap and layout.id is None and layout.group is None:
+        fix = "say id or group: a bootstrap tells rows apart by them"
+        raise InputError("names no column of ids", argument="layout", fix=fix)
+    columns = find_columns(layout, kinds_of(schema), name)
     model = Predictions(name, (Partition(name, kinds_of(schema)),), columns, layout.logits)
     interval = read_interval(level, bootstrap, seed)
     settings = read_settings(model, prior, typical_costs, interval, pairs)
@@ -98,17 +104,3 @@ def _tally_partition(model: Predictions, settings: Settings) -> Callable[[Iterat
         )
 
     return work
-
-
-def _read_layout(layout: Layout, bootstrap: int) -> Layout:
-    if layout.label is None or (layout.classes is None and layout.proba_prefix is None):
-        raise InputError(
-            "leaves columns to be guessed", argument="layout", fix="say label, and classes or proba_prefix"
-        )
-    if bootstrap and layout.id is None and layout.group is None:
-        raise InputError(
-            "names no column of ids",
-            argument="layout",
-            fix="say id or group: a bootstrap tells rows apart by them",
-        )
-    return layout

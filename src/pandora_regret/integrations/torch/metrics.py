@@ -61,12 +61,15 @@ class MeanOfRows(Metric):
         values, truth, shape = read_rows(preds.detach(), target, "preds")
         if values.shape[1] != self.num_classes:
             raise InputError(f"preds has {values.shape[1]} classes but num_classes is {self.num_classes}.")
-        weights = _read_weights(sample_weight, shape, values)
+        weights = torch.ones(shape, dtype=torch.float64, device=values.device)
+        if sample_weight is not None:
+            weights = torch.as_tensor(sample_weight, dtype=torch.float64, device=values.device)
+        if weights.shape != shape:
+            fix = f"pass one weight per instance, shape {tuple(shape)}"
+            raise InputError(f"has shape {tuple(weights.shape)}", argument="sample_weight", fix=fix)
+        weights = weights.reshape(-1)
         if self.validate_args:
             _check_values(values, truth, weights, self.logits)
-        self._add(values, truth, weights)
-
-    def _add(self, values: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor) -> None:
         total, weight = getattr(self, self._total), self.weight
         costs = beside(cost_table(self.costs, self.num_classes), values.device, torch.float64)
         tie = tie_of(values.dtype, torch)
@@ -168,17 +171,6 @@ class ExpectedSearchCost(MeanOfRows):
 
     def _rows(self, values: torch.Tensor, target: torch.Tensor, **options: Any) -> torch.Tensor:
         return search_cost(target, values, torch, self.prior, **options)  # type: ignore[no-any-return]
-
-
-def _read_weights(sample_weight: Any, shape: torch.Size, values: torch.Tensor) -> torch.Tensor:
-    """One weight per row in float64, all 1 unless given."""
-    if sample_weight is None:
-        return torch.ones(len(values), dtype=torch.float64, device=values.device)
-    weights = torch.as_tensor(sample_weight, dtype=torch.float64, device=values.device)
-    if weights.shape != shape:
-        fix = f"pass one weight per instance, shape {tuple(shape)}"
-        raise InputError(f"has shape {tuple(weights.shape)}", argument="sample_weight", fix=fix)
-    return weights.reshape(-1)
 
 
 def _check_values(values: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor, logits: bool) -> None:

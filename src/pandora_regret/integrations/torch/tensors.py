@@ -38,7 +38,16 @@ def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") 
         raise InputError(f"{name} has shape {tuple(values.shape)}", fix=fix)
     shape = values.shape[:class_dim] + values.shape[class_dim + 1 :]
     soft = target.is_floating_point()
-    _check_target(target, values, values.shape if soft else shape, name)
+    if target.is_complex() or target.dtype == torch.bool:
+        raise InputTypeError(f"target has dtype {target.dtype}: pass class numbers (int64), or probabilities.")
+    if target.shape != (wanted := values.shape if soft else shape):
+        kind = "probabilities" if soft else "class numbers"
+        raise InputError(
+            f"target has shape {tuple(target.shape)} but {name} has shape {tuple(values.shape)}: "
+            f"a target of {kind} must have shape {tuple(wanted)}."
+        )
+    if target.device != values.device:
+        raise InputError(f"target is on {target.device} but {name} is on {values.device}: move one to the other.")
     target = _flat(target, class_dim) if soft else target.reshape(-1).long()
     return FlatBatch(_flat(values, class_dim), target, shape)
 
@@ -53,19 +62,6 @@ def _are_rows(values: torch.Tensor, target: torch.Tensor) -> bool:
 
 def _flat(table: torch.Tensor, class_dim: int) -> torch.Tensor:
     return table.movedim(class_dim, -1).reshape(-1, table.shape[class_dim])
-
-
-def _check_target(target: torch.Tensor, values: torch.Tensor, shape: torch.Size, name: str) -> None:
-    if target.is_complex() or target.dtype == torch.bool:
-        raise InputTypeError(f"target has dtype {target.dtype}: pass class numbers (int64), or probabilities.")
-    if target.shape != shape:
-        kind = "probabilities" if target.is_floating_point() else "class numbers"
-        raise InputError(
-            f"target has shape {tuple(target.shape)} but {name} has shape {tuple(values.shape)}: "
-            f"a target of {kind} must have shape {tuple(shape)}."
-        )
-    if target.device != values.device:
-        raise InputError(f"target is on {target.device} but {name} is on {values.device}: move one to the other.")
 
 
 def blocks_of(values: torch.Tensor, copies: int = 1) -> Iterator[slice]:
