@@ -134,7 +134,14 @@ def _scored(
         for k in range(values.shape[1]):
             of_class = score(first + k, values, xp, rule, **options)
             rows = rows + truth[:, k] * xp.where(truth[:, k] == 0, 0.0, of_class)
-    return rows if per_instance else _mean(rows, sample_weight, xp)
+    if per_instance:
+        return rows
+    if sample_weight is None:
+        return xp.mean(rows)
+    weights = xp.asarray(sample_weight, dtype=rows.dtype, device=device_of(rows))
+    if weights.shape != rows.shape:
+        raise InputError(f"sample_weight has shape {tuple(weights.shape)}: pass one weight per row, {rows.shape}.")
+    return xp.sum(weights * rows) / xp.sum(weights)
 
 
 def _read(y_true: Array, y_proba: Array) -> tuple[Namespace, Array, Array]:
@@ -143,7 +150,13 @@ def _read(y_true: Array, y_proba: Array) -> tuple[Namespace, Array, Array]:
     Class numbers become ordinary integers: a column number might not fit the type that they came in. Votes become
     shares of their row's, in the precision of the forecasts.
     """
-    xp, shape = _namespace_of(y_proba), tuple(y_proba.shape)
+    try:
+        from array_api_compat import array_namespace
+    except ModuleNotFoundError:
+        raise ImportError(
+            "arrays other than NumPy's need array-api-compat: pip install array-api-compat"
+        ) from None
+    xp, shape = array_namespace(y_proba), tuple(y_proba.shape)
     if len(shape) != 2 or shape[1] < 2 or tuple(y_true.shape) not in (shape[:1], shape):
         raise InputError(
             f"y_true has shape {tuple(y_true.shape)} and y_proba has shape {shape}: pass one class per row, (N,), "
@@ -157,24 +170,3 @@ def _read(y_true: Array, y_proba: Array) -> tuple[Namespace, Array, Array]:
         return xp, votes / xp.sum(votes, axis=1, keepdims=True), values
     truth = xp.astype(y_true, xp.arange(1).dtype) if xp.isdtype(y_true.dtype, "integral") else y_true
     return xp, truth, values
-
-
-def _namespace_of(array: Array) -> Namespace:
-    """The library an array belongs to, under the names of the array API standard."""
-    try:
-        from array_api_compat import array_namespace
-    except ModuleNotFoundError:
-        raise ImportError(
-            "arrays other than NumPy's need array-api-compat: pip install array-api-compat"
-        ) from None
-    return array_namespace(array)
-
-
-def _mean(rows: Array, sample_weight: Array | None, xp: Namespace) -> Array:
-    """The weighted mean of the rows, shape ()."""
-    if sample_weight is None:
-        return xp.mean(rows)
-    weights = xp.asarray(sample_weight, dtype=rows.dtype, device=device_of(rows))
-    if weights.shape != rows.shape:
-        raise InputError(f"sample_weight has shape {tuple(weights.shape)}: pass one weight per row, {rows.shape}.")
-    return xp.sum(weights * rows) / xp.sum(weights)

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from secrets import token_hex
 from stat import S_IMODE, S_ISREG
@@ -39,14 +40,18 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
         The file that was written.
     """
     target = Path(os.path.realpath(path))
-    mode = _mode_of(target)
+    mode = target.stat().st_mode if target.exists() else None
+    if mode is not None and not S_ISREG(mode):
+        raise InputError(f"{target} is not a regular file: name one, or a new one.")
     _remove_left_behind(target)
     temporary = target.with_name(f".{target.name}.{token_hex(8)}{SUFFIX}")
     try:
         with temporary.open("xb") as file:  # as readable to others as any new file; mkstemp's are not
-            _lock(file)
+            if HAS_LOCKS:  # held as long as its writer lives, which is how others know that it does
+                with suppress(OSError):  # a file system without locks
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if mode is not None:
-                os.chmod(temporary, mode)
+                os.chmod(temporary, S_IMODE(mode))
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -56,49 +61,19 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
         if isinstance(error, OSError):
             error.filename = os.fspath(path)  # nobody knows the temporary name; a full disk names none
         raise
-    _sync_folder(target.parent)
-    return Path(path)
-
-
-def _mode_of(target: Path) -> int | None:
-    """The permissions of the file that is to be replaced; None where there is none."""
-    try:
-        mode = target.stat().st_mode
-    except FileNotFoundError:
-        return None
-    if not S_ISREG(mode):
-        raise InputError(f"{target} is not a regular file: name one, or a new one.")
-    return S_IMODE(mode)
-
-
-def _lock(file: BinaryIO) -> None:
-    """Held as long as its writer lives, which is how others know that it does."""
-    if HAS_LOCKS:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _remove_left_behind(target: Path) -> None:
-    """Temporary files of this target whose writers were killed."""
-    if not HAS_LOCKS:
-        return
-    for path in target.parent.glob(f".{_escaped(target.name)}.{'[0-9a-f]' * 16}{SUFFIX}"):
-        with suppress(OSError), path.open("rb") as file:
-            if time.time() - os.fstat(file.fileno()).st_mtime > LEFT_BEHIND_SECONDS:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.unlink()
-
-
-def _escaped(name: str) -> str:
-    """A name as a pattern that matches nothing else."""
-    return "".join(f"[{each}]" if each in "*?[" else each for each in name)
-
-
-def _sync_folder(folder: Path) -> None:
-    """So that the new name outlives a power cut too; Windows cannot open folders, and needs no such thing."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
+    if os.name == "posix":  # so that the new name outlives a power cut too; Windows needs no such thing
+        handle = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
+    return Path(path)
+
+
+def _remove_left_behind(target: Path) -> None:
+    """Temporary files of this target whose writers were killed."""
+    for path in target.parent.glob(f".{escape(target.name)}.{'[0-9a-f]' * 16}{SUFFIX}") if HAS_LOCKS else ():
+        with suppress(OSError), path.open("rb") as file:
+            if time.time() - os.fstat(file.fileno()).st_mtime > LEFT_BEHIND_SECONDS:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()

@@ -34,20 +34,17 @@ def import_optional(module: str, *, extra: str) -> Any:
     Traceback (most recent call last):
     pandora_regret.optional.MissingLibraryError: unheard_of is not installed: pip install 'pandora-regret[zoo]'.
     """
+    library = module.split(".")[0]
     try:
         return import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] != module.split(".")[0]:
-            raise  # the library is here, something it needs is not
-        raise _missing(module, extra) from None
+    except Exception as error:  # of a library that is broken, any
+        is_absent = isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == library
+        about = f"cannot be imported ({type(error).__name__}: {' '.join(str(error).split())})"
+        problem = f"{library} {'is not installed' if is_absent else about}"
+        raise MissingLibraryError(f"{problem}: pip install 'pandora-regret[{extra}]'.") from None
 
 
 def check_installed(module: str, *, extra: str) -> None:
     """The same without importing it."""
     if find_spec(module) is None:
-        raise _missing(module, extra)
-
-
-def _missing(module: str, extra: str) -> MissingLibraryError:
-    library = module.split(".")[0]
-    return MissingLibraryError(f"{library} is not installed: pip install 'pandora-regret[{extra}]'.")
+        raise MissingLibraryError(f"{module} is not installed: pip install 'pandora-regret[{extra}]'.")

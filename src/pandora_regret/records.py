@@ -150,25 +150,16 @@ def _first_error(kind: Any, value: Any, place: str) -> InputError:
     try:
         convert(value, kind)
     except ValidationError as error:
-        return _in_words(error, kind, value, place)
-    raise AssertionError("a value that does not fit")  # pragma: no cover
-
-
-def _in_words(error: Exception, kind: Any, value: Any, place: str) -> InputError:
-    """An error of msgspec about a value at a place."""
-    if isinstance(cause := error.__cause__, InputError):
-        return cause.replace(place=path(place, cause.argument) if cause.argument else place)
-    message = str(error)
+        if isinstance(cause := error.__cause__, InputError):
+            return cause.replace(place=path(place, cause.argument) if cause.argument else place)
+        message = str(error)
     if message.startswith("Object missing"):
         return InputError(f"lacks {message.split('`')[1]!r}", place=place, fix="add it")
     literals = [option for option in _options(kind) if get_origin(option) is Literal]
     if literals:
         asked = f"one of {', '.join(map(repr, get_args(literals[0])))}"
-    else:
-        asked = re.sub("`(.*)`", _kinds, message.removeprefix("Expected ").partition(", got")[0])
+    else:  # the names of kinds as msgspec writes them, "Expected `float | null` >= 0, got ..."
+        before, kinds, after = (message.removeprefix("Expected ").partition(", got")[0] + "``").split("`")[:3]
+        named = (WORDS.get(name, name) for name in kinds.split(" | ") if name != "null")
+        asked = f"{before}{' or '.join(named)}{after}"
     return InputError(f"is {value!r:.60}", place=place, value=value, fix=f"it must be {asked}")
-
-
-def _kinds(names: re.Match[str]) -> str:
-    """Names of kinds as msgspec writes them, "float | null", in words."""
-    return " or ".join(WORDS.get(name, name) for name in names[1].split(" | ") if name != "null")

@@ -53,33 +53,29 @@ class Means:
     @classmethod
     def of(cls, values: FloatArray, weights: FloatArray | None = None) -> Self:
         """One batch: its rows lie along the last axis."""
-        batch = cls(values.shape[:-1])
         if weights is not None:
             values, weights = values[..., weights > 0], weights[weights > 0]
-        batch.count = values.shape[-1]
-        if batch.count:
-            batch.weight.add(batch.count if weights is None else weights.sum())
-            batch.total.add((values if weights is None else weights * values).sum(axis=-1))
-            batch._centre = batch.values
-            with np.errstate(invalid="ignore"):  # an infinite score has no spread
-                pull = values - batch._centre[..., None]
-                pull = pull if weights is None else weights * pull
-                drift = pull.sum(axis=-1) if weights is None else (weights * pull).sum(axis=-1)
-                batch._moments[0] = batch.count if weights is None else (weights**2).sum()
-                batch._moments[1:] = drift, (pull * pull).sum(axis=-1)  # BLAS would keep cores busy
-        return batch
+        n, each = values.shape[-1], np.float64(1.0) if weights is None else weights
+        if not n:
+            return cls(values.shape[:-1])
+        total, weight = (each * values).sum(axis=-1), n if weights is None else weights.sum()
+        with np.errstate(invalid="ignore"):  # an infinite score has no spread
+            pull = each * (values - (total / weight)[..., None])
+            drift, spread = (each * pull).sum(axis=-1), (pull * pull).sum(axis=-1)  # BLAS would keep cores busy
+        second = np.full(drift.shape, n if weights is None else (weights**2).sum())
+        return cls.of_sums(n, weight, total, total / weight, np.array([second, drift, spread]))
 
     @classmethod
     def of_sums(
         cls, count: int, weight: float, total: FloatArray, centre: FloatArray, moments: FloatArray
     ) -> Self:
         """From what a compiled loop has summed: w, w x, and ``w^2 (x - centre)^k`` for k = 0, 1, 2."""
-        batch = cls(total.shape)
+        tally, batch = cls(total.shape), cls(total.shape)
         batch.count, batch._centre, batch._moments = count, centre, moments
         batch.weight.add(weight)
         batch.total.add(total)
-        batch._centre_on_mean()
-        return batch
+        tally.merge(batch)  # which centres it on its mean
+        return tally
 
     def add(self, values: FloatArray, weights: FloatArray | None = None) -> None:
         """Add rows."""
@@ -87,21 +83,14 @@ class Means:
 
     def merge(self, other: Self) -> None:
         """Add the rows of another tally."""
+        before = self._centre
         self.count += other.count
         self.weight.merge(other.weight)
         self.total.merge(other.total)
-        self._centre_on_mean()
-        self._moments += other._moments_about(self._centre)
-
-    def _centre_on_mean(self) -> None:
-        centre = self.values if self.count else self._centre
-        self._moments, self._centre = self._moments_about(centre), centre
-
-    def _moments_about(self, centre: FloatArray) -> FloatArray:
-        w, drift, spread = self._moments
+        self._centre = self.values if self.count else before
         with np.errstate(invalid="ignore"):
-            shift = self._centre - centre if self.count else np.zeros_like(centre)
-            return np.array([w, drift + shift * w, spread + 2 * shift * drift + shift**2 * w])
+            ours = _moved(self._moments, before - self._centre)
+            self._moments = ours + _moved(other._moments, other._centre - self._centre)
 
     @property
     def values(self) -> FloatArray:
@@ -122,6 +111,12 @@ class Means:
             return np.full(self._centre.shape, np.nan)
         variance = self._moments[2] / (1 - 1 / self.effective_count)
         return np.asarray(np.sqrt(variance) / self.weight.value)
+
+
+def _moved(moments: FloatArray, shift: FloatArray) -> FloatArray:
+    """Sums of w^2, w^2 d and w^2 d^2, of deviations d that are all larger by a shift."""
+    w, drift, spread = moments
+    return np.array([w, drift + shift * w, spread + 2 * shift * drift + shift**2 * w])
 
 
 class Mean(Means):
