@@ -15,7 +15,6 @@ import numpy as np
 import pandora_regret as pr
 from pandora_regret.workup import PlanNode
 from pandora_regret.workup.plan import Solver
-from pandora_regret.workup.states import StateSpace
 
 METHODS = ("optimal", "greedy", "information")
 FOLDS = 5
@@ -44,11 +43,11 @@ class OneStepAhead(Solver):
     """
 
     def __init__(self, workup: pr.Workup, p: np.ndarray, rule: str) -> None:
-        super().__init__(StateSpace(workup), p, {})
+        super().__init__(workup, p, {})
         self.rule = rule
 
     def option(self, state: Any, likelihood: np.ndarray) -> int:
-        terms, moves = self._terms(likelihood), list(self.space.moves(state))
+        terms, moves = self.believed(likelihood), list(self.space.moves(state))
         greedy = [self.gain(terms, state, *move, "greedy", 0.0) for move in moves]
         if not moves or (self.workup.stops and not any(gain > cost * terms.sum() for gain, cost in greedy)):
             losses = [self.stop_loss(terms, stop) for stop in self.workup.stops]
@@ -58,7 +57,7 @@ class OneStepAhead(Solver):
 
     def gain(self, terms: np.ndarray, state: Any, action: int, branches: Any, rule: str, spent: float) -> Any:
         """What an action gains and costs; one that tells nothing by itself counts with the best that it allows."""
-        cost = spent + self._action_cost(action)
+        cost = spent + self.action_costs[action]
         if len(branches) == 1 and branches[0].state is not None:
             after = branches[0].state
             further = [self.gain(terms, after, *move, rule, cost) for move in self.space.moves(after)]

@@ -18,9 +18,8 @@ from pandora_regret.costs import Pathways
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.records import parse_toml
 from pandora_regret.text import counted
-from pandora_regret.workup.format import read_workup
+from pandora_regret.workup.format import Requirement, Stop, WorkupStep, read_workup
 from pandora_regret.workup.pathways import shared_steps
-from pandora_regret.workup.steps import Requirement, Stop, WorkupStep
 
 Method = Literal["search", "hierarchy", "forest", "prefix", "graph"]
 
@@ -161,66 +160,61 @@ class Node:
 
 def hierarchy(workup: Workup) -> tuple[Node, ...] | None:
     """The top level of a hierarchy whose every level covers its classes without overlap, if it is one."""
-    level = _level(workup, ())
-    if level is None or _count(level) < len(workup.steps):
-        return None
-    return level if _partition(level, frozenset(range(len(workup.classes)))) else None
+    level = _level(workup, (), frozenset(range(len(workup.classes))))
+    return None if level is None or _count(level) < len(workup.steps) else level
 
 
 def _count(nodes: Sequence[Node]) -> int:
     return sum(1 + _count(node.children) for node in nodes)
 
 
-def _level(workup: Workup, requires: tuple[Requirement, ...]) -> tuple[Node, ...] | None:
-    """The steps that require exactly this, and below each those that require one outcome of it."""
-    nodes = [
-        Node(index, step.settles) if _is_leaf(step) else _inner(workup, index, step)
-        for index, step in enumerate(workup.steps)
-        if step.requires == requires
-    ]
-    return None if None in nodes else tuple(node for node in nodes if node is not None)
+def _level(workup: Workup, requires: tuple[Requirement, ...], classes: frozenset[int]) -> tuple[Node, ...] | None:
+    """The steps that require exactly this, and below each those that require one outcome of it.
+
+    A step that confirms nothing says in which of two parts the truth lies, and only one of them is searched on.
+    """
+    nodes = []
+    for index, step in enumerate(workup.steps):
+        if step.requires != requires:
+            continue
+        inside, children = step.settles, tuple[Node, ...]() if _is_leaf(step) else None
+        wanted = {one for other in workup.steps for one in other.requires if one.step == step.name}
+        if children is None and step.is_certain and step.confirmed == (None, None) and len(wanted) == 1:
+            [parent] = wanted
+            if parent.outcome is not None:
+                row = step.chances[step.outcomes.index(parent.outcome)]
+                inside = frozenset(k for k, chance in enumerate(row) if chance)
+                children = _level(workup, (parent,), inside)
+        if children is None:
+            return None
+        nodes.append(Node(index, inside, children))
+    return tuple(nodes) if _is_partition([node.classes for node in nodes], classes) else None
 
 
 def _is_leaf(step: WorkupStep) -> bool:
     """Whether a step confirms some classes, one per outcome, and tells nothing about the others."""
-    others = sum(k is None for k in step.confirmed)
-    settled = len(step.settles)
+    others, settled = step.confirmed.count(None), len(step.settles)
     return settled > 0 and step.is_certain and others <= 1 and settled + others == len(step.outcomes)
 
 
-def _inner(workup: Workup, index: int, step: WorkupStep) -> Node | None:
-    """A step that says in which of two parts the truth lies, where only one of them is searched further."""
-    wanted = {one for other in workup.steps for one in other.requires if one.step == step.name}
-    if len(wanted) != 1 or len(step.outcomes) != 2 or not step.is_certain or step.confirmed != (None, None):
-        return None
-    [parent] = wanted
-    if parent.outcome is None:
-        return None
-    row = step.chances[step.outcomes.index(parent.outcome)]
-    classes = frozenset(k for k, chance in enumerate(row) if chance)
-    children = _level(workup, (parent,))
-    return Node(index, classes, children) if children is not None and _partition(children, classes) else None
-
-
-def _partition(nodes: Sequence[Node], classes: frozenset[int]) -> bool:
-    union = frozenset().union(*(node.classes for node in nodes))
-    return sum(len(node.classes) for node in nodes) == len(classes) and union == classes
+def _is_partition(sets: Sequence[frozenset[int]], classes: frozenset[int]) -> bool:
+    return sum(map(len, sets)) == len(classes) and frozenset().union(*sets) == classes
 
 
 def forest(workup: Workup) -> tuple[int, ...] | None:
     """For each step the one that must come before it, or -1, where steps settle disjoint sets of classes."""
+    parents = []
     for step in workup.steps:
+        before = [workup.steps[workup.step_index[one.step]] for one in step.requires]
+        asked = [
+            (other, other.outcomes.index(one.outcome))
+            for one, other in zip(step.requires, before, strict=True)
+            if one.outcome is not None
+        ]  # an outcome that confirms nothing is as good as any: with the others the work-up ends
+        if len(before) > 1 or any(other.confirmed[outcome] is not None for other, outcome in asked):
+            return None
         if step.outcomes != ("done",) and not _is_leaf(step):
             return None
-        if len(step.requires) > 1 or not all(_any_outcome(one, workup) for one in step.requires):
-            return None
-    nodes = [Node(index, step.settles) for index, step in enumerate(workup.steps)]
-    if not _partition(nodes, frozenset(range(len(workup.classes)))):
-        return None
-    return tuple(workup.step_index[step.requires[0].step] if step.requires else -1 for step in workup.steps)
-
-
-def _any_outcome(one: Requirement, workup: Workup) -> bool:
-    """Whether the requirement holds as soon as the step has been made and the work-up goes on."""
-    step = workup.steps[workup.step_index[one.step]]
-    return one.outcome is None or step.confirmed[step.outcomes.index(one.outcome)] is None
+        parents.append(workup.step_index[before[0].name] if before else -1)
+    every = frozenset(range(len(workup.classes)))
+    return tuple(parents) if _is_partition([step.settles for step in workup.steps], every) else None

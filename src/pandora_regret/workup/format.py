@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from msgspec import Meta
@@ -15,7 +15,6 @@ from pandora_regret.costs.pathway_file import check_payments, check_version
 from pandora_regret.costs.pathways import Item, Step, Year, rounded
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.records import check_keys, did_you_mean, from_plain, path
-from pandora_regret.workup.steps import Requirement, Stop, WorkupStep, requirements
 
 REST, OTHERS, NONE = "otherwise", "others", "none of these"
 ROUNDING = 1e-9  # how far probabilities may be off 1, as 1/3 written with ten digits is
@@ -27,6 +26,64 @@ PerClass = Amount | dict[str, Amount]  # one number for all classes, or a table 
 Text = str | int
 Texts = Text | tuple[Text, ...]
 Row = tuple[float, ...]  # one probability per class
+
+
+class Requirement(NamedTuple):
+    """A step that must have been made before another, perhaps with a certain outcome."""
+
+    step: str
+    outcome: str | None = None
+
+    def __str__(self) -> str:
+        return self.step if self.outcome is None else f"{self.step}={self.outcome}"
+
+
+@dataclass(frozen=True)
+class WorkupStep:
+    """Something that can be done once: a test, a visit, a question."""
+
+    name: str
+    cost: float
+    outcomes: tuple[str, ...]
+    chances: tuple[tuple[float, ...], ...]  # (outcomes, K): how likely each outcome is if a class is the truth
+    confirmed: tuple[int | None, ...]  # (outcomes,): the class that an outcome confirms
+    requires: tuple[Requirement, ...] = ()
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the truth alone decides the outcome."""
+        return all(chance in (0, 1) for row in self.chances for chance in row)
+
+    @property
+    def settles(self) -> frozenset[int]:
+        """The classes that the step is certain to confirm where they are the truth."""
+        pairs = zip(self.confirmed, self.chances, strict=True)
+        return frozenset(k for k, row in pairs if k is not None and row[k] == 1)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A way to end without a confirmed class: what that loses if a class is the truth.
+
+    Where the class is named on stopping (the one that loses least is), nothing is lost if the name is right.
+    """
+
+    name: str
+    losses: tuple[float, ...]  # (K,)
+    names_class: bool = False
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether stopping loses the same whatever the truth is."""
+        return not self.names_class and len(set(self.losses)) == 1
+
+
+def requirements(step: WorkupStep, steps: Mapping[str, WorkupStep]) -> set[Requirement]:
+    """Everything that must have come before a step, directly or not."""
+    needed: set[Requirement] = set()
+    for one in step.requires:
+        needed |= {one} | requirements(steps[one.step], steps)
+    return needed
 
 
 @dataclass(frozen=True)
@@ -113,7 +170,7 @@ def read_workup(document: Mapping[str, Any], file: str) -> dict[str, Any]:
         plain = _plain(document)
         check_version(plain)
         check_keys(WorkupFile, plain, "")
-        return _fields(from_plain(WorkupFile, plain, ""))
+        return _Reader(from_plain(WorkupFile, plain, "")).read()
     except InputError as error:
         raise error.within(file) from None
 
@@ -129,29 +186,6 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _fields(file: WorkupFile) -> dict[str, Any]:
-    classes = _texts(file.classes)
-    steps = _Steps(file, classes).read()
-    stops = tuple(_stop(name, table, classes) for name, table in file.stops.items())
-    about = ("title", "setting", "notes", "currency", "source", "year", "confirm", "budget")
-    described = {key: getattr(file, key) for key in about} | {
-        "classes": classes,
-        "steps": tuple(steps.values()),
-        "stops": stops,
-        "unresolved": per_class(file.unresolved, classes, "unresolved", classes),
-        "fee": file.rounds.fee,
-        "together": _texts(file.rounds.together),
-    }
-    _check_possible(described, steps)
-    return described
-
-
-def _stop(name: str, table: StopTable, classes: Sequence[str]) -> Stop:
-    key = "wrong" if table.loss is None else "loss"
-    losses = per_class(getattr(table, key), classes, f"{path('stops', name)}.{key}", classes)
-    return Stop(name, losses, key == "wrong")
-
-
 def _fail(place: str, problem: str, fix: str | None = None) -> NoReturn:
     raise InputError(problem, place=place, fix=fix)
 
@@ -161,44 +195,59 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(str(entry) for entry in value) if isinstance(value, tuple) else (str(value),)
 
 
-def per_class(value: Any, classes: Sequence[str], place: str, needed: Sequence[str] = ()) -> Row:
-    """One number for all classes, or a table by class in which `others` stands for those not named.
+class _Reader:
+    """Reads the tables of a file in the light of the classes and fee items that it lists."""
 
-    Without `others` they have 0, but for those that the table needs to name.
-    """
-    if not isinstance(value, dict):
-        return (float(value),) * len(classes)
-    for name in value:
-        if name not in classes and name != OTHERS:
-            _fail(path(place, name), "is no class", did_you_mean(name, classes))
-    others = None if OTHERS in classes else value.get(OTHERS)
-    for name in needed:
-        if name not in value and others is None:
-            _fail(place, f"says nothing about {name!r}", f"add it, or {OTHERS} = ... for all that are not named")
-    rest: float = 0.0 if others is None else others
-    return tuple(float(value.get(name, rest)) for name in classes)
+    def __init__(self, file: WorkupFile) -> None:
+        self.file, self.classes = file, _texts(file.classes)
 
-
-class _Steps:
-    """Reads step tables in the light of the classes and fee items that the file lists."""
-
-    def __init__(self, file: WorkupFile, classes: tuple[str, ...]) -> None:
-        self.file, self.classes, self.n_classes = file, classes, len(classes)
-
-    def read(self) -> dict[str, WorkupStep]:
-        """The steps by name, those of the hierarchy last."""
-        steps = {name: self._step(name, table) for name, table in self.file.steps.items()}
-        for step in self._level(self.file.hierarchy, "hierarchy", ()):
-            if step.name in steps:
-                _fail("hierarchy", f"contains {step.name!r}, which is already a step", "rename one")
-            steps[step.name] = step
-        for name, table in self.file.steps.items():
-            requires = tuple(_requirement(name, text, steps) for text in _texts(table.requires))
+    def read(self) -> dict[str, Any]:
+        """The fields of a Workup; the steps of a hierarchy come last."""
+        file, tables = self.file, {name: (path("steps", name), table) for name, table in self.file.steps.items()}
+        for place, name, table in self._level(file.hierarchy, "hierarchy", ()):
+            if name in tables:
+                _fail("hierarchy", f"contains {name!r}, which is already a step", "rename one")
+            tables[name] = (place, table)
+        steps = {name: self._step(name, table, place) for name, (place, table) in tables.items()}
+        for name, (place, table) in tables.items():
+            requires = tuple(_requirement(f"{place}.requires", text, steps) for text in _texts(table.requires))
             steps[name] = replace(steps[name], requires=requires)
-        return steps
+        stops = []
+        for name, stop in file.stops.items():
+            key = "wrong" if stop.loss is None else "loss"
+            losses = self._per_class(getattr(stop, key), f"{path('stops', name)}.{key}", self.classes)
+            stops.append(Stop(name, losses, key == "wrong"))
+        about = ("title", "setting", "notes", "currency", "source", "year", "confirm", "budget")
+        described = {key: getattr(file, key) for key in about} | {
+            "classes": self.classes,
+            "steps": tuple(steps.values()),
+            "stops": tuple(stops),
+            "unresolved": self._per_class(file.unresolved, "unresolved", self.classes),
+            "fee": file.rounds.fee,
+            "together": _texts(file.rounds.together),
+        }
+        _check_possible(described, steps)
+        return described
 
-    def _step(self, name: str, table: StepTable) -> WorkupStep:
-        place = path("steps", name)
+    def _level(self, table: dict[str, Any], place: str, requires: Texts) -> Iterator[tuple[str, str, StepTable]]:
+        """One level of a hierarchy as tables of steps, each followed by those below it."""
+        for name, value in table.items():
+            if name in ("cost", "items"):
+                continue
+            here, node = path(place, name), value if isinstance(value, dict) else {"cost": value}
+            below = list(self._level(node, here, f"{name}=yes"))
+            inside = [one.confirms for _, _, one in below if one.confirms is not None]
+            if not below and name not in self.classes:
+                _fail(here, "is no class and has nothing below it", did_you_mean(name, self.classes))
+            if below and len(set(inside)) < 2:
+                _fail(here, "has one class below it", "put that class in its place")
+            fees = from_plain(StepTable, {key: node[key] for key in ("cost", "items") if key in node}, here)
+            parts: dict[str, Any] = {"yes": dict.fromkeys(inside, 1.0), "no": REST}
+            told: dict[str, Any] = {"outcomes": parts} if below else {"confirms": name}
+            yield here, name, replace(fees, requires=requires, **told)
+            yield from below
+
+    def _step(self, name: str, table: StepTable, place: str) -> WorkupStep:
         told = self._told(table, place)
         rest = 1 - np.sum([row for row in told.values() if row is not None], axis=0)
         rest = np.where(np.abs(rest) < ROUNDING, 0.0, rest)  # rounding in the last digit is no probability
@@ -212,50 +261,48 @@ class _Steps:
                 _fail(f"{place}.confirming", problem)
         confirms = [row is not None if confirming is None else name in confirming for name, row in told.items()]
         confirmed = [int(k[0]) if can and len(k) == 1 else None for can, k in zip(confirms, only, strict=True)]
+        items = table.items or ()
+        check_payments(items, f"{place}.items", self.file.items, ())
+        paid = [pair for step in items for pair in step.paid(step.chance)]
+        fees = sum(times * self.file.items[payment.name].amount for payment, times in paid)
         rows = tuple(tuple(row) for row in chances.tolist())
-        return WorkupStep(name, self._cost(table, place), tuple(told), rows, tuple(confirmed))
+        cost = rounded(fees) if table.cost is None else table.cost
+        return WorkupStep(name, cost, tuple(told), rows, tuple(confirmed))
 
     def _told(self, table: StepTable, place: str) -> dict[str, FloatArray | None]:
         """What a step may show, and how likely that is for each class; None for all that is left."""
-        certain = np.eye(self.n_classes)
+        certain, everyone = np.eye(len(self.classes)), list(range(len(self.classes)))
         if table.confirms is not None:
             [index] = self._members(table.confirms, f"{place}.confirms")
             rate = 1.0 if table.sensitivity is None else table.sensitivity
             return {"yes": certain[index] * self._rates(rate, [index], f"{place}.sensitivity"), "no": None}
         if table.tells_apart is not None:
             members = self._members(table.tells_apart, f"{place}.tells_apart")
-            rest: dict[str, Any] = {} if len(members) == self.n_classes else {NONE: None}
+            rest: dict[str, Any] = {} if len(members) == len(everyone) else {NONE: None}
             return {self.classes[k]: certain[k] for k in members} | rest
         if table.positive_for is not None:
             members = self._members(table.positive_for, f"{place}.positive_for")
-            others = [k for k in range(self.n_classes) if k not in members]
+            others = [k for k in everyone if k not in members]
             positive = 1 - self._rates(table.specificity, others, f"{place}.specificity")
             positive[members] = self._rates(table.sensitivity, members, f"{place}.sensitivity")[members]
             return {"positive": positive, "negative": None}
-        if table.outcomes is not None:
-            return self._listed(table.outcomes, f"{place}.outcomes")
-        return {"done": np.ones(self.n_classes)}
-
-    def _rates(self, value: Any, members: list[int], place: str) -> FloatArray:
-        if value is None:
-            _fail(place, "is missing", "a step with positive_for has both rates")
-        return np.array(per_class(value, self.classes, place, needed=[self.classes[k] for k in members]))
-
-    def _listed(self, table: dict[str, Any], place: str) -> dict[str, FloatArray | None]:
-        if len(table) < 2:
+        if table.outcomes is None:
+            return {"done": np.ones(len(everyone))}
+        place, rates = f"{place}.outcomes", table.outcomes
+        left = [name for name, value in rates.items() if isinstance(value, str)]
+        if len(rates) < 2:
             _fail(place, "lists fewer than two outcomes", "list all there are, or leave it out")
-        rest = [name for name, value in table.items() if isinstance(value, str)]
-        if len(rest) > 1 or any(table[name] != REST for name in rest):
+        if len(left) > 1 or any(rates[name] != REST for name in left):
             fix = f"give probabilities, or {REST!r} for one outcome"
-            _fail(path(place, rest[-1]), f"is {table[rest[-1]]!r}", fix)
+            _fail(path(place, left[-1]), f"is {rates[left[-1]]!r}", fix)
         return {
-            name: None if name in rest else np.array(per_class(value, self.classes, path(place, name)))
-            for name, value in table.items()
+            name: None if name in left else np.array(self._per_class(value, path(place, name)))
+            for name, value in rates.items()
         }
 
     def _members(self, value: Any, place: str) -> list[int]:
         if value == "all" and "all" not in self.classes:
-            return list(range(self.n_classes))
+            return list(range(len(self.classes)))
         names = _texts(value)
         for name in names:
             if name not in self.classes:
@@ -264,40 +311,35 @@ class _Steps:
             _fail(place, "lists no class, or one twice", 'list each class once, or write "all"')
         return [self.classes.index(name) for name in names]
 
-    def _level(self, table: dict[str, Any], place: str, above: tuple[str, ...]) -> Iterator[WorkupStep]:
-        """The steps of one level of a hierarchy, each followed by those below it."""
-        for name, value in table.items():
-            if name in ("cost", "items"):
-                continue
-            here, node = path(place, name), value if isinstance(value, dict) else {"cost": value}
-            below = list(self._level(node, here, (name,)))
-            inside = {k for step in below for k in step.settles}
-            if not below and name not in self.classes:
-                _fail(here, "is no class and has nothing below it", did_you_mean(name, self.classes))
-            if below and len(inside) < 2:
-                _fail(here, "has one class below it", "put that class in its place")
-            index = self.classes.index(name) if not below else None
-            row = tuple(float(k in inside or k == index) for k in range(self.n_classes))
-            rest = tuple(1 - chance for chance in row)
-            fees = from_plain(StepTable, {key: node[key] for key in ("cost", "items") if key in node}, here)
-            requires = tuple(Requirement(parent, "yes") for parent in above)
-            cost = self._cost(fees, here)
-            yield WorkupStep(name, cost, ("yes", "no"), (row, rest), (index, None), requires)
-            yield from below
+    def _rates(self, value: Any, members: list[int], place: str) -> FloatArray:
+        if value is None:
+            _fail(place, "is missing", "a step with positive_for has both rates")
+        return np.array(self._per_class(value, place, [self.classes[k] for k in members]))
 
-    def _cost(self, fees: StepTable, place: str) -> float:
-        if fees.cost is not None:
-            return fees.cost
-        items = fees.items or ()
-        check_payments(items, f"{place}.items", self.file.items, ())
-        paid = [pair for step in items for pair in step.paid(step.chance)]
-        return rounded(sum(times * self.file.items[payment.name].amount for payment, times in paid))
+    def _per_class(self, value: Any, place: str, needed: Sequence[str] = ()) -> Row:
+        """One number for all classes, or a table by class in which `others` stands for those not named.
+
+        Without `others` they have 0, but for those that the table needs to name.
+        """
+        if not isinstance(value, dict):
+            return (float(value),) * len(self.classes)
+        for name in value:
+            if name not in self.classes and name != OTHERS:
+                _fail(path(place, name), "is no class", did_you_mean(name, self.classes))
+        others: float | None = None if OTHERS in self.classes else value.get(OTHERS)
+        for name in needed:
+            if name not in value and others is None:
+                fix = f"add it, or {OTHERS} = ... for all that are not named"
+                _fail(place, f"says nothing about {name!r}", fix)
+        rest = others or 0.0
+        return tuple(float(value.get(name, rest)) for name in self.classes)
 
 
-def _requirement(step: str, text: str, steps: Mapping[str, WorkupStep]) -> Requirement:
-    place, (name, outcome) = f"{path('steps', step)}.requires", (text, None)
-    if name not in steps and "=" in name:
-        name, outcome = (part.strip() for part in name.split("=", 1))
+def _requirement(place: str, text: str, steps: Mapping[str, WorkupStep]) -> Requirement:
+    """STEP or STEP=OUTCOME, where names may hold an equals sign, too."""
+    splits = [(text[:at].strip(), text[at + 1 :].strip()) for at, letter in enumerate(text) if letter == "="]
+    ways: list[tuple[str, str | None]] = [(text, None), *splits]
+    name, outcome = next((way for way in ways if way[0] in steps), ways[min(1, len(splits))])
     if name not in steps:
         _fail(place, f"is {text!r}, and {name!r} is no step", did_you_mean(name, steps))
     if outcome is not None and outcome not in steps[name].outcomes:

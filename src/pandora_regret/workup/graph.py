@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, InputError, IntArray
+from pandora_regret.kernels.engine import worth_compiling
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.states import UNUSED, State, StateSpace
 
@@ -66,6 +67,17 @@ class Graph:
         """What every edge costs, (E,), where steps cost so much, (M,)."""
         costs = self.space.uses @ step_costs + self.space.workup.fee
         return np.asarray(costs[self.actions])
+
+    def solve(self, p: FloatArray) -> tuple[FloatArray, IntArray]:
+        """The value of every state for one forecast, (K,), and the option that it takes there."""
+        edge_costs = self.edge_costs(self.space.workup.costs)
+        if worth_compiling(16 * len(self.actions)):
+            from pandora_regret.workup import loops
+
+            values, choices = loops.solve(p, self.arrays, edge_costs)
+            return values, choices
+        table, options, _ = sweep(p[None], self.arrays, edge_costs)
+        return table[:, 0], options[:, 0]
 
 
 def compile_graph(

@@ -15,11 +15,10 @@ from pandora_regret.imperfect import imperfect_order, predicted_expenditure
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.forecast import read_probabilities
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
-from pandora_regret.kernels import engine
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.text import Shown, Table, money, percent
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.graph import MOST_STATES, compile_graph, sweep
+from pandora_regret.workup.graph import MOST_STATES, Graph, compile_graph
 from pandora_regret.workup.policies import exact_policy
 from pandora_regret.workup.scores import check_workup, class_columns
 from pandora_regret.workup.states import UNUSED, State, StateSpace
@@ -90,27 +89,24 @@ class Plan(Shown):
         return super().__str__() if self.tree is None else self.to_text()
 
     def _table(self) -> Table:
-        if self.tree is None:
-            more = [f"and {len(self.steps) - MOST_STEPS:,} more"] if len(self.steps) > MOST_STEPS else []
-            header = ["Test for", "Probability now", "Cost", "Total so far", "Done by then"]
-            return Table(header, [self._cells(step) for step in self.steps[:MOST_STEPS]], [self.to_text()], more)
-        rows = [
-            (one.name, money(one.cost, self.currency), money(one.expected_cost, self.currency))
-            for one in self.alternatives
-        ]
-        header = ["What can be done now", "It costs", "Expected cost from here"]
-        return Table(header, rows, self.to_text().splitlines())
-
-    def _cells(self, step: PlanStep) -> tuple[str, ...]:
-        chance, done = (f"{100 * share:.1f} %" for share in (step.probability, step.done))
-        return str(step.test), chance, money(step.cost, ""), money(step.total_cost, ""), done
+        """The steps of a search, the alternatives of a work-up."""
+        if self.tree is not None:
+            header = ["What can be done now", "It costs", "Expected cost from here"]
+            costs = ((one.name, one.cost, one.expected_cost) for one in self.alternatives)
+            rows = [(name, *(money(cost, self.currency) for cost in both)) for name, *both in costs]
+            return Table(header, rows, self.to_text().splitlines())
+        header = ["Test for", "Probability now", "Cost", "Total so far", "Done by then"]
+        cells = []
+        for step in self.steps[:MOST_STEPS]:
+            chance, done = (f"{100 * share:.1f} %" for share in (step.probability, step.done))
+            cells.append((str(step.test), chance, money(step.cost, ""), money(step.total_cost, ""), done))
+        more = [f"and {len(self.steps) - MOST_STEPS:,} more"] if len(self.steps) > MOST_STEPS else []
+        return Table(header, cells, [self.to_text()], more)
 
     def _frame(self) -> list[dict[str, Any]]:
-        """The steps of a search, the alternatives of a work-up."""
-        if self.tree is None:
-            return [asdict(step) for step in self.steps]
-        columns = ("name", "kind", "cost", "expected_cost", "extra")
-        return [{key: getattr(one, key) for key in columns} for one in self.alternatives]
+        """Likewise."""
+        rows = self.steps if self.tree is None else self.alternatives
+        return [{key: value for key, value in asdict(row).items() if key != "outcomes"} for row in rows]
 
     def to_text(self) -> str:
         """What to do next, what may come of it, and what else could be done."""
@@ -127,11 +123,10 @@ class Plan(Shown):
             words = f"{after.in_words(self.currency)}{', then done' if ends else ''}"
             lines.append(f"  {outcome:{width}} ({percent(after.chance / node.chance)}) -> {words}")
         lines.append(f"Expected cost from here: {money(self.expected_cost, self.currency)}.")
-        others = [self._compared(one) for one in self.alternatives if one.name != self.next][:4]
-        return "\n".join([*lines, f"Alternatives: {', '.join(others)}."] if others else lines)
-
-    def _compared(self, one: Alternative) -> str:
-        return f"{one.name} {money(one.expected_cost, self.currency)} (+{money(one.extra, self.currency)})"
+        others = [one for one in self.alternatives if one.name != self.next][:4]
+        pairs = ((one.name, one.expected_cost, one.extra) for one in others)
+        listed = ", ".join(f"{n} {money(c, self.currency)} (+{money(e, self.currency)})" for n, c, e in pairs)
+        return "\n".join([*lines, f"Alternatives: {listed}."] if others else lines)
 
     def to_svg(self) -> str:
         """The tree as a picture that needs no other file."""
@@ -286,28 +281,18 @@ def plan_workup(
     >>> plan_workup({"melanoma": 0.2, "nevus": 0.8}, workup, {"dermoscopy": "positive"}).next
     'biopsy'
     """
-    space, found = StateSpace(check_workup(workup)), dict(found or {})
-    forecast = _read_case(y_proba, labels, logits, normalise)
+    check_workup(workup)
+    forecast, found = _read_case(y_proba, labels, logits, normalise), dict(found or {})
     p = np.asarray(probabilities(next(forecast.blocks()))[0, class_columns(forecast, workup)], np.float64)
-    closed_form = workup.method != "graph" and space.most_states() > limit
-    solver: Solver = ByOrder(space, p, found) if closed_form else ByGraph(space, p, found, limit)
+    solver = Solver(workup, p, found, limit)
     if not (p * solver.likelihood).any():
         raise InputError(f"found is {found}: the forecast holds this to be impossible.")
     tree, costs = solver.grow(solver.start, solver.likelihood, 1.0)
     alternatives = [] if tree.kind == "done" else list(solver.alternatives(tree.expected_cost))
     alternatives.sort(key=lambda one: (one.expected_cost, one.name != tree.name))
     by_class = {name: float(cost) for name, cost in zip(workup.classes, costs, strict=True) if np.isfinite(cost)}
-    return Plan(
-        tree.name,
-        tree.expected_cost,
-        tuple(_down(tree)),
-        tuple(alternatives),
-        tree,
-        by_class,
-        found,
-        workup.currency,
-        workup.method,
-    )
+    about = (tuple(_down(tree)), tuple(alternatives), tree, by_class, found, workup.currency, workup.method)
+    return Plan(tree.name, tree.expected_cost, *about)
 
 
 def _down(node: PlanNode) -> Iterator[PlanStep]:
@@ -323,56 +308,89 @@ def _down(node: PlanNode) -> Iterator[PlanStep]:
 
 
 class Solver:
-    """A policy for one forecast: what it does in each state, and the tree that follows from that."""
+    """A policy for one forecast: what it does in each state, and the tree that follows from that.
 
-    def __init__(self, space: StateSpace, p: FloatArray, found: Mapping[str, str | None]) -> None:
-        self.space, self.p, self.workup = space, p, space.workup
-        self.start, self.likelihood = space.start(found)
+    By the state graph that begins with the findings. Where that would be too large, by a closed form: what is left
+    to do is a work-up of the same kind, and its order is known.
+    """
+
+    def __init__(
+        self, workup: Workup, p: FloatArray, found: Mapping[str, str | None], limit: int = MOST_STATES
+    ) -> None:
+        self.workup, self.p, self.space = workup, p, StateSpace(workup)
+        self.start, self.likelihood = self.space.start(found)
+        self.action_costs = (self.space.uses @ workup.costs + workup.fee).tolist()
+        self.graph: Graph | None = None
+        if workup.method == "graph" or self.space.most_states() <= limit:
+            self.graph = compile_graph(workup, found, limit)
+            self.number = {state: index for index, state in enumerate(self.graph.states)}
+            self.values, self.choices = self.graph.solve(p)
+            self.fallback = self.graph.solve(np.ones(len(p)))[1]
 
     def option(self, state: State, likelihood: FloatArray) -> int:
         """The action to take, or a way to stop: from -1 down."""
-        raise NotImplementedError
+        if self.graph is not None:
+            number = self.number[state]
+            choice = (self.choices if (self.p * likelihood).any() else self.fallback)[number]
+            return int(choice if choice < 0 else self.graph.actions[self.graph.arrays.edges[number] + choice])
+        possible = {action for action, _ in self.space.moves(state)}  # they begin with the steps by themselves
+        order = exact_policy(self.workup).order(self.believed(likelihood), self._costs_left(state))
+        stop = -1 - int(np.argmin([stop.losses[0] for stop in self.workup.stops] or [0]))
+        return next((step for step in order if step in possible), stop)
 
     def value(self, state: State, likelihood: FloatArray) -> float:
         """What is expected to be paid from a state on, times the probability of being there."""
-        raise NotImplementedError
+        if self.graph is not None:
+            return float(self.values[self.number[state]])
+        return float(exact_policy(self.workup).predicted((self.p * likelihood)[None], self._costs_left(state))[0])
+
+    def _costs_left(self, state: State) -> FloatArray:
+        return np.where(np.array(state.outcomes) != UNUSED, FREE, self.workup.costs)
+
+    def believed(self, likelihood: FloatArray) -> FloatArray:
+        """The probability of each class; where that is impossible, as if all classes were alike."""
+        terms = self.p * likelihood
+        terms = terms if terms.any() else likelihood
+        return np.asarray(terms / terms.sum())
+
+    def _posterior(self, likelihood: FloatArray) -> dict[str, float]:
+        return dict(zip(self.workup.classes, self.believed(likelihood).tolist(), strict=True))
 
     def grow(self, state: State | None, likelihood: FloatArray, chance: float) -> tuple[PlanNode, FloatArray]:
         """The tree from a state on, and what it costs if each class is the truth; NaN for those it excludes.
 
         Of what the forecast holds to be impossible, branches are left out unless nothing else is left.
         """
-        excluded, posterior = np.where(likelihood > 0, 0.0, np.nan), self._posterior(likelihood)
+        believed, excluded = self.believed(likelihood), np.where(likelihood > 0, 0.0, np.nan)
+        posterior = self._posterior(likelihood)
         if state is None or state.done:
             return PlanNode("done", "done", 0.0, chance, 0.0, posterior, {}), excluded
         option = self.option(state, likelihood)
         if option < 0:
-            name, losses = self._stop(-1 - option, likelihood)
-            cost = self._mean(losses, likelihood)
+            name, losses = self._stop(-1 - option, believed)
+            cost = float(believed @ losses)
             return PlanNode(name, "stop", cost, chance, cost, posterior, {}), losses + excluded
-        cost = self._action_cost(option)
+        cost = self.action_costs[option]
         costs, nodes = np.full(len(self.p), cost), {}
-        branches = next(branches for action, branches in self.space.moves(state) if action == option)
-        for branch in branches:
+        for branch in next(branches for action, branches in self.space.moves(state) if action == option):
             given = self.space.chance(option, branch)
-            here = chance * self._mean(given, likelihood)
+            here = chance * float(believed @ given)
             node, below = self.grow(branch.state, likelihood * given, here)
             costs += np.where(given > 0, given * np.nan_to_num(below), 0.0)
             if here > 0 or chance == 0:
                 nodes[self.space.outcome_name(option, branch)] = node
-        expected, name = self._mean(costs, likelihood), self.space.action_name(option)
+        expected, name = float(believed @ costs), self.space.action_name(option)
         return PlanNode(name, "step", cost, chance, expected, posterior, nodes), costs + excluded
 
     def alternatives(self, best: float) -> Iterator[Alternative]:
         """Everything that can be done at the start."""
-        mass = float(self.p @ self.likelihood)
+        believed, mass = self.believed(self.likelihood), float(self.p @ self.likelihood)
         for number in range(len(self.workup.stops)):
-            name, losses = self._stop(number, self.likelihood)
-            lost = self._mean(losses, self.likelihood)
+            name, losses = self._stop(number, believed)
+            lost = float(believed @ losses)
             yield Alternative(name, "stop", lost, lost, lost - best, ())
         for action, branches in self.space.moves(self.start):
-            cost, outcomes = self._action_cost(action), []
-            expected = cost
+            expected, outcomes = self.action_costs[action], []
             for branch in branches:
                 after = self.likelihood * self.space.chance(action, branch)
                 chance = float(self.p @ after) / mass
@@ -380,13 +398,10 @@ class Solver:
                     expected += 0.0 if branch.state is None else self.value(branch.state, after) / mass
                     name = self.space.outcome_name(action, branch)
                     outcomes.append(OutcomeChance(name, chance, self._posterior(after)))
-            name = self.space.action_name(action)
-            yield Alternative(name, "step", cost, expected, expected - best, tuple(outcomes))
+            about = (self.action_costs[action], expected, expected - best, tuple(outcomes))
+            yield Alternative(self.space.action_name(action), "step", *about)
 
-    def _action_cost(self, action: int) -> float:
-        return float(self.space.uses[action] @ self.workup.costs + self.workup.fee)
-
-    def _stop(self, number: int, likelihood: FloatArray) -> tuple[str, FloatArray]:
+    def _stop(self, number: int, believed: FloatArray) -> tuple[str, FloatArray]:
         """The name of a way to stop, and what it loses if each class is the truth."""
         if not self.workup.stops:
             return "unresolved", np.array(self.workup.unresolved)
@@ -394,67 +409,6 @@ class Solver:
         losses = np.array(stop.losses)
         if not stop.names_class:
             return stop.name, losses
-        named = int(np.argmax(self._terms(likelihood) * losses))
+        named = int(np.argmax(believed * losses))
         losses[named] = 0.0
         return f"{stop.name} {self.workup.classes[named]}", losses
-
-    def _terms(self, likelihood: FloatArray) -> FloatArray:
-        """What is believed; where that is impossible, as if all classes were alike."""
-        terms = self.p * likelihood
-        return terms if terms.any() else likelihood
-
-    def _mean(self, values: FloatArray, likelihood: FloatArray) -> float:
-        terms = self._terms(likelihood)
-        return float(terms @ values / terms.sum())
-
-    def _posterior(self, likelihood: FloatArray) -> dict[str, float]:
-        terms = self._terms(likelihood)
-        return dict(zip(self.workup.classes, (terms / terms.sum()).tolist(), strict=True))
-
-
-class ByOrder(Solver):
-    """By a closed form: what is left to do is a work-up of the same kind, and its order is known."""
-
-    def option(self, state: State, likelihood: FloatArray) -> int:
-        possible = {action for action, _ in self.space.moves(state)}
-        policy, costs = exact_policy(self.workup), self._costs(state)
-        for step in policy.order(self._terms(likelihood), costs):  # actions begin with the steps by themselves
-            if step in possible:
-                return step
-        return -1 - int(np.argmin([stop.losses[0] for stop in self.workup.stops] or [0]))
-
-    def value(self, state: State, likelihood: FloatArray) -> float:
-        return float(exact_policy(self.workup).predicted((self.p * likelihood)[None], self._costs(state))[0])
-
-    def _costs(self, state: State) -> FloatArray:
-        return np.where(np.array(state.outcomes) != UNUSED, FREE, self.workup.costs)
-
-
-class ByGraph(Solver):
-    """By the state graph that begins with the findings."""
-
-    def __init__(self, space: StateSpace, p: FloatArray, found: Mapping[str, str | None], limit: int) -> None:
-        super().__init__(space, p, found)
-        self.graph = compile_graph(self.workup, found, limit)
-        self.number = {state: index for index, state in enumerate(self.graph.states)}
-        self.values, self.choices = self._solve(p)
-        self.fallback = self._solve(np.ones(len(p)))[1]
-
-    def _solve(self, p: FloatArray) -> tuple[FloatArray, IntArray]:
-        """The value of every state for one forecast, and what it does there."""
-        arrays, edge_costs = self.graph.arrays, self.graph.edge_costs(self.workup.costs)
-        if engine.worth_compiling(16 * len(self.graph.actions)):
-            from pandora_regret.workup import loops
-
-            values, choices = loops.solve(p, arrays, edge_costs)
-            return values, choices
-        table, options, _ = sweep(p[None], arrays, edge_costs)
-        return table[:, 0], options[:, 0]
-
-    def option(self, state: State, likelihood: FloatArray) -> int:
-        number = self.number[state]
-        choice = (self.choices if (self.p * likelihood).any() else self.fallback)[number]
-        return int(choice if choice < 0 else self.graph.actions[self.graph.arrays.edges[number] + choice])
-
-    def value(self, state: State, likelihood: FloatArray) -> float:
-        return float(self.values[self.number[state]])

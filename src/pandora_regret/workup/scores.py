@@ -26,7 +26,7 @@ from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Beta, Empirical, Exponential, FromScipy, Gamma, LogNormal, Prior
 from pandora_regret.scores import Score, mean_or_rows
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.policies import Nested, exact_policy, expected
+from pandora_regret.workup.policies import GraphPolicy, Nested, exact_policy, expected
 
 DRAWS = 128
 SEED = 1  # of the scrambling; a constant, since draws must not depend on the forecasts
@@ -87,8 +87,7 @@ def workup_cost(
     >>> workup_cost(["nevus", "melanoma"], [[0.2, 0.7, 0.1]] * 2, visit_and_biopsy, per_instance=True)
     array([ 75., 375.])
     """
-    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
-    rows = _read_rows(workup, prior, draws, y_true, y_proba, options)
+    rows = _read_rows(y_true, y_proba, workup, prior, draws, labels, sample_weight, logits, normalise)
     return mean_or_rows(rows.forecast, rows.costs(), per_instance)
 
 
@@ -123,8 +122,7 @@ def workup_regret(
     >>> workup_regret(["a", "b"], [[0.9, 0.1], [0.9, 0.1]], tests, per_instance=True)
     array([0., 3.])
     """
-    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
-    rows = _read_rows(workup, prior, draws, y_true, y_proba, options)
+    rows = _read_rows(y_true, y_proba, workup, prior, draws, labels, sample_weight, logits, normalise)
     least = rows.least()
     excess = ((block, costs - least[block.truth]) for block, costs in rows.costs())
     return mean_or_rows(rows.forecast, excess, per_instance)
@@ -160,8 +158,7 @@ def workup_entropy(
     >>> workup_entropy([[0.5, 0.5]], tests)
     5.5
     """
-    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
-    rows = _read_rows(workup, prior, draws, None, y_proba, options)
+    rows = _read_rows(None, y_proba, workup, prior, draws, labels, sample_weight, logits, normalise)
     return mean_or_rows(rows.forecast, rows.predicted(), per_instance)
 
 
@@ -193,10 +190,10 @@ class WorkupRows:
         """Rows, and what each one expects its work-up to cost."""
         for block in self.forecast.blocks():
             p = self._ordered(block)
-            if self.prior is not None and isinstance(self.policy, Nested):
-                yield block, expected(p, partial(self._paid, p))
-            else:
+            if isinstance(self.policy, GraphPolicy):  # its value is known before anything is paid
                 yield block, self._average(len(p), partial(self.policy.predicted, p))
+            else:
+                yield block, expected(p, partial(self._paid, p))
 
     def least(self) -> FloatArray:
         """What someone who knew the truth would pay, for each class in the order of columns, (K,)."""
@@ -223,17 +220,17 @@ class WorkupRows:
 
 
 def _read_rows(
-    workup: Workup, prior: Prior | None, draws: int, y_true: Any, y_proba: Table, options: dict[str, Any]
+    y_true: Any, y_proba: Table, workup: Workup, prior: Prior | None, draws: int, labels: Any, *options: Any
 ) -> WorkupRows:
     """Forecasts, and the truth where there is one; columns without names are the work-up's classes."""
     classes = check_workup(workup).classes
-    if options["labels"] is None and not is_frame(y_proba):
+    if labels is None and not is_frame(y_proba) and np.shape(y_proba)[1:] == (len(classes),):
         numbers = y_true is not None and not is_frame(y_true) and np.asarray(y_true).dtype.kind in "iuf"
-        if not numbers and np.shape(y_proba)[1:] == (len(classes),):
-            options["labels"] = list(classes)
-    if y_true is None:
-        return WorkupRows(workup, read_probabilities(y_proba, **options), prior, draws)
-    return WorkupRows(workup, read_forecast(y_true, y_proba, **options), prior, draws)
+        labels = None if numbers else list(classes)
+    names = ("labels", "sample_weight", "logits", "normalise")
+    how: dict[str, Any] = dict(zip(names, (labels, *options), strict=True))
+    forecast = read_probabilities(y_proba, **how) if y_true is None else read_forecast(y_true, y_proba, **how)
+    return WorkupRows(workup, forecast, prior, draws)
 
 
 def check_workup(workup: Any) -> Workup:

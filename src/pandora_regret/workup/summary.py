@@ -9,10 +9,10 @@ import numpy as np
 
 from pandora_regret.text import listed, money
 from pandora_regret.workup.description import Workup
+from pandora_regret.workup.format import Stop, WorkupStep
 from pandora_regret.workup.graph import compile_graph
 from pandora_regret.workup.policies import exact_policy
 from pandora_regret.workup.states import StateSpace
-from pandora_regret.workup.steps import Stop, WorkupStep
 
 MOST_COUNTED = 20_000  # states of a graph that is not used otherwise
 METHODS = {

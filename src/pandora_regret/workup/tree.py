@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import count
@@ -37,88 +36,48 @@ class PlanNode:
         return f"stop: {self.name} (these are {', '.join(f'{percent(part)} {name}' for name, part in likely[:3])})"
 
 
-@dataclass
-class Box:
-    """A node of the tree and where it stands, in columns and rows."""
-
-    node: PlanNode
-    column: int
-    row: float
-    outcome: str
-    parent: Box | None = None
-
-
-def layout(tree: PlanNode) -> list[Box]:
-    """Every node: children one column to the right, parents halfway between their first and last child."""
-    return _placed(tree, 0, "", count())
-
-
-def _placed(node: PlanNode, column: int, outcome: str, free: Iterator[int]) -> list[Box]:
-    """A node's box, then those of all nodes below it."""
-    below = [_placed(child, column + 1, name, free) for name, child in node.branches.items()]
-    row = (below[0][0].row + below[-1][0].row) / 2 if below else float(next(free))
-    here = Box(node, column, row, outcome)
-    for first, *_ in below:
-        first.parent = here
-    return [here, *(box for boxes in below for box in boxes)]
-
-
 def as_svg(tree: PlanNode, currency: str) -> str:
-    """The tree, from left to right."""
-    boxes = layout(tree)
-    width = (max(box.column for box in boxes) + 1) * COLUMN - (COLUMN - BOX_WIDTH) + 2 * MARGIN
-    height = (max(box.row for box in boxes) + 1) * ROW + 2 * MARGIN
+    """The tree, from left to right: children one column on, parents halfway between their first and last child."""
+    free_rows, edges, boxes = count(), list[str](), list[str]()
+
+    def draw(node: PlanNode, column: int) -> tuple[float, int]:
+        """Where its box stands: the middle of its height; and the last column below it."""
+        below = [(outcome, child, *draw(child, column + 1)) for outcome, child in node.branches.items()]
+        x, first_line = MARGIN + column * COLUMN, MARGIN + BOX_HEIGHT / 2
+        middle = (below[0][2] + below[-1][2]) / 2 if below else first_line + next(free_rows) * ROW
+        for outcome, child, end, _ in below:
+            turn, share = x + BOX_WIDTH + 20, child.chance / node.chance if node.chance else 0.0
+            path = f"M{x + BOX_WIDTH:.0f},{middle:.1f} H{turn:.0f} V{end:.1f} H{x + COLUMN:.0f}"
+            text = f"{shortened(outcome, 13)} {percent(share)}" if len(below) > 1 else ""  # of a visit, nothing
+            label = f'<text x="{turn + 3:.0f}" y="{end - 4:.1f}" font-size="10">{escape(text)}</text>'
+            edges.append(f'<path d="{path}" fill="none" stroke="#777"/>{label if text else ""}')
+        boxes.append(_box(node, x, middle - BOX_HEIGHT / 2, currency))
+        return middle, max((last for *_, last in below), default=column)
+
+    _, last_column = draw(tree, 0)
+    width, height = last_column * COLUMN + BOX_WIDTH + 2 * MARGIN, next(free_rows) * ROW + 2 * MARGIN
     title = f"Next: {tree.in_words(currency)}; expected {money(tree.expected_cost, currency)}"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" font-size="12" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12" role="img">',
         f"<title>{escape(title)}</title>",
-        f'<rect width="{width:.0f}" height="{height:.0f}" fill="#fff"/>',
-        *(_svg_edge(box) for box in boxes if box.parent),
-        *(_svg_box(box, currency) for box in boxes),
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+        *edges,
+        *boxes,
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
 
 
-def _corner(box: Box) -> tuple[float, float]:
-    return MARGIN + box.column * COLUMN, MARGIN + box.row * ROW
-
-
-def _svg_edge(box: Box) -> str:
-    assert box.parent is not None
-    (x0, y0), (x1, y1) = _corner(box.parent), _corner(box)
-    start, end, middle = (x0 + BOX_WIDTH, y0 + BOX_HEIGHT / 2), (x1, y1 + BOX_HEIGHT / 2), x0 + BOX_WIDTH + 20
-    path = f"M{start[0]:.0f},{start[1]:.1f} H{middle:.0f} V{end[1]:.1f} H{end[0]:.0f}"
-    label = _edge_label(box)
-    text = f'<text x="{middle + 3:.0f}" y="{end[1] - 4:.1f}" font-size="10">{escape(label)}</text>'
-    text = text if label else ""
-    return f'<path d="{path}" fill="none" stroke="#777"/>{text}'
-
-
-def _svg_box(box: Box, currency: str) -> str:
-    (x, y), node = _corner(box), box.node
-    lines = [shortened(line, 22) for line in _box_lines(node, currency)]
-    bold = [' font-weight="bold"', ""]
-    texts = [
-        f'<text x="{x + 6:.0f}" y="{y + 16 + 15 * number:.1f}"{bold[number]}>{escape(line)}</text>'
-        for number, line in enumerate(lines)
-    ]
-    size = f'width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="4"'
-    rect = f'<rect x="{x:.0f}" y="{y:.1f}" {size} fill="{FILLS[node.kind]}"/>'
-    return f"<g><title>{escape(node.name)}</title>{rect}{''.join(texts)}</g>"
-
-
-def _box_lines(node: PlanNode, currency: str) -> tuple[str, str]:
+def _box(node: PlanNode, x: float, y: float, currency: str) -> str:
     name, chance = max(node.posterior.items(), key=lambda pair: pair[1])
+    first = f"stop: {node.name}" if node.kind == "stop" else node.name
+    second = name if chance > 1 - LIKELY else f"{percent(chance)} {name}"
     if node.kind == "step":
-        return node.name, f"{money(node.cost, currency)}, in all {money(node.expected_cost, currency)}"
-    likely = name if chance > 1 - LIKELY else f"{percent(chance)} {name}"
-    return ("done" if node.kind == "done" else f"stop: {node.name}"), likely
-
-
-def _edge_label(box: Box) -> str:
-    """The outcome that leads to a box, and how likely it is; of a visit, nothing."""
-    parent = box.parent.node if box.parent else box.node
-    share = box.node.chance / parent.chance if parent.chance else 0.0
-    return f"{shortened(box.outcome, 13)} {percent(share)}" if len(parent.branches) > 1 else ""
+        second = f"{money(node.cost, currency)}, in all {money(node.expected_cost, currency)}"
+    size = f'width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="4" fill="{FILLS[node.kind]}"'
+    lines = ((y + 16, ' font-weight="bold"', first), (y + 31, "", second))
+    texts = (
+        f'<text x="{x + 6}" y="{at:.1f}"{bold}>{escape(shortened(line, 22))}</text>' for at, bold, line in lines
+    )
+    return f'<g><title>{escape(node.name)}</title><rect x="{x}" y="{y:.1f}" {size}/>{"".join(texts)}</g>'
