@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 from textwrap import wrap
 from typing import Any
@@ -71,80 +72,67 @@ def cost_bars(models: Sequence[Facts]) -> list[dict[str, Any]]:
     """One bar per model, from zero: what nobody could save, what recalibrating would, what else is wasted."""
     costs = [model["scores"]["expected_cost"] for model in models]
     reach = max(end for cost in costs for end in (cost["value"], cost["high"] or 0.0)) or 1.0
-    return [_bar(model, cost, reach) for model, cost in zip(models, costs, strict=True)]
-
-
-def _bar(model: Facts, cost: Facts, reach: float) -> dict[str, Any]:
-    least = min(model["unavoidable"], cost["value"])
-    again = model["recalibrated"] and model["recalibrated"]["saved"]["value"]
-    saved = min(max(again or 0.0, 0.0), cost["value"] - least)
-    parts, x = [], 0.0
-    for kind, amount in (("unavoidable", least), ("recal", saved), ("waste", cost["value"] - least - saved)):
-        parts.append({"kind": kind, "amount": amount, "x": round(x, 3), "width": round(100 * amount / reach, 3)})
-        x += 100 * amount / reach
-    ends = {end: None if cost[end] is None else round(100 * cost[end] / reach, 3) for end in ("low", "high")}
-    return {"cost": cost, "parts": parts, "x": round(x, 3), **ends}
+    bars = []
+    for model, cost in zip(models, costs, strict=True):
+        least = min(model["unavoidable"], cost["value"])
+        again = model["recalibrated"] and model["recalibrated"]["saved"]["value"]
+        saved = min(max(again or 0.0, 0.0), cost["value"] - least)
+        parts, x = [], 0.0
+        for kind, amount in (("unavoidable", least), ("recal", saved), ("waste", cost["value"] - least - saved)):
+            width = 100 * amount / reach
+            parts.append({"kind": kind, "amount": amount, "x": round(x, 3), "width": round(width, 3)})
+            x += width
+        ends = {end: None if cost[end] is None else round(100 * cost[end] / reach, 3) for end in ("low", "high")}
+        bars.append({"cost": cost, "parts": parts, "x": round(x, 3), **ends})
+    return bars
 
 
 def group_strips(breakdown: Facts, shown: Sequence[int]) -> dict[str, Any]:
     """Rows of a small chart: a group's cost under some of the models, all on one axis, with intervals."""
+    ends = ("low", "value", "high")
     costs = [group["models"][m]["cost"] for group in breakdown["groups"] for m in shown]
-    axis = Axis.around(cost[end] for cost in costs for end in ("low", "value", "high"))
-    groups = [
-        {**group, "cells": [_placed(axis, group["models"][m], group["flags"]) for m in shown]}
-        for group in breakdown["groups"]
-    ]
+    axis, groups = Axis.around(cost[end] for cost in costs for end in ends), []
+    for group in breakdown["groups"]:
+        cells = []
+        for model in (group["models"][m] for m in shown):
+            cost = model["cost"]
+            x = {end: None if cost[end] is None else axis.percent(cost[end]) for end in ends}
+            flagged = any(model["name"] in flag for flag in group["flags"])
+            cells.append({"cost": cost, "x": x, "flagged": flagged})
+        groups.append({**group, "cells": cells})
     ticks = [{"value": tick, "x": axis.percent(tick)} for tick in axis.ticks]
     return {**breakdown, "groups": groups, "ticks": ticks, "shown": shown}
-
-
-def _placed(axis: Axis, model: Facts, flags: Sequence[str]) -> dict[str, Any]:
-    cost = model["cost"]
-    x = {end: None if cost[end] is None else axis.percent(cost[end]) for end in ("low", "value", "high")}
-    return {"cost": cost, "x": x, "flagged": any(model["name"] in flag for flag in flags)}
 
 
 def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) -> dict[str, Any]:
     """Ranks of every model by every metric: one column per metric, one line per model."""
     columns = [_ranked_again(ranks[metric["key"]]) for metric in metrics]
-    first, last = places(columns[0]), places(columns[-1])
+    across = [BUMP_GUTTER + BUMP_COLUMN * k for k in range(len(metrics))]
+    titles = [wrap(metric["title"], TITLE_LETTERS)[:3] for metric in metrics]
+    left, right = ([_row(place) for place in places(column)] for column in (columns[0], columns[-1]))
+    lines = []
+    for i, model in enumerate(models):
+        ranked = zip(across, columns, strict=True)
+        points = [(x, _row(rank)) for x, column in ranked if (rank := column[i]) is not None]
+        line = {"name": model["name"], "points": points, "path": _smooth(points)}
+        lines.append(line | {"left": left[i], "right": right[i]})
     return {
-        "width": 2 * BUMP_GUTTER + BUMP_COLUMN * (len(metrics) - 1),
+        "width": across[-1] + BUMP_GUTTER,
         "height": BUMP_TOP + BUMP_ROW * len(models),
-        "columns": [_heading(k, metric["title"]) for k, metric in enumerate(metrics)],
-        "lines": [
-            {
-                "name": model["name"],
-                "points": (points := _points(columns, i)),
-                "path": _smooth(points),
-                "left": _row(first[i]),
-                "right": _row(last[i]),
-            }
-            for i, model in enumerate(models)
+        "columns": [
+            {"x": x, "y": BUMP_TOP - 16 - TITLE_LINE * (len(lines_of) - 1), "lines": lines_of}
+            for x, lines_of in zip(across, titles, strict=True)
         ],
+        "lines": lines,
         "left": BUMP_GUTTER - 14,
-        "right": BUMP_GUTTER + BUMP_COLUMN * (len(metrics) - 1) + 14,
+        "right": across[-1] + 14,
     }
 
 
 def _ranked_again(ranks: Sequence[float | None]) -> list[float | None]:
     """Ranks among the models of the chart, where those are only some; ties share the mean of their places."""
     ordered = sorted(rank for rank in ranks if rank is not None)
-    places = {rank: (bisect_left(ordered, rank) + bisect_right(ordered, rank) + 1) / 2 for rank in ordered}
-    return [None if rank is None else places[rank] for rank in ranks]
-
-
-def _heading(k: int, title: str) -> dict[str, Any]:
-    lines = wrap(title, TITLE_LETTERS)[:3]
-    return {"x": _column(k), "y": BUMP_TOP - 16 - TITLE_LINE * (len(lines) - 1), "lines": lines}
-
-
-def _points(columns: Sequence[Sequence[float | None]], i: int) -> list[tuple[float, float]]:
-    return [(_column(k), _row(rank)) for k, column in enumerate(columns) if (rank := column[i]) is not None]
-
-
-def _column(k: int) -> float:
-    return BUMP_GUTTER + BUMP_COLUMN * k
+    return [r if r is None else (bisect_left(ordered, r) + bisect_right(ordered, r) + 1) / 2 for r in ranks]
 
 
 def _row(rank: float) -> float:
@@ -153,13 +141,10 @@ def _row(rank: float) -> float:
 
 def _smooth(points: Sequence[tuple[float, float]]) -> str:
     """A path that leaves and reaches every point level."""
-    if not points:
-        return ""
-    path, (x, y) = f"M{points[0][0]} {points[0][1]}", points[0]
-    for next_x, next_y in points[1:]:
+    path = "".join(f"M{x} {y}" for x, y in points[:1])
+    for (x, y), (next_x, next_y) in pairwise(points):
         middle = (x + next_x) / 2
         path += f"C{middle} {y} {middle} {next_y} {next_x} {next_y}"
-        x, y = next_x, next_y
     return path
 
 
@@ -201,22 +186,15 @@ def calibration_plot(bins: Sequence[Facts]) -> dict[str, Any]:
     axis = Axis.around(bin_[key] for bin_ in bins for key in ("predicted", "observed", "low", "high"))
     heaviest = max((bin_["weight"] for bin_ in bins), default=1.0) or 1.0
     plot = Plot(axis, axis, 382, 360)
-    return {
-        **plot.frame,
-        "ticks": [{"value": tick, "x": plot.x(tick), "y": plot.y(tick)} for tick in axis.ticks],
-        "points": [_point(plot, bin_, heaviest) for bin_ in bins if bin_["observed"] is not None],
-    }
-
-
-def _point(plot: Plot, bin_: Facts, heaviest: float) -> dict[str, float]:
-    low, high = (bin_["observed"] if bin_[end] is None else bin_[end] for end in ("low", "high"))
-    return {
-        "x": plot.x(bin_["predicted"]),
-        "y": plot.y(bin_["observed"]),
-        "low": plot.y(low),
-        "high": plot.y(high),
-        "radius": round(3 + 3 * (bin_["weight"] / heaviest) ** 0.5, 2),
-    }
+    points = []
+    for bin_ in bins:
+        if (observed := bin_["observed"]) is not None:
+            low, high = (plot.y(observed if bin_[end] is None else bin_[end]) for end in ("low", "high"))
+            radius = round(3 + 3 * (bin_["weight"] / heaviest) ** 0.5, 2)
+            place = {"x": plot.x(bin_["predicted"]), "y": plot.y(observed)}
+            points.append(place | {"low": low, "high": high, "radius": radius})
+    ticks = [{"value": tick, "x": plot.x(tick), "y": plot.y(tick)} for tick in axis.ticks]
+    return {**plot.frame, "ticks": ticks, "points": points}
 
 
 def chart_over_time(

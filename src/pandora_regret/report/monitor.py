@@ -100,7 +100,9 @@ def _charts(
 
     def so_far(title: str, ends: tuple[int, int], entry: int) -> dict[str, Any]:
         low, high = ([point.after[end] for point in points] for end in ends)
-        chart = chart_over_time(_means(points, entry), band=(low, high), level=0.0)
+        totals = accumulate(point.totals[entry] for point in points)
+        means = [total / n for total, n in zip(totals, accumulate(p.increments for p in points), strict=True)]
+        chart = chart_over_time(means, band=(low, high), level=0.0)
         return _described(chart, title, "mean, and the interval that is valid whenever you look", points, amount)
 
     assert monitor.promised is not None
@@ -118,12 +120,6 @@ def _charts(
         values = [point.totals[0] / point.increments for point in promises]
         yield _described(chart_over_time(values), "Promised per case", "needs no labels", promises, amount)
         yield _evidence("Evidence that promises drift", promises, monitor.level)
-
-
-def _means(points: Sequence[Point], entry: int) -> list[float]:
-    """The mean so far, after each point."""
-    totals = accumulate(point.totals[entry] for point in points)
-    return [total / n for total, n in zip(totals, accumulate(p.increments for p in points), strict=True)]
 
 
 def _evidence(title: str, points: Sequence[Point], level: float) -> dict[str, Any]:

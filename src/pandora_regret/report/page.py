@@ -101,7 +101,10 @@ def render_report(
     >>> "<title>One model</title>" in render_report(compare([0], {"one": [[0.8, 0.2]]}), title="One model")
     True
     """
-    whole = _read_comparison(comparison)
+    whole = Comparison.from_dict(comparison) if isinstance(comparison, dict) else comparison
+    if not isinstance(whole, Comparison):
+        problem = f"comparison is {type(comparison).__name__}"
+        raise InputTypeError(f"{problem}: pass what compare() returns, or its to_dict().")
     whole = whole if cases else replace(whole, sample=None)
     shown, left_out = select_models(whole, show)
     facts = shown.to_dict()
@@ -134,22 +137,15 @@ def render_page(
     **values: Any,
 ) -> str:
     """A template with its values, and with its own style and scripts, beside which nothing runs or is loaded."""
-    style, script = _joined(styles), _joined(scripts)
-    environment = _environment(import_optional("jinja2", extra="report"))
-    about = {"library": f"pandora-regret {__version__}", "style": style, "script": script}
-    policy = _policy(style, script)
-    page: str = environment.get_template(template).render(about | dict(facts or {}), policy=policy, **values)
+    jinja2, assets = import_optional("jinja2", extra="report"), files("pandora_regret.report") / "assets"
+    style, script = (
+        "\n".join((assets / name).read_text(encoding="utf-8") for name in names) for names in (styles, scripts)
+    )
+    own = f"style-src {_hash(style)}; script-src {_hash(script)}; img-src data:"
+    policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
+    about = {"library": f"pandora-regret {__version__}", "style": style, "script": script, "policy": policy}
+    page: str = _environment(jinja2).get_template(template).render(about | dict(facts or {}), **values)
     return page
-
-
-def _read_comparison(comparison: Any) -> Comparison:
-    if isinstance(comparison, dict):
-        comparison = Comparison.from_dict(comparison)
-    if not isinstance(comparison, Comparison):
-        raise InputTypeError(
-            f"comparison is {type(comparison).__name__}: pass what compare() returns, or its to_dict()."
-        )
-    return comparison
 
 
 def _for_download(facts: dict[str, Any]) -> dict[str, Any]:
@@ -167,7 +163,8 @@ def _environment(jinja2: Any) -> Any:
         loader=jinja2.PackageLoader("pandora_regret.report", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_without_controls,
+        # a name may hold characters that command a terminal, or end a line, which HTML does not allow
+        finalize=lambda value: CONTROLS.sub("\ufffd", value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -175,22 +172,6 @@ def _environment(jinja2: Any) -> Any:
     filters = (count, shortened, typed, without_direction_marks)
     environment.filters |= {each.__name__: each for each in filters} | {"capital": capitalised}
     return environment
-
-
-def _without_controls(value: Any) -> Any:
-    """Text as HTML allows it: a name may hold characters that command a terminal, or end a line."""
-    return CONTROLS.sub("\ufffd", value) if type(value) is str else value
-
-
-def _joined(names: tuple[str, ...]) -> str:
-    assets = files("pandora_regret.report") / "assets"
-    return "\n".join((assets / name).read_text(encoding="utf-8") for name in names)
-
-
-def _policy(style: str, script: str) -> str:
-    """Nothing runs and nothing is loaded but the page's own style and script, known by their hashes."""
-    own = f"style-src {_hash(style)}; script-src {_hash(script)}; img-src data:"
-    return f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
 
 
 def _hash(text: str) -> str:

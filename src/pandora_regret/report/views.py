@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import log10
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.compare import Comparison
-from pandora_regret.compare.result import Breakdown, BreakEven
+from pandora_regret.compare.result import BreakEven, Difference, ModelResult
 from pandora_regret.compare.words import price_between, recalibrating
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import FloatArray, InputError
@@ -41,47 +41,47 @@ def select_models(comparison: Comparison, names: Sequence[str] = ()) -> tuple[Co
         raise InputError(argument="show", value=unknown, fix=f"the models are {listed(every[:8])}")
     if len(every) <= MOST_MODELS:
         return comparison, None
-    shown = {*every[:CHEAPEST], *every[-COSTLIEST:], *names}
-    return _only(comparison, shown), _sentence(len(every), len(shown) - CHEAPEST - COSTLIEST)
+    names_shown = {*every[:CHEAPEST], *every[-COSTLIEST:], *names}
+    asked = len(names_shown) - CHEAPEST - COSTLIEST
+    parts = [f"the {CHEAPEST} cheapest", f"the {COSTLIEST} most expensive"]
+    parts += [f"{asked} that {'was' if asked == 1 else 'were'} asked for"] if asked else []
+    sentence = (
+        f"Of {count(len(every))} models this page shows {listed(parts)}; pandora compare --json tells of all."
+    )
+    return _only(comparison, names_shown), sentence
 
 
 def _only(comparison: Comparison, names: set[str]) -> Comparison:
+    """Of a group whose leader is not shown, the cheapest that is shown leads."""
     numbers = [number for number, model in enumerate(comparison.models) if model.name in names]
+    breakdowns = []
+    for breakdown in comparison.by:
+        groups = []
+        for group in breakdown.groups:
+            models = tuple(group.models[number] for number in numbers)
+            costs = {model.name: model.cost.value or 0.0 for model in models}
+            leader = group.leader if group.leader in costs else min(costs, key=costs.__getitem__)
+            groups.append(replace(group, models=models, leader=leader))
+        breakdowns.append(replace(breakdown, groups=tuple(groups)))
+    sample = comparison.sample
     return replace(
         comparison,
         models=tuple(comparison.models[number] for number in numbers),
         differences=tuple(gap for gap in comparison.differences if {gap.model, gap.against} <= names),
         ranks={key: tuple(ranks[number] for number in numbers) for key, ranks in comparison.ranks.items()},
         largest_pairs=tuple(pair for pair in comparison.largest_pairs if pair.model in names),
-        by=tuple(_groups_of(each, numbers) for each in comparison.by),
-        sample=comparison.sample
-        and replace(
-            comparison.sample, odds={name: odds for name, odds in comparison.sample.odds.items() if name in names}
-        ),
+        by=tuple(breakdowns),
+        sample=sample and replace(sample, odds={name: sample.odds[name] for name in sample.odds if name in names}),
     )
-
-
-def _groups_of(breakdown: Breakdown, numbers: Sequence[int]) -> Breakdown:
-    """Groups under some of the models, of which the cheapest leads where the group's leader is not shown."""
-    groups = []
-    for group in breakdown.groups:
-        models = tuple(group.models[number] for number in numbers)
-        shown = {model.name: model.cost.value or 0.0 for model in models}
-        leader = group.leader if group.leader in shown else min(shown, key=shown.__getitem__)
-        groups.append(replace(group, models=models, leader=leader))
-    return replace(breakdown, groups=tuple(groups))
-
-
-def _sentence(n_models: int, n_asked: int) -> str:
-    parts = [f"the {CHEAPEST} cheapest", f"the {COSTLIEST} most expensive"]
-    if n_asked:
-        parts.append(f"{n_asked} that {'was' if n_asked == 1 else 'were'} asked for")
-    return f"Of {count(n_models)} models this page shows {listed(parts)}; pandora compare --json tells of all."
 
 
 def views_of(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     """What the templates show that the comparison does not say in so many words."""
-    models, classes = facts["models"], facts["data"]["classes"]
+    models, classes, unit = facts["models"], facts["data"]["classes"], comparison.costs.currency
+    gaps = {gap.against: gap for gap in comparison.differences if gap.model == comparison.best.name}
+    names = [model.name for model in comparison.models]
+    prices = {each.test: each for each in comparison.break_even}
+    flips = [_flip(prices[name], unit) if name in prices else None for name in classes]
     ranked = sorted(
         (metric for metric in facts["metrics"] if metric["key"] not in LIKE_COST),
         key=lambda metric: metric["key"] != "expected_cost",
@@ -90,49 +90,35 @@ def views_of(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
         "bars": cost_bars(models),
         "recalibrated": any(model["recalibrated"] for model in models),
         "certain": any(model["at_stated_prices"] for model in models),
-        "against": _against_best(comparison),
-        "saving": _saving(comparison),
+        "against": [gaps[name].more if name in gaps else Estimate(None) for name in names],
+        "saving": _saving(list(gaps.values()), unit),
         "live": comparison.sample is not None,
-        "tests": tests_that_matter(models, flips := _flips(comparison)),
+        "tests": tests_that_matter(models, flips),
         "flips": flips,
-        "breakdowns": [_breakdown(breakdown, facts["models"]) for breakdown in facts.get("by", ())],
+        "breakdowns": [_breakdown(breakdown, models) for breakdown in facts.get("by", ())],
         "wrong_tests": wrong_tests(models, classes),
         "case": worked_case(comparison),
         "ranked": ranked,
         "all_alike": len({tuple(places) for places in facts["ranks"].values()}) == 1,
         "bumps": bump_chart(models, ranked, facts["ranks"]),
-        "panels": list(_panels(facts, comparison)),
+        "panels": [_panel(facts, *each, unit) for each in zip(models, comparison.models, strict=True)],
         "workup": _as_image(facts.get("workup")),
     }
 
 
-def _against_best(comparison: Comparison) -> list[Estimate]:
-    """By how much each model costs more than the cheapest, with its interval; nothing of the cheapest itself."""
-    gaps = {gap.against: gap.more for gap in comparison.differences if gap.model == comparison.best.name}
-    return [gaps.get(model.name, Estimate(None)) for model in comparison.models]
-
-
-def _saving(comparison: Comparison) -> dict[str, Any] | None:
+def _saving(gaps: Sequence[Difference], unit: str | None) -> dict[str, Any] | None:
     """What the cheapest model saves in a year against the first that certainly costs more, or else the next."""
-    best = comparison.best.name
-    gaps = [gap for gap in comparison.differences if gap.model == best]
     if not gaps:
         return None
     gap = next((gap for gap in gaps if gap.is_settled), gaps[0])
     more = gap.more.mapped(lambda amount: CASES_PER_YEAR * amount)
-    yearly = money_between(more.value or 0.0, more.low, more.high, comparison.costs.currency)
-    return {"against": gap.against, "sentence": f"{best} instead of {gap.against} saves {yearly} per year."}
+    yearly = money_between(more.value or 0.0, more.low, more.high, unit)
+    return {"against": gap.against, "sentence": f"{gap.model} instead of {gap.against} saves {yearly} per year."}
 
 
-def _flips(comparison: Comparison) -> list[dict[str, Any] | None]:
-    """For each class the prices of its test at which another model becomes the cheapest; None where unknown."""
-    prices = {each.test: each for each in comparison.break_even}
-    return [_flip(prices[name], comparison) if name in prices else None for name in comparison.data.classes]
-
-
-def _flip(each: BreakEven, comparison: Comparison) -> dict[str, Any]:
-    unit, sides = comparison.costs.currency, {}
-    ranges: dict[str, list[str]] = {}
+def _flip(each: BreakEven, unit: str | None) -> dict[str, Any]:
+    """The prices of a test at which another model becomes the cheapest."""
+    sides, ranges = {}, dict[str, list[str]]()
     for side, crossing in (("below", each.below), ("above", each.above)):
         if crossing is not None:
             place = min(max(50 * (1 + log10(crossing.price / each.stated)), 0.0), 100.0)
@@ -160,17 +146,18 @@ def _as_image(workup: dict[str, Any] | None) -> dict[str, Any] | None:
     return workup | {"picture": f"data:image/svg+xml;base64,{encoded}"}
 
 
-def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """Each model in detail."""
-    for model, result in zip(facts["models"], comparison.models, strict=True):
-        yield {
-            "model": model,
-            "recalibrating": recalibrating(result, comparison.costs.currency),
-            "calibration": calibration_plot(model["calibration"]),
-            "by_class": (by_class := costliest_classes(model["by_class"])),
-            "left_out": len(model["by_class"]) - len(by_class),
-            "sentences": [pair["sentence"] for pair in facts["largest_pairs"] if pair["model"] == model["name"]],
-        }
+def _panel(facts: Facts, model: Facts, result: ModelResult, unit: str | None) -> dict[str, Any]:
+    """One model in detail: of very many classes, those whose cases cost the most together, in their own order."""
+    spent = [-(row["weight"] * (row["expected_cost"] or 0.0)) for row in model["by_class"]]
+    kept = np.sort(np.argsort(spent, kind="stable")[:MOST_CLASSES_LISTED])
+    return {
+        "model": model,
+        "recalibrating": recalibrating(result, unit),
+        "calibration": calibration_plot(model["calibration"]),
+        "by_class": [model["by_class"][k] for k in kept],
+        "left_out": len(spent) - len(kept),
+        "sentences": [pair["sentence"] for pair in facts["largest_pairs"] if pair["model"] == model["name"]],
+    }
 
 
 def wrong_tests(models: Sequence[Facts], classes: Sequence[str]) -> Facts:
@@ -178,10 +165,8 @@ def wrong_tests(models: Sequence[Facts], classes: Sequence[str]) -> Facts:
     models = models[:MOST_COLUMNS]
     if not all(model["pair_costs"] for model in models):
         return {}
-    spent = np.nan_to_num(
-        np.array([model["pair_costs"] for model in models], dtype=np.float64)
-    )  # None becomes nan
-    spent = spent.reshape(len(models), -1)
+    tables = np.array([model["pair_costs"] for model in models], dtype=np.float64)
+    spent = np.nan_to_num(tables).reshape(len(models), -1)  # None became nan
     costliest = [n for n in np.argsort(-spent.max(axis=0), kind="stable")[:MOST_PAIRS] if spent[:, n].any()]
     largest = spent.max(initial=0.0) or 1.0
     k = len(classes)
@@ -198,13 +183,6 @@ def wrong_tests(models: Sequence[Facts], classes: Sequence[str]) -> Facts:
         "rest": (spent.sum(axis=1) - spent[:, costliest].sum(axis=1)).tolist(),
         "total": spent.sum(axis=1).tolist(),
     }
-
-
-def costliest_classes(by_class: Sequence[Facts]) -> list[Facts]:
-    """The classes whose cases cost the most together, in their own order; all of them where they are not many."""
-    spent = [-(row["weight"] * (row["expected_cost"] or 0.0)) for row in by_class]
-    kept = np.sort(np.argsort(spent, kind="stable")[:MOST_CLASSES_LISTED])
-    return [by_class[k] for k in kept]
 
 
 def tests_that_matter(models: Sequence[Facts], flips: Sequence[Facts | None]) -> list[int]:
@@ -231,7 +209,7 @@ def worked_case(comparison: Comparison) -> Facts | None:
     names = [model.name for model in comparison.models[:2]]
     forecasts = [sample.probabilities(name) for name in names]
     orders = [search_order(forecast, costs) for forecast in forecasts]
-    paid = [_paid(order, truth, costs) for order in orders]
+    paid = [np.cumsum(costs[order], axis=1)[order == truth[:, None]] for order in orders]
     saved = np.where(paid[1] > paid[0], paid[1] - paid[0], np.nan)
     row = int(np.nanargmin(np.abs(saved - np.nanmean(saved)))) if np.isfinite(saved).any() else 0
     plans = zip(names, forecasts, orders, strict=True)
@@ -243,12 +221,6 @@ def worked_case(comparison: Comparison) -> Facts | None:
             for name, forecast, order in plans
         ],
     }
-
-
-def _paid(order: Any, truth: Any, costs: FloatArray) -> FloatArray:
-    """What each row's search pays until it has found the truth, (rows,)."""
-    spent = np.cumsum(costs[order], axis=1)
-    return np.asarray(spent[order == truth[:, None]])
 
 
 def _plan(forecast: FloatArray, order: list[int], truth: int, costs: FloatArray) -> Facts:
