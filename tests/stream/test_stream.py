@@ -1,6 +1,5 @@
 """A streamed comparison of one model: whatever the batches, fragments and processes, that of the whole table."""
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -13,8 +12,8 @@ from pandora_regret.files import Layout, open_predictions, read_all
 from pandora_regret.inputs import InputError
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
-from pandora_regret.stream import StreamSums, score_stream, sums
-from pandora_regret.stream.score import read_settings, tally
+from pandora_regret.stream import score_stream, sums
+from pandora_regret.stream.score import read_settings
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -37,10 +36,6 @@ def predictions_of(tmp_path, truth, values, *, row_group_size=13, logits=False, 
     prefix = "cost_" if any(name.startswith("cost_") for name in columns) else None
     [predictions] = open_predictions(tmp_path / "model.parquet", replace(layout, cost_prefix=prefix))
     return predictions
-
-
-def settings_of(predictions, prices=None, bootstrap=0, pairs=False):
-    return read_settings(predictions, None, prices, read_interval(0.95, bootstrap, 3), pairs)
 
 
 def limits(result, metric):
@@ -98,14 +93,10 @@ def test_a_stream_is_a_comparison_of_one_model(tmp_path, way, prior, typical):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
-def test_lower_precision(tmp_path, way, dtype):
+def test_lower_precision_and_logits(tmp_path, way, dtype):
     truth, values = forecasts(300, dtype=dtype)
     check(score_stream(predictions_of(tmp_path, truth, values), rows=70), truth, values)
-
-
-def test_logits(tmp_path, way):
-    truth, values = forecasts(60)
-    logits = np.log(values) + 3
+    logits = np.log(np.maximum(values, 1e-3)) + dtype(3)
     streamed = score_stream(predictions_of(tmp_path, truth, logits, logits=True), typical_costs=PRICES)
     check(streamed, truth, logits, typical_costs=PRICES, logits=True)
 
@@ -177,29 +168,15 @@ def test_large_batches_take_the_compiled_way_and_hand_back_doubtful_rows(tmp_pat
     truth, values = forecasts(n, dtype=np.float32, spread=0.02)  # many probabilities underflow to 0
     values[::1000], truth[::1000] = [1e-30, 1, 0, 0], 0
     predictions = predictions_of(tmp_path, truth, values, row_group_size=50_000)
-    settings = settings_of(predictions)
+    settings = read_settings(predictions, None, None, read_interval(0.95, 0, 3), False)
     assert sums.score_batch(next(predictions.batches()), settings).forecast is None
     check(score_stream(predictions), truth, values)
 
 
-def test_merged_fragments_are_the_whole(tmp_path, way):
-    truth, values = forecasts(60)
-    predictions = predictions_of(tmp_path, truth, values, weight=np.random.default_rng(1).uniform(0.5, 2, 60))
-    how = settings_of(predictions, PRICES, 50, pairs=True)
-    whole, pieces = tally(predictions, how), predictions.fragments(3)
-    parts = [pickle.loads(pickle.dumps(tally(pickle.loads(pickle.dumps(one)), how))) for one in pieces]
-    merged = StreamSums(how)
-    for at in (2, 0, 1):
-        merged.merge(parts[at])
-    assert (len(parts), merged.cases) == (3, 60)
-    for name, total in whole.sums.items():
-        np.testing.assert_allclose(merged.sums[name].value, total.value, rtol=1e-12)
-    np.testing.assert_allclose(merged.means.standard_errors, whole.means.standard_errors, rtol=1e-12)
-
-
 def test_several_processes_give_the_same_answer(tmp_path):
     truth, values = forecasts(60)
-    predictions, counted = predictions_of(tmp_path, truth, values), []
+    weights = np.random.default_rng(1).uniform(0.5, 2, 60)
+    predictions, counted = predictions_of(tmp_path, truth, values, weight=weights), []
     alone = score_stream(predictions, bootstrap=40, pairs=True)
     together = score_stream(predictions, bootstrap=40, pairs=True, jobs=2, progress=counted.append)
     assert sum(counted) == 60

@@ -48,22 +48,12 @@ def test_an_amount_in_words_is_the_amount_to_three_digits(amount, currency):
     assert float(number) * scale == pytest.approx(amount, rel=0.006 if amount >= 1 or currency is None else 0.06)
 
 
-def test_shares_are_never_rounded_to_certainty():
-    assert [percent(share) for share in (0.973, 0.9951, 0.004, 0.0, 1.0)] == [
-        "97 %", "more than 99 %", "less than 1 %", "less than 1 %", "more than 99 %"
-    ]  # fmt: skip
-
-
-def test_lists_read_as_sentences_do():
-    assert listed(["a"]) == "a"
-    assert listed(["a", "b"]) == "a and b"
-    assert listed(["a", "b", "c"]) == "a, b and c"
-
-
-def test_a_class_that_is_a_number_is_called_a_class():
-    assert [class_name(name) for name in ("3", "-1", "2.5", "nevus", "T4")] == [
-        "class 3", "class -1", "class 2.5", "nevus", "T4"
-    ]  # fmt: skip
+def test_shares_lists_and_classes_are_written_as_people_do():
+    shares = [percent(share) for share in (0.973, 0.9951, 0.004, 1.0)]
+    assert shares == ["97 %", "more than 99 %", "less than 1 %", "more than 99 %"]
+    assert [listed("abc"[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+    names = [class_name(name) for name in ("3", "-1", "2.5", "nevus", "T4")]
+    assert names == ["class 3", "class -1", "class 2.5", "nevus", "T4"]
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def read_settings(
             raise InputError("costs and pairs are about the tests of a search: leave them out beside a work-up.")
         if predictions.order_only:
             raise InputError(f"{path} lists options in order only: a work-up needs their probabilities.")
-        metrics, everyone = workup_metrics(workup, prior), read_probabilities(np.eye(len(classes)), labels=classes)
+        metrics, everyone = workup_metrics(workup, prior), read_probabilities(np.eye(len(classes)), classes)
         least, charged = (
             WorkupRows(workup, everyone, prior).least(),
             costs_of_workup(workup, prior, currency, source),
@@ -154,7 +154,7 @@ def read_settings(
     metrics = tuple(  # otherwise the excess burden is a ratio of two means, as a comparison in memory has it
         each for each in comparison_metrics(predictions.order_only) if alike or each.key != "excess_burden"
     )
-    is_fused = all(metric.key in LANE_OF for metric in metrics if metric.is_mean)
+    is_fused = not predictions.logits and all(each.key in LANE_OF for each in metrics if each.is_mean)
     about_costs = (None, source or "each row's own") if own else (as_tuple(usual), source)
     charged = Costs(currency or ("" if stated else None), spelled_prior(prior), *about_costs)
     return Settings(predictions.name, classes, metrics, is_fused, prior, typical, base_costs, charged, *about)
@@ -185,19 +185,21 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
     if not sums.weight:
         raise InputError(f"{predictions.path}: the weight of every row is 0: give at least one a positive weight.")
     check_each_id_once(predictions, sums.seen)
-    by_class, typical, charged, interval = (
-        sums.sums["counts"].value[0],
-        settings.typical,
-        settings.charged,
-        settings.interval,
-    )
+    by_class, typical, interval = sums.sums["counts"].value[0], settings.typical, settings.interval
     if typical is None:
         typical, unavoidable = sums.sums["typical"].value / sums.cases, float(sums.sums["own"].value) / sums.weight
     else:
         unavoidable = float(by_class @ typical) / sums.weight
-    about = (settings.classes, by_class, typical, charged.currency, "cases", sums.effective, interval.level)
+    about = (
+        settings.classes,
+        by_class,
+        typical,
+        settings.charged.currency,
+        "cases",
+        sums.effective,
+        interval.level,
+    )
     scores = {metric.key: _estimate(sums, metric, Background(*about)) for metric in settings.metrics}
-    pairs = (sums.sums["pairs"].value / sums.weight).tolist() if settings.with_pairs else []
     model = ModelResult(
         name=settings.name,
         scores=scores,
@@ -207,25 +209,21 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
         probability_best=1.0,
         rank=1,
         by_class=(),
-        pair_costs=tuple(map(tuple, pairs)),
+        pair_costs=tuple(map(tuple, (sums.sums["pairs"].value / sums.weight).tolist())),
         scenarios=(),
         at_stated_prices=scores.get("realised_cost"),
     )
     data = Data(sums.means.count, sums.weight, settings.classes, tuple(by_class.tolist()), None)
     ranks = dict.fromkeys(scores, (1.0,))
-    result = conclude((model,), data, charged, interval, settings.metrics, ranks=ranks)
+    result = conclude((model,), data, settings.charged, interval, settings.metrics, ranks=ranks)
     return replace(result, done=sums.rescaled.done(settings.name))
 
 
 def _estimate(sums: StreamSums, metric: Metric, background: Background) -> Estimate:
     """From percentiles of the bootstrap if there was one, else from Student's t."""
     settings, counts = sums.settings, sums.sums["counts"].value
-    keys, free, drawn, carriers = (
-        [each.key for each in settings.means],
-        1 - 1 / sums.means.effective_count,
-        None,
-        None,
-    )
+    keys, free = [each.key for each in settings.means], 1 - 1 / sums.means.effective_count
+    drawn = carriers = None
     if metric.counts is None:
         column = keys.index(metric.key)
         value, error = (float(of[column]) for of in (sums.means.values, sums.means.standard_errors))
@@ -238,7 +236,7 @@ def _estimate(sums: StreamSums, metric: Metric, background: Background) -> Estim
     if not np.isfinite(value):
         return Estimate(None, warning="infinite: a true class was given probability 0")
     if settings.interval.replicates:
-        totals, error = sums.sums["replicates"].value, np.nan
+        totals = sums.sums["replicates"].value
         totals = totals[totals[:, 0] > 0]
         if metric.counts is None:
             drawn = totals[:, 1 + column] / totals[:, 0]
@@ -246,11 +244,8 @@ def _estimate(sums: StreamSums, metric: Metric, background: Background) -> Estim
             drawn = metric.counts(*totals[:, 1 + len(keys) :].reshape(len(totals), 3, -1).swapaxes(0, 1))
         drawn = drawn if len(sums.clusters) > 1 else None  # a single cluster shows no spread
         error = np.nan if drawn is None else float(drawn.std(ddof=1))
-    if (
-        metric.counts is None
-        and not metric.is_proportion
-        and sum(part.shape[1] for part in sums.kept) == sums.cases
-    ):
+    n_kept = sum(part.shape[1] for part in sums.kept)
+    if metric.counts is None and not metric.is_proportion and n_kept == sums.cases:
         table = np.concatenate(sums.kept, axis=1)
         table = table[:, table[0] > 0]
         carriers = carriers_of(table[1 + column], table[0] / table[0].sum(), ROUNDING * abs(value))

@@ -16,6 +16,7 @@ from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.inputs.tables import NOTHING_RESCALED
 from pandora_regret.kernels.engine import wasted_pairs, worth_compiling
+from pandora_regret.kernels.reference import unavoidable_costs
 from pandora_regret.metrics import Metric
 from pandora_regret.metrics.fused import confusion, score_columns
 from pandora_regret.priors import Beta, Prior
@@ -34,7 +35,7 @@ class Settings:
     name: str
     classes: tuple[str, ...]
     metrics: tuple[Metric, ...]
-    is_fused: bool  # whether the compiled loop knows all that are means
+    is_fused: bool  # whether the compiled loop knows all that are means, and forecasts are probabilities
     prior: Prior
     typical: FloatArray | None  # (K,) what testing each class costs; None: each row has its own
     base_costs: FloatArray | None  # (K,); None: all 1, or each row's own
@@ -49,10 +50,9 @@ class Settings:
         return [metric for metric in self.metrics if metric.is_mean]
 
     def forecast(self, batch: Batch, rows: IntArray | None = None) -> Forecast:
-        """All rows of a batch, or some, with their base costs."""
+        """All rows of a batch with their base costs; or some, where these are those of all rows."""
         costs = self.base_costs if batch.costs is None else batch.costs / self.prior.mean
-        some = costs if rows is None or batch.costs is None or costs is None else costs[rows]
-        return batch.forecast(self.logits, rows).with_costs(some)
+        return batch.forecast(self.logits, rows).with_costs(costs)
 
 
 class Scored(NamedTuple):
@@ -70,11 +70,9 @@ def score_batch(batch: Batch, settings: Settings, *, before: int = 0, with_table
     `before` is how many rows were scored before: a small batch that ends a long stream is compiled work too.
     """
     prior, metrics, n_elements = settings.prior, settings.means, (before + len(batch)) * len(batch.classes)
-    plain = batch.costs is None and batch.votes is None and not settings.logits and batch.dtype.itemsize >= 4
+    plain = settings.is_fused and batch.costs is None and batch.votes is None and batch.dtype.itemsize >= 4
     with batch.blamed():
-        if not (
-            plain and settings.is_fused and isinstance(prior, Beta) and worth_compiling(n_elements, prior.alpha)
-        ):
+        if not plain or not isinstance(prior, Beta) or not worth_compiling(n_elements, prior.alpha):
             return _by_definition(settings.forecast(batch), metrics, prior)
         columns = (batch.columns, batch.truth, batch.weights, settings.base_costs, prior, batch.tolerance)
         scores = score_columns([metric.key for metric in metrics], *columns, with_table=with_table)
@@ -139,10 +137,10 @@ class StreamSums:
         if settings.with_pairs:
             for _, _, classes, sums in wasted_pairs(settings.forecast(batch), settings.prior):
                 self.sums["pairs"].add(sums, index=classes)
-        if batch.costs is not None and (rows := scored.forecast) is not None and rows.costs is not None:
-            own = (rows.costs * settings.prior.mean)[np.arange(len(rows)), rows.truth]
+        if batch.costs is not None and scored.forecast is not None:
+            own = scored.forecast.per_case(unavoidable_costs(scored.forecast, settings.prior))
             self.sums["typical"].add(batch.costs.sum(axis=0))
-            self.sums["own"].add((own if rows.weights is None else own * rows.weights).sum())
+            self.sums["own"].add((own * weights).sum())
 
     def _count(self, batch: Batch, scored: Scored) -> None:
         """Which class is true, which is predicted, and which is taken for which; and all of it in replicates."""
