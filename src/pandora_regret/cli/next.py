@@ -149,14 +149,13 @@ def read_case(forecast: str, asked: Asked, priced: Collection[str] | None) -> On
     """A forecast that is written out, or a row of a file: by its number, or by its id."""
     import numpy as np
 
-    from pandora_regret.files import OneRow, find_row, read_row
+    from pandora_regret.files import OneRow, read_row
     from pandora_regret.files.written import read_pairs
     from pandora_regret.inputs import InputError
 
     if os.path.exists(forecast) or asked.row is not None or asked.id is not None:
         layout = asked.layout(id=asked.id_column)
-        number = asked.row if asked.id is None else find_row(forecast, asked.id, layout)
-        one = read_row(forecast, number, layout, priced)
+        one = read_row(forecast, asked.row, layout, priced, asked.id)
     elif "=" in forecast:
         pairs = read_pairs(forecast, "FORECAST")
         one = OneRow(tuple(pairs), np.array(list(pairs.values())), "FORECAST")

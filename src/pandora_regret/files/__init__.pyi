@@ -2,7 +2,6 @@ from pandora_regret.files.alignment import align as align
 from pandora_regret.files.alignment import common_rows as common_rows
 from pandora_regret.files.batch import Batch as Batch
 from pandora_regret.files.cases import OneRow as OneRow
-from pandora_regret.files.cases import find_row as find_row
 from pandora_regret.files.cases import read_row as read_row
 from pandora_regret.files.formats import read_table as read_table
 from pandora_regret.files.inspection import Inspected as Inspected

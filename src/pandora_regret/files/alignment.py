@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from pandora_regret.text import count, counted, listed
 
 SINGLE_PRECISION = 1e-6
 SAME_ROWS = "files that are compared need the same rows"
-BY_COMMAND = f"{SAME_ROWS}; --common-rows keeps those that all have"
+ONLY_ONE_HAS = {"fix": SAME_ROWS, "command_fix": f"{SAME_ROWS}; --common-rows keeps those that all have"}
 
 
 def align(batches: Sequence[Batch], names: Sequence[str], problems: Problems = RAISED) -> list[Batch]:
@@ -40,73 +40,55 @@ def align(batches: Sequence[Batch], names: Sequence[str], problems: Problems = R
     list of Batch
         One for each model, with the same rows and classes in the same order.
     """
-    first, aligned = batches[0], [batches[0]]
+    aligned = [batches[0]]
     for name, other in zip(names[1:], batches[1:], strict=True):
-        matched = _Pair(first, other, problems).aligned(name, names[0])
-        aligned += [] if matched is None else [matched]
+        pair = _Pair(batches[0], other, problems)
+        rows, theirs = pair.rows(), pair.in_order_of_classes(name, names[0])
+        if rows is not None and theirs is not None:
+            ours = batches[0] if len(rows[0]) == len(batches[0]) else batches[0].take(rows[0])
+            aligned.append(theirs.take(rows[1]))
+            pair.check_equal(ours, aligned[-1])
     return aligned
 
 
+@dataclass(frozen=True)
 class _Pair:
     """A model's rows, and another's that are to be put into the same order."""
 
-    def __init__(self, first: Batch, other: Batch, problems: Problems) -> None:
-        self.first, self.other, self.problems = first, other, problems
-
-    def aligned(self, name: str, first_name: str) -> Batch | None:
-        """The other's rows; None where they cannot be matched."""
-        rows = self._rows()
-        if not self._in_order_of_classes(name, first_name) or rows is None:
-            return None
-        ours = self.first if len(rows[0]) == len(self.first) else self.first.take(rows[0])
-        theirs = self.other.take(rows[1])
-        for role in KEPT:
-            if role.must_agree and not role.many:
-                by_votes = role is LABEL and ours.votes is not None and theirs.votes is not None  # which say more
-                pair = (None, None) if by_votes else (getattr(ours, role.field), getattr(theirs, role.field))
-                self._check_equal(ours, theirs, role.title.removesuffix("s"), role.option, *pair)
-        for column in set(ours.by or ()) & set(theirs.by or ()):
-            values = (ours.by or {})[column], (theirs.by or {})[column]
-            self._check_equal(ours, theirs, column, BY.option, *values)
-        return theirs
+    first: Batch
+    other: Batch
+    problems: Problems
 
     def _tell(self, kind: str, problem: str, count: int = 1, path: str = "", **attributes: Any) -> None:
-        error = FileError(problem, path=path or self.other.path, **attributes)
+        error = FileError(problem, path or self.other.path, **attributes)
         self.problems.in_file(kind, error, count, (self.first.path, self.other.path))
 
-    def _in_order_of_classes(self, name: str, first_name: str) -> bool:
-        """Whether the other has the same classes; they are put into the first's order."""
+    def in_order_of_classes(self, name: str, first_name: str) -> Batch | None:
+        """The other with its classes in the order of the first; None where they have not the same."""
         first, other = self.first, self.other
-        position = {label: k for k, label in enumerate(other.classes)}
-        missing = [label for label in first.classes if label not in position]
-        unknown = sorted(set(other.classes) - set(first.classes))
-        if missing or unknown:
-            lists = (("lacks", missing), ("has", unknown))
+        ours, theirs = set(first.classes), set(other.classes)
+        if ours != theirs:
+            lists = (("lacks", sorted(ours - theirs)), ("has", sorted(theirs - ours)))
             differences = " and ".join(f"{verb} {labels[:8]}" for verb, labels in lists if labels)
             problem = f"(model {name!r}) {differences}, unlike {first.path} (model {first_name!r})"
-            self._tell("classes", problem, len(missing + unknown), fix="compare models of the same classes")
-            return False
-        if other.classes != first.classes:
-            order = np.array([position[label] for label in first.classes])
-            tables = {"votes": other.votes, "costs": other.costs}
-            reordered: dict[str, Any] = {
-                key: np.ascontiguousarray(table[:, order]) for key, table in tables.items() if table is not None
-            }
-            self.other = replace(
-                other,
-                classes=first.classes,
-                columns=tuple(other.columns[k] for k in order),
-                truth=np.argsort(order)[other.truth],
-                **reordered,
-            )
-        return True
+            self._tell("classes", problem, len(ours ^ theirs), fix="compare models of the same classes")
+            return None
+        position = {label: k for k, label in enumerate(other.classes)}
+        order = np.array([position[label] for label in first.classes])
+        tables = {"votes": other.votes, "costs": other.costs}
+        reordered: dict[str, Any] = {
+            key: np.ascontiguousarray(table[:, order]) for key, table in tables.items() if table is not None
+        }
+        columns = tuple(other.columns[k] for k in order)
+        truth = np.where(other.truth < 0, -1, np.argsort(order)[other.truth])
+        return replace(other, classes=first.classes, columns=columns, truth=truth, **reordered)
 
-    def _rows(self) -> tuple[IntArray, IntArray] | None:
+    def rows(self) -> tuple[IntArray, IntArray] | None:
         """The rows of the first, and those of the other that belong to them; None where that cannot be told."""
         first, other = self.first, self.other
         if first.ids is not None and other.ids is not None:
             return self._by_id(first.ids.tolist(), other.ids.tolist())
-        if (first.ids is None) != (other.ids is None):
+        if first.ids is not None or other.ids is not None:
             without, having = (first, other) if first.ids is None else (other, first)
             problem = f"has no ids but {having.path} has, so that rows cannot be matched"
             fix = f"say which column holds them (--id, or id in models.toml), or drop those of {having.path}"
@@ -115,7 +97,7 @@ class _Pair:
         if len(first) != len(other):
             problem = f"has {len(other)} rows but {first.path} has {len(first)}"
             fix = f"{SAME_ROWS}; an id column in each would match them"
-            self._tell("ids", problem, abs(len(first) - len(other)), value=len(other), fix=fix)
+            self._tell("ids", problem, abs(len(first) - len(other)), fix=fix)
             return None
         return np.arange(len(first)), np.arange(len(first))
 
@@ -123,38 +105,53 @@ class _Pair:
         """The rows whose ids both have, in the order of the first; ids that only one has are told."""
         position = {name: index for index, name in enumerate(theirs)}
         order = np.array([position.pop(name, -1) for name in ours], dtype=np.intp)
-        fixes = {"fix": SAME_ROWS, "command_fix": BY_COMMAND}
-        lacking = np.flatnonzero(order < 0)
-        if len(lacking):
-            name, others = ours[lacking[0]], f", nor of {len(lacking) - 1} others" * (len(lacking) > 1)
-            problem = f"has no row of id {name!r} ({self.first.place(int(lacking[0]))}){others}"
-            self._tell("ids", problem, len(lacking), value=name, **fixes)
-        if position:
+        if n := int((order < 0).sum()):
+            row, others = int(np.argmin(order)), f", nor of {n - 1} others" * (n > 1)
+            problem = f"has no row of id {ours[row]!r} ({self.first.place(row)}){others}"
+            self._tell("ids", problem, n, **ONLY_ONE_HAS)
+        if n := len(position):
             name, index = next(iter(position.items()))
-            others = f" (and {len(position) - 1} others)" * (len(position) > 1)
-            problem = f"id {name!r}{others} is not in {self.first.path}"
-            where = {"path": self.other.place(index), "where": ":"}
-            self._tell("ids", problem, len(position), value=name, **where, **fixes)
+            problem = f"id {name!r}{f' (and {n - 1} others)' * (n > 1)} is not in {self.first.path}"
+            self._tell("ids", problem, n, path=f"{self.other.place(index)}:", **ONLY_ONE_HAS)
         kept = np.flatnonzero(order >= 0)
         return kept, order[kept]
 
-    def _check_equal(self, first: Batch, other: Batch, title: str, argument: str, ours: Any, theirs: Any) -> None:
+    def check_equal(self, first: Batch, other: Batch) -> None:
         """What both say about a row must be the same."""
-        if ours is None or theirs is None:
-            return
-        differ = _differ(ours, theirs)
-        is_label = argument == LABEL.option
-        if is_label:  # a truth that one model's list names may be outside the other's
-            differ &= ~(_is_other(first, ours) | _is_other(other, theirs))
-        if not differ.any():
-            return
-        index, n = int(np.argmax(differ)), int(differ.sum())
-        said = [first.classes[of[index]] if is_label else _plain(of[index]) for of in (ours, theirs)]
-        more = f" ({counted(n, 'row')} differ)" if n > 1 else ""
-        problem = f"has the {title} {said[1]!r} but {first.place(index)} has {said[0]!r} for the same row{more}"
-        fix = f"correct one of them{' or match rows by an id column' if other.ids is None else ''}"
-        kind = "truth" if is_label else argument
-        self._tell(kind, problem, n, path=other.place(index), argument=argument, value=said[1], fix=fix)
+        roles = [role for role in KEPT if role.must_agree and not role.many]
+        if first.votes is not None and other.votes is not None:
+            roles.remove(LABEL)  # votes say more
+        said = [
+            (role.title.removesuffix("s"), role.option, *(getattr(batch, role.field) for batch in (first, other)))
+            for role in roles
+        ]
+        mine, theirs = first.by or {}, other.by or {}
+        said += [(name, BY.option, mine[name], theirs[name]) for name in mine if name in theirs]
+        for title, argument, ours, others in said:
+            if ours is None or others is None:
+                continue
+            differ, is_label = _differ(ours, others), argument == LABEL.option
+            if is_label:  # a truth that one model's list names may be outside the other's
+                differ &= ~(_is_other(first) | _is_other(other))
+            if n := int(differ.sum()):
+                index = int(np.argmax(differ))
+                a, b = (
+                    first.classes[of[index]] if is_label else of[index : index + 1].tolist()[0]
+                    for of in (ours, others)
+                )
+                more = f" ({counted(n, 'row')} differ)" if n > 1 else ""
+                problem = f"has the {title} {b!r} but {first.place(index)} has {a!r} for the same row{more}"
+                fix = f"correct one of them{' or match rows by an id column' if other.ids is None else ''}"
+                about = {"path": other.place(index), "argument": argument, "fix": fix}
+                self._tell("truth" if is_label else argument, problem, n, **about)
+
+
+def _differ(ours: Any, theirs: Any) -> NDArray[np.bool_]:
+    """The rows that do; weights and costs of one file may have been written by single precision."""
+    if ours.dtype.kind == "f":
+        same = np.isclose(ours, theirs, rtol=SINGLE_PRECISION, atol=0).reshape(len(ours), -1)
+        return np.asarray(~same.all(axis=1))
+    return np.asarray(ours != theirs, dtype=np.bool_)
 
 
 def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Batch], tuple[Done, ...]]:
@@ -170,30 +167,31 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
     tuple
         The batches, and what was left out, counted.
     """
-    without = next((batch for batch in batches if batch.ids is None), None)
-    if without is not None:
-        fix = "rows that all files have are found by id; say which column it is (--id)"
-        raise FileError("has no ids", path=without.path, argument="ids", fix=fix)
     ids = [batch.ids.tolist() for batch in batches if batch.ids is not None]
+    if len(ids) < len(batches):
+        without = next(batch.path for batch in batches if batch.ids is None)
+        fix = "rows that all files have are found by id; say which column it is (--id)"
+        raise FileError("has no ids", without, fix, argument="ids")
     in_all, in_any = set(ids[0]).intersection(*ids[1:]), set[Any]().union(*ids)
     if not in_all:
         problem = f"has no id in common with {' and '.join(batch.path for batch in batches[:-1])}"
-        raise FileError(problem, path=batches[-1].path, fix="say which column holds the ids (--id)")
+        raise FileError(problem, batches[-1].path, "say which column holds the ids (--id)")
     rows = [np.array([i for i, name in enumerate(of) if name in in_all], dtype=np.intp) for of in ids]
     kept = [batch.take(these) for batch, these in zip(batches, rows, strict=True)]
     n = len(in_any) - len(in_all)
     if not n:
         return kept, ()
-    lacking = [name for name, of in zip(names, ids, strict=True) if len(of) < len(in_any)]
+    lengths = dict(zip(names, map(len, ids), strict=True))
+    lacking = [name for name, length in lengths.items() if length < len(in_any)]
     who = f"{lacking[0]} lacks" if len(lacking) == 1 else "not all models have"
-    lost = ((name, len(of) - len(in_all)) for name, of in zip(names, ids, strict=True))
-    of_each = ", ".join(f"{name} lost {count(times)}" for name, times in lost if times)
+    lost = {name: length - len(in_all) for name, length in lengths.items()}
+    of_each = ", ".join(f"{name} lost {count(times)}" for name, times in lost.items() if times)
     return kept, (Done("rows left out", n, f"{counted(n, 'row')} that {who} left out ({of_each})"),)
 
 
 def truths_outside(batches: Sequence[Batch], names: Sequence[str]) -> tuple[str, ...]:
     """A warning where truths that lists do not name differ between models of the same rows."""
-    outside = [_is_other(batch, batch.truth) for batch in batches]
+    outside = [_is_other(batch) for batch in batches]
     if all((rows == outside[0]).all() for rows in outside):
         return ()
     bucket = next(source.other for batch in batches for source, _ in batch.origins if source.other is not None)
@@ -213,19 +211,7 @@ def orders_too(batches: Sequence[Batch], names: Sequence[str]) -> tuple[Done, ..
     return (Done("order only", len(others), f"{listed(others)} scored by order alone, too, because {why}"),)
 
 
-def _is_other(batch: Batch, truth: IntArray) -> NDArray[np.bool_]:
+def _is_other(batch: Batch) -> NDArray[np.bool_]:
     """Rows whose truth their list does not name."""
     names = {source.other for source, _ in batch.origins}
-    return np.isin(truth, [k for k, name in enumerate(batch.classes) if name in names])
-
-
-def _differ(ours: Any, theirs: Any) -> NDArray[np.bool_]:
-    """The rows that do; weights and costs of one file may have been written by single precision."""
-    if ours.dtype.kind == "f":
-        same = np.isclose(ours, theirs, rtol=SINGLE_PRECISION, atol=0).reshape(len(ours), -1)
-        return np.asarray(~same.all(axis=1))
-    return np.asarray(ours != theirs, dtype=np.bool_)
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
+    return np.isin(batch.truth, [k for k, name in enumerate(batch.classes) if name in names])

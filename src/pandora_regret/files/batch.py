@@ -146,7 +146,7 @@ class Batch:
             if error.argument != "y_proba" or error.row is None:
                 raise
             source, row = self.origin(error.row)
-            raise FileError(path=source.path, where=source.place(row), row=row, **_about(error)) from None
+            raise source.error(row, **_about(error)) from None
 
 
 def _about(error: InputError) -> dict[str, Any]:

@@ -38,9 +38,9 @@ BYTES_IN_DICTIONARY = 6  # of a row whose text is written as its number in a dic
 BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read at once
 FORECASTS, COSTS, CLASSES = "y_proba", "costs", "classes"
 USUAL_NAMES = frozenset(name for role in ROLES for name in role.usual)
-DENSEST = 1032  # bytes that a byte of a deflated file can stand for
-BAD_ZIP = (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, OSError, RuntimeError, NotImplementedError)
-BAD_ARRAY = (ValueError, SyntaxError, TokenError, RecursionError, MemoryError, KeyError)  # headers are literals
+PLAIN = "USbiuf"  # kinds of arrays that are text or numbers
+BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, lzma.LZMAError, OSError, RuntimeError, ValueError)
+BAD_ARCHIVE = (*BAD_ZIP, SyntaxError, TokenError, MemoryError, KeyError, OverflowError)  # headers are literals
 CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
 SMALL, SPARSEST = 1 << 24, 100  # places in a sheet; places for each cell
 WHOLE = 1 << 53  # up to here, a number of a sheet that has no fraction is exactly that number
@@ -121,17 +121,21 @@ def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None
     class, and those of an array of costs ``costs:cat``. `classes` name them where the archive does not, else
     numbers do.
     """
+    arrays, key = dict[str, NDArray[Any]](), ""
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
-            arrays = {info.filename.removesuffix(".npy"): _array(archive, path, info) for info in members}
-    except BAD_ZIP as error:
-        raise unreadable(path, "NPZ", error) from None
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            for key in archive.files:
+                if isinstance(array := archive[key], np.ndarray):
+                    arrays[key] = array
+    except BAD_ARCHIVE as error:
+        raise unreadable(path, "NPZ", error, where=f": array {key!r}" if key else "") from None
     tables = [key for key, array in arrays.items() if array.ndim == 2]
     models = [FORECASTS] if FORECASTS in tables else [key for key in tables if key != COSTS] or tables
     if not models:
-        fix = "save the forecasts as y_proba, shape (rows, classes)"
-        raise FileError(f"holds the arrays {some(sorted(arrays))}", path=path, fix=fix)
+        problem = f"holds the arrays {some(sorted(arrays))}"
+        raise FileError(problem, path, "save the forecasts as y_proba, shape (rows, classes)")
+    if CLASSES in arrays:
+        classes = [str(name) for name in _plain(arrays[CLASSES].ravel(), path, CLASSES).tolist()]
     return {"" if key == FORECASTS else key: _open_model(path, key, arrays, classes) for key in models}
 
 
@@ -139,62 +143,44 @@ def _open_model(
     path: str, model: str, arrays: dict[str, NDArray[Any]], classes: Sequence[str] | None
 ) -> TableInMemory:
     n_rows, n_classes = shape = arrays[model].shape
-    tables = [key for key in dict.fromkeys((model, COSTS)) if key in arrays]
-    used = {key: array for key, array in arrays.items() if array.shape == (n_rows,) or key in USUAL_NAMES}
-    used = {key: array for key, array in used.items() if key not in (CLASSES, model, COSTS)}
-    for key in (*used, *tables):
-        if arrays[key].shape != (shape if key in tables else shape[:1]):
+    shapes = {key: shape[:1] for key, array in arrays.items() if array.shape == shape[:1] or key in USUAL_NAMES}
+    shapes = {key: of for key, of in shapes.items() if arrays[key].dtype.kind in PLAIN or key in USUAL_NAMES}
+    shapes |= {key: shape for key in (model, COSTS) if key in arrays}
+    shapes.pop(CLASSES, None)
+    for key, needed in shapes.items():
+        if arrays[key].shape != needed:
             problem = f"has shape {arrays[key].shape} but {model} has shape {shape}"
             fix = f"every array needs one entry per row, shape ({n_rows},), and costs one per class too"
-            raise FileError(problem, path=path, where=f": {key}", column=key, value=arrays[key].shape, fix=fix)
-    if CLASSES in arrays:
-        classes = [str(name) for name in _plain(arrays[CLASSES].ravel(), path, CLASSES).tolist()]
-        if len(classes) != n_classes or len(set(classes)) != n_classes:
-            problem = f"holds {some(classes)} but {model} has {n_classes} columns"
-            raise FileError(problem, path=path, where=f": {CLASSES}", value=classes, fix="name each column once")
+            raise FileError(problem, path, fix, f": {key}", column=key)
+    if CLASSES in arrays and not len(set(classes or ())) == len(classes or ()) == n_classes:
+        problem = f"holds {some(classes or ())} but {model} has {n_classes} columns"
+        raise FileError(problem, path, "name each column once", f": {CLASSES}")
     names = list(map(str, range(n_classes))) if classes is None or len(classes) != n_classes else classes
-    readable = {key: array for key, array in used.items() if array.dtype.kind in "USbiuf" or key in USUAL_NAMES}
-    columns = {key: pa.array(_plain(array, path, key)) for key, array in readable.items()}
-    for key in tables:
-        rows = np.ascontiguousarray(_plain(arrays[key], path, key).T)
-        columns |= {f"{key}:{name}": pa.array(row) for name, row in zip(names, rows, strict=True)}
+    columns: dict[str, Any] = {}
+    for key, needed in shapes.items():
+        plain = _plain(arrays[key], path, key)
+        if needed == shape:
+            columns |= {f"{key}:{name}": of for name, of in zip(names, np.ascontiguousarray(plain.T), strict=True)}
+        else:
+            columns[key] = plain
     table = pa.table(columns)
-    said = {"proba_prefix": f"{model}:", "cost_prefix": f"{COSTS}:" if COSTS in tables else None}
-    about: dict[str, Any] = {"layout": said, "names_classes": classes is not None, "n_rows": n_rows}
-    return TableInMemory(path, kinds_of(table.schema), table=table, **about)
+    said = {"proba_prefix": f"{model}:", "cost_prefix": f"{COSTS}:" if COSTS in arrays else None}
+    named = classes is not None
+    return TableInMemory(path, kinds_of(table.schema), layout=said, names_classes=named, table=table)
 
 
 def _plain(array: NDArray[Any], path: str, key: str) -> NDArray[Any]:
     """In this machine's byte order and a precision that Arrow knows; text as Python's."""
-    problem, fix = f"holds {array.dtype}", "save text or numbers"
-    if array.dtype.kind in "US":
-        try:
-            return (np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array).astype(object)
-        except (UnicodeError, ValueError, SystemError):  # SystemError: beyond the last character of Unicode
-            problem, fix = "holds bytes that are no text", "save UTF-8 text"
-    elif array.dtype.kind in "biuf":
-        return array.astype(np.float64 if array.dtype.itemsize > 8 else array.dtype.newbyteorder("="), copy=False)
-    raise FileError(problem, path=path, where=f": array {key!r}", column=key, fix=fix)
-
-
-def _array(archive: zipfile.ZipFile, path: str, info: zipfile.ZipInfo) -> NDArray[Any]:
-    """An array whose header claims no more than the file can hold: memory is taken for what it claims."""
-    densest = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: DENSEST}.get(info.compress_type, np.inf)
+    kind, problem = array.dtype.kind, f"holds {array.dtype}"
     try:
-        with archive.open(info) as member:
-            version = np.lib.format.read_magic(member)
-            reads = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-            shape, _, dtype = reads.get(version, reads[2, 0])(member)
-            n_bytes = int(np.prod(shape, dtype=object)) * dtype.itemsize
-            if not 0 <= n_bytes <= min(info.file_size, densest * (info.compress_size + 1)):
-                raise ValueError(f"it claims to hold {n_bytes:,} bytes, more than the file has")
-            if dtype.hasobject:
-                raise ValueError("it holds Python objects, which are not read for safety; save text or numbers")
-        with archive.open(info) as member:
-            return np.lib.format.read_array(member, allow_pickle=False)
-    except BAD_ARRAY as error:
-        key = info.filename.removesuffix(".npy")
-        raise unreadable(path, "an array", error, where=f": array {key!r}") from None
+        if kind in "US":
+            return (np.char.decode(array, "utf-8") if kind == "S" else array).astype(object)
+        if kind in PLAIN:
+            dtype = np.float64 if array.dtype.itemsize > 8 else array.dtype.newbyteorder("=")
+            return array.astype(dtype, copy=False)
+    except (UnicodeError, ValueError, SystemError):  # SystemError: beyond the last character of Unicode
+        problem = "holds bytes that are no text"
+    raise FileError(problem, path, "save UTF-8 text or numbers", f": array {key!r}", column=key)
 
 
 def open_sheet(path: str, _: bytes, said: Dialect, *__: Any) -> TableInMemory:
@@ -210,7 +196,7 @@ def open_sheet(path: str, _: bytes, said: Dialect, *__: Any) -> TableInMemory:
         raise unreadable(path, "Excel", error) from None
     rows = {number: row for number, row in enumerate(cells, 1) if any(cell != "" for cell in row)}
     if not rows:
-        raise FileError("has an empty sheet", path=path, fix="name another (--sheet), or fill it")
+        raise FileError("has an empty sheet", path, "name another (--sheet), or fill it")
     header, *body = rows.values()
     width = max(index for row in rows.values() for index, cell in enumerate(row, 1) if cell != "")
     names = [_text(cell) for cell in header[:width]]
@@ -218,8 +204,8 @@ def open_sheet(path: str, _: bytes, said: Dialect, *__: Any) -> TableInMemory:
     table = pa.table({name: _column(row[index] for row in body) for index, name in enumerate(names)})
     sentence = f"{path}: sheet {titles[number]!r} read, of {len(titles)}"
     done = (Done("sheet", len(titles) - 1, sentence, path),) if len(titles) > 1 else ()
-    about: dict[str, Any] = {"n_rows": len(body), "row_places": [f" row {number}" for number in list(rows)[1:]]}
-    return TableInMemory(path, kinds_of(table.schema), done=done, table=table, **about)
+    places = [f" row {number}" for number in list(rows)[1:]]
+    return TableInMemory(path, kinds_of(table.schema), done=done, table=table, row_places=places)
 
 
 def _check_extent(path: str) -> None:
@@ -228,7 +214,7 @@ def _check_extent(path: str) -> None:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/.*\.xml", name)]
             sheets = [CELL.findall(archive.read(name)) for name in names]
-    except (*BAD_ZIP, ValueError) as error:
+    except BAD_ZIP as error:
         raise unreadable(path, "Excel", error) from None
     for cells in sheets:
         rows = max((int(row) for _, row in cells), default=0)
@@ -239,7 +225,7 @@ def _check_extent(path: str) -> None:
         columns = max(numbers, default=0)
         if rows * columns > max(SMALL, SPARSEST * len(cells)):
             problem = f"has a sheet of {len(cells):,} cells in {rows:,} rows and {columns:,} columns"
-            raise FileError(problem, path=path, fix="delete cells that lie far away from the table")
+            raise FileError(problem, path, "delete cells that lie far away from the table")
 
 
 def _sheet_number(sheet: str | int | None, names: Sequence[str], path: str) -> int:
@@ -250,7 +236,7 @@ def _sheet_number(sheet: str | int | None, names: Sequence[str], path: str) -> i
     if asked.isdecimal() and 1 <= int(asked) <= len(names):
         return int(asked) - 1
     problem = f"has the sheets {some(names)}" if sheet is None else f"has no sheet {sheet!r} among {some(names)}"
-    raise FileError(problem, path=path, argument="sheet", value=sheet, fix="name one, or its number (--sheet)")
+    raise FileError(problem, path, "name one, or its number (--sheet)", argument="sheet")
 
 
 def _column(cells: Iterable[Any]) -> Any:

@@ -118,12 +118,12 @@ def _rows(file: JsonLines, read: Callable[[dict[str, Any]], Row | None]) -> dict
             if row is not None:
                 rows[line] = row
     if not rows:
-        raise FileError("has no rows", path=file.path, fix=ONE_PER_LINE)
+        raise FileError("has no rows", file.path, ONE_PER_LINE)
     return rows
 
 
 def _error(file: JsonLines, line: int, problem: str, fix: str | None) -> FileError:
-    return FileError(problem, path=file.path, where=f" line {line}", fix=fix)
+    return FileError(problem, file.path, fix, f" line {line}")
 
 
 def _table(
@@ -133,7 +133,7 @@ def _table(
     named = (name for row in rows.values() for name in row.options)
     options = tuple(dict.fromkeys((*classes, *named, *(truth for truth in truths if truth is not None))))
     if len(options) < 2:
-        raise FileError(f"names the options {some(options)}", path=file.path, fix="list at least two options")
+        raise FileError(f"names the options {some(options)}", file.path, "list at least two options")
     place, listed = {name: k for k, name in enumerate(options)}, np.full((len(rows), len(options)), np.nan)
     for number, row in enumerate(rows.values()):
         listed[number, [place[name] for name in row.options]] = list(row.options.values())
@@ -141,7 +141,7 @@ def _table(
     table = table_of(others, dict.fromkeys(name for each in others for name in each))
     columns = dict(zip(table.column_names, table.columns, strict=True)) | {TRUTH: pa.array(truths, pa.string())}
     about["layout"] = {"proba_prefix": PREFIX, "classes": None, "label": TRUTH} | about["layout"]
-    about |= {"row_places": [f" line {line}" for line in rows], "n_rows": len(rows), "table": pa.table(columns)}
+    about |= {"row_places": [f" line {line}" for line in rows], "table": pa.table(columns)}
     return ListedRows(file.path, {}, listed=listed, options=options, **about).over(options)
 
 
@@ -283,7 +283,7 @@ def _truths(file: JsonLines, rows: dict[int, Row]) -> list[int]:
         return [truth for truth in fitting[0] if truth is not None]
     if fitting:
         problem = "has targets that may be numbers or texts of options, which differ"
-        raise FileError(problem, path=file.path, fix="log the samples with the metric acc, which tells")
+        raise FileError(problem, file.path, "log the samples with the metric acc, which tells")
     furthest = max((*truths, None).index(None) for truths in readings[:2])
     line, row = list(rows.items())[furthest]
     problem = f"has the target {row.truth!r:.80}, which is not the number or text of one option"

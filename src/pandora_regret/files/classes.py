@@ -68,15 +68,14 @@ def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Column
         single.pop(LABEL.name, None)
         if layout.label is not None:
             problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
-            fix = "say one of them (--votes-prefix, --label)"
-            raise FileError(problem, path=path, argument=LABEL.option, fix=fix)
+            raise FileError(problem, path, "say one of them (--votes-prefix, --label)", argument=LABEL.option)
     elif LABEL.name not in single and not layout.unlabelled:
         raise no_column(LABEL, kinds, path)
     role_of: dict[str, str] = {}
     for role, name in single.items():
         if (other := role_of.setdefault(name, role)) != role:
             problem = f"is asked for both as {other} and as {role}"
-            raise FileError(problem, path=path, where=f": column {name!r}", argument=role, fix="it can be one")
+            raise FileError(problem, path, "it can be one", f": column {name!r}", argument=role)
     by = tuple(name for name in dict.fromkeys(layout.by) if name in kinds)
     column_of = _forecasts(layout, kinds, {*role_of, *by}, path)
     of_classes = {role.name: _of_each_class(role, layout, column_of, kinds, path) for role in (VOTES, COSTS)}
@@ -85,8 +84,8 @@ def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Column
     about |= {"certain": any(each is not None for each in said), "listed": layout.classes is not None}
     columns = Columns(classes=tuple(column_of), forecasts=tuple(column_of.values()), **about)
     if nested := next((name for name in columns.wanted if kinds.get(name) == "nested"), None):
-        where, fix = f": column {nested!r}", "write one number or text per row"
-        raise FileError("holds lists or structures", path=path, where=where, column=nested, fix=fix)
+        fix = "write one number or text per row"
+        raise FileError("holds lists or structures", path, fix, f": column {nested!r}", column=nested)
     return columns
 
 
@@ -95,7 +94,7 @@ def find_column(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str
     name: str | None = getattr(layout, role.option)
     if name is not None and name not in kinds:
         problem = f"has no column {name!r} (asked for as {role.name}) among {some(kinds)}"
-        raise FileError(problem, path=path, argument=role.option, value=name)
+        raise FileError(problem, path, argument=role.option)
     classes = {f"{layout.proba_prefix or ''}{each}" for each in layout.classes or ()}
     classes.update((layout.columns or {}).values())
     return name or next((usual for usual in role.usual if usual in kinds and usual not in classes), None)
@@ -105,9 +104,9 @@ def no_column(role: Role, kinds: Mapping[str, Kind], path: str) -> FileError:
     """The error for a file that lacks a column."""
     usual = " or ".join(filter(None, (", ".join(role.usual[:-1]), role.usual[-1])))
     values = "true classes" if role is LABEL else role.title
-    fix = f"say which one holds the {values} ({role.option}, --{role.option})"
     problem = f"has no {role.name} column ({usual}) among {some(kinds)}"
-    return FileError(problem, path=path, argument=role.option, fix=fix)
+    fix = f"say which one holds the {values} ({role.option}, --{role.option})"
+    return FileError(problem, path, fix, argument=role.option)
 
 
 def _forecasts(layout: Layout, kinds: Mapping[str, Kind], taken: set[str], path: str) -> dict[str, str]:
@@ -134,8 +133,7 @@ def _listed(pairs: Sequence[tuple[str, str]], kinds: Mapping[str, Kind], path: s
         words = f"for the classes {some(missing)}"
         if list(missing) != list(missing.values()):
             words = listed([f"{column!r} for the class {name!r}" for name, column in missing.items()], 8)
-        problem = f"has no column {words}; it has {some(kinds)}"
-        raise FileError(problem, path=path, argument="classes", value=list(missing.values()))
+        raise FileError(f"has no column {words}; it has {some(kinds)}", path, argument="classes")
     for names in zip(*pairs, strict=True):
         if len(set(names)) < len(names):
             twice, fix = next(name for name in names if names.count(name) > 1), "name each class once"
@@ -152,7 +150,7 @@ def _check_several(
     if len(names) < 2:
         problem = f"has {len(names)} forecast column{'s' * (len(names) != 1)}{condition} among {some(kinds)}"
         fix = "write one column per class, two at least, or say what their names begin with (--proba-prefix)"
-        problems.in_file("columns", FileError(problem, path=path, argument="proba_prefix", fix=fix))
+        problems.in_file("columns", FileError(problem, path, fix, argument="proba_prefix"))
 
 
 def _of_each_class(
@@ -162,9 +160,11 @@ def _of_each_class(
     prefix: str | None = getattr(layout, role.option)
     names = () if prefix is None else tuple(f"{prefix}{name}" for name in classes)
     if missing := [name for name in names if name not in kinds]:
-        fix = f"write one for each class, {prefix}<class>"
-        problem = f"has no columns of {role.title} {some(missing)}"
-        raise FileError(problem, path=path, argument=role.option, fix=fix)
+        problem, fix = (
+            f"has no columns of {role.title} {some(missing)}",
+            f"write one for each class, {prefix}<class>",
+        )
+        raise FileError(problem, path, fix, argument=role.option)
     return names
 
 
@@ -247,10 +247,10 @@ def settled(model: Predictions, problems: Problems = RAISED) -> Predictions:
     columns = model.columns
     if columns.votes:
         return model
-    if columns.unlabelled and not columns.certain:
-        problem = "may lack labels, which cannot say then which columns are classes"
+    if not columns.label and not columns.certain:
+        problem = "has no labels that say which columns are classes"
         fix = "list the classes (--classes), or say what the forecasts' names begin with (--proba-prefix)"
-        raise FileError(problem, path=model.path, argument="classes", fix=fix)
+        raise FileError(problem, model.path, fix, argument="classes")
     if not columns.certain:
         return _by_labels(model, problems)
     named = not Classes(model.classes).by_number and all(source.names_classes for source in model.sources)
@@ -262,7 +262,7 @@ def settled(model: Predictions, problems: Problems = RAISED) -> Predictions:
 def _by_labels(model: Predictions, problems: Problems) -> Predictions:
     """Columns are classes if they occur as labels, also those that hold text in some place."""
     columns, kinds, classes = model.columns, model.sources[0].kinds, Classes(model.classes)
-    labels = _labels_until_all(model)
+    labels = _labels_until_all(model) - ({None} if columns.unlabelled else set())
     seen = {label: number for label in labels - {None} if (number := classes.number_of(label)) is not None}
     texts = {str(label) for label in labels - seen.keys() - {None} if kinds.get(str(label), "nested") != "nested"}
     unseen = [name for number, name in enumerate(model.classes) if number not in seen.values()]
@@ -270,16 +270,13 @@ def _by_labels(model: Predictions, problems: Problems) -> Predictions:
     if not labels and not model.count():
         problems.in_file("rows", model.no_rows())
     elif unseen and len(seen) == len(labels) and len(every) > 1:  # else whoever reads the rows says what is wrong
-        problem, where = (
-            f"hold numbers but never occur as a label in {columns.label!r}",
-            f": columns {some(unseen)}",
-        )
         fix = (
             "if they are classes, list all classes (--classes); if not, say what the forecasts' names begin with "
             "(--proba-prefix), or which column is what (--id, --weight, --group, --cost-prefix)"
         )
-        about: dict[str, Any] = {"argument": "classes", "value": unseen, "fix": fix}
-        problems.in_file("columns", FileError(problem, path=model.path, where=where, **about))
+        problem = f"hold numbers but never occur as a label in {columns.label!r}"
+        error = FileError(problem, model.path, fix, f": columns {some(unseen)}", argument="classes")
+        problems.in_file("columns", error)
     else:
         _check_several(every, kinds, model.path, " of numbers", problems)
     likelier = tuple(name for name in every if name not in unseen)
@@ -310,12 +307,8 @@ def _check_numbers_start_at_zero(model: Predictions) -> None:
     if model.sources[0].names_classes:
         readings = f"{_in_short(model.classes)} if from 0; if from 1, write the classes' names as labels"
     problem = f"holds numbers from 1 to {numbers.max()} for {k} classes, counted from 0 or from 1"
-    about: dict[str, Any] = {
-        "argument": "classes",
-        "column": label,
-        "fix": f"list the classes (--classes): {readings}",
-    }
-    raise FileError(problem, path=model.path, where=f": column {label!r}", **about)
+    fix = f"list the classes (--classes): {readings}"
+    raise FileError(problem, model.path, fix, f": column {label!r}", argument="classes", column=label)
 
 
 def _in_short(names: Sequence[Any]) -> str:

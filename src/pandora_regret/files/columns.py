@@ -53,7 +53,7 @@ def explained(path: str, format_name: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, EOFError, UnicodeError, OSError) as error:
         if isinstance(error, OSError) and error.strerror:
-            raise FileError(f"cannot be read: {error.strerror}", path=path) from None
+            raise FileError(f"cannot be read: {error.strerror}", path) from None
         raise unreadable(path, format_name, error) from None
 
 

@@ -69,14 +69,14 @@ def open_sources(
     if open_table is None or (compression and format_name != "text"):
         hint = f"; it holds {real[0]}, so call it {real[1]}" if real else ""
         formats = f"{', '.join(FORMATS)}, text also compressed ({', '.join(COMPRESSED)})"
-        fix = f"predictions are read from {formats}{hint}"
-        raise FileError(f"has the ending {Path(path).suffix!r}", path=path, fix=fix)
+        problem = f"has the ending {Path(path).suffix!r}"
+        raise FileError(problem, path, f"predictions are read from {formats}{hint}")
     if not compression and real is None and format_name in NEVER_TEXT:
+        problem = f"is called {ending} but does not begin as {format_name} does"
         fix = "it may be incomplete or damaged; write it again, or rename it to what it is"
-        raise FileError(f"is called {ending} but does not begin as {format_name} does", path=path, fix=fix)
+        raise FileError(problem, path, fix)
     if not compression and real is not None and real[0] != format_name:
-        problem, fix = f"is called {ending} but holds {real[0]}", f"rename it to end in {real[1]}"
-        raise FileError(problem, path=path, fix=fix)
+        raise FileError(f"is called {ending} but holds {real[0]}", path, f"rename it to end in {real[1]}")
     opened = open_table(path, head, said, classes)
     return {stem: opened} if isinstance(opened, Source) else {key or stem: table for key, table in opened.items()}
 
@@ -112,16 +112,15 @@ def _format_of(path: str, head: bytes) -> tuple[str, str] | None:
 def _open_standard_input(said: Dialect, classes: Sequence[str] | None) -> Source:
     """CSV or JSON lines, as its content tells."""
     if sys.stdin is None:
-        raise FileError("is closed", path=NAME, fix="name a file instead of -")
+        raise FileError("is closed", NAME, "name a file instead of -")
     location = _spooled(sys.stdin)
     try:
         head = head_of(location)
     except FileError:
-        raise FileError("is empty (0 bytes)", path=NAME, fix="pipe predictions into the command") from None
+        raise FileError("is empty (0 bytes)", NAME, "pipe predictions into the command") from None
     real = _format_of(location, head)
     if real is not None and real[0] != "gzip":
-        fix = f"save it as a file that ends in {real[1]}, and pass that"
-        raise FileError(f"holds {real[0]}", path=NAME, fix=fix)
+        raise FileError(f"holds {real[0]}", NAME, f"save it as a file that ends in {real[1]}, and pass that")
     _, sample, _ = JsonLines.begun(NAME, head, said, location)
     opened = open_json if sample.lstrip().startswith(b"{") else DelimitedFile.open
     return opened(NAME, head, said, classes, location=location)
@@ -150,5 +149,5 @@ def sources_of_parts(
     for path, tables in zip(paths, opened, strict=True):
         if without := next((name for name in opened[0] if name not in tables), None):
             problem = f"has no model {without!r} but {paths[0]} has"
-            raise FileError(problem, path=os.fspath(path), fix="parts need the same models")
+            raise FileError(problem, os.fspath(path), "parts need the same models")
     return {name: tuple(tables[name] for tables in opened) for name in opened[0]}

@@ -168,8 +168,8 @@ def _inspect(table: Predictions, result: Inspected, keep: bool) -> None:
     except InputError as error:
         problems.in_file("file", error)
     except pa.ArrowException as error:
-        what = FileError(f"holds what cannot be read as text or numbers ({error})", path=source.path)
-        problems.in_file("file", what)
+        what = f"holds what cannot be read as text or numbers ({error})"
+        problems.in_file("file", FileError(what, source.path))
     result.problems = problems.settled()
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 import numpy as np
@@ -82,11 +82,8 @@ class Predictions:
 
     def no_rows(self) -> FileError:
         """The error for files without any row."""
-        return FileError(
-            "has no rows",
-            path=" and ".join(source.path for source in self.sources[:3]),
-            fix="there is nothing to score",
-        )
+        paths = " and ".join(source.path for source in self.sources[:3])
+        return FileError("has no rows", paths, "there is nothing to score")
 
     def batches(self, rows: int | None = None) -> Iterator[Batch]:
         """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
@@ -128,12 +125,9 @@ class Predictions:
     def fragments(self, n: int) -> list[Predictions]:
         """About n pieces that can be tallied apart, in other processes too; each knows its first row's number."""
         share = max(1, n // len(self.sources))
-        pieces, number = [], self.first_row
-        for part in [part for source in self.sources for part in source.pieces(share)]:
-            piece = replace(self, sources=(part,), first_row=number)
-            pieces.append(piece)
-            number += piece.count()
-        return pieces
+        pieces = [replace(self, sources=(part,)) for source in self.sources for part in source.pieces(share)]
+        starts = accumulate((piece.count() for piece in pieces[:-1]), initial=self.first_row)
+        return [replace(piece, first_row=start) for piece, start in zip(pieces, starts, strict=True)]
 
     def count(self) -> int:
         """How many rows there are."""
@@ -238,7 +232,7 @@ def tables_of(files: ModelFiles) -> list[Predictions]:
             if differ or missing:
                 lacks = f"lacks the columns {some(missing)} that {sources[0].path} has"
                 problem = f"and {sources[0].path} differ in the columns {some(differ)}" if differ else lacks
-                raise FileError(problem, path=source.path, value=differ or missing, fix=PARTS)
+                raise FileError(problem, source.path, PARTS)
         about: dict[str, Any] = {"logits": any(of.logits for of in layouts), "normalise": layout.normalise}
         tables.append(Predictions(files.name or name, sources, first, is_named=files.name is not None, **about))
     return tables
@@ -247,8 +241,7 @@ def tables_of(files: ModelFiles) -> list[Predictions]:
 def _check_one_model(name: str | None, models: Sequence[str], path: str) -> None:
     """A file that holds several models names them itself."""
     if name is not None and len(models) > 1:
-        fix = f"pass the file without the name {name!r}"
-        raise FileError(f"holds the models {some(models)}", path=path, value=list(models), fix=fix)
+        raise FileError(f"holds the models {some(models)}", path, f"pass the file without the name {name!r}")
 
 
 def models_of(table: Predictions, problems: Problems = RAISED) -> list[Predictions]:
@@ -327,5 +320,7 @@ def checked_batches(
     if not has_weight:
         problems.in_file("rows", first.no_rows())
     elif not all(has_weight.values()):
-        fix = "give at least one row a positive weight"
-        problems.in_file("weight", FileError("has weights that add up to nothing", path=first.path, fix=fix))
+        error = FileError(
+            "has weights that add up to nothing", first.path, "give at least one row a positive weight"
+        )
+        problems.in_file("weight", error)

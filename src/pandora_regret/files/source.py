@@ -31,20 +31,29 @@ class FileError(InputError):
         What is wrong: the sentence that follows the place.
     path
         The file.
+    fix
+        What to do about it.
     where
         The place in it, as it follows the path: ``" line 3, column 'a'"``; empty for the file as a whole.
 
     Examples
     --------
-    >>> error = FileError("holds 'x'", path="p.csv", where=" line 3, column 'a'", column="a", fix="write a number")
+    >>> error = FileError("holds 'x'", "p.csv", "write a number", " line 3, column 'a'", column="a")
     >>> print(error)
     p.csv line 3, column 'a' holds 'x': write a number.
     >>> error.within_file
     "line 3, column 'a' holds 'x': write a number."
     """
 
-    def __init__(self, problem: str | None = None, *, path: str = "", where: str = "", **attributes: Any) -> None:
-        super().__init__(problem, place=f"{path}{where}", **attributes)
+    def __init__(
+        self,
+        problem: str | None = None,
+        path: str = "",
+        fix: str | None = None,
+        where: str = "",
+        **attributes: Any,
+    ) -> None:
+        super().__init__(problem, place=f"{path}{where}", fix=fix, **attributes)
         self.path, self.where = path, where
 
     @property
@@ -120,7 +129,7 @@ class Source:
     def error(self, row: int, problem: str, column: str | None = None, **attributes: Any) -> FileError:
         """What is wrong with a row (counted from 0), or with its value in a column."""
         where = self.place(row) + ("" if column is None else f", column {column!r}")
-        return FileError(problem, path=self.path, where=where, row=row, column=column, **attributes)
+        return FileError(problem, self.path, where=where, row=row, column=column, **attributes)
 
 
 @dataclass(frozen=True)
@@ -153,10 +162,11 @@ def check_names(names: Sequence[str], path: str) -> None:
     """Every column has a name of its own, but that the first may have none: the row numbers that pandas writes."""
     for number, name in enumerate(names[1:], 2):
         if not name.strip():
-            raise FileError("has no name", path=path, where=f": column {number}", fix="name every column")
+            raise FileError("has no name", path, "name every column", f": column {number}")
     if twice := next((name for name, times in Counter(names).items() if times > 1), None):
-        fix = "each column needs its own name"
-        raise FileError("occurs twice", path=path, where=f": column {twice!r}", column=twice, fix=fix)
+        raise FileError(
+            "occurs twice", path, "each column needs its own name", f": column {twice!r}", column=twice
+        )
 
 
 def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
@@ -165,10 +175,11 @@ def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
         path.encode()
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
-            raise FileError("is a directory", path=path, fix="pass a file of predictions")
+            raise FileError("is a directory", path, "pass a file of predictions")
         if not stat.S_ISREG(mode):
-            fix = "pipe it into the command and pass -, or save it as a file"
-            raise FileError("is a pipe or a device", path=path, fix=fix)
+            raise FileError(
+                "is a pipe or a device", path, "pipe it into the command and pass -, or save it as a file"
+            )
         with open(path, "rb") as file:
             head = file.read(size)
     except InputError:
@@ -176,10 +187,9 @@ def head_of(path: str, size: int = HEAD_BYTES) -> bytes:
     except UnicodeEncodeError:  # libraries that read files know names in UTF-8 only
         raise InputError(f"the file name {path!r} is not UTF-8 text", fix="rename the file") from None
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(f"cannot be read: {reason}", path=path) from None
+        raise FileError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path) from None
     if not head:
-        raise FileError("is empty (0 bytes)", path=path, fix="write the predictions again")
+        raise FileError("is empty (0 bytes)", path, "write the predictions again")
     return head
 
 
@@ -194,4 +204,4 @@ def unreadable(path: str, format_name: str, error: BaseException, where: str = "
     advice = "It may be incomplete or damaged; write it again"
     if isinstance(error, UnicodeError):
         advice = "It may have another encoding, which --encoding names, or be damaged"
-    return FileError(f"cannot be read as {format_name}: {reason}. {advice}", path=path, where=where)
+    return FileError(f"cannot be read as {format_name}: {reason}. {advice}", path, where=where)

@@ -11,7 +11,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -28,7 +28,6 @@ from pandora_regret.files.source import (
     Records,
     Source,
     check_names,
-    even_cuts,
     unreadable,
 )
 from pandora_regret.inputs import Done, InputError
@@ -38,16 +37,9 @@ LONGEST_LINE = 1 << 28
 BLOCK_BYTES = 1 << 23
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
-NOT_UTF_8 = {
-    "problem": "is not UTF-8 text",
-    "fix": "save the file with encoding UTF-8, or name its encoding (--encoding)",
-}
+NOT_UTF_8 = ("is not UTF-8 text", "save the file with encoding UTF-8, or name its encoding (--encoding)")
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".br")
 COMMA_NUMBER = r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$"
-UNCLOSED = {
-    "problem": "opens a quotation mark that is never closed",
-    "fix": "close it, or double it within a value",
-}
 END = "\0end of file"  # a last line of our own: an open quotation mark swallows it
 MARKS = {  # what a file begins with that says its encoding; longer ones first
     codecs.BOM_UTF32_LE: "utf-32",
@@ -68,14 +60,13 @@ csv.field_size_limit(LONGEST_LINE)
 
 @dataclass(frozen=True)
 class TextFile(Source):
-    """Rows of text, or those between two places of the file; all that is read of it is UTF-8."""
+    """Rows of text; all that is read of it is UTF-8."""
 
-    span: tuple[int, int] | None = None  # bytes, from and up to but not with
     location: str = ""  # where the bytes lie, if not at `path`, as it is called
     encoding: str = UTF_8  # of the file
     content: bytes | None = field(default=None, compare=False, repr=False)  # all of a small file
 
-    starts_with_header: ClassVar[bool] = False
+    header_rows: ClassVar[int] = 0
 
     @classmethod
     def begun(cls, path: str, head: bytes, said: Dialect, location: str = "") -> tuple[Self, bytes, bool]:
@@ -86,77 +77,64 @@ class TextFile(Source):
         file = replace(file, encoding=said.encoding or recognise_encoding(beginning, path))
         return file, *file.sample()
 
+    @property
+    def compression(self) -> str | None:
+        """How the bytes are compressed, if they are."""
+        return pa.Codec.detect(self.location).name if self.location.endswith(COMPRESSED) else None
+
     def stream(self) -> Any:
         """The whole file, decompressed and in UTF-8."""
-        compression = pa.Codec.detect(self.location).name if self.location.endswith(COMPRESSED) else None
         source = self.location if self.content is None else pa.BufferReader(self.content)
-        stream = pa.input_stream(source, compression=compression)
+        stream = pa.input_stream(source, compression=self.compression)
         return stream if self.encoding == UTF_8 else pa.transcoding_input_stream(stream, self.encoding, UTF_8)
 
     def sample(self) -> tuple[bytes, bool]:
         """Whole lines from the beginning, a header and a row at least, and whether they are all there are."""
         content, size = b"", SAMPLE_BYTES
         with explained(self.path, "text"), self.stream() as stream:
-            while len(content) < size:
-                block = stream.read(size - len(content))
+            while block := stream.read(size - len(content)):
                 content += block
-                if not block:
-                    return content.removeprefix(BYTE_ORDER_MARK), True
                 if len(content) == size and content.count(b"\n") < 2 and size < LONGEST_LINE:
                     size *= 4
-        if b"\n" not in content:
-            fix = "write one row per line"
-            raise FileError(f"begins with a line of more than {size >> 20} megabytes", path=self.path, fix=fix)
-        return content[: content.rfind(b"\n") + 1].removeprefix(BYTE_ORDER_MARK), False
+        complete = len(content) < size
+        if not complete and b"\n" not in content:
+            problem = f"begins with a line of more than {size >> 20} megabytes"
+            raise FileError(problem, self.path, "write one row per line")
+        whole = content if complete else content[: content.rfind(b"\n") + 1]
+        return whole.removeprefix(BYTE_ORDER_MARK), complete
 
     def expected_rows(self) -> int:
         """By the size of the file, as if all rows were like the first, and all compressed as well."""
         sample, complete = self.sample()
-        rows = sample.count(b"\n") - self.starts_with_header
-        if complete or self.n_rows is not None:
-            return rows if self.n_rows is None else self.n_rows
+        rows = sample.count(b"\n") - self.header_rows
+        if complete:
+            return rows
         stored = sample if self.encoding == UTF_8 else sample.decode().encode(self.encoding)
-        if self.location.endswith(COMPRESSED):
+        if self.compression:
             sink = pa.BufferOutputStream()
-            with pa.CompressedOutputStream(sink, pa.Codec.detect(self.location).name) as stream:
+            with pa.CompressedOutputStream(sink, self.compression) as stream:
                 stream.write(stored)
             stored = sink.getvalue()
         return round(rows * os.path.getsize(self.location) / len(stored))
 
-    def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, int, Any]]:
-        """The rows of lines: number of the first line, where it begins, content; `whole`: lines are all."""
+    def pieces(self, n: int) -> list[Source]:
+        """One: to find where rows begin takes longer than to read them."""
+        return [self]
+
+    def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
+        """The rows of lines: number of the first line, and content; `whole`: there are no lines after these."""
         raise NotImplementedError
 
-    def rows(self) -> Iterator[tuple[int, int, int, Any]]:
+    def rows(self) -> Iterator[tuple[int, tuple[int, Any]]]:
         """The same of the file, each with the number of the row before it; the header's is -1."""
         with explained(self.path, "text"), self.stream() as stream:
-            records = self.records(io.BufferedReader(stream, 1 << 20))
-            yield from ((row, *record) for row, record in enumerate(records, -self.starts_with_header))
+            yield from enumerate(self.records(io.BufferedReader(stream, 1 << 20)), -self.header_rows)
 
     def places(self, rows: Iterable[int]) -> dict[int, str]:
         """The lines on which rows stand, found in one pass."""
         wanted = set(rows)
-        lines = ((row, f" line {number}") for row, number, _, _ in self.rows() if row in wanted)
+        lines = ((row, f" line {number}") for row, (number, _) in self.rows() if row in wanted)
         return super().places(wanted) | dict(islice(lines, len(wanted)))
-
-    def pieces(self, n: int) -> list[Source]:
-        """About as many rows each; a compressed file, or one in another encoding, stays in one piece."""
-        n_rows = self.count()
-        if self.location.endswith(COMPRESSED) or self.encoding != UTF_8 or not n_rows:
-            return [self.part(0, n_rows)]
-        cuts = even_cuts(n_rows, n)
-        firsts = {self.first + low for low, _ in cuts}
-        starts = [offset for row, _, offset, _ in self.rows() if row in firsts]
-        ends = [*starts[1:], os.path.getsize(self.location) if self.span is None else self.span[1]]
-        spans = zip(starts, ends, strict=True)
-        return [replace(self.part(*cut), span=span) for cut, span in zip(cuts, spans, strict=True)]
-
-    def opened(self) -> Any:
-        """The bytes of this piece."""
-        if self.span is None:
-            return self.stream()
-        source = pa.OSFile(self.location) if self.content is None else pa.BufferReader(self.content)
-        return source.get_stream(self.span[0], self.span[1] - self.span[0])
 
 
 @dataclass(frozen=True)
@@ -166,11 +144,11 @@ class DelimitedFile(TextFile):
     delimiter: str = ","
     decimals: frozenset[str] = frozenset()  # columns that hold numbers with a decimal comma
     header_lines: int = 1  # up to the end of the header: empty lines may stand before it
-    longest_row: int = 0  # of the first ones, in bytes
+    longest_line: int = 0  # of the first ones, in bytes
     broken_lines: bool = False  # whether values may hold line ends; reading them costs speed
     has_rows: bool = True
 
-    starts_with_header: ClassVar[bool] = True
+    header_rows: ClassVar[int] = 1
 
     @classmethod
     def open(
@@ -185,63 +163,69 @@ class DelimitedFile(TextFile):
         file = replace(file, delimiter=separator, decimal=decimal)
         rows = list(file.records(io.BytesIO(sample), complete))
         if not rows:
-            raise FileError("has no header", path=path, fix="name the columns on the first line")
-        number, _, names = rows[0]
+            raise FileError("has no header", path, "name the columns on the first line")
+        header_line, names = rows[0]
         if len(names) == 1:
             problem = f"has a single column, {names[0][:80]!r}, if values are separated by {separator!r}"
-            fix = "say what separates them (--separator)"
-            raise FileError(problem, path=path, argument="separator", fix=fix)
+            raise FileError(problem, path, "say what separates them (--separator)", argument="separator")
         check_names(names, path)
         file = replace(
             file,
             kinds=dict.fromkeys(names, "other"),
             decimals=frozenset(name for number, name in enumerate(names) if number in with_commas),
-            header_lines=number + sum(name.count("\n") for name in names),
-            longest_row=max(end - start for start, end in pairwise([*(row[1] for row in rows), len(sample)])),
-            broken_lines=any("\n" in value for *_, values in rows for value in values),
+            header_lines=header_line + sum(name.count("\n") for name in names),
+            longest_line=max(map(len, sample.split(b"\n"))),
+            broken_lines=any("\n" in value for _, values in rows for value in values),
             has_rows=len(rows) > 1 or not complete,
             done=written_otherwise(path, file.encoding, separator if separator != usual else "", decimal),
         )
-        conversion = arrow_csv.ConvertOptions(decimal_point=decimal)
+        if not file.has_rows:
+            return file
         try:
-            table = arrow_csv.read_csv(
-                io.BytesIO(sample), *file._options(file.header_lines, len(sample) + 1), conversion
-            )
+            table = file._reader(io.BytesIO(sample)).read_all()
         except pa.ArrowException as error:
             file._check_lines()
             raise unreadable(path, "text", error) from None
         return replace(file, kinds=kinds_of(table.schema))
 
-    def _options(self, skipped: int, block_size: int) -> tuple[Any, Any]:
-        """How Arrow is to read and to parse."""
-        reading = arrow_csv.ReadOptions(column_names=list(self.kinds), skip_rows=skipped, block_size=block_size)
-        return reading, arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.broken_lines)
+    def _reader(self, stream: Any, columns: dict[str, Any] | None = None) -> Any:
+        """Arrow's, of these columns of these types, or of all."""
+        block_bytes = max(BLOCK_BYTES, 4 * self.longest_line)
+        return arrow_csv.open_csv(
+            stream,
+            arrow_csv.ReadOptions(
+                column_names=list(self.kinds), skip_rows=self.header_lines, block_size=block_bytes
+            ),
+            arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.broken_lines),
+            arrow_csv.ConvertOptions(
+                column_types=columns, include_columns=columns and list(columns), decimal_point=self.decimal
+            ),
+        )
 
-    def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, int, Any]]:
+    def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
         """Values; empty lines are no rows, nor is the one that tells Excel the separator."""
-        ends = [0]
-        reader = csv.reader(self._decoded(lines, ends), delimiter=self.delimiter)
-        number, offset = 1, 0
+        reader, number = csv.reader(self._decoded(lines), delimiter=self.delimiter), 1
         try:
             for values in reader:
                 if values and values[-1].endswith(END):
                     if whole and values != [END]:
-                        raise FileError(path=self.path, where=f" line {number}", **UNCLOSED)
+                        problem = "opens a quotation mark that is never closed"
+                        fix = "close it, or double it within a value"
+                        raise FileError(problem, self.path, fix, f" line {number}")
                     return
                 if values:
-                    yield number, offset, values
-                number, offset = reader.line_num + 1, ends[-1]
+                    yield number, values
+                number = reader.line_num + 1
         except csv.Error as error:
             raise unreadable(self.path, "text", error, f" line {number}") from None
 
-    def _decoded(self, lines: Iterable[bytes], ends: list[int]) -> Iterator[str]:
-        """Lines as text, and then one more; where the last one ends is kept."""
+    def _decoded(self, lines: Iterable[bytes]) -> Iterator[str]:
+        """Lines as text, and then one more."""
         for number, line in enumerate(lines, 1):
-            ends[0] += len(line)
             try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                text = line.removeprefix(BYTE_ORDER_MARK).decode()
             except UnicodeError:
-                raise FileError(path=self.path, where=f" line {number}", **NOT_UTF_8) from None
+                raise FileError(NOT_UTF_8[0], self.path, NOT_UTF_8[1], f" line {number}") from None
             yield "" if number == 1 and SEPARATOR_LINE.fullmatch(text.encode()) else text
         yield END
 
@@ -265,31 +249,25 @@ class DelimitedFile(TextFile):
     def _parsed(self, columns: Sequence[str], typed: frozenset[str], numbers: frozenset[str]) -> Iterator[Records]:
         if not self.has_rows:
             return
-        types = {name: pa.float64() if name in typed else pa.string() for name in columns}
-        skipped, n_rows = self.header_lines if self.span is None else 0, 0
-        options = self._options(skipped, max(BLOCK_BYTES, 4 * self.longest_row))
-        conversion = arrow_csv.ConvertOptions(
-            column_types=types, include_columns=list(columns), decimal_point=self.decimal
-        )
-        with self.opened() as stream:
+        types, n_rows = {name: pa.float64() if name in typed else pa.string() for name in columns}, 0
+        with self.stream() as stream:
             counting = _CountingStream(stream)
-            for records in arrow_csv.open_csv(counting, *options, conversion):
+            for records in self._reader(counting, types):
                 for name in self.decimals & set(columns) - numbers:  # points, as in every other format
                     texts = pc.replace_substring_regex(records.column(name), COMMA_NUMBER, r"\1.\2")
                     records = records.set_column(records.schema.get_field_index(name), name, texts)
                 yield records
                 n_rows += len(records)
-        if n_rows != counting.lines - skipped:  # Arrow takes all after an open quote for one value
-            deque(self.rows(), maxlen=0)
+        if n_rows != counting.ends + (counting.last not in (b"", b"\n")) - self.header_lines:
+            deque(self.rows(), maxlen=0)  # Arrow takes all after an open quote for one value
 
     def _check_lines(self) -> None:
         """No line is wrong in itself."""
-        for row, number, _, values in self.rows():
+        for row, (number, values) in self.rows():
             if len(values) != len(self.kinds):
-                fix = "quote values that contain the separator, or complete the line"
                 problem = f"has {len(values)} values but the header names {len(self.kinds)} columns"
-                about: dict[str, Any] = {"row": row, "value": len(values), "fix": fix}
-                raise FileError(problem, path=self.path, where=f" line {number}", **about)
+                fix = "quote values that contain the separator, or complete the line"
+                raise FileError(problem, self.path, fix, f" line {number}", row=row, value=len(values))
 
 
 class _CountingStream:
@@ -298,18 +276,13 @@ class _CountingStream:
     closed = False
 
     def __init__(self, stream: Any) -> None:
-        self._stream, self._last, self._ends = stream, b"", 0
+        self.stream, self.last, self.ends = stream, b"", 0
 
     def read(self, size: int = -1) -> bytes:
-        block: bytes = self._stream.read(size)
-        self._ends += block.count(b"\n")
-        self._last = block[-1:] or self._last
+        block: bytes = self.stream.read(size)
+        self.ends += block.count(b"\n")
+        self.last = block[-1:] or self.last
         return block
-
-    @property
-    def lines(self) -> int:
-        """Read up to now; the last may have no end."""
-        return self._ends + (self._last not in (b"", b"\n"))
 
 
 @dataclass(frozen=True)
@@ -321,53 +294,50 @@ class JsonLines(TextFile):
         rows = [values for _, values in self.objects(io.BytesIO(sample))]
         names = list(dict.fromkeys(name for row in rows for name in row))
         if not names:
-            raise FileError("has no rows", path=self.path, fix=ONE_PER_LINE)
+            raise FileError("has no rows", self.path, ONE_PER_LINE)
         check_names(names, self.path)
         return replace(self, kinds=kinds_of(table_of(rows, names).schema))
 
-    def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, int, Any]]:
+    def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
         """Lines; empty ones are no rows, nor are those of spaces."""
-        offset = 0
         for number, line in enumerate(lines, 1):
             if content := line.removeprefix(BYTE_ORDER_MARK).strip():
-                yield number, offset, content
-            offset += len(line)
+                yield number, content
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Text where numbers must be is found by who reads it."""
-        with explained(self.path, "text"), self.opened() as stream:
+        with explained(self.path, "text"), self.stream() as stream:
             objects = self.objects(io.BufferedReader(stream, 1 << 20))
             while block := [values for _, values in islice(objects, min(rows, ROWS_AT_ONCE))]:
                 yield table_of(block, columns)
 
     def objects(self, lines: Iterable[bytes], each_once: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
         """The rows of lines, each with the number of its line, as objects that perhaps name nothing twice."""
-        for row, (number, _, line) in enumerate(self.records(lines), self.first):
+        for number, line in self.records(lines):
+            problem, fix = f"is no JSON object ({line.decode('utf-8', 'replace')[:40]!r})", ONE_PER_LINE
+            values = None
             try:
                 values = msgspec.json.decode(line)
                 if each_once:
                     json.loads(line, object_pairs_hook=_each_once)
-            except InputError as error:
-                raise self.error(row, error.problem, fix=error.fix) from None
             except RecursionError:
-                raise self.error(row, "holds lists within lists, too many to read", fix="flatten them") from None
+                problem, fix = "holds lists within lists, too many to read", "flatten them"
             except UnicodeDecodeError:
-                raise self.error(row, **NOT_UTF_8) from None
+                problem, fix = NOT_UTF_8
+            except InputError as error:
+                values, problem, fix = None, error.problem, "name each once"
             except ValueError:
-                values = None
+                pass
             if not isinstance(values, dict):
-                problem = f"is no JSON object ({line.decode('utf-8', 'replace')[:40]!r})"
-                raise self.error(row, problem, fix=ONE_PER_LINE)
+                raise FileError(problem, self.path, fix, f" line {number}")
             yield number, values
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"names {twice!r:.80} twice", fix="name each once")
-    return values
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise InputError(f"names {max(names, key=names.count)!r:.80} twice")
+    return dict(pairs)
 
 
 def table_of(rows: Sequence[dict[str, Any]], names: Iterable[str]) -> Any:
@@ -391,26 +361,24 @@ def recognise_encoding(beginning: bytes, path: str) -> str:
         if min(even, odd) == 0 and 4 * max(even, odd) > len(beginning[:64]):
             return "utf-16-le" if odd else "utf-16-be"
         fix = "if it is text, name its encoding (--encoding); else name the file after its format"
-        raise FileError("begins with null bytes, as no text does", path=path, fix=fix)
+        raise FileError("begins with null bytes, as no text does", path, fix)
     try:
         codecs.getincrementaldecoder("utf-8")().decode(beginning)  # which may end within a letter
     except UnicodeDecodeError as error:
         if UTF_8_LETTER.search(beginning):
-            line, problem = beginning.count(b"\n", 0, error.start) + 1, "is not UTF-8 text but other letters are"
-            raise FileError(problem, path=path, where=f" line {line}", fix=NOT_UTF_8["fix"]) from None
+            line = beginning.count(b"\n", 0, error.start) + 1
+            problem = f"{NOT_UTF_8[0]} but other letters are"
+            raise FileError(problem, path, NOT_UTF_8[1], f" line {line}") from None
         return "cp1252" if re.search(rb"[\x80-\x9f]", beginning) else "iso8859-1"
     return UTF_8
 
 
 def written_otherwise(path: str, encoding: str, separator: str = "", decimal: str = ".") -> tuple[Done, ...]:
     """What is to be said of a file that is not plain text; nothing of UTF-8, the usual separator and points."""
-    said = [
-        f"{SEPARATORS.get(separator, repr(separator))}s between values" if separator else "",
-        "decimal commas" if decimal == "," else "",
-        f"the encoding {TITLES.get(encoding, encoding.upper())}" if encoding != UTF_8 else "",
-    ]
-    words = " and ".join(filter(None, said))
-    return (Done("dialect", 1, f"{path} read with {words}", path),) if words else ()
+    words = [f"{SEPARATORS.get(separator, repr(separator))}s between values"] if separator else []
+    words += ["decimal commas"] if decimal == "," else []
+    words += [f"the encoding {TITLES.get(encoding, encoding.upper())}"] if encoding != UTF_8 else []
+    return (Done("dialect", 1, f"{path} read with {' and '.join(words)}", path),) if words else ()
 
 
 def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tuple[str, str, frozenset[int]]:
@@ -429,12 +397,9 @@ def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tupl
     )
     decimal = said.decimal or ("," if commas and (not points or separator != ",") else ".")
     if said.decimal is None and decimal == "," and points:  # commas between values would settle it
-        problem = (
-            f"has numbers with a decimal comma (column {commas[0] + 1}) and with a point (column {points[0] + 1})"
-        )
-        raise FileError(
-            problem, path=path, argument="decimal", fix="say which is meant (--decimal comma or point)"
-        )
+        both = f"a decimal comma (column {commas[0] + 1}) and with a point (column {points[0] + 1})"
+        fix = "say which is meant (--decimal comma or point)"
+        raise FileError(f"has numbers with {both}", path, fix, argument="decimal")
     return separator, decimal, frozenset(commas if decimal == "," else ())
 
 
@@ -452,6 +417,6 @@ def _separator(text: str, usual: str, path: str) -> str:
     best = [mark for mark in fits if fits[mark] == max(fits.values())] or [usual]
     if len(best) > 1 and any(len(rows) > 1 for rows in tables.values()):
         problem = f"fits {' and '.join(map(repr, best))} as separators equally well"
-        words = " or ".join(SEPARATORS[mark] for mark in best)
-        raise FileError(problem, path=path, argument="separator", fix=f"say which (--separator {words})")
+        fix = f"say which (--separator {' or '.join(SEPARATORS[mark] for mark in best)})"
+        raise FileError(problem, path, fix, argument="separator")
     return usual if usual in best else best[0]

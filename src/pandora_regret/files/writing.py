@@ -8,11 +8,12 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from functools import partial
+from itertools import chain
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pandora_regret.atomic import write_atomically
 from pandora_regret.files.batch import Batch
@@ -23,7 +24,7 @@ from pandora_regret.files.text import DelimitedFile
 from pandora_regret.inputs import FloatArray, InputError
 
 Rewrite: TypeAlias = Callable[[Batch], FloatArray]  # from some rows to their new forecasts, (n, K)
-Writer: TypeAlias = Callable[[Any, Iterable[Records], Predictions], None]
+Writer: TypeAlias = Callable[[Any, Iterator[Records], Predictions], None]
 
 
 def write_again(predictions: Predictions, path: str | os.PathLike[str], new_forecasts: Rewrite) -> int:
@@ -35,10 +36,11 @@ def write_again(predictions: Predictions, path: str | os.PathLike[str], new_fore
     write, lengths = writer_of(path), list[int]()
 
     def written(file: Any) -> None:
-        with ExitStack() as stack:
-            if os.fspath(path).lower().endswith(".gz"):
-                file = stack.enter_context(gzip.GzipFile(fileobj=file, mode="wb", mtime=0))
-            write(file, _rewritten(predictions, new_forecasts, lengths), predictions)
+        tables = _rewritten(predictions, new_forecasts, lengths)
+        if not os.fspath(path).lower().endswith(".gz"):
+            return write(file, tables, predictions)
+        with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as compressed:
+            return write(compressed, tables, predictions)
 
     write_atomically(path, written)
     return sum(lengths)
@@ -52,29 +54,27 @@ def _rewritten(predictions: Predictions, new_forecasts: Rewrite, lengths: list[i
             table = new_forecasts(batch)
         new = dict(zip(predictions.columns.forecasts, table.T, strict=True))
         for index, field in enumerate(records.schema):
-            kind = field.type
+            kind, values = field.type, records.column(index)
             if field.name in new:
                 values = pa.array(new[field.name]).cast(kind if pa.types.is_floating(kind) else pa.float64())
-                records = records.set_column(index, field.name, values)
             elif pa.types.is_dictionary(kind):  # text, where a reader saves time by numbers for it
-                records = records.set_column(index, field.name, records.column(index).cast(kind.value_type))
+                values = values.cast(kind.value_type)
+            records = records.set_column(index, field.name, values)
         lengths.append(len(records))
         yield records
 
 
 def writer_of(path: str | os.PathLike[str]) -> Writer:
     """How a file of such a name is written; an error names those that can be."""
-    name = os.fspath(path).lower()
     for ending, writer in WRITERS.items():
-        if name.endswith(ending):
+        if os.fspath(path).lower().endswith(ending):
             return writer
     fix = f"name it so that it ends in one of {', '.join(WRITERS)}"
     raise InputError("cannot be written in a format of that name", place=os.fspath(path), fix=fix)
 
 
-def _write_csv(file: Any, tables: Iterable[Records], predictions: Predictions, usual: str = ",") -> None:
-    like, commas = predictions.sources[0], frozenset[str]()
-    separator, encoding = usual, "utf-8"
+def _write_csv(file: Any, tables: Iterator[Records], predictions: Predictions, usual: str = ",") -> None:
+    like, commas, separator, encoding = predictions.sources[0], frozenset[str](), usual, "utf-8"
     if isinstance(like, DelimitedFile):
         separator, encoding = like.delimiter, like.encoding
         commas = like.decimals.union(predictions.columns.forecasts) if like.decimal == "," else commas
@@ -83,54 +83,37 @@ def _write_csv(file: Any, tables: Iterable[Records], predictions: Predictions, u
     for number, records in enumerate(tables):
         if number == 0:
             writer.writerow(records.schema.names)
-        columns = (_texts(records.column(name), name in commas) for name in records.schema.names)
+        columns = []
+        for name in records.schema.names:
+            texts = ["" if each in (None, "nan") else each for each in texts_of(records.column(name)).tolist()]
+            columns.append([each.replace(".", ",") for each in texts] if name in commas else texts)
         writer.writerows(zip(*columns, strict=True))
     text.flush()
     text.detach()
 
 
-def _texts(column: Any, with_comma: bool) -> list[str]:
-    texts = ["" if text is None or text == "nan" else text for text in texts_of(column).tolist()]
-    return [text.replace(".", ",") for text in texts] if with_comma else texts
-
-
-def _write_tsv(file: Any, tables: Iterable[Records], predictions: Predictions) -> None:
-    _write_csv(file, tables, predictions, usual="\t")
-
-
-def _write_json_lines(file: Any, tables: Iterable[Records], predictions: Predictions) -> None:
+def _write_json_lines(file: Any, tables: Iterator[Records], predictions: Predictions) -> None:
     for row in (row for records in tables for row in records.to_pylist()):
         file.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
 
 
-def _write_parquet(file: Any, tables: Iterable[Records], predictions: Predictions) -> None:
-    import pyarrow.parquet as pq
-
-    _write_tables(tables, lambda schema: pq.ParquetWriter(file, schema))
-
-
-def _write_arrow(file: Any, tables: Iterable[Records], predictions: Predictions) -> None:
-    _write_tables(tables, lambda schema: pa.ipc.new_file(file, schema))
-
-
-def _write_tables(tables: Iterable[Records], open_writer: Callable[[Any], Any]) -> None:
-    with ExitStack() as stack:
-        writer = None
-        for records in tables:
-            writer = writer or stack.enter_context(open_writer(records.schema))
-            writer.write_table(records)
+def _write_tables(open_writer: Any, file: Any, tables: Iterator[Records], predictions: Predictions) -> None:
+    for first in tables:  # which tells the types
+        with open_writer(file, first.schema) as writer:
+            for records in chain([first], tables):
+                writer.write_table(records)
 
 
 WRITERS: dict[str, Writer] = {
     **dict.fromkeys((".csv", ".csv.gz"), _write_csv),
-    **dict.fromkeys((".tsv", ".tsv.gz"), _write_tsv),
+    **dict.fromkeys((".tsv", ".tsv.gz"), partial(_write_csv, usual="\t")),
     **dict.fromkeys((".jsonl", ".ndjson"), _write_json_lines),
-    **dict.fromkeys((".parquet", ".pq"), _write_parquet),
-    **dict.fromkeys((".arrow", ".feather"), _write_arrow),
+    **dict.fromkeys((".parquet", ".pq"), partial(_write_tables, pq.ParquetWriter)),
+    **dict.fromkeys((".arrow", ".feather"), partial(_write_tables, pa.ipc.new_file)),
 }
 
 
-def check_other_file(path: Path, inputs: Iterable[str]) -> None:
+def check_other_file(path: str | os.PathLike[str], inputs: Iterable[str]) -> None:
     """That what is written is none of what is read."""
     if any(name != "-" and os.path.realpath(name) == os.path.realpath(path) for name in inputs):
         raise InputError("is read, too", place=os.fspath(path), fix="name another file to write")

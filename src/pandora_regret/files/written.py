@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from unicodedata import category
 
-from pandora_regret.inputs import Done, InputError
-from pandora_regret.text import SYMBOLS, counted, typed
+from pandora_regret.inputs import InputError
+from pandora_regret.text import SYMBOLS, typed
 
 PRICE = re.compile(r"([^\d.,+-]*)([+-]?[.,]?\d(?:[\d.,'’\s]*\d)?)([eE][+-]?\d+)?([^\d]*)")
 WHOLE = re.compile(r"[+-]?(?:\d*|[1-9]\d{0,2}([.,' ])(?:\d{2,3}\1)*\d{3})")  # two: lakhs are written 1,25,000
@@ -25,7 +25,6 @@ UNITS = {symbol.casefold(): code for code, symbol in SYMBOLS.items()} | {
     spelling: unit for unit, spellings in SPELLINGS.items() for spelling in spellings.split()
 }
 MULTIPLES = frozenset(["k", "m", "mio", "mn", "bn", "tsd", "thousand", "million"])
-WRITE = "write a number, such as 1250 or 1250.00, with or without its unit"
 
 
 def listed(text: str) -> list[str]:
@@ -87,27 +86,21 @@ class Amounts(NamedTuple):
     unit: str  # "" where none is written
     thousands: tuple[str, ...] = ()  # what was taken for thousands, such as 1,250, though it might be decimals
 
-    def done(self, source: str) -> tuple[Done, ...]:
-        """What was decided without being certain."""
-        n, example = len(self.thousands), next(iter(self.thousands), "")
-        sentence = f"{counted(n, 'price')} such as {example} read as thousands"
-        return (Done("prices in thousands", n, sentence, source),) if n else ()
-
 
 class _Price(NamedTuple):
     readings: dict[str, float]  # by the mark that may stand before decimals
     unit: str
     digits: str
 
-    @property
-    def is_ambiguous(self) -> bool:
-        return len(set(self.readings.values())) > 1
 
-
-def read_amounts(texts: Mapping[str, str], units: Mapping[str, str] | None = None) -> Amounts:
+def read_amounts(
+    texts: Mapping[str, str],
+    units: Mapping[str, str] | None = None,
+    place: Callable[[str], str | None] = lambda name: None,
+) -> Amounts:
     """What is written for each name as numbers of one unit; `units` stand in a column of their own.
 
-    The column of an error is the name whose amount is wrong.
+    An error says the `place` of the name whose amount is wrong.
 
     Examples
     --------
@@ -119,11 +112,19 @@ def read_amounts(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
     Traceback (most recent call last):
     pandora_regret.inputs.errors.InputError: is '1,250', which may be 1250 or 1.25: write it so.
     """
-    prices = {name: _read(text, name) for name, text in texts.items()}
-    unit = _common_unit(prices, units or {})
-    mark, guessed = _decimal_mark(prices)
-    values = {name: price.readings[mark] for name, price in prices.items()}
-    return Amounts(values, unit, tuple(p.digits for p in prices.values() if p.is_ambiguous) if guessed else ())
+    try:
+        prices = {name: _read(text, name) for name, text in texts.items()}
+        written = [(name, price.unit) for name, price in prices.items() if price.unit]
+        written += [(name, unit_named(unit)) for name, unit in (units or {}).items() if unit.strip()]
+        first, unit = written[0] if written else ("", "")
+        for name, other in written:
+            if other.casefold() != unit.casefold():
+                problem = f"is in {other} but that of {first!r} is in {unit}"
+                raise InputError(problem, column=name, fix="write all of them in one unit")
+        mark, thousands = _decimal_mark(prices)
+    except InputError as error:
+        raise error.replace(place=place(error.column), value=texts[error.column]) from None
+    return Amounts({name: price.readings[mark] for name, price in prices.items()}, unit, thousands)
 
 
 def unit_named(text: str) -> str:
@@ -139,25 +140,20 @@ def unit_named(text: str) -> str:
 
 
 def _read(text: str, name: str) -> _Price:
-    match = PRICE.fullmatch(text.strip())
-    if match is None:
-        raise InputError(f"is {text!r}", column=name, fix=WRITE)
-    before, digits, exponent, after = match.groups("")
-    units = {unit_named(unit) for unit in (before, after.strip(".-–— ")) if unit.strip()}
-    readings = {mark: value for mark in ".," if (value := _value(digits, exponent, mark)) is not None}
-    if len(units) > 1 or not readings or not all(map(_is_unit, units)):
-        raise InputError(f"is {text!r}", column=name, fix=WRITE)
-    return _Price(readings, units.pop() if units else "", digits)
-
-
-def _value(digits: str, exponent: str, mark: str) -> float | None:
-    """The number, if this mark stands before decimals; None if it cannot."""
-    plain = re.sub(r"\s", " ", digits).replace("’", "'")
-    whole, _, fraction = plain.partition(mark)
-    if not WHOLE.fullmatch(whole) or not re.fullmatch(r"\d*", fraction):
-        return None
-    whole = re.sub("[.,' ]", "", whole)
-    return float(f"{whole}.{fraction}{exponent}")
+    match, readings, units = PRICE.fullmatch(text.strip()), dict[str, float](), set[str]()
+    if match is not None:
+        before, digits, exponent, after = match.groups("")
+        units = {unit_named(unit) for unit in (before, after.strip(".-–— ")) if unit.strip()}
+        plain = re.sub(r"\s", " ", digits).replace("’", "'")
+        for mark in ".,":
+            whole, _, fraction = plain.partition(mark)
+            if WHOLE.fullmatch(whole) and re.fullmatch(r"\d*", fraction):
+                whole = re.sub("[.,' ]", "", whole)
+                readings[mark] = float(f"{whole}.{fraction}{exponent}")
+    if match is None or len(units) > 1 or not readings or not all(map(_is_unit, units)):
+        fix = "write a number, such as 1250 or 1250.00, with or without its unit"
+        raise InputError(f"is {text!r}", column=name, fix=fix)
+    return _Price(readings, next(iter(units), ""), digits)
 
 
 def _is_unit(unit: str) -> bool:
@@ -168,33 +164,21 @@ def _is_unit(unit: str) -> bool:
     )
 
 
-def _common_unit(prices: Mapping[str, _Price], units: Mapping[str, str]) -> str:
-    """The unit that all prices have that have one."""
-    written = [(name, price.unit) for name, price in prices.items() if price.unit]
-    written += [(name, unit_named(unit)) for name, unit in units.items() if unit.strip()]
-    first, unit = written[0] if written else ("", "")
-    for name, other in written:
-        if other.casefold() != unit.casefold():
-            problem = f"is in {other} but that of {first!r} is in {unit}"
-            raise InputError(problem, column=name, fix="write all of them in one unit")
-    return unit
-
-
-def _decimal_mark(prices: Mapping[str, _Price]) -> tuple[str, bool]:
-    """The mark before decimals, and whether that is only likely."""
-    settled = {next(iter(price.readings)): name for name, price in prices.items() if len(price.readings) == 1}
-    if len(settled) == 2:
-        problem = f"has another decimal mark than that of {settled['.']!r}"
-        raise InputError(problem, column=settled[","], fix="write all of them in one way")
-    doubtful = {name: price for name, price in prices.items() if price.is_ambiguous}
-    if settled or not doubtful:
-        return next(iter(settled), "."), False
+def _decimal_mark(prices: Mapping[str, _Price]) -> tuple[str, tuple[str, ...]]:
+    """The mark before decimals; and what is only likely to be thousands."""
+    certain = {next(iter(price.readings)): name for name, price in prices.items() if len(price.readings) == 1}
+    if len(certain) == 2:
+        problem = f"has another decimal mark than that of {certain['.']!r}"
+        raise InputError(problem, column=certain[","], fix="write all of them in one way")
+    doubtful = {name: price for name, price in prices.items() if len(set(price.readings.values())) > 1}
+    if certain or not doubtful:
+        return next(iter(certain), "."), ()
     marks = {mark for price in doubtful.values() for mark in ".," if mark in price.digits}
     if marks == {"."} and not any(price.unit for price in prices.values()):
-        return ".", False  # as computers write numbers
+        return ".", ()  # as computers write numbers
     hundreds = (price for price in prices.values() if price.digits.isdecimal() and price.readings["."] >= 100)
     if len(marks) == 1 and any(hundreds):
-        return ({".", ","} - marks).pop(), True
+        return ({".", ","} - marks).pop(), tuple(price.digits for price in doubtful.values())
     name, price = next(iter(doubtful.items()))
     large, small = sorted(price.readings.values(), reverse=True)
     problem = f"is {price.digits!r}, which may be {typed(large)} or {typed(small)}"
