@@ -8,7 +8,7 @@ from simulated_models import calibrated, sharpened
 
 from pandora_regret import Beta, Empirical, Fixed, Gamma, LogNormal, expected_search_cost
 from pandora_regret.compare import compare
-from pandora_regret.compare.break_even import MOST_TESTS, PriceCurve, Priced
+from pandora_regret.compare.break_even import MOST_TESTS, PriceCurve, pairs_of
 from pandora_regret.inputs import read_forecast
 from pandora_regret.scores import priced
 
@@ -97,8 +97,35 @@ def test_a_price_curve_is_the_score_at_another_price(prior, logits, factor, test
     moved = base.copy()
     moved[..., test] *= factor
     wanted = expected_search_cost(truth, table, prior=prior, typical_costs=moved, logits=logits, per_instance=True)
-    curve = PriceCurve(Priced("a", forecast, stated), known, test)
+    curve = PriceCurve(pairs_of(forecast, known), stated, known, test)
     np.testing.assert_allclose(curve.costs(factor), wanted, rtol=1e-9)
+
+
+@given(seed=st.integers(0, 10_000), upwards=st.booleans())
+@settings(max_examples=40)
+def test_at_known_prices_the_first_crossing_is_that_of_a_dense_scan(seed, upwards):
+    rng = np.random.default_rng(seed)
+    truth, prices = rng.integers(0, 3, 8), rng.uniform(10, 400, 3)
+    models = {name: rng.dirichlet([1.0, 1.0, 1.0], 8) for name in "abc"}
+    result = compare(truth, models, prior=Fixed(), typical_costs=prices, recalibrate=None)
+
+    def excess(test, factor):
+        """What the leader costs more than the cheapest other model."""
+        moved = np.where(np.arange(3) == test, factor, 1.0) * prices
+        costs = {
+            name: expected_search_cost(truth, table, prior=Fixed(), typical_costs=moved)
+            for name, table in models.items()
+        }
+        return costs.pop(result.best.name) - min(costs.values())
+
+    steps = np.geomspace(1.0, 10.0 if upwards else 0.1, 300)[1:]
+    for test, each in enumerate(result.break_even):
+        crossing = each.above if upwards else each.below
+        furthest = steps[-1] if crossing is None else crossing.price / each.stated
+        before = steps[steps < furthest] if upwards else steps[steps > furthest]
+        assert all(excess(test, factor) < 1e-9 * prices.sum() for factor in before.tolist())
+        if crossing is not None:
+            assert excess(test, furthest * (1 + 1e-6 if upwards else 1 - 1e-6)) > 0
 
 
 def test_only_stated_prices_can_break_even_and_it_takes_two_models():

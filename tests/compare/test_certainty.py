@@ -75,26 +75,19 @@ def cut_rows(by_key, rows):
     return {key: values[rows] for key, values in by_key.items()}
 
 
-def means_and_gap(known):
-    """All estimates of the first model, and its expected cost less that of the second."""
-    first, second = known.values
-    return [*first, first[0] - second[0]]
-
-
-def gap_in_cost(table):
-    return table[:, 0, 0] - table[:, 1, 0]
+def figures_and_gap(known):
+    """All figures of the first model, and its expected cost less that of the second."""
+    first, second = known.figures
+    return [*first.values(), first["expected_cost"] - second["expected_cost"]]
 
 
 def covered(whole, models, size, replicates, groups=None):
     """How often each estimate's interval holds what all sets together say."""
     [everyone] = in_sets(whole, models, len(whole))
-    assert everyone.columns["expected_cost"] == 0
-    target, hits = means_and_gap(everyone), []
-    picks = [lambda t, at=at: t[:, 0, at] for at in range(len(target) - 1)]
+    target, hits = figures_and_gap(everyone), []
     for known in in_sets(whole, models, size, groups, replicates):
-        estimates = zip(means_and_gap(known), [*picks, gap_in_cost], target, strict=True)
-        limits = [(*known.joint.interval(value, pick), wanted) for value, pick, wanted in estimates]
-        hits.append([low <= wanted <= high for low, high, wanted in limits])
+        limits = [figure.limits(0.95) for figure in figures_and_gap(known)]
+        hits.append([low <= wanted.value <= high for (low, high), wanted in zip(limits, target, strict=True)])
     return np.mean(hits, axis=0)
 
 
@@ -119,7 +112,7 @@ def test_clustered_intervals_hold_the_truth_where_plain_ones_do_not(replicates):
 def test_p_values_of_equal_models_are_uniform_and_of_unequal_ones_are_not():
     for noise, uniform in (((0.6, 0.6000001), True), ((0.3, 0.9), False)):
         sets = in_sets(*measured(*simulated(150 * 80, seed=9, noise=noise)), 80)
-        p_values = [known.joint.p_value(means_and_gap(known)[-1], gap_in_cost, 1.0) for known in sets]
+        p_values = [figures_and_gap(known)[-1].p_value(1.0) for known in sets]
         assert (stats.kstest(p_values, "uniform").pvalue > 0.01) == uniform
 
 
@@ -132,15 +125,14 @@ def test_the_influence_on_macro_f1_is_its_derivative(data):
         sample = Sample(slice(None), truth, w, rows, rows, keys_of(rows), False)
         model = Measured("m", {"expected_cost": w}, predicted, w, w, 0.0, np.empty((0, 0)))
         about = (("a", "b", "c"), IntervalMethod(0.95, "", 0, 0), np.ones(3), None, None)
-        known = Measurements([model], sample, (macro_f1,), *about)
-        return known.values[0, 1], known.joint.influence[:, 0, 1]
+        return Measurements([model], sample, (macro_f1,), *about).figures[0]["macro_f1"]
 
-    influence = value(weights)[1]
+    influence = value(weights).influence
     assert influence.sum() == pytest.approx(0, abs=1e-14)
     for row in range(0, ROWS, 11):
         step = np.zeros(ROWS)
         step[row] = 1e-5 * weights[row]
-        slope = (value(weights + step)[0] - value(weights - step)[0]) / 2e-5
+        slope = (value(weights + step).value - value(weights - step).value) / 2e-5
         assert slope == pytest.approx(influence[row], rel=1e-5, abs=1e-9)
 
 

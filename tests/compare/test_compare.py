@@ -28,7 +28,7 @@ from pandora_regret import (
     search_tally,
 )
 from pandora_regret.compare import Comparison, compare
-from pandora_regret.inference.intervals import effective_number
+from pandora_regret.inference.joint import effective_number
 
 LABELS = ["melanoma", "nevus", "keratosis"]
 PRICES = {"nevus": 120.0, "melanoma": 380.0, "keratosis": 90.0}

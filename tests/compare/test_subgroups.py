@@ -7,11 +7,13 @@ from simulated_models import simulated, softmax
 
 from pandora_regret import InputError
 from pandora_regret.compare import compare
+from pandora_regret.compare.estimates import Measurements
 from pandora_regret.compare.grouping import By
 from pandora_regret.compare.measure import Measured
+from pandora_regret.compare.result import IntervalMethod
 from pandora_regret.compare.sample import Sample
 from pandora_regret.compare.subgroups import breakdowns
-from pandora_regret.inference.intervals import interval_of_mean
+from pandora_regret.inference.joint import Figure
 from pandora_regret.scores import expected_search_cost
 
 ROWS = 900
@@ -81,8 +83,9 @@ def test_numbers_of_a_group_are_those_of_its_cases_alone(planted):
     for model in found.models:
         cost, gap = costs[model.name], costs[model.name] - costs[result.best.name]
         for estimate, values in ((model.cost, cost), (model.against_leader, gap)):
-            expected = interval_of_mean(values[east], weights[east], None, 0.95)
-            assert (estimate.value, estimate.low, estimate.high) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+            expected = Figure.of_mean(values[east], weights[east]).estimate(0.95)
+            for end in ("value", "low", "high"):
+                assert getattr(estimate, end) == pytest.approx(getattr(expected, end), rel=1e-9, abs=1e-9)
         elsewhere = np.average(cost[~east], weights=weights[~east])
         assert model.against_rest.value == pytest.approx(model.cost.value - elsewhere)
         assert model.predicted.value > 0
@@ -141,9 +144,13 @@ def measured(name, costs):
     return Measured(name, rows, np.zeros(n, int), np.ones(n), np.zeros(n), 0.0, np.empty((0, 0)))
 
 
-def sample_of_units(unit):
+def broken_down(columns, costs, unit):
+    """Breakdowns of models that are known by their costs alone; rows of one unit belong together."""
     n, keys = len(unit), np.unique(unit).astype(np.uint64)
-    return Sample(slice(None), np.zeros(n, int), np.ones(n), np.arange(n), unit, keys, len(keys) < n)
+    sample = Sample(slice(None), np.zeros(n, int), np.ones(n), np.arange(n), unit, keys, len(keys) < n)
+    models = [measured(str(number), cost) for number, cost in enumerate(costs)]
+    about = ((), ("a",), IntervalMethod(0.95, "", 0, 0), np.ones(1), None, None)
+    return breakdowns(By(columns, 30), Measurements(models, sample, *about))
 
 
 def flags_of_nothing(seed, units, rows_each):
@@ -151,10 +158,8 @@ def flags_of_nothing(seed, units, rows_each):
     rng, unit = np.random.default_rng(seed), np.repeat(np.arange(units), rows_each)
     hardness, n = rng.normal(size=units)[unit], len(unit)
     costs = sorted((np.exp(0.6 * hardness + 0.5 * rng.normal(size=n)) for _ in range(3)), key=np.mean)
-    models = [measured(str(number), cost) for number, cost in enumerate(costs)]
-    sample = sample_of_units(unit)
     columns = {"site": (rng.choice(list("abcd"), units)[unit],), "age:3": (rng.random(units)[unit],)}
-    parts = breakdowns(By(columns, 30), models, sample, 0.95, None)
+    parts = broken_down(columns, costs, unit)
     return [flag for part in parts for each in (part, *part.groups) for flag in each.flags]
 
 
@@ -188,9 +193,7 @@ def blamed(errors):
     hard, n = site == "a", len(site)
     shared, gap = np.where(hard, 1.5, 1.0) * rng.gamma(9.0, 1 / 9, n), 0.1 * np.tile([-1.0, 1.0], n // 2)
     gap[hard] += errors * 0.1 / np.sqrt(40)
-    models = [measured("net", shared), measured("forest", shared + gap)]
-    sample = sample_of_units(np.arange(n))
-    (part,) = breakdowns(By({"site": (site,)}, 30), models, sample, 0.95, None)
+    (part,) = broken_down({"site": (site,)}, [shared, shared + gap], np.arange(n))
     return any("other models:" in flag for each in part.groups for flag in each.flags)
 
 

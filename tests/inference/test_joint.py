@@ -1,11 +1,15 @@
-"""How many cases carry an estimate, and Holm's adjustment."""
+"""Means of a sample and of its parts by the textbook, how many cases carry an estimate, and Holm's adjustment."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import stats
 
-from pandora_regret.inference.joint import carriers_of, holm
+from pandora_regret.inference.joint import Figure, Partition, carriers_of, holm
+
+N = 80
 
 
 def even(n):
@@ -43,3 +47,88 @@ def test_holm_by_its_definition(p_values):
         smaller = sorted(p_values)[: sorted(p_values).index(p) + 1]
         expected = min(1.0, max((m - at) * q for at, q in enumerate(smaller)))
         assert ours == pytest.approx(expected)
+
+
+def halves(seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.gamma(1.0, 50.0, N), rng.random(N) < 0.4
+
+
+def in_parts(values, weights, units, inside):
+    """The means of the rest, 0, and of a part, 1, and how each differs from the other."""
+    here, rest, _ = Partition(weights, units, inside.astype(int)).means(values)
+    return here, rest
+
+
+def test_without_weights_a_mean_has_the_interval_of_the_t_test():
+    values, groups = halves()[0], np.arange(N) // 4
+    figure, by_hand = Figure.of_mean(values, np.full(N, 3.0)), stats.ttest_1samp(values, 0.0)
+    limits = by_hand.confidence_interval(0.9)
+    assert figure.value == pytest.approx(values.mean())
+    assert figure.limits(0.9) == pytest.approx((limits.low, limits.high))
+    assert figure.p_value(1.0) == pytest.approx(by_hand.pvalue)
+    by_group = Figure.of_mean(values.reshape(-1, 4).mean(axis=1), np.ones(N // 4))
+    assert Figure.of_mean(values, np.ones(N), groups).limits(0.95) == pytest.approx(by_group.limits(0.95))
+    assert Figure.of_mean(np.arange(3.0), np.array([1.0, 1e-3, 1e-3])).limits(0.95) == (None, None)
+
+
+def test_very_unequal_weights_hold_the_truth():
+    rng, held = np.random.default_rng(2), []
+    for _ in range(1500):
+        weights = np.minimum(rng.lognormal(0, 1.5, 60), 50.0)
+        low, high = Figure.of_mean(rng.normal(size=60), weights).limits(0.95)
+        held.append(low <= 0 <= high)
+    assert 0.94 <= np.mean(held) <= 0.985
+
+
+@given(st.integers(0, 10_000))
+def test_a_part_against_the_rest_is_welchs_test(seed):
+    values, inside = halves(seed)
+    _, difference = in_parts(values, np.ones(N), np.arange(N), inside)
+    expected = stats.ttest_ind(values[inside], values[~inside], equal_var=False)
+    assert_allclose(difference.p_values(1.0)[1], expected.pvalue, rtol=1e-9)
+    limits, ours = expected.confidence_interval(0.9), difference.estimate(1, 0.9)
+    assert_allclose((ours.low, ours.high), (limits.low, limits.high), rtol=1e-9)
+
+
+@given(st.integers(0, 10_000), st.booleans())
+def test_a_part_and_the_rest_are_as_if_each_were_looked_at_alone(seed, straddling):
+    """With weights and clusters: variances add up, but for what clusters with rows in both move together."""
+    values, inside = halves(seed)
+    units, weights = np.arange(N) // 4, np.random.default_rng(seed).uniform(0.1, 3.0, N)
+    inside = inside if straddling else inside[units]
+    assume(0 < inside.sum() < N and len(set(units[inside])) > 1 and len(set(units[~inside])) > 1)
+    here, rest = in_parts(values, weights, units, inside)
+    free, influences, variances = [], [], []
+    for part, rows in enumerate((~inside, inside)):
+        alone = Figure.of_mean(values[rows], weights[rows], np.unique(units[rows], return_inverse=True)[1])
+        estimate = here.estimate(part, 0.95)
+        assert_allclose(
+            (estimate.value, estimate.low, estimate.high), (alone.value, *alone.limits(0.95)), rtol=1e-9
+        )
+        free.append(1 - (alone.shares**2).sum())
+        influences.append(np.zeros(N))
+        influences[part][np.unique(units[rows])] = alone.influence
+        variances.append(alone.error**2)
+    assert_allclose(rest.value, [here.value[0] - here.value[1], here.value[1] - here.value[0]], rtol=1e-9)
+    shared = (influences[0] * influences[1]).sum() / np.sqrt(free[0] * free[1])
+    assert_allclose(rest.error**2, sum(variances) - 2 * shared, rtol=1e-7, atol=1e-12)
+
+
+def test_clusters_with_rows_in_both_parts_are_paired():
+    """Half of each pair of equal rows is inside: the parts' means always agree, and that is known for certain."""
+    values, inside = np.repeat(np.random.default_rng(2).normal(size=40), 2), np.arange(80) % 2 == 0
+    errors = [
+        in_parts(values, np.ones(80), units, inside)[1].error[1] for units in (np.arange(80) // 2, np.arange(80))
+    ]
+    assert errors[0] == pytest.approx(0, abs=1e-7)
+    assert errors[1] > 0.1
+
+
+def test_a_part_whose_rows_are_all_alike_is_taken_to_vary_like_the_rest():
+    values, inside = halves()
+    values[inside] = 120.0
+    _, difference = in_parts(values, np.ones(N), np.arange(N), inside)
+    spread = values[~inside].std(ddof=1)
+    expected = spread * np.sqrt(1 / inside.sum() + 1 / (~inside).sum())
+    assert difference.error[1] == pytest.approx(expected, rel=0.03)

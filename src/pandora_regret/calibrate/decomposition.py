@@ -22,7 +22,7 @@ from pandora_regret.calibrate.rows import (
     weights_of,
 )
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.intervals import effective_number, interval_of_mean, within_groups
+from pandora_regret.inference.joint import Figure, effective_number, within
 from pandora_regret.inputs import FloatArray, Forecast, IntArray, Labels, Table, read_choice, read_forecast
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.priors import Prior
@@ -144,7 +144,7 @@ def decompose_forecast(
     rows of one group count as one, and rows of unequal weights as the number of equal ones that would say as much.
     """
     own, weights = row_costs(forecast, prior), weights_of(forecast)
-    rows, shares = rows_of(forecast)[0], within_groups(weights, groups) / weights.sum()
+    rows, shares = rows_of(forecast)[0], within(weights, groups) / weights.sum()
     rows = replace(rows, weights=rows.weights * (effective_number(shares) / weights.sum()))
     all_alike = (np.ptp(rows.scores, axis=1) <= SAME).all()
     method = "frequencies" if all_alike else method
@@ -155,7 +155,7 @@ def decompose_forecast(
     easier, best = _recalibrated_costs(forecast, prior, own, rows, hindsight)
 
     def mean(values: FloatArray) -> Estimate:
-        return Estimate(*interval_of_mean(values, weights, groups, level))
+        return Figure.of_mean(values, weights, groups).estimate(level)
 
     miscalibration = _up_to(mean(own - recalibrated), mean(own - best))
     discrimination = _up_to(mean(baseline - recalibrated), mean(easier - best))

@@ -27,7 +27,7 @@ from pandora_regret.calibrate.rows import (
 )
 from pandora_regret.calibrate.temperature import read_objective, search_inverse_temperature
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.intervals import interval_of_mean
+from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
@@ -270,7 +270,7 @@ def judged(
     settled = replace(forecast, values=table, logits=False, tolerance=1e-6, checked=True)
     before, after = (row_costs(each, prior) for each in (forecast, settled))
     cost, recalibrated, saved = (
-        Estimate(*interval_of_mean(values, weights_of(forecast), groups, level))
+        Figure.of_mean(values, weights_of(forecast), groups).estimate(level)
         for values in (before, after, before - after)
     )
     return Recalibration(map_, cost, recalibrated, saved, currency, level)

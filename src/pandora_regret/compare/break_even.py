@@ -2,192 +2,180 @@
 
 If one test's price changes, a row of another true class spends more or less on that one test, and only rows of the
 tested class are searched in another order. So to try a price takes about two numbers per row, not one per row and
-class.
+class. Where prices are known, costs are linear in the price between those at which some row's order changes, and
+the first crossing is exact; under a prior it is sought between prices that are tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from pandora_regret.compare.estimates import COST, Measurements
 from pandora_regret.compare.result import FURTHEST_PRICE, BreakEven, Crossing
 from pandora_regret.compare.sample import Sample
-from pandora_regret.inference.intervals import (
-    ROUNDING,
-    effective_number,
-    influence_of_mean,
-    standard_error,
-    student_interval,
-)
+from pandora_regret.inference.intervals import ROUNDING
+from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.reference import costs_of, log_odds, tie_widths
-from pandora_regret.priors import Prior
+from pandora_regret.priors import Fixed, Prior
 
-STEPS = np.geomspace(1.0, FURTHEST_PRICE, 10)  # tried first; a crossing is sought between two of them
+FEWEST_STEPS, MOST_STEPS = 9, 27  # to the furthest price, between which a crossing is sought
+ROWS_TRIED = 100_000  # the more rows, the smoother are their mean costs, and the fewer steps are tried
 MOST_TESTS = 20  # that are looked at; where there are more, those on which the most is spent
 CLOSE_ENOUGH = 1e-9  # of a price, relatively
 
 
-class Priced(NamedTuple):
-    """One model, at the prices as stated."""
+class Pairs(NamedTuple):
+    """Each row's truth against every class, (N, K): ``ln r``, the width of a tie, what testing it costs."""
 
-    name: str
-    forecast: Forecast
-    costs: FloatArray  # of the search of each row
+    truth: IntArray  # (N,)
+    odds: FloatArray
+    widths: FloatArray
+    prices: FloatArray
+
+
+def pairs_of(forecast: Forecast, prior: Prior) -> Pairs:
+    """Of a model's rows, at their costs."""
+    blocks = [(log_odds(block), tie_widths(block), costs_of(block) * prior.mean) for block in forecast.blocks()]
+    tables = (np.concatenate([np.broadcast_to(of[at], of[0].shape) for of in blocks]) for at in range(3))
+    return Pairs(forecast.truth, *tables)
 
 
 class PriceCurve:
-    """What each row's search costs a model, as a function of one test's price."""
+    """What each row's search costs a model, as a function of one test's price; `costs` are those as stated."""
 
-    def __init__(self, model: Priced, prior: Prior, test: int) -> None:
-        self.model, self.prior, self.test = model, prior, test
-        self.forecast = model.forecast
-        truth = self.forecast.truth
-        self.others, self.own = np.flatnonzero(truth != test), np.flatnonzero(truth == test)
+    def __init__(self, pairs: Pairs, costs: FloatArray, prior: Prior, test: int) -> None:
+        is_own, tests = pairs.truth == test, np.arange(pairs.odds.shape[1])
+        self.rows, self.tested = np.nonzero(is_own[:, None] ^ (tests == test))  # whatever that price may change
+        self.truth, self.prior, self.rises = pairs.truth[self.rows], prior, self.tested == test
+        self.odds, self.width, self.price = (table[self.rows, self.tested] for table in pairs[1:])
+        self.own = np.where(is_own, pairs.prices[:, test], 0.0)
+        self.rest = costs - self._moving(1.0)
+
+    def _moving(self, factor: float) -> FloatArray:
+        """What each row spends on the test itself, or on others before it, (N,)."""
+        odds = self.odds + np.where(self.rises, 1.0, -1.0) * np.log(factor)
+        share = self.prior.share_with_ties(odds, self.truth, self.tested, self.width)
+        spent = np.where(self.rises, factor, 1.0) * self.price * share
+        return np.asarray(factor * self.own + np.bincount(self.rows, spent, len(self.own)))
 
     def costs(self, factor: float) -> FloatArray:
         """Of every row, (N,), where the test costs so many times what was stated."""
-        costs, shift = self.model.costs.copy(), float(np.log(factor))
-        if len(self.others):
-            costs[self.others] += self._spent_on_test(shift) - self._spent_as_stated
-        if len(self.own):
-            costs[self.own] = self._own_searches(shift)
-        return costs
+        return self.rest + self._moving(factor)
 
-    @cached_property
-    def _spent_as_stated(self) -> FloatArray:
-        return self._spent_on_test(0.0)
+    def jumps(self, shares: FloatArray) -> FloatArray:
+        """At known prices: factors, and by how much a constant and a slope of the mean cost change there, (3, J).
 
-    def _spent_on_test(self, shift: float) -> FloatArray:
-        """What rows of another truth spend on the test, if its price is ``exp(shift)`` times the stated one."""
-        odds, truth, price, width = self._pairs
-        share = self.prior.share_with_ties(odds + shift, truth, self.test, width)
-        return np.asarray(np.exp(shift) * price * share)
-
-    @cached_property
-    def _pairs(self) -> tuple[FloatArray, IntArray, FloatArray, FloatArray | float]:
-        """``ln r`` of each row's truth against the test, the truth, the stated price, the width of a tie."""
-        forecast, rows = self.forecast, self.others
-        truth, none = forecast.truth[rows], np.zeros(len(rows), dtype=np.intp)
-        values, costs = (
-            np.stack([table[rows, truth], table[rows, self.test]], axis=1).astype(np.float64)
-            for table in (forecast.values, costs_of(forecast))
-        )
-        read_as = forecast.read_as or forecast.values.dtype
-        pair = replace(forecast, values=values, costs=costs, truth=none, weights=None, read_as=read_as)
-        width = tie_widths(pair)
-        width = width[:, 1] if isinstance(width, np.ndarray) else width
-        return log_odds(pair)[:, 1], truth, costs[:, 1] * self.prior.mean_of(self.test), width
-
-    def _own_searches(self, shift: float) -> FloatArray:
-        """What rows whose truth is the test's class cost: the test itself, and all that comes before it."""
-        odds, prices, width = self._orders
-        share = self.prior.share_with_ties(odds - shift, self.test, np.arange(prices.shape[1]), width)
-        wasted = prices * share
-        wasted[:, self.test] = np.exp(shift) * prices[:, self.test]
-        return np.asarray(wasted.sum(axis=1))
-
-    @cached_property
-    def _orders(self) -> tuple[FloatArray, FloatArray, FloatArray | float]:
-        """``ln r`` of the tested class against every class, their stated prices, (n, K), the width of ties."""
-        rows = self.forecast.rows(self.own)
-        return log_odds(rows), costs_of(rows) * self.prior.mean, tie_widths(rows)
+        A row of another truth pays for the test until its factor is so high that it comes after the truth; a row
+        of the tested class pays for it always, and for another one from the factor on at which that comes first.
+        """
+        paid = shares[self.rows] * self.price
+        at = np.exp(np.where(self.rises, -self.odds, self.odds))
+        constant, slope = np.where(self.rises, 0.0, paid), np.where(self.rises, -paid, 0.0)
+        start = [0.0, shares @ self.rest, shares @ self.own - slope.sum()]
+        return np.column_stack([start, np.stack([at, constant, slope])])
 
 
 class PriceRace:
-    """All models as one test's price changes; factors are prices in units of the stated one."""
+    """The leader, 0, and other models as a test's price changes; factors are prices in units of the stated one."""
 
-    def __init__(self, models: Sequence[Priced], prior: Prior, sample: Sample, level: float, test: int) -> None:
-        self.names = [model.name for model in models]
-        self.curves = [PriceCurve(model, prior, test) for model in models]
-        self.sample, self.level, self.effective = sample, level, effective_number(sample.shares)
-        self.rounding = ROUNDING * self._mean(self.curves[0].costs(1.0))
+    def __init__(self, curves: Sequence[PriceCurve], sample: Sample, level: float) -> None:
+        self.curves, self.sample, self.level = curves, sample, level
+        self.shares = sample.weights / sample.weights.sum()
+        self.rounding = ROUNDING * float((self.shares * curves[0].costs(1.0)).sum())
+        steps = int(np.clip(ROWS_TRIED // len(sample.weights), FEWEST_STEPS, MOST_STEPS))
+        self.steps = np.geomspace(1.0, FURTHEST_PRICE, 1 + steps).tolist()
 
-    def crossing(self, factors: FloatArray) -> tuple[float, int] | None:
-        """The first factor beyond which another model than the leader, 0, is cheapest, and that model."""
-        for before, after in pairwise(factors.tolist()):
-            means = [self._mean(curve.costs(after)) for curve in self.curves]
-            cheaper = [m for m in range(1, len(means)) if means[m] < means[0] - self.rounding]
+    def crossing(self, upwards: bool) -> tuple[float, int] | None:
+        """The first factor, from 1, beyond which another model is cheaper than the leader, and that model."""
+        others = range(1, len(self.curves))
+        if self.curves[0].prior == Fixed():
+            exact = [(self._exact_crossing(model, upwards), model) for model in others]
+            crossings = [(factor, model) for factor, model in exact if factor is not None]
+            return min(crossings, key=lambda each: abs(np.log(each[0])), default=None)
+        for before, after in pairwise(factor if upwards else 1 / factor for factor in self.steps):
+            means = [(self.shares * curve.costs(after)).sum() for curve in self.curves]
+            cheaper = [model for model in others if means[model] < means[0] - self.rounding]
             if cheaper:
-                roots = [(self._equal(m, before, after), m) for m in cheaper]
-                return min(roots, key=lambda root: abs(np.log(root[0] / before)))
+                roots = [(_root(partial(self._gap, model=model), before, after), model) for model in cheaper]
+                return min(roots, key=lambda each: abs(np.log(each[0])))
         return None
 
-    def _equal(self, model: int, before: float, after: float) -> float:
-        """The factor at which another model costs as much as the leader."""
-        return self._root(lambda factor: self._gap(factor, model)[0], before, after)
+    def _exact_crossing(self, model: int, upwards: bool) -> float | None:
+        leader, other = (curve.jumps(self.shares) for curve in (self.curves[0], self.curves[model]))
+        jumps = np.concatenate([leader, other * np.array([[1.0], [-1.0], [-1.0]])], axis=1)
+        jumps = jumps[:, np.argsort(jumps[0], kind="stable")]
+        near, far = (1.0, FURTHEST_PRICE) if upwards else (1 / FURTHEST_PRICE, 1.0)
+        edges = np.unique(np.concatenate([[near, far], np.clip(jumps[0], near, far)]))
+        line = np.cumsum(jumps[1:], axis=1)[:, np.searchsorted(jumps[0], edges[:-1], side="right") - 1]
+        starts, ends = edges[:-1], edges[1:]
+        if not upwards:
+            line, starts, ends = line[:, ::-1], ends[::-1], starts[::-1]
+        at_start, at_end = (line[0] + line[1] * each for each in (starts, ends))
+        rounding = self.rounding * max(1.0, jumps.shape[1] / 1000)  # of the sums
+        if not (cheaper := np.maximum(at_start, at_end) > rounding).any():
+            return None
+        first = int(np.argmax(cheaper))
+        return float(starts[first] if at_start[first] > rounding else -line[0, first] / line[1, first])
 
-    def interval(self, factor: float, model: int) -> tuple[float | None, float | None]:
+    def interval(self, factor: float, model: int) -> list[float | None]:
         """The factors around a crossing at which the data do not settle which of the two is cheaper."""
-        return self._edge(factor, model, 1 / FURTHEST_PRICE), self._edge(factor, model, FURTHEST_PRICE)
-
-    def _edge(self, factor: float, model: int, furthest: float) -> float | None:
-        """Where, on the way from a crossing to the furthest price, zero leaves the interval of the difference."""
 
         def excess(x: float) -> float:
-            gap, margin = self._gap(x, model)
-            return abs(gap) - margin
+            gap = self.curves[0].costs(x) - self.curves[model].costs(x)
+            estimate = Figure.of_mean(gap, self.sample.weights, self.sample.unit_of).estimate(self.level)
+            return -np.inf if estimate.low is None else max(estimate.low, -(estimate.high or 0.0))
 
-        tried = np.concatenate([1 / STEPS[:0:-1], STEPS])
-        tried = tried[tried > factor] if furthest > 1 else tried[tried < factor][::-1]
-        for before, after in pairwise([factor, *tried.tolist()]):
-            if excess(after) > 0:
-                return self._root(excess, before, after)
-        return None
+        above = np.geomspace(1.0, FURTHEST_PRICE, 1 + FEWEST_STEPS)
+        tried, edges = np.concatenate([1 / above[:0:-1], above]), list[float | None]()
+        for beyond in (tried[tried < factor][::-1], tried[tried > factor]):
+            steps = pairwise([factor, *beyond.tolist()])
+            edges.append(next((_root(excess, a, b) for a, b in steps if excess(b) > 0), None))
+        return edges
 
-    def _gap(self, factor: float, model: int) -> tuple[float, float]:
-        """By how much the leader costs more than another model, and how far that may be off."""
-        gap, sample = self.curves[0].costs(factor) - self.curves[model].costs(factor), self.sample
-        mean = self._mean(gap)
-        influence = sample.within_clusters(influence_of_mean(gap, sample.weights, mean))
-        error = standard_error(influence, sample.shares)
-        low, high = student_interval(mean, error, self.effective, self.level)
-        return mean, np.inf if low is None or high is None else (high - low) / 2
-
-    def _mean(self, costs: FloatArray) -> float:
-        return float((self.sample.weights * costs).sum() / self.sample.weights.sum())  # BLAS would keep cores busy
-
-    @staticmethod
-    def _root(function: Callable[[float], float], before: float, after: float) -> float:
-        """Where a function of the factor changes its sign between two; the first, if it does so by rounding."""
-        from scipy.optimize import brentq
-
-        if function(before) * function(after) >= 0:
-            return before
-        ends = np.log(before), np.log(after)
-        return float(np.exp(brentq(lambda x: function(float(np.exp(x))), *ends, xtol=CLOSE_ENOUGH)))
+    def _gap(self, factor: float, model: int) -> float:
+        """By how much the leader costs more than another model."""
+        gap = self.curves[0].costs(factor) - self.curves[model].costs(factor)
+        return float((self.shares * gap).sum())
 
 
-def break_even(
-    models: Sequence[Priced],
-    prior: Prior,
-    sample: Sample,
-    level: float,
-    tests: Sequence[str],
-    stated: FloatArray,
-    spent: FloatArray,
-) -> tuple[BreakEven, ...]:
-    """For each test, the prices nearest to the stated one, (K,), at which the first model is no longer cheapest.
+def _root(function: Callable[[float], float], before: float, after: float) -> float:
+    """Where a function of the factor changes its sign between two; the first, if it does so by rounding."""
+    from scipy.optimize import brentq
 
-    `spent` is what goes to each test, (K,): of many tests, those on which the most is spent are looked at.
+    if function(before) * function(after) >= 0:
+        return before
+    ends = np.log(before), np.log(after)
+    return float(np.exp(brentq(lambda x: function(float(np.exp(x))), *ends, xtol=CLOSE_ENOUGH)))
+
+
+def break_even(measurements: Measurements, rows: Mapping[str, Forecast], prior: Prior) -> tuple[BreakEven, ...]:
+    """For each test, the prices nearest to the stated one at which the first model is no longer cheapest.
+
+    Of many tests, those on which the most is spent are looked at; orders have no prices of their own.
     """
-    looked_at = np.sort(np.argsort(-spent, kind="stable")[:MOST_TESTS]) if len(models) > 1 else np.arange(0)
-    results = []
+    models, sample, stated = measurements.models, measurements.sample, measurements.typical
+    if len(models) == 1 or models[0].order_only:
+        return ()
+    own = measurements.class_weights / measurements.class_weights.sum() * stated
+    spent = own + np.mean([model.pairs.sum(axis=0) for model in models], axis=0)
+    looked_at = np.sort(np.argsort(-spent, kind="stable")[:MOST_TESTS])
+    pairs, results = {name: pairs_of(forecast, prior) for name, forecast in rows.items()}, []
     for test in looked_at.tolist():
-        race, price = PriceRace(models, prior, sample, level, test), float(stated[test])
-        below, above = (_crossing(race, price, factors) for factors in (1 / STEPS, STEPS))
-        results.append(BreakEven(tests[test], price, below, above))
+        curves = [PriceCurve(pairs[model.name], model.rows[COST], prior, test) for model in models]
+        race = PriceRace(curves, sample, measurements.interval.level)
+        price, sides = float(stated[test]), list[Crossing | None]()
+        for upwards in (False, True):
+            if (crossed := race.crossing(upwards)) is None:
+                sides.append(None)
+                continue
+            factor, model = crossed
+            low, high = (None if edge is None else price * edge for edge in race.interval(factor, model))
+            sides.append(Crossing(price * factor, low, high, models[model].name))
+        results.append(BreakEven(measurements.classes[test], price, *sides))
     return tuple(results)
-
-
-def _crossing(race: PriceRace, price: float, factors: FloatArray) -> Crossing | None:
-    if (crossed := race.crossing(factors)) is None:
-        return None
-    factor, model = crossed
-    low, high = (None if edge is None else price * edge for edge in race.interval(factor, model))
-    return Crossing(price * factor, low, high, race.names[model])

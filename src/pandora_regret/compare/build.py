@@ -11,21 +11,14 @@ from numpy.typing import ArrayLike
 
 from pandora_regret.calibrate.decomposition import TERMS, decompose_forecast
 from pandora_regret.calibrate.maps import METHODS
-from pandora_regret.compare.break_even import Priced, break_even
+from pandora_regret.compare.break_even import break_even
 from pandora_regret.compare.conclusion import conclude, costs_of_workup, read_interval
 from pandora_regret.compare.embedded import embed
-from pandora_regret.compare.estimates import Measurements
+from pandora_regret.compare.estimates import COST, Measurements
 from pandora_regret.compare.grouping import SMALLEST_GROUP, read_by
 from pandora_regret.compare.measure import FOLDS, BySearch, ByWorkup, measure, recalibrated, typical_case
-from pandora_regret.compare.result import (
-    BreakEven,
-    Comparison,
-    Costs,
-    IntervalMethod,
-)
+from pandora_regret.compare.result import Comparison, Costs, Data
 from pandora_regret.compare.sample import (
-    Sample,
-    all_as_orders,
     are_stated,
     as_tuple,
     check_same_order,
@@ -33,11 +26,17 @@ from pandora_regret.compare.sample import (
     read_models,
     read_sample,
     read_scenarios,
-    read_typical,
 )
 from pandora_regret.compare.subgroups import broken_down
-from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inputs import Forecast, InputError, InputTypeError, Labels, Table, read_choice
+from pandora_regret.inputs import (
+    Forecast,
+    InputError,
+    InputTypeError,
+    Labels,
+    Table,
+    read_choice,
+    read_costs,
+)
 from pandora_regret.metrics import comparison_metrics, workup_metrics
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import prior_of_orders, spelled_prior
@@ -157,92 +156,82 @@ def compare(
     """
     forecasts = read_models(y_true, models, labels, sample_weight, logits, normalise)
     check_same_order(models, by, y_true=y_true, sample_weight=sample_weight, groups=groups, ids=ids)
+    for name, text in (("currency", currency), ("source", source)):
+        if text is not None and not isinstance(text, str):
+            raise InputTypeError(f"{name} must be text, or None, got {text!r:.80}.")
+    interval, one = read_interval(level, bootstrap, seed), next(iter(forecasts.values()))
     done = tuple(each for name, forecast in forecasts.items() for each in forecast.rescaled.done(name))
-    interval = read_interval(level, bootstrap, seed)
-    forecasts, orders = all_as_orders(forecasts, workup)
-    one, unit = next(iter(forecasts.values())), _read_text(currency, "currency")
     method = None if recalibrate is None else read_choice(recalibrate, "recalibrate", METHODS)
-    method = None if orders else method
-    question = read_by(by, one.n_cases, smallest_group)
-    sample, part = read_sample(one, ids, groups), None
-    classes, origin = tuple(str(label) for label in one.labels), _read_text(source, "source")
+    orders = [name for name, forecast in forecasts.items() if forecast.order_only]
+    if orders:  # of all models only orders can be compared because one of them is nothing else
+        forecasts = {name: replace(forecast, order_only=True) for name, forecast in forecasts.items()}
+        method, decompose = None, False
+    question, sample = read_by(by, one.n_cases, smallest_group), read_sample(one, ids, groups)
+    classes, part = tuple(str(label) for label in one.labels), None
+    class_weights = np.bincount(sample.truth, sample.weights, len(classes)).astype(np.float64)
     way: BySearch | ByWorkup
     if workup is None:
         stated = are_stated(prior, costs, typical_costs)
         typical_costs = typical_costs if stated else in_tests(one.n_classes)
         prior, one = priced(one, prior_of_orders(prior) if orders else prior, costs, typical_costs)
-        way, metrics = BySearch(prior), comparison_metrics(orders)
-        typical = read_typical(one, prior, typical_costs)
+        way, metrics = BySearch(prior), comparison_metrics(bool(orders))
+        if typical_costs is not None:  # the very numbers
+            typical = read_costs(typical_costs, one.labels, one.n_cases, "typical_costs")
+        else:
+            base = one.by_case().costs
+            typical = (np.ones(one.n_classes) if base is None else base) * prior.mean
         other_costs = read_scenarios(scenarios, typical, prior, one, stated=stated)
-        charged = Costs(unit or ("" if stated else None), spelled_prior(prior), as_tuple(typical), origin)
+        charged = Costs(currency or ("" if stated else None), spelled_prior(prior), as_tuple(typical), source)
     else:
-        check_alone(costs=costs, typical_costs=typical_costs, scenarios=scenarios, decompose=decompose)
+        _check_workup_alone(
+            orders, costs=costs, typical_costs=typical_costs, scenarios=scenarios, decompose=decompose
+        )
         way, metrics, other_costs, stated = ByWorkup(workup, prior), workup_metrics(workup, prior), [], False
-        typical, charged = way.least_costs(one), costs_of_workup(workup, prior, unit, origin)
-        part = typical_case(workup, classes, sample.by_class(sample.truth, 1.0, len(classes)))
+        typical, charged = way.least_costs(one), costs_of_workup(workup, prior, currency, source)
+        part = typical_case(workup, classes, class_weights)
     forecasts = {name: forecast.with_costs(one.costs) for name, forecast in forecasts.items()}
     rows = {name: sample.of(forecast) for name, forecast in forecasts.items()}
-    measured, terms = [], {}
+    measured, terms, folds = [], {}, min(FOLDS, len(sample.keys))
     for name, forecast in rows.items():
         under = [sample.of(forecasts[name].with_costs(base)) for _, base in other_costs]
         later = recalibrated(forecast, sample, method, interval.seed)
         measured.append(measure(name, forecast, way, metrics, later, under))
-        if decompose and not orders:
-            terms[name] = _decomposed(forecasts[name], way.prior, interval, sample)
+        if decompose and folds > 1:  # of one row, or one group, nothing can be learnt
+            about, cases = (folds, interval.seed, interval.level), forecasts[name].cases(sample.cases)
+            parts = decompose_forecast(cases, way.prior, "auto", *about, groups=sample.groups)
+            terms[name] = {term: getattr(parts, term) for term in TERMS}
         progress()
-    measured.sort(key=lambda model: sample.mean(model.rows["expected_cost"]))
-    in_mean = typical if typical.ndim == 1 else typical.mean(axis=0)
-    known = Measurements(measured, sample, metrics, classes, interval, in_mean, charged.currency, method)
+    measured.sort(key=lambda model: float((sample.weights * model.rows[COST]).sum()))
+    on_average = typical if typical.ndim == 1 else typical.mean(axis=0)
+    measurements = Measurements(measured, sample, metrics, classes, interval, on_average, charged.currency, method)
+    weight, clusters = float(sample.weights.sum()), len(sample.keys) if sample.grouped else None
     result = conclude(
-        tuple(replace(model, decomposition=terms.get(model.name)) for model in known.results()),
-        known.data,
+        measurements.results(terms),
+        Data(sample.n_cases, weight, classes, tuple(class_weights.tolist()), clusters),
         charged,
         interval,
         metrics,
-        differences=known.differences(),
-        both_recalibrated=known.both_recalibrated(),
-        ranks=known.ranks(),
+        differences=measurements.differences(),
+        both_recalibrated=measurements.both_recalibrated(),
+        ranks=measurements.ranks(),
         scenarios=tuple(scenario for scenario, _ in other_costs),
         workup=part,
-        break_even=_break_even(known, rows, way.prior) if stated else (),
+        break_even=break_even(measurements, rows, way.prior) if stated else (),
     )
     embedded = embed(rows, sample, way.prior, typical, interval.seed) if workup is None else None
-    result = broken_down(replace(result, sample=embedded, done=done), known, question)
+    result = broken_down(replace(result, sample=embedded, done=done), measurements, question)
     progress()
     return result
 
 
-def _break_even(known: Measurements, rows: Mapping[str, Forecast], prior: Prior) -> tuple[BreakEven, ...]:
-    """Where prices of single tests change the cheapest model; orders have no such."""
-    if any(forecast.order_only for forecast in rows.values()):
-        return ()
-    models = [Priced(each.name, rows[each.name], each.rows["expected_cost"]) for each in known.models]
-    own = known.class_weights / known.class_weights.sum() * known.typical
-    spent = own + np.mean([model.pairs.sum(axis=0) for model in known.models], axis=0)
-    return break_even(models, prior, known.sample, known.interval.level, known.classes, known.typical, spent)
-
-
-def _decomposed(
-    forecast: Forecast, prior: Prior, interval: IntervalMethod, sample: Sample
-) -> dict[str, Estimate] | None:
-    """What the cost is made up of; of one row, or one group, nothing can be learnt."""
-    folds, cases = min(FOLDS, len(sample.keys)), forecast.cases(sample.cases)
-    if folds < 2:
-        return None
-    about = (folds, interval.seed, interval.level)
-    parts = decompose_forecast(cases, prior, "auto", *about, groups=sample.groups)
-    return {name: getattr(parts, name) for name in TERMS}
-
-
-def check_alone(**options: Any) -> None:
-    """A work-up says what steps cost; what else is about the costs of tests cannot stand beside it."""
+def _check_workup_alone(orders: list[str], **options: Any) -> None:
+    """A work-up needs probabilities, and says what steps cost: no other costs can stand beside it."""
+    if orders:
+        problem = f"model {orders[0]!r} forecasts an order without probabilities, which a work-up needs"
+        raise InputError(
+            problem, argument="workup", place="", fix="compare by a search, or forecast probabilities"
+        )
     for name, value in options.items():
         if value is not None and value is not False:
             fix = "leave one of them out: the work-up says what its steps cost"
             raise InputError(f"stands beside a work-up, and is about the tests of a search: {fix}", argument=name)
-
-
-def _read_text(value: Any, name: str) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise InputTypeError(f"{name} must be text, or None, got {value!r:.80}.")
-    return value

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from pandora_regret._version import __version__
 from pandora_regret.compare import words
@@ -27,8 +28,7 @@ from pandora_regret.compare.words import few_carriers, rare_classes, unseen_clas
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, Limits, hull, interval_by_classes
 from pandora_regret.inference.joint import Carriers
-from pandora_regret.inference.resampling import check_enough
-from pandora_regret.inputs import FloatArray, read_count
+from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import Metric
 from pandora_regret.priors import Prior
@@ -36,8 +36,6 @@ from pandora_regret.priors.names import spelled_prior
 
 if TYPE_CHECKING:
     from pandora_regret.workup import Workup
-
-Counts: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]  # of each class: weight of true, named, both
 
 
 @dataclass(frozen=True)
@@ -53,29 +51,27 @@ class Background:
     level: float
 
     def score(
-        self, metric: Metric, value: float, limits: Limits, counts: Counts, carriers: Carriers | None
+        self, metric: Metric, value: float, limits: Limits, counts: Sequence[FloatArray], carriers: Carriers | None
     ) -> Estimate:
         """A metric with its interval, which ends where the metric does, and reasons not to trust it.
 
-        Where the metric is made of class counts, they widen the interval.
+        Where the metric is made of class counts, (3, K), weights of those that are true, named and both, they
+        widen the interval. Not to be trusted: a handful of cases carries it, or a class was hardly seen.
         """
         if metric.counts is not None and len(self.classes) <= MOST_CLASSES:
-            limits = hull(limits, interval_by_classes(metric.counts, *counts, self.effective, self.level))
+            limits = hull(limits, interval_by_classes(metric.counts, counts, self.effective, self.level))
         if limits[0] is None or limits[1] is None:
             return Estimate(value)
         low, high = metric.within_bounds(value, limits[0], limits[1])
-        return Estimate(value, low, high, self._doubt(metric, value, high - value, carriers))
-
-    def _doubt(self, metric: Metric, value: float, margin: float, carriers: Carriers | None) -> str | None:
-        """A handful of cases carries it, or a class was hardly seen."""
+        doubt = None
         if metric.counts is not None:
-            return rare_classes(self.classes, self.class_weights, self.effective)
-        if carriers is not None and carriers.few and carriers.number > 0:
-            return few_carriers(carriers, "the spread", self.units)
-        if metric.unit != "money":
-            return None
-        about = (self.classes, self.class_weights, self.typical)
-        return unseen_class(*about, value, margin, self.effective, self.currency)
+            doubt = rare_classes(self.classes, self.class_weights, self.effective)
+        elif carriers is not None and carriers.few and carriers.number > 0:
+            doubt = few_carriers(carriers, "the spread", self.units)
+        elif metric.unit == "money":
+            about = (self.classes, self.class_weights, self.typical)
+            doubt = unseen_class(*about, value, high - value, self.effective, self.currency)
+        return Estimate(value, low, high, doubt)
 
 
 def conclude(
@@ -130,6 +126,11 @@ def costs_of_workup(workup: Workup, prior: Prior | None, unit: str | None, sourc
 def read_interval(level: Any, bootstrap: Any, seed: Any) -> IntervalMethod:
     """How intervals are made, checked."""
     share, replicates = read_level(level), read_count(bootstrap, "bootstrap", least=0)
-    check_enough(replicates, share)
+    least = math.ceil(2 / (1 - share))  # so that the ends of an interval are not the ends of the sample
+    if 0 < replicates < least:
+        raise InputError(
+            f"bootstrap is {replicates}: that is too few for an interval of {100 * share:g} %, ask for {least} at "
+            "least, better 1000, or for 0."
+        )
     method = "bootstrap" if replicates else "analytic"
     return IntervalMethod(share, method, replicates, read_count(seed, "seed", least=0))

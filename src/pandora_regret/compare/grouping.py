@@ -63,11 +63,6 @@ class Grouping:
         """Whether a group is what is left over."""
         return self.pooled > 0 and group == len(self.labels) - 1
 
-    def phrase(self, group: int) -> str:
-        """A group in a sentence: "site is East and sex is F"."""
-        pairs = zip(self.columns, self.labels[group], strict=False)
-        return " and ".join(f"{column} is {label}" for column, label in pairs)
-
 
 def read_cuts(text: str) -> tuple[Cut, ...]:
     """One breakdown as it is written, "site*age:10": a cut for each of its columns."""

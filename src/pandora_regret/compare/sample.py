@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pandora_regret.calibrate.rows import deal
 from pandora_regret.compare.result import Scenario
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inputs import (
@@ -26,7 +27,6 @@ from pandora_regret.inputs.labels import check_row_order
 from pandora_regret.inputs.numbers import read_floats
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.priors import Prior
-from pandora_regret.tally import Mean
 
 MOST_NAMED = 8
 STATED, ALIKE = "stated costs", "all tests cost the same"
@@ -53,19 +53,14 @@ class Sample:
         return int(self.case_of[-1]) + 1
 
     @property
-    def clusters(self) -> int | None:
-        """How many groups there are; None where every case is one of its own."""
-        return len(self.keys) if self.grouped else None
-
-    @property
-    def _first(self) -> IntArray:
-        """The first row of each case."""
-        return np.flatnonzero(np.diff(self.case_of, prepend=-1))
+    def unit_of(self) -> IntArray | None:
+        """The number of each row's cluster, (N,); None where every row is one."""
+        return None if len(self.keys) == len(self.truth) else self.cluster_of
 
     @property
     def groups(self) -> IntArray | None:
         """The number of each case's group, (n_cases,)."""
-        return self.cluster_of[self._first] if self.grouped else None
+        return self.cluster_of[np.flatnonzero(np.diff(self.case_of, prepend=-1))] if self.grouped else None
 
     @property
     def units(self) -> str:
@@ -76,34 +71,13 @@ class Sample:
         """A model's forecasts of these rows, each of which stands for itself."""
         return replace(forecast.cases(self.cases), cluster=None, shares=None)
 
-    def mean(self, values: FloatArray) -> float:
-        """The weighted mean."""
-        return Mean.of(values, self.weights).mean
-
-    def within_clusters(self, table: FloatArray) -> FloatArray:
-        """The sums of a table's rows over each cluster."""
-        if len(self.keys) == len(self.truth):
-            return table
-        starts = np.flatnonzero(np.diff(self.cluster_of, prepend=-1))
-        return np.add.reduceat(table, starts, axis=0)
-
-    def by_class(self, classes: IntArray, values: FloatArray | float, n_classes: int) -> FloatArray:
-        """The weighted sums of values over the rows of each class, (K,)."""
-        return np.asarray(np.bincount(classes, self.weights * values, n_classes), dtype=np.float64)
-
-    @property
-    def shares(self) -> FloatArray:
-        """Each cluster's share of all weight, (G,)."""
-        return np.asarray(self.within_clusters(self.weights) / self.weights.sum())
-
     def folds(self, most: int, seed: int) -> IntArray | None:
         """The fold of each row, (N,), of whole clusters; None where there are too few of them."""
-        from pandora_regret.calibrate.rows import deal
-
         if (folds := min(most, len(self.keys))) < 2:
             return None
         by_case = np.lexsort((self.truth, -self.weights, self.case_of))
-        truth = self.truth[by_case][self._first]  # of each case, the class that is true of it most
+        first = np.flatnonzero(np.diff(self.case_of, prepend=-1))
+        truth = self.truth[by_case][first]  # of each case, the class that is true of it most
         return np.asarray(deal(truth, folds, seed, self.groups)[self.case_of])
 
 
@@ -116,74 +90,28 @@ def read_models(
     normalise: bool = False,
 ) -> dict[str, Forecast]:
     """Every model's forecasts, checked, their columns in the same order; an error names the model."""
-    _check_models(models, labels)
+    names = _check_models(models, labels)
     forecasts: dict[str, Forecast] = {}
     options: dict[str, Any] = {"sample_weight": sample_weight, "logits": logits, "normalise": normalise}
-    for name, table in models.items():
+    for name, table in zip(names, models.values(), strict=True):
         try:
             read = isinstance(table, Forecast)
             forecast = (table if read else read_forecast(y_true, table, labels=labels, **options)).check()
         except (InputError, InputTypeError) as error:
-            raise error.within(f"model {str(name)!r}") from None
-        forecasts[str(name)] = forecast
+            raise error.within(f"model {name!r}") from None
+        forecasts[name] = forecast
         if labels is None and is_frame(table):
             labels = forecast.labels  # the first frame's columns; those that follow are matched by name
-    (first, one), *others = forecasts.items()
-    for name, other in others:
-        if other.n_classes != one.n_classes:
+        if forecast.n_classes != (expected := forecasts[names[0]].n_classes):
             raise InputError(
-                f"model {name!r} has {other.n_classes} classes but model {first!r} has {one.n_classes}: "
+                f"model {name!r} has {forecast.n_classes} classes but model {names[0]!r} has {expected}: "
                 "compare models of the same classes."
             )
     return forecasts
 
 
-def check_same_order(models: Mapping[Any, Any], by: Any = None, **arguments: Any) -> None:
-    """An error if pandas indices say that two of them have the same rows in different orders."""
-    tables = {f"models[{name!r}]": table for name, table in models.items()}
-    columns = {f"by[{name!r}]": values for name, values in by.items()} if isinstance(by, Mapping) else {"by": by}
-    check_row_order(**arguments, **tables, **columns)
-
-
-def all_as_orders(forecasts: dict[str, Forecast], workup: Any) -> tuple[dict[str, Forecast], bool]:
-    """Forecasts of which only orders can be compared because one of them is nothing else, and whether it is so."""
-    orders = [name for name, forecast in forecasts.items() if forecast.order_only]
-    if not orders:
-        return forecasts, False
-    if workup is not None:
-        problem = f"model {orders[0]!r} forecasts an order without probabilities, which a work-up needs"
-        raise InputError(
-            problem, argument="workup", place="", fix="compare by a search, or forecast probabilities"
-        )
-    return {name: replace(forecast, order_only=True) for name, forecast in forecasts.items()}, True
-
-
-def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
-    """Which cases there are, and which of them belong together."""
-    n, case_weights = forecast.n_cases, forecast.case_weights
-    case_keys = np.arange(n, dtype=np.uint64) if ids is None else _read_keys(ids, "ids", n)
-    keys = case_keys if groups is None else _read_keys(groups, "groups", n)
-    if ids is not None:
-        _, first = np.unique(case_keys, return_index=True)
-        if len(first) < len(case_keys):
-            row = int(np.setdiff1d(np.arange(len(case_keys)), first)[0])
-            twice = np.asarray(ids).tolist()[row]
-            raise InputError(
-                f"ids row {row} is {twice!r}, which occurred before: give each row its own id, "
-                "and say with groups which rows belong together."
-            )
-    order = np.lexsort((case_keys, keys))
-    if case_weights is not None:
-        order = order[case_weights[order] > 0]
-    cases = slice(None) if np.array_equal(order, np.arange(n)) else order
-    rows = forecast.cases(cases)
-    case_of = np.arange(len(rows)) if rows.cluster is None else rows.cluster
-    distinct, cluster = np.unique(keys[order], return_inverse=True)
-    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
-    return Sample(cases, rows.truth, weights, case_of, cluster[case_of], distinct, groups is not None)
-
-
-def _check_models(models: Any, labels: Any) -> None:
+def _check_models(models: Any, labels: Any) -> list[str]:
+    """The names of the models."""
     if not isinstance(models, Mapping):
         raise InputTypeError(
             f"models must map names to forecasts, {{'resnet': y_proba, ...}}, got a {type(models).__name__}."
@@ -195,15 +123,40 @@ def _check_models(models: Any, labels: Any) -> None:
         raise InputError(f"models has the names {names}, two of which read the same: give each its own name.")
     if labels is None and len({is_frame(table) for table in models.values()}) == 2:
         raise InputError("models holds both frames and arrays: say the arrays' column order with labels=[...].")
+    return names
 
 
-def _read_keys(values: Any, name: str, n_rows: int) -> Keys:
-    keys = keys_of(values, name)
-    if len(keys) != n_rows:
-        raise InputError(
-            f"{name} has {len(keys)} entries but there are {n_rows} instances: pass one per instance."
-        )
-    return keys
+def check_same_order(models: Mapping[Any, Any], by: Any = None, **arguments: Any) -> None:
+    """An error if pandas indices say that two of them have the same rows in different orders."""
+    tables = {f"models[{name!r}]": table for name, table in models.items()}
+    columns = {f"by[{name!r}]": values for name, values in by.items()} if isinstance(by, Mapping) else {"by": by}
+    check_row_order(**arguments, **tables, **columns)
+
+
+def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
+    """Which cases there are, and which of them belong together."""
+    n, case_weights, listed = forecast.n_cases, forecast.case_weights, {}
+    for name, values in (("ids", ids), ("groups", groups)):
+        if values is not None and len(keys := keys_of(values, name)) != n:
+            raise InputError(f"{name} has {len(keys)} entries but there are {n} instances: pass one per instance.")
+        listed[name] = None if values is None else keys
+    case_keys = np.arange(n, dtype=np.uint64) if listed["ids"] is None else listed["ids"]
+    keys = case_keys if listed["groups"] is None else listed["groups"]
+    _, first = np.unique(case_keys, return_index=True)
+    if len(first) < n:
+        row = int(np.setdiff1d(np.arange(n), first)[0])
+        twice = np.asarray(ids).tolist()[row]
+        fix = "give each row its own id, and say with groups which rows belong together"
+        raise InputError(f"ids row {row} is {twice!r}, which occurred before: {fix}.")
+    order = np.lexsort((case_keys, keys))
+    if case_weights is not None:
+        order = order[case_weights[order] > 0]
+    cases = slice(None) if np.array_equal(order, np.arange(n)) else order
+    rows = forecast.cases(cases)
+    case_of = np.arange(len(rows)) if rows.cluster is None else rows.cluster
+    distinct, cluster = np.unique(keys[order], return_inverse=True)
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    return Sample(cases, rows.truth, weights, case_of, cluster[case_of], distinct, groups is not None)
 
 
 def are_stated(prior: Prior | None, costs: Any, typical_costs: Any) -> bool:
@@ -214,14 +167,6 @@ def are_stated(prior: Prior | None, costs: Any, typical_costs: Any) -> bool:
 def in_tests(n_classes: int) -> FloatArray:
     """What tests cost, (K,), where nobody says: a typical test is the unit, and results count tests."""
     return np.ones(n_classes)
-
-
-def read_typical(forecast: Forecast, prior: Prior, typical_costs: Any) -> FloatArray:
-    """What tests cost on average, (K,) or (N, K); the very numbers that were given, where they were."""
-    if typical_costs is not None:
-        return read_costs(typical_costs, forecast.labels, forecast.n_cases, "typical_costs")
-    base = forecast.by_case().costs
-    return (np.ones(forecast.n_classes) if base is None else base) * prior.mean
 
 
 def read_scenarios(
@@ -237,14 +182,16 @@ def read_scenarios(
     for name, listed in (scenarios or {}).items():
         if str(name) in costs:
             raise InputError(f"scenarios has {str(name)!r} twice, or it is one that is always there: rename it.")
-        costs[str(name)] = _changed(typical, listed, forecast, f"scenario {str(name)!r}")
+        place = f"scenario {str(name)!r}"
+        if hasattr(listed, "keys") and not is_frame(listed):
+            costs[str(name)] = _changed(typical, listed, forecast, place)
+        else:
+            costs[str(name)] = read_costs(listed, forecast.labels, forecast.n_cases, place)
     return [(Scenario(name, as_tuple(table)), table / prior.mean) for name, table in costs.items()]
 
 
 def _changed(typical: FloatArray, listed: Any, forecast: Forecast, place: str) -> FloatArray:
-    """The costs of a scenario: where it names only some classes, the others cost what they did."""
-    if not hasattr(listed, "keys") or is_frame(listed):
-        return read_costs(listed, forecast.labels, forecast.n_cases, place)
+    """The costs of a scenario that names some classes; the others cost what they did."""
     names = {str(name): cost for name, cost in listed.items()}
     column_of = {str(label): k for k, label in enumerate(forecast.labels)}
     if unknown := [name for name in names if name not in column_of]:
@@ -252,12 +199,11 @@ def _changed(typical: FloatArray, listed: Any, forecast: Forecast, place: str) -
         raise InputError(f"names {', '.join(map(repr, unknown))}", place=place, value=unknown, fix=fix)
     if not names:
         raise InputError("changes nothing", place=place, fix="name the classes whose costs differ")
-    changed = typical.copy()
-    columns = [column_of[name] for name in names]
+    changed, columns = typical.copy(), [column_of[name] for name in names]
     changed[..., columns] = check_costs(read_floats(list(names.values()), place), place, list(names))
     return changed
 
 
 def as_tuple(costs: FloatArray) -> tuple[float, ...] | None:
     """One cost per class; None where every instance has its own."""
-    return tuple(float(cost) for cost in costs) if costs.ndim == 1 else None
+    return tuple(costs.tolist()) if costs.ndim == 1 else None

@@ -14,22 +14,20 @@ As all models are scored on the same cases, a model that costs more in every gro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
-from pandora_regret.compare.estimates import NO_PREDICTION, Measurements
+from pandora_regret.compare.estimates import COST, NO_PREDICTION, Measurements
 from pandora_regret.compare.grouping import By, Grouping, group
-from pandora_regret.compare.measure import Measured
 from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
-from pandora_regret.compare.sample import Sample
 from pandora_regret.compare.words import few_carriers, same_in_all
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING
-from pandora_regret.inference.joint import holm
-from pandora_regret.inference.parts import PartMeans, SamplePart, WholeSample
+from pandora_regret.inference.joint import Carriers, Partition, PartMeans, holm
 from pandora_regret.inputs import FloatArray
 from pandora_regret.text import count, counted, listed, money
 
@@ -38,12 +36,11 @@ MOST_FLAGS = 3  # in the headline
 MOST_NAMES = 3  # in one sentence
 ABOUT_TWICE = (1.95, 2.05)
 IN_PERCENT = 1.1  # ratios below it are said in percent
-COST, PREDICTED, OVER_LEADER, OVER_OTHERS = range(4)  # the quantities, of every model, that groups are asked about
 
 
-def broken_down(result: Comparison, known: Measurements, by: By) -> Comparison:
+def broken_down(result: Comparison, measurements: Measurements, by: By) -> Comparison:
     """The comparison with its breakdowns, and the verdict with what stands out in them."""
-    parts = breakdowns(by, known.models, known.sample, known.interval.level, known.currency)
+    parts = breakdowns(by, measurements)
     flags = [flag for part in parts for flag in part.all_flags]
     further = len(flags) - MOST_FLAGS
     more = [] if further <= 0 else [f"{counted(further, 'more finding')} by group: see there."]
@@ -52,243 +49,230 @@ def broken_down(result: Comparison, known: Measurements, by: By) -> Comparison:
     return replace(result, by=parts, verdict=verdict, headline=(*result.headline, *sentences))
 
 
-def breakdowns(
-    by: By, models: Sequence[Measured], sample: Sample, level: float, currency: str | None
-) -> tuple[Breakdown, ...]:
+def breakdowns(by: By, measurements: Measurements) -> tuple[Breakdown, ...]:
     """Models, the cheapest first, group by group."""
-    groupings = [group(name, columns, sample, by.smallest) for name, columns in by.columns.items()]
-    if not groupings:
-        return ()
-    whole = WholeSample(_table(models), sample.weights, sample.cluster_of)
-    groups = [each for one in groupings for each in _groups(one, whole, sample.weights, level)]
-    words = _Words(models, currency, "clusters" if sample.grouped else "cases")
-    judged = _judged(groups)
-    return tuple(
-        words.breakdown(one, [each for each in judged if each.grouping is one], by.smallest) for one in groupings
+    groupings = [group(name, columns, measurements.sample, by.smallest) for name, columns in by.columns.items()]
+    splits = [_split(grouping, measurements) for grouping in groupings]
+    for families in (("p_leader", "p_rest"), ("p_others",)):
+        _adjust([getattr(split, family) for split in splits for family in families])
+    return tuple(split.breakdown(by.smallest) for split in splits)
+
+
+def _adjust(tables: Sequence[FloatArray]) -> None:
+    """All p-values of some tables, in place, as one family; those that are not known ask nothing."""
+    asked = [~np.isnan(table) for table in tables]
+    adjusted = iter(
+        holm([p for table, is_asked in zip(tables, asked, strict=True) for p in table[is_asked].tolist()])
     )
+    for table, is_asked in zip(tables, asked, strict=True):
+        table[is_asked] = [next(adjusted) for _ in range(is_asked.sum())]
 
 
-def _table(models: Sequence[Measured]) -> FloatArray:
-    """(4, models, N): each model's cost, the predicted one, its cost less the leader's and less the others'."""
-    costs = np.stack([model.rows["expected_cost"] for model in models])
-    predicted = np.stack([model.rows["predicted_cost"] for model in models])
-    predicted = costs if models[0].order_only else predicted  # an order predicts nothing of its own
-    others = (costs.sum(axis=0) - costs) / (len(models) - 1) if len(models) > 1 else predicted
-    return np.stack([costs, predicted, costs - costs[0], costs - others])
+class Quantity(NamedTuple):
+    """Something of a model that groups are asked about."""
 
-
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """The numbers of one group: arrays are (4, models), in the order of `_table`; p-values are (models,)."""
-
-    grouping: Grouping
-    number: int
-    weight: float
-    level: float
-    part: SamplePart
-    rest: PartMeans | None  # what is different here from all other cases; None where there are none
-    p_leader: FloatArray  # that a model costs what the leader does; NaN where nothing is asked, or known
-    p_rest: FloatArray  # that it costs what it costs elsewhere
-    p_others: FloatArray  # that, compared with the other models, it does
-
-    @property
-    def is_tested(self) -> bool:
-        """Whether anything is asked of it: what is left over is no group that anybody could act on."""
-        return not self.grouping.is_other(self.number)
-
-    @property
-    def name(self) -> str:
-        return ", ".join(self.grouping.labels[self.number])
-
-    @property
-    def costs(self) -> FloatArray:
-        return np.asarray(self.part.value[COST])
-
-    def is_settled(self, model: int, sign: int) -> bool:
-        """Whether a model costs less than the leader, or more (+1), beyond chance."""
-        beyond = self._is_beyond_chance(self.p_leader[model], OVER_LEADER, model)
-        return beyond and self.part.value[OVER_LEADER, model] * sign > 0
-
-    def costs_more(self, model: int) -> bool:
-        """Whether a model costs more than elsewhere."""
-        higher = self.rest is not None and self.rest.value[COST, model] > 0
-        return higher and self._is_beyond_chance(self.p_rest[model], COST, model)
-
-    def is_to_blame(self, model: int) -> bool:
-        """Whether it does so compared with other models, too."""
-        higher = self.rest is not None and self.rest.value[OVER_OTHERS, model] > 0
-        return higher and bool(self.p_others[model] < 1 - self.level)
-
-    def _is_beyond_chance(self, p: float, quantity: int, model: int) -> bool:
-        carriers = self.part.carriers((quantity, model), float(self.costs[model]))
-        return bool(p < 1 - self.level) and not (carriers.few and carriers.number > 0)
-
-    def here_and_elsewhere(self, quantity: int, model: int) -> tuple[float, float]:
-        assert self.rest is not None
-        here = float(self.part.value[quantity, model])
-        return here, here - float(self.rest.value[quantity, model])
-
-    def estimate(self, means: PartMeans, quantity: int, model: int) -> Estimate:
-        """A number with its interval; rounding is nothing."""
-        scale = ROUNDING * float(self.costs.max())
-        estimate = means.estimate((quantity, model), self.level)
-        return estimate.mapped(lambda part: part if abs(part) > scale else 0.0)
-
-
-def _groups(grouping: Grouping, whole: WholeSample, weights: FloatArray, level: float) -> Iterator[_Group]:
-    """The groups of a breakdown, their p-values not yet adjusted."""
-    order = np.argsort(grouping.codes, kind="stable")
-    starts = np.cumsum(np.bincount(grouping.codes, minlength=len(grouping.labels)))
-    for number, rows in enumerate(np.split(order, starts[:-1])):
-        part, weight = whole.part(rows), float(weights[rows].sum())
-        costs = part.value[COST]
-        p_leader, p_rest, p_others = np.full((3, len(costs)), np.nan)
-        rest = None if len(rows) == len(weights) else whole.against_rest(part, weight / float(weights.sum()))
-        if not grouping.is_other(number):
-            p_leader[1:] = part.means.p_values(costs)[OVER_LEADER, 1:]
-            if rest is not None:
-                p_rest, p_others = rest.p_values(costs)[[COST, OVER_OTHERS]]
-        yield _Group(grouping, number, weight, level, part, rest, p_leader, p_rest, p_others)
-
-
-def _judged(groups: Sequence[_Group]) -> list[_Group]:
-    """The same groups with p-values that are adjusted for all that is asked."""
-    first = _adjusted(np.array([[each.p_leader, each.p_rest] for each in groups]))
-    second = _adjusted(np.array([each.p_others for each in groups]))
-    return [
-        replace(each, p_leader=leader, p_rest=rest, p_others=others)
-        for each, (leader, rest), others in zip(groups, first, second, strict=True)
-    ]
-
-
-def _adjusted(p_values: FloatArray) -> FloatArray:
-    """All of them as one family; those that are not known ask nothing."""
-    known = ~np.isnan(p_values)
-    p_values[known] = holm(p_values[known].tolist())
-    return p_values
+    here: PartMeans  # of each group
+    rest: PartMeans  # what is different there from all other cases
+    influence: FloatArray
 
 
 @dataclass(frozen=True)
-class _Words:
-    """Groups as results, with what is to be said of them."""
+class _Split:
+    """The groups of a breakdown; lists are by model, p-values (models, groups), NaN where nothing is asked."""
 
-    models: Sequence[Measured]
-    currency: str | None
-    units: str
+    measurements: Measurements
+    grouping: Grouping
+    partition: Partition
+    cost: list[Quantity]
+    predicted: list[Quantity]
+    over_leader: list[Quantity]  # cost less the leader's
+    over_others: list[Quantity]  # cost less that of the other models
+    p_leader: FloatArray  # that a model costs what the leader does
+    p_rest: FloatArray  # that it costs what it costs elsewhere
+    p_others: FloatArray  # that, compared with the other models, it does
 
-    def breakdown(self, grouping: Grouping, groups: Sequence[_Group], smallest: int) -> Breakdown:
-        shown = tuple(self._subgroup(each) for each in groups)
-        flags = tuple(self._reversals(groups))
-        if not any(each.is_tested for each in groups):
+    def breakdown(self, smallest: int) -> Breakdown:
+        """The groups as results, with what is to be said of them."""
+        grouping, groups = self.grouping, range(len(self.grouping.labels))
+        flags = tuple(self._reversals())
+        if all(map(grouping.is_other, groups)):
             flags = (
-                f"No group by {grouping.name} has {count(smallest)} {self.units} ({count(grouping.pooled)} "
+                f"No group by {grouping.name} has {count(smallest)} {self._units} ({count(grouping.pooled)} "
                 "smaller ones are pooled): lower --smallest-group (smallest_group), or cut numbers into fewer "
                 "bins, such as age:4.",
             )
-        return Breakdown(grouping.name, shown, grouping.pooled, flags)
+        return Breakdown(grouping.name, tuple(map(self._subgroup, groups)), grouping.pooled, flags)
 
-    def _subgroup(self, group: _Group) -> Subgroup:
-        models = tuple(self._model(group, index) for index in range(len(self.models)))
-        cheapest, flags = self.models[int(np.argmin(group.costs))].name, tuple(self._flags(group))
-        cases = int(group.grouping.sizes[group.number])
-        return Subgroup(group.name, cases, group.weight, models, cheapest, flags)
-
-    def _model(self, group: _Group, index: int) -> GroupModel:
-        means, model = group.part.means, self.models[index]
-        predicted = group.estimate(means, PREDICTED, index).mapped(lambda part: max(part, 0.0))
-        p_holm, p_rest = (None if np.isnan(p[index]) else float(p[index]) for p in (group.p_leader, group.p_rest))
-        return GroupModel(
-            name=model.name,
-            cost=self._cost(group, index),
-            against_leader=self._over_leader(group, index),
-            p_holm=p_holm,
-            predicted=NO_PREDICTION if model.order_only else predicted,
-            against_rest=None if group.rest is None else group.estimate(group.rest, COST, index),
-            p_rest=p_rest,
+    def _subgroup(self, group: int) -> Subgroup:
+        costs = self._costs(group)
+        return Subgroup(
+            self._name(group),
+            int(self.grouping.sizes[group]),
+            float(self.partition.size[group]),
+            tuple(self._model(group, model) for model in range(len(costs))),
+            self._names[int(np.argmin(costs))],
+            () if self.grouping.is_other(group) else tuple(self._flags(group)),
         )
 
-    def _over_leader(self, group: _Group, index: int) -> Estimate:
-        gap = group.estimate(group.part.means, OVER_LEADER, index)
-        carriers = group.part.carriers((OVER_LEADER, index), float(group.costs[index]))
-        if not gap.value or gap.low is None or carriers.number > 0:
-            return gap
-        effective = float(group.part.means.effective[OVER_LEADER, index])
-        return replace(gap, warning=same_in_all(gap.value, carriers, self.units, effective))
+    def _model(self, group: int, model: int) -> GroupModel:
+        cost, predicted, gap = (
+            self._estimate(each[model].here, group) for each in (self.cost, self.predicted, self.over_leader)
+        )
+        cost, predicted = (each.mapped(lambda part: max(part, 0.0)) for each in (cost, predicted))
+        carriers = self._carriers(self.cost, group, model)
+        if cost.low is not None and carriers.few and carriers.number > 0:
+            cost = replace(cost, warning=few_carriers(carriers, "the spread", self._units))
+        carriers = self._carriers(self.over_leader, group, model)
+        if gap.value and gap.low is not None and carriers.number == 0:
+            effective = float(self.over_leader[model].here.effective[group])
+            gap = replace(gap, warning=same_in_all(gap.value, carriers, self._units, effective))
+        p_holm, p_rest = (
+            None if np.isnan(p[model, group]) else float(p[model, group]) for p in (self.p_leader, self.p_rest)
+        )
+        order_only = self.measurements.models[model].order_only
+        rest = self._estimate(self.cost[model].rest, group) if len(self.grouping.labels) > 1 else None
+        predicted = NO_PREDICTION if order_only else predicted
+        return GroupModel(self._names[model], cost, gap, p_holm, predicted, rest, p_rest)
 
-    def _cost(self, group: _Group, index: int) -> Estimate:
-        cost = group.estimate(group.part.means, COST, index).mapped(lambda part: max(part, 0.0))
-        carriers = group.part.carriers((COST, index), float(group.costs[index]))
-        if cost.low is None or not carriers.few or carriers.number == 0:
-            return cost
-        return replace(cost, warning=few_carriers(carriers, "the spread", self.units))
+    @property
+    def _names(self) -> list[str]:
+        return [model.name for model in self.measurements.models]
 
-    def _flags(self, group: _Group) -> Iterator[str]:
-        """Who is cheaper than the leader here, and who costs more here than elsewhere."""
-        if not group.is_tested:
-            return
-        where, models = f"Where {group.grouping.phrase(group.number)},", range(len(self.models))
-        cheaper = [model for model in models if group.is_settled(model, -1)]
+    @property
+    def _units(self) -> str:
+        return "clusters" if self.measurements.sample.grouped else "cases"
+
+    def _name(self, group: int) -> str:
+        return ", ".join(self.grouping.labels[group])
+
+    def _costs(self, group: int) -> list[float]:
+        return [float(quantity.here.value[group]) for quantity in self.cost]
+
+    def _estimate(self, means: PartMeans, group: int) -> Estimate:
+        """A number with its interval; rounding is nothing."""
+        scale = ROUNDING * max(self._costs(group))
+        estimate = means.estimate(group, self.measurements.interval.level)
+        return estimate.mapped(lambda part: part if abs(part) > scale else 0.0)
+
+    def _carriers(self, quantity: list[Quantity], group: int, model: int) -> Carriers:
+        return self.partition.carriers(quantity[model].influence, group, self._costs(group)[model])
+
+    def _is_settled(self, p: FloatArray, quantity: list[Quantity], group: int, model: int) -> bool:
+        """Whether something is beyond chance, and not carried by a handful of cases."""
+        if not p[model, group] < 1 - self.measurements.interval.level:
+            return False
+        carriers = self._carriers(quantity, group, model)
+        return not (carriers.few and carriers.number > 0)
+
+    def _against_leader(self, group: int, model: int) -> int:
+        """-1 or 1 where a model costs less or more than the leader beyond chance, else 0."""
+        settled = self._is_settled(self.p_leader, self.over_leader, group, model)
+        return settled * int(np.sign(self.over_leader[model].here.value[group]))
+
+    def _here_and_elsewhere(self, quantity: Quantity, group: int) -> tuple[float, float]:
+        here = float(quantity.here.value[group])
+        return here, here - float(quantity.rest.value[group])
+
+    def _flags(self, group: int) -> Iterator[str]:
+        """Who is cheaper than the leader here, and who costs more here than elsewhere, due to the cases or not."""
+        labels = zip(self.grouping.columns, self.grouping.labels[group], strict=False)
+        where = f"Where {' and '.join(f'{column} is {label}' for column, label in labels)},"
+        names, costs, models = self._names, self._costs(group), range(len(self.cost))
+        cheaper = [model for model in models if self._against_leader(group, model) < 0]
         if cheaper:
-            best = min(cheaper, key=lambda model: group.costs[model])
-            pair = self._against((float(group.costs[best]), float(group.costs[0])))
-            yield f"{where} {self.models[best].name} is cheaper than {self.models[0].name}: {pair} per case."
-        higher = [model for model in models if group.costs_more(model)]
-        to_blame = [model for model in higher if group.is_to_blame(model)]
-        for model in to_blame:
-            yield f"{where} {self._blame(group, model)}"
-        if excused := [model for model in higher if model not in to_blame]:
-            yield f"{where} {self._harder_cases(group, excused, len(higher) == len(models))}"
-
-    def _blame(self, group: _Group, model: int) -> str:
-        """A model costs more here than elsewhere, not due to the cases."""
-        ours, beyond = (group.here_and_elsewhere(quantity, model) for quantity in (COST, OVER_OTHERS))
-        theirs = (ours[0] - beyond[0], ours[1] - beyond[1])
-        others = f"other models: {self._against(theirs)}"
-        expected = f"it predicted {money(theirs[0], self.currency)}" if len(self.models) == 1 else others
-        return f"{self.models[model].name} costs {self._more(ours)}; {expected}."
-
-    def _harder_cases(self, group: _Group, models: Sequence[int], every: bool) -> str:
-        """Models cost more here than elsewhere, which the cases may explain."""
-        names, costs = [self.models[model].name for model in models], group.here_and_elsewhere(COST, models[0])
-        explained = "but no more than the cases there may explain."
-        if len(names) == 1:
-            return f"{names[0]} costs {self._more(costs)}, {explained}"
-        example = f"({names[0]} {self._against(costs)})"
-        if every:
-            return f"every model costs more than elsewhere {example}: the cases there are more expensive."
-        return f"{_some(names)} cost more than elsewhere {example}, {explained}"
+            best = min(cheaper, key=lambda model: costs[model])
+            pair = self._against((costs[best], costs[0]))
+            yield f"{where} {names[best]} is cheaper than {names[0]}: {pair} per case."
+        higher = [
+            model
+            for model in models
+            if self._is_settled(self.p_rest, self.cost, group, model) and self.cost[model].rest.value[group] > 0
+        ]
+        excused = []
+        for model in higher:
+            to_blame = self.p_others[model, group] < 1 - self.measurements.interval.level
+            if not (to_blame and self.over_others[model].rest.value[group] > 0):
+                excused.append(model)
+                continue
+            ours, beyond = (self._here_and_elsewhere(each[model], group) for each in (self.cost, self.over_others))
+            theirs = (ours[0] - beyond[0], ours[1] - beyond[1])
+            expected = f"other models: {self._against(theirs)}"
+            if len(models) == 1:
+                expected = f"it predicted {money(theirs[0], self.measurements.currency)}"
+            yield f"{where} {names[model]} costs {self._more(ours)}; {expected}."
+        if excused:
+            first, ours = names[excused[0]], self._here_and_elsewhere(self.cost[excused[0]], group)
+            explained, example = (
+                "but no more than the cases there may explain.",
+                f"({first} {self._against(ours)})",
+            )
+            if len(excused) == 1:
+                yield f"{where} {first} costs {self._more(ours)}, {explained}"
+            elif len(higher) == len(models):
+                due = "the cases there are more expensive"
+                yield f"{where} every model costs more than elsewhere {example}: {due}."
+            else:
+                some = _some([names[model] for model in excused])
+                yield f"{where} {some} cost more than elsewhere {example}, {explained}"
 
     def _against(self, costs: tuple[float, float]) -> str:
-        return " against ".join(money(cost, self.currency) for cost in costs)
+        return " against ".join(money(cost, self.measurements.currency) for cost in costs)
 
     def _more(self, costs: tuple[float, float]) -> str:
         """How much more something costs here than elsewhere."""
-        here, elsewhere = (money(cost, self.currency) for cost in costs)
-        return f"{here} per case, {_times(costs[0] / costs[1] if costs[1] > 0 else inf)} elsewhere ({elsewhere})"
+        here, elsewhere = (money(cost, self.measurements.currency) for cost in costs)
+        ratio = costs[0] / costs[1] if costs[1] > 0 else inf
+        times = f"{'twice' if ABOUT_TWICE[0] < ratio < ABOUT_TWICE[1] else f'{ratio:.1f} times'} what it costs"
+        if ratio < IN_PERCENT or ratio == inf:
+            times = "more than" if ratio == inf else f"{100 * (ratio - 1):.2g} % more than"
+        return f"{here} per case, {times} elsewhere ({elsewhere})"
 
-    def _reversals(self, groups: Sequence[_Group]) -> Iterator[str]:
+    def _reversals(self) -> Iterator[str]:
         """Models that are cheaper than the leader, beyond chance, in groups that make up most cases."""
-        total, leader = sum(each.weight for each in groups), self.models[0].name
-        for number, model in enumerate(self.models):
-            cheaper, decisive = ([each for each in groups if each.is_settled(number, sign)] for sign in (-1, 1))
-            share = sum(each.weight for each in cheaper) / total
+        size, groups, names = self.partition.size, range(len(self.grouping.labels)), self._names
+        for model, name in enumerate(names):
+            signs = [self._against_leader(group, model) for group in groups]
+            cheaper, decisive = ([group for group in groups if signs[group] == sign] for sign in (-1, 1))
+            share = size[cheaper].sum() / size.sum()
             if share > MOST_CASES and decisive:
                 yield (
-                    f"{model.name} is cheaper than {leader} on {100 * share:.0f} % of cases "
-                    f"({_some([each.name for each in cheaper])}); that {leader} is cheaper on all of them is due "
-                    f"to {_some([each.name for each in decisive])}."
+                    f"{name} is cheaper than {names[0]} on {100 * share:.0f} % of cases "
+                    f"({_some(map(self._name, cheaper))}); that {names[0]} is cheaper on all of them is due "
+                    f"to {_some(map(self._name, decisive))}."
                 )
 
 
-def _times(ratio: float) -> str:
-    if ratio < IN_PERCENT:
-        return f"{100 * (ratio - 1):.2g} % more than"
-    if ratio == inf:
-        return "more than"
-    times = "twice" if ABOUT_TWICE[0] < ratio < ABOUT_TWICE[1] else f"{ratio:.1f} times"
-    return f"{times} what it costs"
+def _split(grouping: Grouping, measurements: Measurements) -> _Split:
+    """The groups of a breakdown, their p-values not yet adjusted; what is left over is asked nothing."""
+    models, sample = measurements.models, measurements.sample
+    partition = Partition(sample.weights, sample.cluster_of, grouping.codes)
+    costs = np.stack([model.rows[COST] for model in models])
+    predicted = np.stack([model.rows["predicted_cost"] for model in models])
+    predicted = costs if models[0].order_only else predicted  # an order predicts nothing of its own
+    others = (costs.sum(axis=0) - costs) / (len(models) - 1) if len(models) > 1 else predicted
+    cost, predicts, over_leader, over_others = (
+        [Quantity(*partition.means(rows)) for rows in table]
+        for table in (costs, predicted, costs - costs[0], costs - others)
+    )
+    scales, n_groups = [each.here.value for each in cost], len(grouping.labels)
+    p_leader, p_rest, p_others = (
+        np.array([of.p_values(scale) for of, scale in zip(means, scales, strict=True)])
+        for means in (
+            [each.here for each in over_leader],
+            [each.rest for each in cost],
+            [q.rest for q in over_others],
+        )
+    )
+    p_leader[0] = np.nan
+    for p in (p_leader, p_rest, p_others):
+        p[:, [group for group in range(n_groups) if grouping.is_other(group)]] = np.nan
+    if n_groups == 1:
+        p_rest[:], p_others[:] = np.nan, np.nan
+    numbers = (cost, predicts, over_leader, over_others, p_leader, p_rest, p_others)
+    return _Split(measurements, grouping, partition, *numbers)
 
 
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMES
-    return listed(names if more <= 1 else [*names[:MOST_NAMES], f"{count(more)} more"])
+def _some(names: Iterable[str]) -> str:
+    few = list(names)
+    more = len(few) - MOST_NAMES
+    return listed(few if more <= 1 else [*few[:MOST_NAMES], f"{count(more)} more"])

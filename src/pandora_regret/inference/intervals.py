@@ -7,14 +7,13 @@ takes the place of the sample size: t has `effective` - 1 degrees of freedom.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from pandora_regret.inputs import FloatArray, IntArray
-from pandora_regret.tally import Mean
+from pandora_regret.inputs import FloatArray
 
 Limits: TypeAlias = tuple[float | None, float | None]
 OfCounts: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
@@ -27,13 +26,8 @@ BIAS_WEIGHT = 3  # of the squared bias beside the variance: enough to cover mode
 LARGEST_ACCELERATION = 0.15  # beyond it the correction for skewness is worse than none
 
 
-def effective_number(shares: FloatArray) -> float:
-    """How many units of equal weight say as much as units of these shares of all weight, (G,)."""
-    return effective_of_sums(1.0, float((shares**2).sum()), float((shares**4).sum()))
-
-
-def effective_of_sums(weight: float, second: float, fourth: float) -> float:
-    """The same from the sums of weights, of their squares and of their fourth powers.
+def effective_of_sums(weight: Any, second: Any, fourth: Any) -> Any:
+    """How many units of equal weight say as much, from the sums of weights, their squares and fourth powers.
 
     A mean of units of shares h has the variance of ``1 / sum h^2`` equal ones (Kish), and the estimate of that
     variance is as uncertain as that of ``(sum h^2)^2 / sum h^4`` (Satterthwaite). With very unequal weights the
@@ -41,21 +35,6 @@ def effective_of_sums(weight: float, second: float, fourth: float) -> float:
     """
     kish, satterthwaite = weight**2 / second, second**2 / fourth
     return 2 / (1 / kish + 1 / satterthwaite)
-
-
-def influence_of_mean(values: FloatArray, weights: FloatArray, mean: float) -> FloatArray:
-    """What each instance adds to a weighted mean, ``w (x - mean) / sum w``, (N,); an infinite mean has none."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(weights * (values - mean) / weights.sum())
-
-
-def standard_error(influence: FloatArray, shares: FloatArray) -> float:
-    """Of an estimate, from what each independent unit adds to it, (G,), and its share of all weight, (G,).
-
-    NaN where one unit has all the weight.
-    """
-    free = 1 - float((shares**2).sum())
-    return math.sqrt(float((influence**2).sum()) / free) if free > ROUNDING else math.nan
 
 
 def suitable_interval(
@@ -68,47 +47,31 @@ def suitable_interval(
     acceleration: float = 0.0,
     is_proportion: bool = False,
 ) -> Limits:
-    """The score interval for a proportion, else Student's, stretched to corrected percentiles of replicates, (R,).
+    """Student's interval, stretched to corrected percentiles of replicates, (R,); of a proportion, Wilson's.
 
     Percentiles of few rows reach less far than t where values have heavy tails, and further where they are skewed.
+    Wilson's holds near 0 and 1, where Student's does not: the sample size is the one at which independent
+    instances would have this standard error, or, where all are alike, the number of units.
     """
-    if is_proportion:
-        return score_interval(value, error, effective, level)
-    student = student_interval(value, error, effective, level)
-    if replicates is None:
-        return student
-    return hull(student, corrected_interval(replicates, value, effective, level, acceleration))
-
-
-def hull(*intervals: Limits) -> Limits:
-    """The smallest interval that holds all of them; none where one of them is not known."""
-    lows, highs = zip(*intervals, strict=True)
-    if None in lows or None in highs:
-        return NO_LIMITS
-    return min(lows), max(highs)
-
-
-def interval_of_mean(
-    values: FloatArray, weights: FloatArray, groups: IntArray | None, level: float
-) -> tuple[float, float | None, float | None]:
-    """A weighted mean and Student's interval of it; rows, (N,), that share a number of `groups` are one unit."""
-    mean = Mean.of(values, weights).mean
-    influence = within_groups(influence_of_mean(values, weights, mean), groups)
-    shares = within_groups(weights, groups) / weights.sum()
-    return mean, *student_interval(mean, standard_error(influence, shares), effective_number(shares), level)
-
-
-def within_groups(values: FloatArray, groups: IntArray | None) -> FloatArray:
-    """The sums of the values over each group, (G,); the values themselves where there are no groups."""
-    return values if groups is None else np.asarray(np.bincount(groups, values), dtype=np.float64)
-
-
-def student_interval(value: float, error: float, effective: float, level: float) -> Limits:
-    """Value plus or minus t standard errors; no limits where there is no standard error."""
     if not math.isfinite(error) or effective < FEWEST:
         return NO_LIMITS
-    margin = _quantile(effective, level) * error
-    return value - margin, value + margin
+    t = _quantile(effective, level)
+    if is_proportion:
+        spread = value * (1 - value)
+        n = effective if error == 0 or spread <= 0 else effective * spread / (error**2 * (effective - 1))
+        low, high = _wilson(np.array(value), np.array(t**2 / n))
+        return float(low), float(high)
+    ends = [value - t * error, value + t * error]
+    if replicates is not None:
+        ends += corrected_interval(replicates, value, effective, level, acceleration)
+    return min(ends), max(ends)
+
+
+def hull(one: Limits, other: Limits) -> Limits:
+    """The smallest interval that holds both; none where one of them is not known."""
+    if one[0] is None or one[1] is None or other[0] is None or other[1] is None:
+        return NO_LIMITS
+    return min(one[0], other[0]), max(one[1], other[1])
 
 
 def student_p_values(value: Any, error: Any, effective: Any, scale: Any) -> FloatArray:
@@ -124,35 +87,22 @@ def student_p_values(value: Any, error: Any, effective: Any, scale: Any) -> Floa
     return np.where(effective < FEWEST, np.nan, p)
 
 
-def score_interval(share: float, error: float, effective: float, level: float) -> Limits:
-    """Wilson's interval of a proportion, which holds near 0 and 1 where Student's does not.
-
-    The sample size is the one at which independent instances would have this standard error; where all are alike,
-    the number of units.
-    """
-    if not math.isfinite(error) or effective < FEWEST:
-        return NO_LIMITS
-    spread = share * (1 - share)
-    n = effective if error == 0 or spread <= 0 else effective * spread / (error**2 * (effective - 1))
-    low, high = _wilson(np.array(share), np.array(_quantile(effective, level) ** 2 / n))
-    return float(low), float(high)
-
-
 def interval_by_classes(
-    of_counts: OfCounts, occurs: FloatArray, named: FloatArray, right: FloatArray, effective: float, level: float
+    of_counts: OfCounts, counts: Sequence[FloatArray], effective: float, level: float
 ) -> Limits:
-    """Of a metric that is a function of class counts, (K,) each, such as macro-F1: holds where classes are rare.
+    """Of a metric that is a function of class counts, (3, K), such as macro-F1: holds where classes are rare.
 
     Of the instances that are of class k or are taken for it, a proportion is both; it has a score interval. Moving
     each class to the end of its interval moves the metric, and the moves add up like standard errors do (MOVER).
     """
-    both, either = occurs + named, occurs + named - right
     if effective < FEWEST:
         return NO_LIMITS
+    occurs, named, right = counts
+    both, either = occurs + named, occurs + named - right
     n = np.where(either > 0, either * effective / occurs.sum(), 1.0)  # no count of a class that is absent moves
-    t, value = _quantile(effective, level), float(of_counts(occurs, named, right))
+    ratio, value = _quantile(effective, level) ** 2 / n, float(of_counts(occurs, named, right))
     reach = []
-    for share in _wilson(np.divide(right, either, out=np.zeros_like(right), where=either > 0), t**2 / n):
+    for share in _wilson(np.divide(right, either, out=np.zeros_like(right), where=either > 0), ratio):
         moved = np.where(np.eye(len(right), dtype=bool), share * both / (1 + share), right)
         shift = of_counts(np.broadcast_to(occurs, moved.shape), np.broadcast_to(named, moved.shape), moved) - value
         reach.append(float(np.sqrt((shift**2).sum())))
@@ -179,15 +129,13 @@ def interval_by_forecast(
 
 def corrected_interval(
     replicates: FloatArray, value: float, effective: float, level: float, acceleration: float = 0.0
-) -> Limits:
+) -> tuple[float, float]:
     """Percentiles of bootstrap replicates, (R,), corrected for bias and skewness (BCa) and for few units.
 
     Replicates spread less than estimates do, and know nothing of t: the percentiles are those that belong to t
     standard errors (Hesterberg's expanded percentiles), then moved as Efron's BCa does.
     """
-    if effective < FEWEST:
-        return NO_LIMITS
-    bias, reach = _bias(replicates, value), _quantile(effective, level) / math.sqrt(1 - 1 / effective)
+    bias, reach = _score_below(replicates, value), _quantile(effective, level) / math.sqrt(1 - 1 / effective)
     ends = bias + np.array([-reach, reach])
     low, high = np.quantile(replicates, ndtr(bias + ends / (1 - _bounded(acceleration) * ends)))
     return float(low), float(high)
@@ -197,19 +145,13 @@ def corrected_p_value(
     replicates: FloatArray, value: float, effective: float, acceleration: float = 0.0, rounding: float = 0.0
 ) -> float:
     """One less the level at which the corrected interval would just reach 0; never less than ``2 / (R + 1)``."""
-    drawn, n = np.where(np.abs(replicates) <= rounding, 0.0, replicates), len(replicates)
+    drawn = np.where(np.abs(replicates) <= rounding, 0.0, replicates)
     if not drawn.any():
         return 1.0
-    bias, below = _bias(drawn, value), float(ndtri(_share_below(drawn, 0.0)))
+    bias, below = _score_below(drawn, value), _score_below(drawn, 0.0)
     end = (below - bias) / (1 + _bounded(acceleration) * (below - bias))
     t = (end - bias) * math.sqrt(1 - 1 / effective)
-    return float(max(min(1.0, 2 * stdtr(effective - 1, -abs(t))), 2 / (n + 1)))
-
-
-def acceleration_of(influence: FloatArray) -> float:
-    """BCa's constant: a sixth of the skewness of an estimate, from what each unit adds to it, (G,)."""
-    spread = float((influence**2).sum())
-    return float((influence**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+    return float(max(min(1.0, 2 * stdtr(effective - 1, -abs(t))), 2 / (len(drawn) + 1)))
 
 
 def interval_around(
@@ -255,11 +197,7 @@ def _bounded(acceleration: float) -> float:
     return min(max(acceleration, -LARGEST_ACCELERATION), LARGEST_ACCELERATION)
 
 
-def _bias(replicates: FloatArray, value: float) -> float:
-    return float(ndtri(_share_below(replicates, value)))
-
-
-def _share_below(replicates: FloatArray, value: float) -> float:
-    """Of the replicates, ties counting half; never 0 or 1."""
+def _score_below(replicates: FloatArray, value: float) -> float:
+    """The normal score of the share of replicates below a value, ties counting half; never infinite."""
     below = (replicates < value).sum() + (replicates == value).sum() / 2
-    return float((below + 0.5) / (len(replicates) + 1))
+    return float(ndtri((below + 0.5) / (len(replicates) + 1)))

@@ -1,33 +1,28 @@
-"""Many estimates of the same instances: intervals, paired differences, p-values, and what speaks against them.
+"""Numbers found on the same instances: intervals, paired differences, parts of the sample, and who carries them.
 
-Tables have one column per estimate, of influences (what each independent unit adds) or of bootstrap replicates. A
-difference of estimates is the difference of their columns, so pairing needs no formula of its own.
+A number comes with its influences, what each independent unit adds to it, and with its bootstrap replicates. The
+influences of a difference are the differences of influences, so pairing needs no formula of its own.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import (
     FEWEST,
     ROUNDING,
     Limits,
-    acceleration_of,
     corrected_p_value,
-    effective_number,
-    standard_error,
+    effective_of_sums,
     student_p_values,
     suitable_interval,
 )
-from pandora_regret.inputs import FloatArray
-
-Pick: TypeAlias = Callable[[FloatArray], FloatArray]  # of a table (rows, models, columns), what is asked about
+from pandora_regret.inputs import FloatArray, IntArray
 
 NORMAL_DRAWS = 20_000  # for the probability of being best: its own error stays under 0.4 %
 FEW = 6.5  # units that carry an estimate
@@ -35,71 +30,199 @@ SMALL_SHARE = 0.25  # of all units; small samples as such are a matter of Studen
 
 
 @dataclass(frozen=True)
-class Joint:
-    """An estimate moves by the sum of its instances' influences, summed within groups first (the sandwich).
+class Figure:
+    """A number, which moves by the sum of its instances' influences, summed within groups first (the sandwich).
 
     The replicates, if there are any, drew every unit Poisson(1) times.
     """
 
-    influence: FloatArray  # (G, models, columns)
+    value: float
+    influence: FloatArray  # (G,)
     shares: FloatArray  # (G,) of all weight
-    level: float
-    seed: int
-    replicates: FloatArray | None = None  # (R, models, columns)
+    replicates: FloatArray | None = None  # (R,)
 
-    @cached_property
+    @classmethod
+    def of_mean(
+        cls,
+        values: FloatArray,
+        weights: FloatArray,
+        units: IntArray | None = None,
+        replicates: FloatArray | None = None,
+    ) -> Figure:
+        """A weighted mean; rows, (N,), that share a number of `units` are one unit."""
+        whole = weights.sum()
+        mean = (weights * values).sum() / whole  # BLAS would keep cores busy
+        with np.errstate(invalid="ignore"):  # an infinite mean has no influences
+            influence = weights * (values - mean) / whole
+        return cls(float(mean), within(influence, units), within(weights, units) / whole, replicates)
+
+    def __sub__(self, other: Figure) -> Figure:
+        drawn = None if self.replicates is None or other.replicates is None else self.replicates - other.replicates
+        return Figure(self.value - other.value, self.influence - other.influence, self.shares, drawn)
+
+    @property
     def effective(self) -> float:
         """How many units of equal weight would say as much."""
         return effective_number(self.shares)
 
-    def interval(self, value: float, pick: Pick, is_proportion: bool = False) -> Limits:
-        """At the level asked for; None where it is not known. A proportion is a share of instances."""
-        influence = pick(self.influence)
+    @property
+    def error(self) -> float:
+        """The standard error; NaN where one unit has all the weight."""
+        return math.sqrt((self.influence**2).sum() / _free((self.shares**2).sum()))
+
+    @property
+    def acceleration(self) -> float:
+        """BCa's constant: a sixth of the skewness."""
+        spread = float((self.influence**2).sum())
+        return float((self.influence**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+
+    def limits(self, level: float, is_proportion: bool = False) -> Limits:
+        """An interval; None where it is not known. A proportion is a share of instances."""
+        about, skew = (self.value, self.error, self.effective, level), self.acceleration
         return suitable_interval(
-            value,
-            standard_error(influence, self.shares),
-            self.effective,
-            self.level,
-            replicates=None if self.replicates is None else pick(self.replicates),
-            acceleration=acceleration_of(influence),
-            is_proportion=is_proportion,
+            *about, replicates=self.replicates, acceleration=skew, is_proportion=is_proportion
         )
 
-    def p_value(self, value: float, pick: Pick, scale: float) -> float | None:
+    def estimate(self, level: float) -> Estimate:
+        """The number with its interval."""
+        return Estimate(self.value, *self.limits(level))
+
+    def p_value(self, scale: float) -> float | None:
         """Two-sided, of the hypothesis that the value is 0; the larger of Student's and that of the replicates.
 
         None where it is not known. What is below `scale` times 1e-12 is rounding.
         """
-        influence = pick(self.influence)
-        error = standard_error(influence, self.shares)
-        student = float(student_p_values(value, error, self.effective, scale))
+        value = 0.0 if abs(self.value) <= ROUNDING * scale else self.value
+        student = float(student_p_values(value, self.error, self.effective, scale))
         if self.replicates is None or math.isnan(student):
             return None if math.isnan(student) else student
-        drawn, acceleration = pick(self.replicates), acceleration_of(influence)
-        return max(student, corrected_p_value(drawn, value, self.effective, acceleration, ROUNDING * scale))
+        about = (self.replicates, value, self.effective, self.acceleration)
+        return max(student, corrected_p_value(*about, ROUNDING * scale))
 
-    def probability_best(self, values: FloatArray, pick: Pick) -> list[float | None]:
-        """In how many draws each model is the cheapest; models that cannot be told apart share."""
-        if len(values) == 1:
-            return [1.0]
-        if self.effective < FEWEST:
-            return [None] * len(values)
-        draws = self._normal_draws(values, pick) if self.replicates is None else pick(self.replicates)
-        noise = 1e-6 * draws.std(axis=0).max() + ROUNDING * np.abs(draws).max()  # of the covariance's square root
-        cheapest = draws <= draws.min(axis=1, keepdims=True) + noise
-        shares = (cheapest / cheapest.sum(axis=1, keepdims=True)).mean(axis=0)
-        return [float(share) for share in shares]
+    def carriers(self, scale: float) -> Carriers:
+        """How many units carry the number."""
+        return carriers_of(self.influence / self.shares, self.shares, ROUNDING * scale)
 
-    def _normal_draws(self, values: FloatArray, pick: Pick) -> FloatArray:
-        """What the values might as well have been, (draws, values), with the paired covariance."""
-        psi = pick(self.influence)
-        covariance = psi.T @ psi / (1 - (self.shares**2).sum())
-        rng = np.random.default_rng(self.seed)
-        return rng.multivariate_normal(values, covariance, NORMAL_DRAWS, check_valid="ignore", method="eigh")
 
-    def carriers(self, pick: Pick, scale: float) -> Carriers:
-        """How many units carry the estimate."""
-        return carriers_of(pick(self.influence) / self.shares, self.shares, ROUNDING * scale)
+def effective_number(shares: FloatArray) -> float:
+    """How many units of equal weight say as much as units of these shares of all weight, (G,)."""
+    return float(effective_of_sums(1.0, (shares**2).sum(), (shares**4).sum()))
+
+
+def within(values: FloatArray, units: IntArray | None) -> FloatArray:
+    """The sums of the values over each unit, (G,); the values themselves where every row is one."""
+    return values if units is None else np.asarray(np.bincount(units, values), dtype=np.float64)
+
+
+def chances_of_least(figures: Sequence[Figure], seed: int) -> list[float | None]:
+    """In how many draws each number is the least; those that cannot be told apart share.
+
+    Without replicates, what the numbers might as well have been is drawn with the paired covariance.
+    """
+    if len(figures) == 1:
+        return [1.0]
+    if figures[0].effective < FEWEST:
+        return [None] * len(figures)
+    replicates = [figure.replicates for figure in figures if figure.replicates is not None]
+    if replicates:
+        draws = np.stack(replicates, axis=1)
+    else:
+        psi, shares = np.stack([figure.influence for figure in figures], axis=1), figures[0].shares
+        about = ([figure.value for figure in figures], psi.T @ psi / (1 - (shares**2).sum()), NORMAL_DRAWS)
+        draws = np.random.default_rng(seed).multivariate_normal(*about, check_valid="ignore", method="eigh")
+    noise = 1e-6 * draws.std(axis=0).max() + ROUNDING * np.abs(draws).max()  # of the covariance's square root
+    least = draws <= draws.min(axis=1, keepdims=True) + noise
+    return [float(share) for share in (least / least.sum(axis=1, keepdims=True)).mean(axis=0)]
+
+
+@dataclass(frozen=True)
+class PartMeans:
+    """A number of each of some parts of a sample, such as hospitals, and how far each may be off, (P,) each."""
+
+    value: FloatArray
+    error: FloatArray  # NaN where one unit has all the weight
+    effective: FloatArray  # so many units of equal weight would say as much
+
+    def estimate(self, part: int, level: float) -> Estimate:
+        """One of them with Student's interval."""
+        value, error, effective = (float(each[part]) for each in (self.value, self.error, self.effective))
+        return Estimate(value, *suitable_interval(value, error, effective, level))
+
+    def p_values(self, scale: FloatArray) -> FloatArray:
+        """Two-sided, of the hypotheses that each is 0, (P,); NaN where that is not known."""
+        return student_p_values(self.value, self.error, self.effective, scale)
+
+
+class Partition:
+    """A sample in parts: weights, units and parts of its rows, (N,) each, numbered from 0, none of them empty.
+
+    The rows of a unit in a part are one cell; sums over cells are all that is needed.
+    """
+
+    def __init__(self, weights: FloatArray, unit_of: IntArray, part_of: IntArray) -> None:
+        self._order = np.lexsort((unit_of, part_of))
+        part, unit = part_of[self._order], unit_of[self._order]
+        self._cells = np.flatnonzero((np.diff(part, prepend=-1) != 0) | (np.diff(unit, prepend=-1) != 0))
+        self.part, self.unit = part[self._cells], unit[self._cells]
+        self._starts = np.flatnonzero(np.diff(self.part, prepend=-1))
+        self._row_weights = weights
+        self.weight = np.add.reduceat(weights[self._order], self._cells)  # of each cell
+        self.size = self._by_part(self.weight)
+        self.shares = self.weight / self.size[self.part]
+        self._of_unit = within(self.weight, self.unit)
+
+    def _by_part(self, of_cells: FloatArray) -> FloatArray:
+        return np.asarray(np.add.reduceat(of_cells, self._starts))
+
+    def means(self, values: FloatArray) -> tuple[PartMeans, PartMeans, FloatArray]:
+        """The weighted means of each part; less those of all other rows; and what each cell adds to its part's.
+
+        A unit with rows in both moves both. The degrees of freedom are Welch's. Units of a part that are all alike
+        say nothing of how others vary: they are taken to vary as those of the rest do. Sums over the rest are
+        those over all units less those over the part's, so that all parts together take one pass.
+        """
+        part, unit, whole = self.part, self.unit, self._row_weights.sum()
+        every = (self._row_weights * values).sum() / whole
+        total = np.add.reduceat((self._row_weights * (values - every))[self._order], self._cells)
+        mean = self._by_part(total) / self.size  # like all that follows, measured from that of all rows
+        influence = (total - mean[part] * self.weight) / self.size[part]
+        second, fourth = (self._by_part(self.shares**power) for power in (2, 4))
+        variance = self._by_part(influence**2) / _free(second)
+        here = PartMeans(every + mean, np.sqrt(variance), effective_of_sums(1.0, second, fourth))
+        rest = whole - self.size
+        with np.errstate(invalid="ignore", divide="ignore"):  # of a part that is all there is, no rest is known
+            shift, of_unit = -self._by_part(total) / rest, within(total, unit)
+            along = of_unit[unit] - shift[part] * self._of_unit[unit]
+            left = along - (total - shift[part] * self.weight)
+            squares = (of_unit**2).sum() - 2 * shift * (of_unit * self._of_unit).sum()
+            squares += shift**2 * (self._of_unit**2).sum() + self._by_part(left**2 - along**2)
+            left_second, left_fourth = (
+                (
+                    (self._of_unit**power).sum()
+                    + self._by_part((self._of_unit[unit] - self.weight) ** power - self._of_unit[unit] ** power)
+                )
+                / rest**power
+                for power in (2, 4)
+            )
+            theirs = np.maximum(squares, 0.0) / rest**2 / _free(left_second)
+            alike = here.error <= ROUNDING * np.abs(here.value)
+            ours = np.where(alike, theirs * second / left_second, variance)
+            both = self._by_part(influence * left) / rest / np.sqrt(_free(second) * _free(left_second))
+            error = np.sqrt(np.maximum(ours + theirs - 2 * both, 0.0))
+            freedom = here.effective - 1, effective_of_sums(1.0, left_second, left_fourth) - 1
+            welch = (ours + theirs) ** 2 / (ours**2 / freedom[0] + theirs**2 / freedom[1])
+        effective = 1 + np.where(np.isfinite(welch), welch, sum(freedom))
+        return here, PartMeans(mean - shift, error, effective), influence
+
+    def carriers(self, influence: FloatArray, part: int, scale: float) -> Carriers:
+        """How many units carry a part's mean."""
+        cells = self.part == part
+        return carriers_of(influence[cells] / self.shares[cells], self.shares[cells], ROUNDING * scale)
+
+
+def _free(squares: FloatArray) -> FloatArray:
+    """What is left of 1 for the spread, from the sum of squared shares; NaN where one unit has all the weight."""
+    return np.where(1 - squares > ROUNDING, 1 - squares, np.nan)
 
 
 @dataclass(frozen=True)
@@ -150,10 +273,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    known = [p for p in p_values if p is not None]
-    order = np.argsort(known, kind="stable")
-    stepped = np.array(known)[order] * (len(p_values) - np.arange(len(known)))
-    adjusted = np.empty(len(known))
-    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
-    remaining = iter(adjusted)
-    return [None if p is None else float(next(remaining)) for p in p_values]
+    p = np.array(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")  # what is not known comes last
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * (len(p) - np.arange(len(p)))), 1.0)
+    return [None if np.isnan(each) else float(each) for each in adjusted]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inference.keyed import GOLDEN, Keys, mixed
-from pandora_regret.inputs import FloatArray, InputError, read_count
+from pandora_regret.inputs import FloatArray, read_count
 from pandora_regret.kernels.engine import worth_compiling
 
 Counts: TypeAlias = NDArray[np.uint8]
@@ -28,22 +28,14 @@ WEIGHTS_AT_ONCE, REPLICATES_AT_ONCE = 1 << 22, 64
 SMALL_PRODUCT = 1 << 18  # multiplications that BLAS does without threads
 
 
-def _limits() -> Keys:
-    """Where the cumulative distribution of Poisson(1) crosses, on the scale of 64-bit integers."""
-    below = [math.fsum(math.exp(-1) / math.factorial(k) for k in range(n + 1)) for n in range(LARGEST_DRAW)]
-    return np.array([min(round(share * 2**64), 2**64 - 1) for share in below], dtype=np.uint64)
-
-
-def _settled_by_leading_bits() -> Counts:
-    """The draw for each value of the leading bits, where all numbers that begin with them give the same."""
-    first = np.arange(1 << 11, dtype=np.uint64) << LEADING_BITS
-    last = first + ((np.uint64(1) << LEADING_BITS) - np.uint64(1))
-    lowest, highest = (np.searchsorted(LIMITS, ends, side="right") for ends in (first, last))
-    return np.where(lowest == highest, lowest, UNSETTLED).astype(np.uint8)
-
-
-LIMITS = _limits()
-SETTLED = _settled_by_leading_bits()
+_below = [math.fsum(math.exp(-1) / math.factorial(k) for k in range(n + 1)) for n in range(LARGEST_DRAW)]
+LIMITS = np.array([min(round(share * 2**64), 2**64 - 1) for share in _below], dtype=np.uint64)
+"""Where the cumulative distribution of Poisson(1) crosses, on the scale of 64-bit integers."""
+_first = np.arange(1 << 11, dtype=np.uint64) << LEADING_BITS
+_last = _first + ((np.uint64(1) << LEADING_BITS) - np.uint64(1))
+_lowest, _highest = (np.searchsorted(LIMITS, ends, side="right") for ends in (_first, _last))
+SETTLED = np.where(_lowest == _highest, _lowest, UNSETTLED).astype(np.uint8)
+"""The draw for each value of the leading bits, where all numbers that begin with them give the same."""
 
 
 def poisson_weights(keys: Any, replicates: int | range, seed: int = 0) -> Counts:
@@ -73,21 +65,13 @@ def poisson_weights(keys: Any, replicates: int | range, seed: int = 0) -> Counts
     array([[0, 3]], dtype=uint8)
     """
     numbers = replicates if isinstance(replicates, range) else range(read_count(replicates, "replicates"))
-    states, streams = mixed(np.asarray(keys, dtype=np.uint64) + GOLDEN), _streams(numbers, seed)
+    start = np.full(1, read_count(seed, "seed", least=0) % 2**64, dtype=np.uint64)  # arrays wrap in silence
+    streams = mixed(mixed(start + GOLDEN) + np.asarray(numbers).astype(np.uint64) * GOLDEN)
+    states = mixed(np.asarray(keys, dtype=np.uint64) + GOLDEN)
     weights = np.empty((len(streams), len(states)), dtype=np.uint8)
     fill = _compiled() if worth_compiling(weights.size) else _fill
     fill(states, streams, LIMITS, SETTLED, weights)
     return weights
-
-
-def check_enough(replicates: int, level: float) -> None:
-    """So many that the ends of an interval are not the ends of the sample; 0 asks for no bootstrap."""
-    least = math.ceil(2 / (1 - level))
-    if 0 < replicates < least:
-        raise InputError(
-            f"bootstrap is {replicates}: that is too few for an interval of {100 * level:g} %, ask for {least} at "
-            "least, better 1000, or for 0."
-        )
 
 
 def weights_in_parts(keys: Keys, replicates: int, seed: int = 0) -> Iterator[tuple[slice, Counts]]:
@@ -106,12 +90,6 @@ def weighted_sums(weights: Counts, table: FloatArray) -> FloatArray:
         rows = slice(start, start + step)
         total += weights[:, rows].astype(np.float64) @ table[rows]
     return total
-
-
-def _streams(numbers: range, seed: int) -> Keys:
-    """One state per replicate."""
-    start = np.full(1, read_count(seed, "seed", least=0) % 2**64, dtype=np.uint64)  # arrays wrap in silence
-    return np.asarray(mixed(mixed(start + GOLDEN) + np.asarray(numbers).astype(np.uint64) * GOLDEN))
 
 
 def _fill(states: Keys, streams: Keys, limits: Keys, settled: Counts, weights: Counts) -> None:

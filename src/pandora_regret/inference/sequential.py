@@ -11,8 +11,8 @@ streams are cut into `lag` lanes of increments that lie `lag` periods apart; the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +24,7 @@ from pandora_regret.inputs import FloatArray, InputError
 BETS = 2.0 ** np.arange(-5, 8)  # constant bets of the mixture, per unit of scale
 SEQUENCE_BETS = 2.0 ** np.arange(-9, 7)
 BINS, RANK_BINS = 49, 1024
+LAST_STEP = 1e-14  # relatively
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Stateful:
 
     def restore(self, state: Mapping[str, Any], place: str) -> Self:
         """The same as it was when `state` was written."""
-        self.n = read_int(state, "n", place)
+        self.n = int(read_like(np.int64(0), state, "n", place))
         for name in self.STATE:
             setattr(self, name, read_like(getattr(self, name), state, name, place))
         return self
@@ -85,7 +86,7 @@ class Bets(Stateful):
     def update(self, x: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
         """Take increments in; the evidence after each: 1 at the start, alarming from ``1 / level``."""
         history = np.empty(len(x))
-        state = (self.wealth, self.sums, self.runs, self.began, self.evidence, self.events)
+        state = (getattr(self, name) for name in self.STATE)
         loops.bet(x, low, high, self.n, self.bets, *state, self.alarm_at, self.change_at, history)
         self.n += len(x)
         return history
@@ -98,13 +99,13 @@ class Bets(Stateful):
     @property
     def alarm(self) -> Event | None:
         """The first time that evidence reached ``1 / level``."""
-        at, side = int(self.events[loops.ALARM]), int(self.events[loops.ALARM_SIDE])
+        at, side = self.events[: loops.CHANGE].tolist()
         return None if at == loops.NEVER else Event(at, side == 0)
 
     @property
     def change(self) -> Event | None:
         """The first time that the detector sounded, and when that change seems to have begun."""
-        at, side, began = (int(each) for each in self.events[loops.CHANGE :])
+        at, side, began = self.events[loops.CHANGE :].tolist()
         return None if at == loops.NEVER else Event(at, side == 0, began)
 
 
@@ -138,42 +139,33 @@ class MeanSequence(Stateful):
 
     def interval(self) -> tuple[float, float]:
         """Lower and upper end; as wide as the increments' own bounds while little is known."""
-        lows, highs = zip(*(self._ends(lane) for lane in range(self.lag)), strict=True)
-        return float(sum(lows)) / max(self.n, 1), float(sum(highs)) / max(self.n, 1)
-
-    def _ends(self, lane: int) -> tuple[float, float]:
-        """Of one lane's mean, times the number of its increments."""
-        count, total, low, high = (float(each) for each in self.sums[lane])
-        if not count:
-            return 0.0, 0.0
-        below = self._distance(lane, 0, total - low)
-        return total - below, total + self._distance(lane, 1, high - total)
+        start = end = 0.0
+        for lane, (_, total, low, high) in enumerate(self.sums.tolist()):
+            start += total - self._distance(lane, 0, total - low)
+            end += total + self._distance(lane, 1, high - total)
+        return start / max(self.n, 1), end / max(self.n, 1)
 
     def _distance(self, lane: int, side: int, furthest: float) -> float:
-        count = float(self.sums[lane, loops.COUNT])
-        penalties = (
-            self._penalties[:, self.widest[lane, side] :] @ self.squares[lane, side, self.widest[lane, side] :]
-        )
-        penalties = np.where(self._alive[self.widest[lane, side]], penalties, np.inf)
-        bets = SEQUENCE_BETS / self.scale
-        return count * float(loops.mean_bound(0.0, count, furthest / count, bets, penalties, self.target))
+        """How far the sum of a lane's expectations may lie below (above) that of its increments, at most.
 
-    @cached_property
-    def _tables(self) -> tuple[FloatArray, Any]:
-        """``psi_c(b)``, (bets, bins), 0 where it is infinite; and which bets a bin leaves alive, (bins, bets)."""
-        c = self.scale * 2.0 ** (-np.arange(BINS) / loops.BINS_PER_OCTAVE)
-        product = SEQUENCE_BETS[:, None] / self.scale * c
-        alive = product < 1
-        safe = np.where(alive, product, 0.0)
-        return np.where(alive, (-np.log1p(-safe) - safe) / c**2, 0.0), alive.T
-
-    @property
-    def _penalties(self) -> FloatArray:
-        return self._tables[0]
-
-    @property
-    def _alive(self) -> Any:
-        return self._tables[1]
+        The largest distance d up to `furthest` at which the mixture of ``exp(b d - penalty)``, over all bets whose
+        penalty ``sum psi_c(b) (x - g)^2`` is finite, is still at most ``exp(target)``.
+        """
+        widest = int(np.clip(self.widest[lane, side], 0, BINS - 1))
+        rooms = self.scale * 2.0 ** (-np.arange(widest, BINS) / loops.BINS_PER_OCTAVE)
+        bets = SEQUENCE_BETS[SEQUENCE_BETS * rooms[0] < self.scale] / self.scale
+        products = bets[:, None] * rooms
+        penalties = (-np.log1p(-products) - products) / rooms**2 @ self.squares[lane, side, widest:]
+        distance, step = furthest, np.inf
+        while step > LAST_STEP * abs(
+            distance
+        ):  # Newton's method from the right: the logarithm is convex, and rises
+            powers = bets * distance - penalties
+            odds = np.exp(powers - powers.max())
+            excess = powers.max() + np.log(odds.sum() / len(SEQUENCE_BETS)) - self.target
+            step = max(0.0, float(excess * odds.sum() / (odds @ bets)))
+            distance -= step
+        return distance
 
 
 class Ranks:
@@ -202,37 +194,20 @@ class Ranks:
 
     def restore(self, state: Mapping[str, Any], place: str) -> Self:
         """The ranks as they were when `state` was written."""
-        self.n = read_int(state, "n", place)
-        entries, counts = (read_array(state, name, place, np.int64) for name in ("entries", "counts"))
-        fits = (
-            entries.ndim == 1 and entries.shape == counts.shape and ((entries > 0) & (entries <= RANK_BINS)).all()
-        )
-        if not fits:
+        self.n, listed = int(read_like(np.int64(0), state, "n", place)), state.get("entries")
+        model = np.zeros(len(listed) if isinstance(listed, list) else 0, np.int64)
+        entries, counts = (read_like(model, state, name, place) for name in ("entries", "counts"))
+        if not ((entries > 0) & (entries <= RANK_BINS)).all():
             raise InputError("does not fit its counts", place=f"{place}.entries", fix="the state is damaged")
         self.tree[entries] = counts
         return self
 
 
-def read_array(state: Mapping[str, Any], name: str, place: str, dtype: Any) -> Any:
-    """An array of finite numbers out of plain data."""
-    try:
-        array = np.array(state[name], dtype=dtype)
-    except (KeyError, TypeError, ValueError, OverflowError):
-        raise InputError("is no table of numbers", place=f"{place}.{name}", fix="the state is damaged") from None
-    if array.dtype.kind not in "fi" or not np.isfinite(array).all():
-        raise InputError("holds what is no number", place=f"{place}.{name}", fix="the state is damaged")
-    return array
-
-
 def read_like(model: Any, state: Mapping[str, Any], name: str, place: str) -> Any:
-    """An array of the shape and type of another."""
-    array = read_array(state, name, place, model.dtype)
-    if array.shape != model.shape:
-        problem = f"has shape {array.shape}, not {model.shape}"
-        raise InputError(problem, place=f"{place}.{name}", fix="the state is damaged")
-    return array
-
-
-def read_int(state: Mapping[str, Any], name: str, place: str) -> int:
-    """A count out of plain data."""
-    return int(read_like(np.zeros((), np.int64), state, name, place))
+    """An array of finite numbers out of plain data, of the shape and type of another."""
+    with suppress(KeyError, TypeError, ValueError, OverflowError):
+        array = np.array(state[name], dtype=model.dtype)
+        if array.shape == model.shape and np.isfinite(array).all():
+            return array
+    problem = f"is no table of numbers of shape {model.shape}"
+    raise InputError(problem, place=f"{place}.{name}", fix="the state is damaged")

@@ -6,7 +6,7 @@ the stream, so that it gives the same digits however it is cut into calls.
 
 from __future__ import annotations
 
-from math import exp, log, log2
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,8 @@ def bet(x, low, high, first, bets, wealth, sums, runs, began, evidence, events, 
     lanes, n_bets = wealth.shape[0], wealth.shape[2]
     for t in range(len(x)):
         lane = (first + t) % lanes
-        above = _bet_on_one_side(
-            x[t], -low[t], first + t, bets, wealth[lane, 0], sums[lane, 0], runs[lane, 0], began[lane, 0]
-        )
-        below = _bet_on_one_side(
-            -x[t], high[t], first + t, bets, wealth[lane, 1], sums[lane, 1], runs[lane, 1], began[lane, 1]
-        )
+        above = _bet_on_one_side(x[t], -low[t], first + t, bets, lane, 0, wealth, sums, runs, began)
+        below = _bet_on_one_side(-x[t], high[t], first + t, bets, lane, 1, wealth, sums, runs, began)
         evidence[lane] = (above[0] + below[0]) / (2 * n_bets)
         history[t] = evidence.max() / lanes
         if events[ALARM] == NEVER and evidence[lane] >= alarm_at:
@@ -59,8 +55,9 @@ def bet(x, low, high, first, bets, wealth, sums, runs, began, evidence, events, 
 
 
 @njit(**VECTOR)
-def _bet_on_one_side(gain, room, number, bets, wealth, sums, runs, began):
+def _bet_on_one_side(gain, room, number, bets, lane, side, wealth, sums, runs, began):
     """Play one increment with every bet that it leaves affordable; total wealth, and total of the restarted."""
+    wealth, sums, runs, began = wealth[lane, side], sums[lane, side], runs[lane, side], began[lane, side]
     most = BOLDEST / room if room > 0 else np.inf
     capital, restarted = 0.0, 0.0
     for j in range(len(bets)):
@@ -105,38 +102,6 @@ def gather(x, low, high, first, scale, squares, widest, sums):
         sums[lane, TOTAL] += x[t]
         sums[lane, TOTAL_LOW] += low[t]
         sums[lane, TOTAL_HIGH] += high[t]
-
-
-@njit(**STRICT)
-def mean_bound(total, count, furthest, bets, penalties, target):
-    """How far below the mean of `count` increments the mean of their expectations may lie, at most.
-
-    The largest distance d from 0 to `furthest` at which the mixture of ``exp(bet count d - penalty)``, over all
-    bets whose penalty is finite, is still at most ``exp(target)``.
-    """
-    near, far = 0.0, furthest
-    if _log_mixture(far * count, bets, penalties) <= target:
-        return far
-    for _ in range(100):
-        middle = 0.5 * (near + far)
-        if _log_mixture(middle * count, bets, penalties) <= target:
-            near = middle
-        else:
-            far = middle
-    return far
-
-
-@njit(**STRICT)
-def _log_mixture(excess, bets, penalties):
-    top = -np.inf
-    for j in range(len(bets)):
-        top = max(top, bets[j] * excess - penalties[j])
-    if top == -np.inf:
-        return top
-    total = 0.0
-    for j in range(len(bets)):
-        total += exp(bets[j] * excess - penalties[j] - top)
-    return top + log(total / len(bets))
 
 
 @njit(**STRICT)

@@ -198,7 +198,7 @@ class StreamSums:
     def effective(self) -> float:
         """How many cases of equal weight would say as much."""
         second = self.weight**2 / self.means.effective_count
-        return effective_of_sums(self.weight, second, float(self.sums["fourth powers"].value))
+        return float(effective_of_sums(self.weight, second, self.sums["fourth powers"].value))
 
 
 class SeenIds:
