@@ -2,12 +2,14 @@
 
 import json
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from pandora_regret import expected_search_cost, priors, search_cost
 from pandora_regret.compare import compare
+from pandora_regret.inference.estimate import Estimate
 from pandora_regret.report import write_report
 
 SCRIPT = "<script>alert(1)</script>"
@@ -147,6 +149,24 @@ def test_what_recalibrating_would_save_follows_prices(browser, report):
         ]
         expected = model.recalibrated.saved.value + saved[1] - saved[0]
         assert shown[model.name] == pytest.approx(max(expected, 0.0), abs=0.01 * model.cost)
+
+
+@pytest.mark.parametrize(
+    ("own_saving", "low", "is_lifted"), [(0.0, 1.0, True), (0.2, 1.0, False), (0.0, -1.0, False)]
+)
+def test_recalibrated_a_model_costs_no_more_than_the_leader_recalibrated_or_not(
+    browser, report, tmp_path, own_saving, low, is_lifted
+):
+    leader, other, *others = report.comparison.models
+    savings = (own_saving * leader.cost, other.cost - leader.cost + 0.1 * leader.cost)
+    models = [
+        replace(model, recalibrated=replace(model.recalibrated, saved=Estimate(saved, low, 2 * saved)))
+        for model, saved in zip((leader, other), savings, strict=True)
+    ]
+    browser.open(write_report(replace(report.comparison, models=(*models, *others)), tmp_path / "page.html"))
+    set_prices(browser, [1.01 * price for price in report.prices])
+    said = " ".join(browser.texts("#verdict"))
+    assert (f"Recalibrated, {other.name} would cost " in said) == is_lifted
 
 
 def test_a_slider_moves_a_price_by_keys_and_says_so(browser, report):

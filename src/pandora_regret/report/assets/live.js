@@ -161,10 +161,13 @@ function verdictAt(page) {
   return [first, [apart, ...changed, ...recalibratedFirst(page, gaps, names)].join(" ")];
 }
 
+// The first whose saving is beyond doubt and that then costs no more than the leader, which may be recalibrated, too.
 function recalibratedFirst({ comparison, view, order, formats }, gaps, names) {
-  const lifted = gaps.find((gap) => comparison.models[gap.m].recalibrated && view[gap.m].value - view[gap.m].saved <= view[order[0]].value);
+  const recalibrated = (m) => view[m].value - view[m].saved;
+  const [leader] = order, least = Math.min(view[leader].value, recalibrated(leader));
+  const lifted = gaps.find(({ m }) => comparison.models[m].recalibrated?.saved.low > 0 && recalibrated(m) <= least);
   if (!lifted) return [];
-  return [`Recalibrated, ${names[lifted.m]} would cost ${roughly(formats, view[lifted.m].value - view[lifted.m].saved)}, no more than ${names[order[0]]}.`];
+  return [`Recalibrated, ${names[lifted.m]} would cost ${roughly(formats, recalibrated(lifted.m))}, no more than ${names[leader]}.`];
 }
 
 function yearBox(page, box) {
