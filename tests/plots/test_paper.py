@@ -51,8 +51,8 @@ def test_regions_cover_the_simplex_and_each_tests_what_the_rule_says(rule, costs
     parts = [(tested, *area_and_centre(corners)) for tested, corners in regions]
     assert sum(area for _, area, _ in parts) == pytest.approx(1)
     for tested, _, centre in parts:
-        again = read_case(rule, centre, costs, truth, None).tested
-        assert tested == again == classes_that(rule, centre, np.array(costs), truth)
+        said = read_case(rule, centre, costs, truth, None).tested
+        assert tested == said == classes_that(rule, centre, np.array(costs), truth)
 
 
 @pytest.mark.parametrize("rule", RULES)

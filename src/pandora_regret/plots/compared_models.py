@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, Labels, Table, read_choice
+from pandora_regret.inputs import Labels, Table, read_choice
 from pandora_regret.metrics import ranks_as_another
 from pandora_regret.plots.style import (
     COLOURS,
+    DASHES,
+    MARKERS,
     QUIET,
     SHADES,
     axes_of,
-    distinct_line,
     model_line,
     model_of,
     name_lines,
     open_frame,
-    spread,
     with_unit,
 )
 from pandora_regret.scores import pandora_regret
@@ -64,27 +64,25 @@ def plot_ranks(comparison: Comparison, metrics: Sequence[str] | None = None, *, 
     ['sharp', 'sharp', 'vague', 'vague']
     """
     axes, titles = axes_of(ax), {metric.key: metric.title for metric in comparison.metrics}
-    scores = (each.key for each in comparison.metrics if each.unit in ("score", "share"))
-    usual = ["expected_cost", *(key for key in scores if not ranks_as_another(key))]
-    keys = usual if metrics is None else metrics
-    ranks = [comparison.ranks[read_choice(key, "metric", titles)] for key in keys]
-    last = len(ranks) - 1
-    first_places, last_places = places(ranks[0]), places(ranks[last])
+    if metrics is None:
+        scores = [each.key for each in comparison.metrics if each.unit in ("score", "share")]
+        metrics = ["expected_cost", *(key for key in scores if not ranks_as_another(key))]
+    ranks = [comparison.ranks[read_choice(key, "metric", titles)] for key in metrics]
+    ends = [(-APART, "right", places(ranks[0])), (len(ranks) - 1 + APART, "left", places(ranks[-1]))]
     for number, model in enumerate(comparison.models):
         style = model_line(number, linewidth=1.6, markersize=4, zorder=3 - number / 10)  # the cheaper on top
-        name = shortened(model.name, LONGEST_NAME)
+        name, colour = shortened(model.name, LONGEST_NAME), style["color"]
         axes.plot([each[number] for each in ranks], clip_on=False, **style)
-        if number < len(COLOURS) or len(comparison.models) <= MOST_NAMED:
-            words = {"color": style["color"], "va": "center", "fontsize": "small", "parse_math": False}
-            axes.text(-APART, first_places[number], name, ha="right", **words)
-            axes.text(last + APART, last_places[number], name, ha="left", **words)
-    named = [titles[key] for key in keys]
-    axes.set_xticks(range(len(named)), named, rotation=40, ha="left", rotation_mode="anchor")
+        for x, side, rows in ends if number < len(COLOURS) or len(comparison.models) <= MOST_NAMED else ():
+            axes.text(
+                x, rows[number], name, ha=side, va="center", color=colour, fontsize="small", parse_math=False
+            )
+    shown = [titles[key] for key in metrics]
+    axes.set_xticks(range(len(shown)), shown, rotation=40, ha="left", rotation_mode="anchor")
     axes.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     axes.grid(axis="x", color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.set_ylim(len(comparison.models) + 0.5, 0.5)
-    axes.set_yticks([])
+    axes.set(ylim=(len(comparison.models) + 0.5, 0.5), yticks=[])
     axes.spines[:].set_visible(False)
     return axes
 
@@ -133,24 +131,21 @@ def plot_alpha_curve(
     2
     """
     axes = axes_of(ax)
-    tables = models.values()
-    scores = np.array([[pandora_regret(y_true, table, alpha=alpha) for alpha in ALPHAS] for table in tables])
+    scores = np.array(
+        [[pandora_regret(y_true, table, alpha=alpha) for alpha in ALPHAS] for table in models.values()]
+    )
     scores[np.isinf(scores)] = np.nan
     if relative:
         scores = scores / np.fmin.reduce(scores, axis=0)
-    style = {"markersize": 3, "linewidth": 1.2, "clip_on": False}
-    lines = [axes.plot(_place(np.array(ALPHAS)), row, **model_line(n, **style))[0] for n, row in enumerate(scores)]
-    axes.set_xticks(_place(np.array(TICKS)), ["∞" if tick == np.inf else f"{tick:g}" for tick in TICKS])
-    axes.set(xlim=(0, 1), xlabel="α", ylabel="score $S_α$ / least" if relative else "score $S_α$")
-    coloured = lines[: len(COLOURS)]
-    names = [shortened(name, LONGEST_IN_LEGEND) for name in list(models)[: len(COLOURS)]]
-    name_lines(axes, coloured, names, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
-    return open_frame(axes)
-
-
-def _place(alphas: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
-        return np.asarray(1 / (1 + 1 / alphas))
+        across, ticks = (1 / (1 + 1 / np.array(alphas)) for alphas in (ALPHAS, TICKS))
+    style = {"markersize": 3, "linewidth": 1.2, "clip_on": False}
+    lines = [axes.plot(across, row, **model_line(n, **style))[0] for n, row in enumerate(scores)]
+    axes.set_xticks(ticks, ["∞" if tick == np.inf else f"{tick:g}" for tick in TICKS])
+    axes.set(xlim=(0, 1), xlabel="α", ylabel="score $S_α$ / least" if relative else "score $S_α$")
+    names = [shortened(name, LONGEST_IN_LEGEND) for name in list(models)[: len(COLOURS)]]
+    name_lines(axes, lines[: len(COLOURS)], names, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+    return open_frame(axes)
 
 
 LONGEST_AT_END = 24
@@ -190,23 +185,22 @@ def plot_cost_calibration(comparison: Comparison, model: str | None = None, *, a
     predicted, observed = np.array([(each.predicted, each.observed) for each in shown.calibration]).T
     limits = np.array([(each.low, each.high) for each in shown.calibration], dtype=np.float64)  # undefined: NaN
     limits = np.where(np.isnan(limits), observed[:, None], limits)
-    style = distinct_line(comparison.models.index(shown))
-    beyond = np.abs(limits - observed[:, None]).T
-    axes.errorbar(
-        predicted, observed, yerr=beyond, linewidth=1.0, elinewidth=0.6, markersize=4, label=shown.name, **style
-    )
+    cycle, colour = divmod(comparison.models.index(shown), len(COLOURS))  # every six, markers and dashes change
+    style: dict[str, Any] = {"color": COLOURS[colour], "marker": MARKERS[(colour + cycle) % len(MARKERS)]}
+    style |= {"linestyle": ("-", *DASHES)[cycle % (1 + len(DASHES))]}
+    style |= {"markerfacecolor": "white"} if cycle else {}
+    style |= {"linewidth": 1.0, "elinewidth": 0.6, "markersize": 4, "label": shown.name}
+    axes.errorbar(predicted, observed, yerr=np.abs(limits - observed[:, None]).T, **style)
     costs = np.concatenate([predicted, *limits])
-    low, high = costs.min(), costs.max()
-    room = 0.05 * (high - low or high or 1)
-    ends = [max(0.0, low - room), high + room]
+    room = 0.05 * (np.ptp(costs) or costs.max() or 1)
+    ends = [max(0.0, costs.min() - room), costs.max() + room]
     if any(line.get_gid() == DIAGONAL for line in axes.lines):
         ends = [min(ends[0], axes.get_xlim()[0]), max(ends[1], axes.get_xlim()[1])]
     else:
         axes.axline((0, 0), slope=1, color=QUIET, linewidth=0.8, zorder=0, gid=DIAGONAL)
     axes.set(xlim=ends, ylim=ends, aspect="equal")
-    unit = comparison.costs.currency
-    axes.set_xlabel(with_unit("predicted cost", unit), parse_math=False)
-    axes.set_ylabel(with_unit("cost of the search", unit), parse_math=False)
+    for set_label, cost in ((axes.set_xlabel, "predicted cost"), (axes.set_ylabel, "cost of the search")):
+        set_label(with_unit(cost, comparison.costs.currency), parse_math=False)
     _name_lines_at_their_ends(axes)
     return open_frame(axes)
 
@@ -215,18 +209,19 @@ def _name_lines_at_their_ends(axes: Axes) -> None:
     """Beside the axes, level with the line's last point or as near as other names allow."""
     for word in [text for text in axes.texts if text.get_gid() == NAME]:
         word.remove()
-    lines = [container[0] for container in axes.containers]  # each with its bars
-    ends = [(float(line.get_xdata()[-1]), float(line.get_ydata()[-1])) for line in lines]
-    low, high = axes.get_ylim()
-    heights = spread([(y - low) / (high - low) for _, y in ends], LINE_HEIGHT)
-    for container, line, end, height in zip(axes.containers, lines, ends, heights, strict=True):
-        colour = line.get_color()
+    ends = [container[0].get_xydata()[-1] for container in axes.containers]  # of a line, not of its bars
+    (low, high), steps = axes.get_ylim(), LINE_HEIGHT * np.arange(len(ends))
+    wanted = (np.array([y for _, y in ends]) - low) / (high - low)
+    order = np.argsort(wanted, kind="stable")
+    apart = np.maximum.accumulate(wanted[order] - steps) + steps
+    heights = np.minimum(apart, 1 - steps[::-1])[np.argsort(order)]  # none above the axes
+    for container, end, height in zip(axes.containers, ends, heights, strict=True):
+        colour: Any = container[0].get_color()
         leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6, "shrinkB": 3}
-        leader["relpos"] = (0, 0.5)  # from the left of the name
-        place: dict[str, Any] = {"xytext": (1.03, height), "textcoords": "axes fraction", "va": "center"}
-        words: dict[str, Any] = {"color": colour, "fontsize": "small", "parse_math": False, "gid": NAME}
-        name = shortened(str(container.get_label()), LONGEST_AT_END)
-        axes.annotate(name, end, arrowprops=leader, annotation_clip=False, **place, **words)
+        leader |= {"relpos": (0, 0.5)}  # from the left of the name
+        words = {"color": colour, "fontsize": "small", "parse_math": False, "gid": NAME, "va": "center"}
+        name, place = shortened(str(container.get_label()), LONGEST_AT_END), (1.03, height)
+        axes.annotate(name, end, place, "data", "axes fraction", leader, annotation_clip=False, **words)
 
 
 MOST_WRITTEN = 10  # classes whose numbers fit into their cells
@@ -267,27 +262,27 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     shown, axes = model_of(comparison, model), axes_of(ax)
     spent, measured = np.array(shown.pair_costs), with_unit("cost per case", comparison.costs.currency)
     order = np.argsort(-(spent.sum(axis=0) + spent.sum(axis=1)), kind="stable")
-    costs = spent[np.ix_(order, order)]
+    costs, n = spent[np.ix_(order, order)], len(order)
     cells = axes.pcolormesh(costs, cmap=SHADES, vmin=0, edgecolors="white", linewidth=0.5)
     title = shortened(shown.name, LONGEST_TITLE)
-    if len(costs) <= MOST_WRITTEN:
-        decimals = decimals_for(costs.max())  # three digits of the largest, as many decimals for all
-        size = "small" if len(costs) <= 4 else "x-small" if len(costs) <= 7 else "xx-small"
+    if n > MOST_WRITTEN:
+        axes.figure.colorbar(cells, ax=axes).set_label(measured, parse_math=False)
+    else:  # three digits of the largest, as many decimals for all; what rounds to nothing stays blank
+        title += f"\n{measured}"
+        decimals, size = decimals_for(costs.max()), "small" if n <= 4 else "x-small" if n <= 7 else "xx-small"
         for (i, j), cost in np.ndenumerate(costs):
             if round(cost, decimals) > 0:
-                style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
-                style["color"] = "white" if cost > DARK * costs.max() else "black"
-                axes.text(j + 0.5, i + 0.5, fixed(cost, decimals), **style)
-        title += f"\n{measured}"
-    else:
-        axes.figure.colorbar(cells, ax=axes).set_label(measured, parse_math=False)
+                colour = "white" if cost > DARK * costs.max() else "black"
+                text = fixed(cost, decimals)
+                axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=size, color=colour)
     axes.set_title(title, parse_math=False)
     names = [shortened(comparison.data.classes[k], LONGEST_OF_CLASS) for k in order]
-    middles, long = np.arange(len(names)) + 0.5, max(map(len, names)) > 3
-    oblique: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}
-    axes.set_xticks(middles, names, parse_math=False, **oblique)
-    axes.set_yticks(middles, names, parse_math=False)
+    oblique: dict[str, Any] = (
+        {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if max(map(len, names)) > 3 else {}
+    )
+    axes.set_xticks(np.arange(n) + 0.5, names, parse_math=False, **oblique)
+    axes.set_yticks(np.arange(n) + 0.5, names, parse_math=False)
     axes.tick_params(length=0)
-    axes.set(xlabel="tested", ylabel="truth", ylim=(len(names), 0))
+    axes.set(xlabel="tested", ylabel="truth", ylim=(n, 0))
     axes.spines[:].set_visible(False)
     return axes

@@ -62,19 +62,15 @@ def paper_files(
 ) -> Iterator[tuple[Path, Draw]]:
     """The files that `draw_paper_figures` writes, and what draws each."""
     read_choice(kind, "kind", {ending[1:]: meaning for ending, meaning in KINDS.items()})
-    for name, draw in {**FIGURES, **_from_study(study)}.items():
+    figures = dict(FIGURES)
+    if study is not None:
+        from pandora_regret.plots.tau_gaps import draw_tau_gaps
+        from pandora_regret.study import read_results, study_grid
+
+        gaps = study_grid(read_results(study), "gap")
+        figures["tau_gaps"] = lambda path, _: draw_tau_gaps(gaps, path)
+    for name, draw in figures.items():
         yield Path(folder) / f"{name}.{kind}", draw
-
-
-def _from_study(study: str | os.PathLike[str] | None) -> Mapping[str, Draw]:
-    if study is None:
-        return {}
-    from pandora_regret.plots.tau_gaps import draw_tau_gaps
-    from pandora_regret.study.results import read_results
-    from pandora_regret.study.table import study_grid
-
-    gaps = study_grid(read_results(study), "gap")
-    return {"tau_gaps": lambda path, _: draw_tau_gaps(gaps, path)}
 
 
 def _draw_one(plot: Callable[..., object], path: Path, width: float) -> Path:

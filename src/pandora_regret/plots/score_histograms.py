@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.inputs import FloatArray, Labels, Table, read_labelled
-from pandora_regret.plots.style import COLOURS, LEAST_SHOWN, QUIET, axes_of, open_frame, score_name, tint
-from pandora_regret.scores import pandora_regret
+from pandora_regret.inputs import FloatArray, Labels, Table
+from pandora_regret.plots.style import COLOURS, LEAST_SHOWN, QUIET, axes_of, beside, open_frame, scored, tint
 from pandora_regret.text import shortened
 
 if TYPE_CHECKING:
@@ -58,12 +57,8 @@ def plot_score_histograms(
     ['a', 'b']
     """
     axes = axes_of(ax)
-    forecast = read_labelled(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
-    scores = pandora_regret(
-        forecast.truth, forecast.values, alpha=alpha, logits=forecast.logits, per_instance=True
-    )
+    options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
+    forecast, scores, title = scored(y_true, y_proba, alpha, **options)
     weights = np.ones(len(scores)) if forecast.weights is None else forecast.weights
     highest = max(scores[np.isfinite(scores)], default=0.0)
     edges = np.geomspace(LEAST_SHOWN, max(highest, 10 * LEAST_SHOWN), BINS + 1)
@@ -75,7 +70,7 @@ def plot_score_histograms(
     axes.set(xscale="log", xlim=(edges[0], edges[-1]), ylim=(len(names) - 0.9, -1))
     powers = [power for power in 10.0 ** np.arange(-3, 4) if power <= edges[-1]]
     axes.set_xticks(powers, [f"≤ {powers[0]:g}", *(f"{power:g}" for power in powers[1:])])
-    axes.set_xlabel(f"{score_name(alpha)} (line: mean)")
+    axes.set_xlabel(f"{title} (line: mean)")
     axes.spines["left"].set_visible(False)
     return open_frame(axes)
 
@@ -84,17 +79,17 @@ def _draw_ridge(axes: Axes, k: int, scores: FloatArray, weights: FloatArray, edg
     finite, colour = np.isfinite(scores), COLOURS[k % len(COLOURS)]
     shown = np.clip(scores[finite], edges[0], edges[-1])  # rounding may have moved the last edge
     heights = np.histogram(shown, edges, weights=weights[finite])[0]
-    small: dict[str, Any] = {"textcoords": "offset points", "color": "0.4"}
     if heights.sum() > 0:
-        if heights[0] > heights[1:].max() > 0:  # cut off: its share is said beside it
-            share, place = f"{100 * heights[0] / heights.sum():.0f} %", (edges[1], k - HIGHEST)
-            axes.annotate(share, place, xytext=(2, 0), ha="left", va="top", fontsize="x-small", **small)
+        if heights[0] > heights[1:].max() > 0:  # and is cut off: its share says how high it is
+            share = f"{100 * heights[0] / heights.sum():.0f} %"
+            place = (2, 0, "left", "top")
+            beside(axes, share, (edges[1], k - HIGHEST), place, fontsize="x-small", color="0.4")
         heights = np.minimum(heights * HIGHEST / (heights[1:].max() or heights[0]), HIGHEST)
         axes.stairs(k - heights, edges, baseline=k, fill=True, facecolor=tint(colour), edgecolor=colour)
         mean = max(np.average(scores[finite], weights=weights[finite]), edges[0])
         axes.plot([mean, mean], [k, k - HIGHEST], color="black", linewidth=1.0)
     axes.axhline(k, color=QUIET, linewidth=0.6, zorder=1)
-    infinite = weights[~finite].sum() / weights.sum() if weights.sum() else 0.0
-    remark = f"{100 * infinite:.2g} % infinite" if infinite else "" if weights.sum() else "no cases"
-    if remark:
-        axes.annotate(remark, (edges[-1], k), xytext=(0, 1), ha="right", va="bottom", fontsize="small", **small)
+    infinite, total = weights[~finite].sum(), weights.sum()
+    if infinite or not total:
+        remark = f"{100 * infinite / total:.2g} % infinite" if total else "no cases"
+        beside(axes, remark, (edges[-1], k), (0, 1, "right", "bottom"), fontsize="small", color="0.4")

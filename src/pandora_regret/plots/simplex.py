@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, Labels, Table, read_labelled
+from pandora_regret.inputs import FloatArray, Forecast, InputError, Labels, Table
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.optional import import_optional
-from pandora_regret.plots.style import LEAST_SHOWN, MARKERS, QUIET, SHADES_OF_POINTS, axes_of, score_name
-from pandora_regret.scores import pandora_regret
+from pandora_regret.plots.style import LEAST_SHOWN, MARKERS, QUIET, SHADES_OF_POINTS, axes_of, beside, scored
 from pandora_regret.text import shortened
 
 if TYPE_CHECKING:
@@ -35,17 +33,6 @@ def three_classes(forecast: Forecast) -> Forecast:
 def to_plane(forecasts: FloatArray) -> FloatArray:
     """Where forecasts (n, 3) lie, (n, 2)."""
     return np.asarray(forecasts @ CORNERS)
-
-
-def lattice(n: int) -> tuple[FloatArray, IntArray]:
-    """Forecasts in n steps from corner to corner, and the small triangles between them, as row numbers."""
-    i, j = np.array([(i, j) for i in range(n + 1) for j in range(n + 1 - i)]).T
-    number = np.full((n + 2, n + 2), -1)
-    number[i, j] = np.arange(len(i))
-    upward = np.stack([number[i, j], number[i + 1, j], number[i, j + 1]], axis=1)
-    downward = np.stack([number[i + 1, j], number[i + 1, j + 1], number[i, j + 1]], axis=1)
-    triangles = np.concatenate([upward, downward])
-    return np.stack([i, j, n - i - j], axis=1) / n, triangles[(triangles >= 0).all(axis=1)]
 
 
 def clipped(polygon: FloatArray, side: FloatArray) -> FloatArray:
@@ -79,28 +66,22 @@ def width_at(polygon: FloatArray, point: FloatArray) -> float:
     return float(right - left) if left <= to_plane(point)[0] <= right else 0.0
 
 
-def bands(polygon: FloatArray, width: float = 0.045) -> list[FloatArray]:
+def stripes(polygon: FloatArray, width: float = 0.045) -> list[FloatArray]:
     """Every other oblique band of a polygon."""
     heights = CORNERS @ (np.array([1.0, 1.0]) / np.sqrt(2))  # above a line that falls at 45 degrees
-    parts = [
-        clipped(clipped(polygon, heights - start), start + width - heights)
-        for start in np.arange(0.0, heights.max(), 2 * width)
-    ]
+    starts = np.arange(0.0, heights.max(), 2 * width)
+    parts = [clipped(clipped(polygon, heights - start), start + width - heights) for start in starts]
     return [part for part in parts if len(part) > 2]
 
 
 def frame(axes: Axes, names: Sequence[str], colours: Sequence[str] = ("black",) * 3) -> None:
     """The triangle's outline and the names of its corners, on axes without scales."""
-    outline = to_plane(np.vstack([WHOLE, WHOLE[:1]]))
-    axes.plot(*outline.T, color="black", linewidth=0.8, solid_joinstyle="round", zorder=3)
+    axes.plot(*CORNERS[[0, 1, 2, 0]].T, color="black", linewidth=0.8, solid_joinstyle="round", zorder=3)
     below = -3 if len(names[1]) + len(names[2]) <= LONGEST_NAME else -14  # on a line of its own
     places = [(0, 3, "center", "bottom"), (-3, -3, "left", "top"), (3, below, "right", "top")]
-    for corner, name, colour, (dx, dy, across, up) in zip(CORNERS, names, colours, places, strict=True):
-        shift: dict[str, Any] = {"xytext": (dx, dy), "textcoords": "offset points", "ha": across, "va": up}
-        axes.annotate(name, corner, color=colour, parse_math=False, **shift)
-    axes.set_xlim(-ROOM, 1 + ROOM)
-    axes.set_ylim(-ROOM, CORNERS[0, 1] + ROOM)
-    axes.set_aspect("equal")
+    for corner, name, colour, place in zip(CORNERS, names, colours, places, strict=True):
+        beside(axes, name, corner, place, color=colour)
+    axes.set(xlim=(-ROOM, 1 + ROOM), ylim=(-ROOM, CORNERS[0, 1] + ROOM), aspect="equal")
     axes.set_axis_off()
 
 
@@ -145,28 +126,35 @@ def plot_ternary(
     ['● flu', '■ cold', '◆ other', 'marker: truth']
     """
     axes = axes_of(ax)
-    forecast = three_classes(
-        read_labelled(y_true, y_proba, labels=labels, logits=logits, normalise=normalise)
-    ).check()
-    scores = pandora_regret(
-        forecast.truth, forecast.values, alpha=alpha, logits=forecast.logits, per_instance=True
-    )
-    places = to_plane(np.concatenate([probabilities(block) for block in forecast.blocks()]))
+    from matplotlib.colors import LogNorm
+
+    forecast, scores, title = scored(y_true, y_proba, alpha, labels=labels, logits=logits, normalise=normalise)
+    places = to_plane(np.concatenate([probabilities(block) for block in three_classes(forecast).blocks()]))
     highest = max(max(scores[np.isfinite(scores)], default=0.0), 10 * LEAST_SHOWN)
-    scale = import_optional("matplotlib.colors", extra="report").LogNorm(LEAST_SHOWN, highest)
-    style: dict[str, Any] = {"s": 14, "cmap": SHADES_OF_POINTS, "norm": scale, "edgecolors": "0.3"}
-    style |= {"linewidths": 0.3, "rasterized": len(scores) > MOST_DRAWN}
-    for k in np.unique(forecast.truth):
+    scale = LogNorm(LEAST_SHOWN, highest)
+    for k in np.unique(forecast.truth):  # the most expensive on top
         rows = np.flatnonzero(forecast.truth == k)
-        rows = rows[np.argsort(scores[rows], kind="stable")]  # the most expensive on top
+        rows = rows[np.argsort(scores[rows], kind="stable")]
         shown = np.clip(scores[rows], LEAST_SHOWN, highest)
         x, y = places[rows].T
-        points = axes.scatter(x, y, c=shown, marker=MARKERS[k], **style)
-    for side in (1 - np.eye(3)) / 2:  # from the middle of the triangle to the middle of each side
-        axes.plot(*to_plane(np.stack([np.full(3, 1 / 3), side])).T, color=QUIET, linewidth=0.6, zorder=0)
+        points = axes.scatter(
+            x,
+            y,
+            s=14,
+            c=shown,
+            cmap=SHADES_OF_POINTS,
+            norm=scale,
+            marker=MARKERS[k],
+            edgecolors="0.3",
+            linewidths=0.3,
+            rasterized=len(scores) > MOST_DRAWN,
+        )
+    middle = to_plane(np.full(3, 1 / 3))
+    for side in to_plane((1 - np.eye(3)) / 2):
+        axes.plot(*np.stack([middle, side]).T, color=QUIET, linewidth=0.6, zorder=0)
     signs = zip(SIGNS, forecast.labels, strict=True)
     frame(axes, [f"{sign} {shortened(str(label), LONGEST_NAME)}" for sign, label in signs])
     axes.text(0, 0.75, "marker: truth", fontsize="x-small", color="0.4", transform=axes.transAxes)
-    bar = axes.figure.colorbar(points, ax=axes, label=score_name(alpha), shrink=0.8, extend="min")
+    bar = axes.figure.colorbar(points, ax=axes, label=title, shrink=0.8, extend="min")
     bar.ax.yaxis.set_major_formatter("{x:g}")
     return axes

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pandora_regret.inputs import InputError
-from pandora_regret.plots.style import COLOURS, axes_of, open_frame, sheet, with_unit
+from pandora_regret.plots.style import COLOURS, axes_of, beside, open_frame, sheet, with_unit
 from pandora_regret.text import money, shortened
-from pandora_regret.workup import Plan, plan_search
+from pandora_regret.workup import Plan, PlanStep, plan_search
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,19 +42,17 @@ def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None =
     done = [0.0, *(100 * step.done for step in plan.steps)]
     axes.step(costs, done, where="post", color=COLOUR, linewidth=1.8, clip_on=False)
     axes.plot(costs[1:], done[1:], "o", color=COLOUR, markersize=4)
-    said = f"expected total {money(plan.expected_cost, currency)}"
-    axes.axvline(plan.expected_cost, color=EXPECTED, linestyle="--", linewidth=1.2, label=said)
-    named = 0.0
-    behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
-    style: dict[str, Any] = {"xytext": (5, -4), "textcoords": "offset points", "va": "top", "fontsize": "small"}
+    total = f"expected total {money(plan.expected_cost, currency)}"
+    axes.axvline(plan.expected_cost, color=EXPECTED, linestyle="--", linewidth=1.2, label=total)
+    named, behind = 0.0, {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
     for step in plan.steps:
-        if step.done - named >= LEAST_STEP:  # there is room for a name
-            named, name = step.done, shortened(str(step.test), LONGEST_NAME)
-            axes.annotate(name, (step.total_cost, 100 * named), parse_math=False, bbox=behind, **style)
+        if step.done - named >= LEAST_STEP:
+            named, place = step.done, (step.total_cost, 100 * step.done)
+            name = shortened(str(step.test), LONGEST_NAME)
+            beside(axes, name, place, (5, -4, "left", "top"), fontsize="small", bbox=behind)
     axes.set_xlim(0, 1.3 * max(*costs, plan.expected_cost))  # room for the last name
-    axes.set_ylim(0, 105)
+    axes.set(ylim=(0, 105), ylabel="found by now (%)")
     axes.set_xlabel(with_unit("spent so far", currency), parse_math=False)
-    axes.set_ylabel("found by now (%)")
     axes.legend(loc="lower right", frameon=False)
     return open_frame(axes)
 
@@ -110,31 +108,28 @@ def plot_bills(
     ['cold', 'flu', '40']
     """
     axes = axes_of(ax)
-    bills = []
+    bills: list[list[PlanStep]] = []
     for name, forecast in forecasts.items():
         if truth not in forecast:
-            problem = f"truth is {truth!r}, which forecast {name!r} does not know"
-            raise InputError(f"{problem}: name one of {list(forecast)}.")
+            fix = f"name one of {list(forecast)}"
+            raise InputError(f"truth is {truth!r}, which forecast {name!r} does not know: {fix}.")
         steps = plan_search(forecast, costs).steps
-        bills.append(steps[: [step.test for step in steps].index(truth) + 1])
-    points = 72 * axes.bbox.width / axes.figure.dpi
-    across = points / (LETTER * float(axes.xaxis.label.get_fontsize()))  # letters that fit, about
+        last = next(number for number, step in enumerate(steps) if step.test == truth)
+        bills.append(list(steps[: last + 1]))
+    letters = 72 * axes.bbox.width / axes.figure.dpi / (LETTER * float(axes.xaxis.label.get_fontsize()))  # across
     longest = max((bill[-1].total_cost for bill in bills), default=0.0)
     for row, bill in enumerate(bills):
         for step in bill:
             start, is_truth = step.total_cost - step.cost, step is bill[-1]
             colour, ink = (RIGHT, "white") if is_truth else (WRONG, "black")
             [piece] = axes.barh(row, step.cost, left=start, height=0.55, color=colour, edgecolor="white")
-            room = int(across / longest * step.cost)
-            if room >= FEWEST_LETTERS:
-                style: dict[str, Any] = {"ha": "center", "va": "center", "color": ink, "parse_math": False}
-                text = axes.text(
-                    start + step.cost / 2, row, shortened(str(step.test), room), clip_on=True, **style
-                )
+            if (room := int(letters / longest * step.cost)) >= FEWEST_LETTERS:
+                words: dict[str, Any] = {"ha": "center", "va": "center", "color": ink, "parse_math": False}
+                name = shortened(str(step.test), room)
+                text = axes.text(start + step.cost / 2, row, name, clip_on=True, **words)
                 text.set_clip_path(piece)  # widths are estimates
         paid = bill[-1].total_cost
-        beside: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-        axes.annotate(money(paid, currency), (paid, row), weight="bold", parse_math=False, **beside)
+        beside(axes, money(paid, currency), (paid, row), (4, 0, "left", "center"), weight="bold")
     axes.set_yticks(range(len(forecasts)), list(forecasts), parse_math=False)
     axes.set_ylim(len(forecasts) - 0.4, -0.6)
     axes.margins(x=0.12)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pandora_regret.atomic import write_atomically
-from pandora_regret.inputs import read_choice
+from pandora_regret.inputs import FloatArray, Forecast, Labels, Table, read_choice, read_labelled
 from pandora_regret.optional import import_optional
+from pandora_regret.scores import pandora_regret
 from pandora_regret.text import alpha_name
 
 if TYPE_CHECKING:
@@ -110,42 +111,32 @@ def model_line(number: int, **emphasis: Any) -> dict[str, Any]:
     return {"color": COLOURS[number], "marker": MARKERS[number], **emphasis}
 
 
-def distinct_line(number: int) -> dict[str, Any]:
-    """How one of many lines is drawn so that no two look alike: every six, markers change and so do dashes."""
-    cycle, colour = divmod(number, len(COLOURS))
-    style = {"color": COLOURS[colour], "marker": MARKERS[(colour + cycle) % len(MARKERS)]}
-    hollow = {"markerfacecolor": "white"} if cycle else {}
-    return {**style, **hollow, "linestyle": ("-", *DASHES)[cycle % (1 + len(DASHES))]}
-
-
-def spread(wanted: Sequence[float], apart: float, highest: float = 1.0) -> list[float]:
-    """Heights near the wanted ones, at least so far apart, and none above the highest."""
-    order = sorted(range(len(wanted)), key=lambda number: wanted[number])
-    heights = [wanted[number] for number in order]
-    for i in range(1, len(heights)):
-        heights[i] = max(heights[i], heights[i - 1] + apart)
-    ceiling = highest
-    for i in reversed(range(len(heights))):
-        heights[i] = min(heights[i], ceiling)
-        ceiling = heights[i] - apart
-    return [heights[order.index(number)] for number in range(len(wanted))]
-
-
-def score_name(alpha: float) -> str:
-    """What `pandora_regret` is called at this alpha."""
-    return "Pandora’s Regret" if alpha == 1 else f"score $S_α$, {alpha_name(alpha)}"
+def scored(y_true: Labels, y_proba: Table, alpha: float, **options: Any) -> tuple[Forecast, FloatArray, str]:
+    """Labelled forecasts, the score of each, and what that is called."""
+    forecast = read_labelled(y_true, y_proba, **options).check()
+    how: dict[str, Any] = {"alpha": alpha, "logits": forecast.logits}
+    scores = pandora_regret(forecast.truth, forecast.values, per_instance=True, **how)
+    return forecast, scores, "Pandora’s Regret" if alpha == 1 else f"score $S_α$, {alpha_name(alpha)}"
 
 
 def tint(colour: str, strength: float = 0.55) -> tuple[float, ...]:
     """The colour mixed with white."""
-    parts = import_optional("matplotlib.colors", extra="report").to_rgb(colour)
-    return tuple(1 - strength * (1 - part) for part in parts)
+    from matplotlib.colors import to_rgb
+
+    return tuple(1 - strength * (1 - part) for part in to_rgb(colour))
 
 
 def with_unit(words: str, unit: str | None) -> str:
     """What an axis measures, in a unit as `money` takes it."""
     named = "tests" if unit is None else unit
     return f"{words} ({named})" if named else words
+
+
+def beside(axes: Axes, text: str, point: Any, place: tuple[float, float, str, str], **style: Any) -> None:
+    """A text as it is, so many points to the right of a point and above it, with this side and end there."""
+    right, above, across, up = place
+    shift: dict[str, Any] = {"xytext": (right, above), "textcoords": "offset points"}
+    axes.annotate(text, point, ha=across, va=up, parse_math=False, **shift, **style)
 
 
 def name_lines(axes: Axes, handles: Sequence[Any], names: Sequence[str], **where: Any) -> None:

@@ -8,6 +8,9 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import BASELINE, METRICS
 from pandora_regret.plots.style import COLOURS, MARKERS, axes_of, sheet
 from pandora_regret.study.table import Cell, Grid
@@ -46,29 +49,15 @@ def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
     rows, lines = _rows_and_lines(grid, condition)
     for number, (name, cells) in enumerate(lines):
         shift = (number - (len(lines) - 1) / 2) * 0.7 / len(lines)
-        style = {"color": COLOURS[number % 6], "marker": MARKERS[number % 6], "label": name}
-        places = [(cell, row + shift) for row, cell in enumerate(cells) if cell is not None and not cell.constant]
-        bounded = [(cell, y) for cell, y in places if cell.low is not None]
-        axes.hlines(
-            [y for _, y in bounded],
-            [_value(cell.low) for cell, _ in bounded],
-            [_value(cell.high) for cell, _ in bounded],
-            color=style["color"],
-            linewidth=1.4,
-            label="_intervals",
-        )
-        _draw_points(
-            axes,
-            [(_value(cell.value), y, cell.reversed) for cell, y in places],
-            linestyle="",
-            markersize=4.5,
-            **style,
-        )
+        shown = [(cell, row + shift) for row, cell in enumerate(cells) if cell is not None and not cell.constant]
+        heights, drawn = np.array([y for _, y in shown]), [cell for cell, _ in shown]
+        values, *ends = _numbers(drawn)
+        path = np.column_stack([*ends, np.full(len(drawn), np.nan)]).ravel()  # with gaps between intervals
+        axes.plot(path, np.repeat(heights, 3), color=COLOURS[number % 6], linewidth=1.4, label="_intervals")
+        _mark(axes, values, heights, drawn, number, name, linestyle="", markersize=4.5)
     axes.axvline(0, color="0.3", linewidth=1, zorder=1)
     axes.set_yticks(range(len(rows)), rows)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_title(condition)
-    axes.set_xlabel("|τ| minus that of Pandora's Regret")
+    axes.set(ylim=(len(rows) - 0.5, -0.5), title=condition, xlabel="|τ| minus that of Pandora's Regret")
     return axes
 
 
@@ -84,12 +73,19 @@ def _rows_and_lines(grid: Grid, condition: str) -> tuple[Sequence[str], list[Lin
     return data, [(metric, [cells[index] for cells in table]) for index, metric in enumerate(metrics)]
 
 
-def _draw_points(axes: Axes, points: Sequence[tuple[float, float, bool]], **style: Any) -> None:
-    """At x and y; hollow where a metric ranks models the wrong way round."""
-    axes.plot([x for x, _, _ in points], [y for _, y, _ in points], **style)
-    hollow = style | {"label": None, "linestyle": "", "markerfacecolor": "white", "zorder": 3}
-    wrong = [(x, y) for x, y, reverse in points if reverse]
-    axes.plot([x for x, _ in wrong], [y for _, y in wrong], **hollow)
+def _numbers(cells: Sequence[Cell]) -> FloatArray:
+    """Values and the ends of intervals, (3, n); NaN where they are undefined."""
+    return np.array([(cell.value, cell.low, cell.high) for cell in cells], np.float64).reshape(-1, 3).T
+
+
+def _mark(
+    axes: Axes, x: FloatArray, y: FloatArray, cells: Sequence[Cell], number: int, name: str, **style: Any
+) -> None:
+    """The markers of one of several lines; hollow where models are ranked the wrong way round."""
+    style |= {"color": COLOURS[number % 6], "marker": MARKERS[number % 6]}
+    axes.plot(x, y, label=name, **style)
+    wrong = np.array([cell.reversed for cell in cells], dtype=bool)
+    axes.plot(x[wrong], y[wrong], **style | {"linestyle": "", "markerfacecolor": "white", "zorder": 3})
 
 
 def draw_tau_gaps(grid: Grid, path: str | os.PathLike[str]) -> Path:
@@ -132,19 +128,11 @@ def plot_sensitivity(numbers: Sequence[Any], lines: Mapping[str, Sequence[Cell]]
     Axes
         The axes that were drawn on.
     """
-    axes = axes_of(ax)
-    places = range(len(numbers))
+    axes, places = axes_of(ax), np.arange(len(numbers), dtype=np.float64)
     for number, (label, cells) in enumerate(lines.items()):
-        style: dict[str, Any] = {"color": COLOURS[number % 6], "marker": MARKERS[number % 6], "label": label}
-        points = [(x, _value(cell.value), cell.reversed) for x, cell in zip(places, cells, strict=True)]
-        _draw_points(axes, points, markersize=3.5, linewidth=1.2, **style)
-        low, high = ([_value(end) for end in ends] for ends in zip(*((c.low, c.high) for c in cells), strict=True))
+        values, low, high = _numbers(cells)
+        _mark(axes, places, values, cells, number, label, markersize=3.5, linewidth=1.2)
         axes.fill_between(places, low, high, color=COLOURS[number % 6], alpha=0.12, linewidth=0)
     axes.set_xticks(places, [str(number) for number in numbers])
-    axes.set_ylim(0, 1)
-    axes.set_ylabel("|τ| with search cost")
+    axes.set(ylim=(0, 1), ylabel="|τ| with search cost")
     return axes
-
-
-def _value(number: float | None) -> float:
-    return float("nan") if number is None else number
