@@ -18,8 +18,7 @@ from pandora_regret.inputs.tables import (
     Rescaled,
     Table,
     by_name,
-    check_logits,
-    check_probabilities,
+    check_rows,
     read_table,
     rescale_rows,
     row_slices,
@@ -147,10 +146,8 @@ class Forecast:
         for index in row_slices(*self.values.shape):
             rows = self.rows(index)
             values = rows.values.astype(np.float64, copy=False)
-            if not self.checked and self.logits:
-                check_logits(values, self.name, rows.numbers)
-            elif not self.checked:
-                check_probabilities(values, self.name, self.tolerance, rows.numbers)
+            if not self.checked:
+                check_rows(values, self.name, self.tolerance, self.logits, rows.numbers)
             yield replace(rows, values=values, read_as=self.read_as or self.values.dtype, checked=True)
 
     def check(self) -> Forecast:

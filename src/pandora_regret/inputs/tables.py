@@ -179,21 +179,33 @@ def rescale_rows(values: NDArray[Any], tolerance: float) -> tuple[NDArray[Any], 
     return values, Rescaled(len(rows), float(sums[rows].min()), float(sums[rows].max()))
 
 
-def check_probabilities(
-    values: FloatArray, name: str, tolerance: float, numbers: Sequence[int] | IntArray = EVERY_ROW
+def check_rows(
+    values: FloatArray,
+    name: str,
+    tolerance: float,
+    logits: bool = False,
+    numbers: Sequence[int] | IntArray = EVERY_ROW,
 ) -> None:
-    """Every row a probability vector, or an error that names the first row that is not."""
+    """Every row a probability vector, or logits, or an error that names the first row that is not.
+
+    Logits are finite, or -inf for a class held to be impossible; one class at least must be possible.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        off_by = np.abs(values.sum(axis=1) - 1)
-    good = (off_by <= tolerance) & (values.min(axis=1) >= 0)  # NaN compares false
+        if logits:
+            good = np.isfinite(values.max(axis=1))  # NaN and +inf survive the maximum
+        else:
+            good = (np.abs(values.sum(axis=1) - 1) <= tolerance) & (values.min(axis=1) >= 0)  # NaN compares false
     if not good.all():
         row = int(np.argmin(good))
-        raise _no_probabilities(values[row], tolerance).replace(argument=name, row=int(numbers[row]))
+        raise _refused(values[row], tolerance, logits).replace(argument=name, row=int(numbers[row]))
 
 
-def _no_probabilities(row: FloatArray, tolerance: float) -> InputError:
-    """What keeps a row from being a probability vector."""
+def _refused(row: FloatArray, tolerance: float, logits: bool) -> InputError:
+    """What keeps a row from being logits, or a probability vector."""
     lowest, highest, total = float(row.min()), float(row.max()), sum(row.tolist())
+    if logits:
+        fix = "logits must be finite (-inf is allowed for impossible classes, but not for all of them)"
+        return InputError(f"has {highest} as its largest logit", value=highest, fix=fix)
     if not np.isfinite(row).all():
         value = float(row[~np.isfinite(row)][0])
         return InputError(f"contains {value}", value=value, fix="drop or repair the row before scoring")
@@ -215,15 +227,3 @@ def _no_probabilities(row: FloatArray, tolerance: float) -> InputError:
         command_fix = "--normalise divides rows that are off by at most 1 % by their sum"
     problem = f"sums to {total:.10g}, not to 1 within {tolerance:.2g}"
     return InputError(problem, value=total, fix=fix, command_fix=command_fix)
-
-
-def check_logits(values: FloatArray, name: str, numbers: Sequence[int] | IntArray = EVERY_ROW) -> None:
-    """Logits are finite, or -inf for a class held to be impossible; one class at least must be possible."""
-    largest = values.max(axis=1)  # NaN and +inf survive the maximum
-    good = np.isfinite(largest)
-    if not good.all():
-        row = int(np.argmin(good))
-        value = float(largest[row])
-        fix = "logits must be finite (-inf is allowed for impossible classes, but not for all of them)"
-        problem = f"has {value} as its largest logit"
-        raise InputError(problem, argument=name, row=int(numbers[row]), value=value, fix=fix)

@@ -18,12 +18,13 @@ from pandora_regret.files.batch import twice
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, suitable_interval
 from pandora_regret.inference.joint import carriers_of
+from pandora_regret.inference.keyed import Keys
 from pandora_regret.inputs import InputError, read_costs, read_probabilities
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
 from pandora_regret.metrics.fused import LANE_OF
 from pandora_regret.priors import Prior, Uniform
 from pandora_regret.priors.names import prior_of_orders, read_prior, spelled_prior
-from pandora_regret.stream.sums import SeenIds, Settings, StreamSums, hashes_of
+from pandora_regret.stream.sums import Settings, StreamSums, hashes_of, thinned
 from pandora_regret.work import run_all
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
         raise predictions.no_rows()
     if not sums.weight:
         raise InputError(f"{predictions.path}: the weight of every row is 0: give at least one a positive weight.")
-    check_each_id_once(predictions, sums.seen)
+    check_each_id_once(predictions, thinned(sums.seen))
     by_class, typical, interval = sums.sums["counts"].value[0], settings.typical, settings.interval
     if typical is None:
         typical, unavoidable = sums.sums["typical"].value / sums.cases, float(sums.sums["own"].value) / sums.weight
@@ -254,9 +255,9 @@ def _estimate(sums: StreamSums, metric: Metric, background: Background) -> Estim
     return background.score(metric, value, limits, (counts[0], counts[1], counts[2]), carriers)
 
 
-def check_each_id_once(predictions: Predictions, seen: SeenIds) -> None:
+def check_each_id_once(predictions: Predictions, seen: Keys) -> None:
     """That no id came twice: where hashes did, the ids are read again, and an error says which and where."""
-    if not len(repeated := seen.settle()):
+    if not len(repeated := seen[1:][seen[1:] == seen[:-1]]):
         return
     from pandora_regret.files.columns import texts_of
 

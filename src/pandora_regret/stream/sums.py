@@ -23,8 +23,8 @@ from pandora_regret.priors import Beta, Prior
 from pandora_regret.tally import Means, Sum
 
 MOST_REMEMBERED = 1 << 16  # rows
-MOST_KEYS = 1 << 22  # that are kept: 32 MB
-LONGEST_ID = 64  # bytes of text that are hashed as a block; longer ids take longer
+MOST_KEYS = 1 << 22  # of ids: 32 MB
+LONGEST_ID = 64  # characters of an id that are looked at, the last
 MOST_DIGITS = 18  # of an id that is a number
 
 
@@ -99,7 +99,7 @@ class StreamSums:
 
     def __init__(self, settings: Settings) -> None:
         k, n_means, n_draws = len(settings.classes), len(settings.means), settings.interval.replicates
-        self.settings, self.cases, self.rescaled, self.seen = settings, 0, NOTHING_RESCALED, SeenIds()
+        self.settings, self.cases, self.rescaled, self.seen = settings, 0, NOTHING_RESCALED, list[Keys]()
         self.means = Means((n_means,))
         self.kept: list[FloatArray] = []  # (1 + means, n) each: weights and scores of all rows while they are few
         self.clusters: set[int] = set()  # the lowest and highest key of each batch
@@ -132,7 +132,7 @@ class StreamSums:
             if not keys.all():
                 source, row = batch.origin(int(np.argmin(keys)))
                 raise source.error(row, "has no id", fix="fill it in, or drop the row", argument="ids")
-            self.seen.add(keys)
+            self._see([keys])
         self._count(batch, scored)
         if settings.with_pairs:
             for _, _, classes, sums in wasted_pairs(settings.forecast(batch), settings.prior):
@@ -178,6 +178,12 @@ class StreamSums:
             parts = [weighted_sums(drawn, table), *([drawn @ indicators] if self.by_class else [])]
             self.sums["replicates"].add(np.hstack(parts), index=some)
 
+    def _see(self, hashes: list[Keys]) -> None:
+        """The ids of further rows, by their hashes."""
+        self.seen += hashes
+        if sum(map(len, self.seen)) > 2 * MOST_KEYS:
+            self.seen = [thinned(self.seen)]
+
     def merge(self, other: StreamSums) -> None:
         """Add the rows of another of the same model."""
         self.cases += other.cases
@@ -185,7 +191,7 @@ class StreamSums:
         self.clusters |= other.clusters
         self.kept = [*self.kept, *other.kept] if self.cases <= MOST_REMEMBERED else []
         self.means.merge(other.means)
-        self.seen.merge(other.seen)
+        self._see(other.seen)
         for name, ours in self.sums.items():
             ours.merge(other.sums[name])
 
@@ -201,40 +207,13 @@ class StreamSums:
         return float(effective_of_sums(self.weight, second, self.sums["fourth powers"].value))
 
 
-class SeenIds:
-    """Hashes of ids: all of them up to some millions, then those below a bound that falls as they get more.
+def thinned(parts: list[Keys]) -> Keys:
+    """Hashes of ids, sorted: at most two of each, and where they are too many the lowest.
 
     So a single id that comes twice among very many may go unnoticed, but a file that comes twice never does.
     """
-
-    def __init__(self) -> None:
-        self.parts: list[Keys] = []
-        self.bound = np.iinfo(np.uint64).max
-        self.repeated = np.empty(0, np.uint64)
-
-    def add(self, keys: Keys) -> None:
-        """The ids of further rows."""
-        self.parts.append(keys[keys <= self.bound])
-        while sum(map(len, self.parts)) > MOST_KEYS:
-            self.settle()
-            self.bound //= 2
-            self.parts = [part[part <= self.bound] for part in self.parts]
-
-    def merge(self, other: SeenIds) -> None:
-        """The ids of other rows of the same table."""
-        self.bound = min(self.bound, other.bound)
-        self.repeated = np.union1d(self.repeated, other.repeated)
-        for part in other.parts:
-            self.add(part)
-
-    def settle(self) -> Keys:
-        """The hashes that came more than once."""
-        keys = np.sort(np.concatenate([np.empty(0, np.uint64), *self.parts]))
-        again = keys[1:] == keys[:-1]
-        if again.any():
-            self.repeated = np.union1d(self.repeated, keys[1:][again])
-        self.parts = [np.concatenate([keys[:1], keys[1:][~again]])]
-        return self.repeated
+    keys = np.sort(np.concatenate([np.empty(0, np.uint64), *parts]))
+    return np.concatenate([keys[:2], keys[2:][keys[2:] != keys[:-2]]])[:MOST_KEYS]
 
 
 def hashes_of(column: Any) -> Keys:
@@ -246,11 +225,7 @@ def hashes_of(column: Any) -> Keys:
     if pa.types.is_integer(column.type):
         numbers = np.asarray(column.fill_null(0).to_numpy()).astype(np.int64).view(np.uint64)
         return np.where(column.is_valid(), mixed(numbers + GOLDEN), np.uint64(0))
-    texts = column.cast(pa.string()).fill_null("")
-    long = pc.greater(pc.binary_length(texts), LONGEST_ID)
-    if pc.any(long).as_py():
-        hashed = keys_of(texts.filter(long).to_pylist())
-        texts = pc.replace_with_mask(texts, long, pa.array([f"{key:016x}" for key in hashed]))
+    texts = pc.utf8_slice_codeunits(column.cast(pa.string()).fill_null(""), -LONGEST_ID)
     n_words = -(-(pc.max(pc.binary_length(texts)).as_py() or 1) // 8)
     padded = pc.ascii_rpad(texts, 8 * n_words, "\0")  # eight bytes at a time
     keys = np.zeros(len(texts), np.uint64)

@@ -13,7 +13,7 @@ from pandora_regret.inputs import FloatArray, InputError, IntArray, Labels
 from pandora_regret.inputs.costs import read_costs
 from pandora_regret.inputs.labels import read_labels, read_truth
 from pandora_regret.inputs.numbers import read_array
-from pandora_regret.inputs.tables import check_probabilities
+from pandora_regret.inputs.tables import check_rows
 from pandora_regret.metrics import Metric, weighted_means
 from pandora_regret.study.conditions import Condition
 from pandora_regret.study.store import read_groups
@@ -94,7 +94,7 @@ def read_contest(
     names = _read_names(models, n_models, "models")
     listed = tuple(range(n_classes)) if classes is None else _read_names(classes, n_classes, "classes")
     for name, table in zip(names, array, strict=True):
-        check_probabilities(table.astype(np.float64), f"forecasts of {name!r}", TOLERANCE)
+        check_rows(table.astype(np.float64), f"forecasts of {name!r}", TOLERANCE)
     order = np.array(sorted(range(n_models), key=lambda index: names[index]))
     priced = None if costs is None else read_costs(costs, listed)
     column = read_truth(truth, range(n_classes), n_rows)

@@ -10,7 +10,7 @@ from torchmetrics import Metric
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
 from pandora_regret.inputs.numbers import read_weights
-from pandora_regret.inputs.tables import HALF_TOLERANCE, TOLERANCE, check_logits, check_probabilities
+from pandora_regret.inputs.tables import HALF_TOLERANCE, TOLERANCE, check_rows
 from pandora_regret.integrations.torch.tensors import (
     ClassCosts,
     beside,
@@ -184,9 +184,5 @@ def _check_values(values: torch.Tensor, truth: torch.Tensor, weights: torch.Tens
     if good.all():
         return
     check_classes(truth, values.shape[1])
-    table = values.double().cpu().numpy()
-    if logits:
-        check_logits(table, "preds")
-    else:
-        check_probabilities(table, "preds", tolerance)
+    check_rows(values.double().cpu().numpy(), "preds", tolerance, logits)
     read_weights(weights.cpu().numpy(), len(weights))
