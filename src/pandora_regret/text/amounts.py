@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from math import floor, inf, log10
 from unicodedata import category
@@ -68,9 +69,10 @@ def decimals_for(largest: float, digits: int = 3) -> int:
     return max(0, digits - 1 - floor(log10(largest))) if largest > 0 else 0
 
 
-def fixed(value: float, decimals: int) -> str:
-    """A number with so many decimals, without a unit."""
-    return f"{value:,.{decimals}f}".replace("-", "−")
+def fixed(value: float, decimals: int, before: str = "", after: str = "") -> str:
+    """A number with so many decimals (tens, where these are below 0), between a sign, a symbol and a unit."""
+    rounded = round(value, decimals)
+    return f"{'−' * (rounded < 0)}{before}{abs(rounded):,.{max(0, decimals)}f}{after}"
 
 
 def told_from_zero(decimals: int, low: float, high: float) -> int:
@@ -129,7 +131,9 @@ def money(amount: float, unit: str | None = None) -> str:
     else:
         number = f"{size:,.{min(12, decimals_for(size))}f}"
         number = number.rstrip("0").rstrip(".") if "." in number else number
-    return _joined("−" if amount < 0 and number != "0" else "", number, unit)
+    prefix, suffix = affixes(unit)
+    sign = "−" * (amount < 0 and number != "0")
+    return f"{sign}{prefix}{number}{' test' if unit is None and number == '1' else suffix}"
 
 
 def money_between(
@@ -156,10 +160,11 @@ def money_between(
     largest = max(abs(value), abs(low), abs(high))
     scale, word = _scale_of(largest)
     places = max(0, min(decimals + round(log10(scale)), decimals_for(largest / scale, MOST_DIGITS)))
-    numbers = [f"{abs(round(x, decimals) / scale):,.{places}f}" for x in (value, low, high)]
-    signs = ["−" * (x < 0 and bool(n.strip("0."))) for x, n in zip((value, low, high), numbers, strict=True)]
-    amount = f"{_joined(signs[0], numbers[0] + word, unit)} {per}".rstrip()
-    return f"{amount} ({signs[1]}{numbers[1]} to {signs[2]}{numbers[2]})"
+    prefix, suffix = affixes(unit)
+    ends = [fixed(round(end, decimals) / scale, places) for end in (low, high)]
+    amount = fixed(round(value, decimals) / scale, places, prefix, word + suffix)
+    amount = re.sub(r"^(−?1) tests$", r"\1 test", amount)
+    return f"{f'{amount} {per}'.rstrip()} ({' to '.join(ends)})"
 
 
 def is_currency(unit: str | None) -> bool:
@@ -189,11 +194,6 @@ def affixes(unit: str | None) -> tuple[str, str]:
 
 def _is_symbol(unit: str) -> bool:
     return any(category(letter) == "Sc" for letter in unit)
-
-
-def _joined(sign: str, number: str, unit: str | None) -> str:
-    prefix, suffix = affixes(unit)
-    return f"{sign}{prefix}{number}{' test' if unit is None and number == '1' else suffix}"
 
 
 def _scale_of(size: float) -> tuple[float, str]:
@@ -233,12 +233,9 @@ class Formats:
         if value is None:
             return UNDEFINED
         digits = self._usual[kind] if decimals is None else decimals
-        rounded = round(100 * value if kind == "share" else value, digits)
-        number = f"{abs(rounded):,.{max(0, digits)}f}"
-        if not bare:
-            before, after = {"money": (self.prefix, self.suffix), "share": ("", " %")}.get(kind, ("", ""))
-            number = f"{before}{number}{after}"
-        return f"−{number}" if rounded < 0 else number
+        units = {"money": (self.prefix, self.suffix), "share": ("", " %")}
+        around = ("", "") if bare else units.get(kind, ("", ""))
+        return fixed(100 * value if kind == "share" else value, digits, *around)
 
     def money(self, value: float | None) -> str:
         """An amount in the page's unit."""
