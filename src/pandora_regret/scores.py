@@ -371,7 +371,7 @@ def _numbers(rows: Forecast, values: FloatArray) -> FloatArray:
 def _tally_of_costs(forecast: Forecast, prior: Prior) -> Tally:
     tally, costs = Tally(forecast.n_classes), []
     for rows, wasted, classes, sums in wasted_pairs(forecast, prior):
-        tally.add_pairs(classes, sums)
+        tally.pairs.add(sums, index=classes)
         of_rows = _numbers(rows, unavoidable_costs(rows, prior) + wasted)
         if forecast.cluster is None:
             tally.cost.add(of_rows, rows.weights)

@@ -143,17 +143,13 @@ class Tally(Shown):
 
     def __init__(self, n_classes: int) -> None:
         self.cost, self.realised = Mean(), Mean()
-        self._pairs = Sum((n_classes, n_classes))
-
-    def add_pairs(self, classes: Any, pairs: FloatArray) -> None:
-        """Add some true classes, and the weighted sums of what their rows waste on each class."""
-        self._pairs.add(pairs, index=classes)
+        self.pairs = Sum((n_classes, n_classes))
 
     def merge(self, other: Tally) -> Self:
         """Add the rows of another tally; the tally itself, which then holds both."""
         self.cost.merge(other.cost)
         self.realised.merge(other.realised)
-        self._pairs.merge(other._pairs)
+        self.pairs.merge(other.pairs)
         return self
 
     @property
@@ -169,7 +165,7 @@ class Tally(Shown):
     @property
     def pair_costs(self) -> FloatArray:
         """(K, K): mean spend per instance on testing j when the truth is i."""
-        return np.asarray(self._pairs.value / self.cost.weight.value)
+        return np.asarray(self.pairs.value / self.cost.weight.value)
 
     def __repr__(self) -> str:
         if not self.cost.count:

@@ -61,7 +61,7 @@ class BySearch:
             own_parts.append(unavoidable_costs(rows, self.prior))
             wasted_parts.append(waste)
             tally.cost.add(own_parts[-1] + waste, rows.weights)
-            tally.add_pairs(classes, sums)
+            tally.pairs.add(sums, index=classes)
         own, wasted = np.concatenate(own_parts), np.concatenate(wasted_parts)
         unavoidable = Mean.of(own, forecast.weights).mean
         ratio = Mean.of(wasted, forecast.weights).mean / unavoidable

@@ -27,7 +27,6 @@ from pandora_regret.text import (
     listed,
     money,
     money_between,
-    pair_sentence,
     ruling_out,
 )
 
@@ -53,7 +52,8 @@ def largest_pairs(model: ModelResult, classes: Sequence[str], currency: str | No
     pairs = []
     for i, j in (divmod(int(place), len(classes)) for place in largest):
         if (cost := float(pair_costs[i, j])) > 0:
-            sentence = pair_sentence(classes[i], classes[j], cost, total, currency)
+            wrong = ruling_out(classes[i], classes[j])
+            sentence = f"{wrong}: {money(cost, currency or '')} of every {money(total, currency)}"
             pairs.append(LargestPair(model.name, classes[i], classes[j], cost, cost / total, sentence))
     return pairs
 

@@ -57,9 +57,6 @@ class _Explained(Exception):
         self.fix, self.command_fix, self.place = fix, command_fix, place
         self.contexts: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        return self.sentence()
-
     def replace(self, **changes: Any) -> Self:
         """The same error with some attributes changed: a place in a file instead of a row, another fix."""
         error = type(self).__new__(type(self), *self.args)  # copy() is changed by other libraries
@@ -83,6 +80,8 @@ class _Explained(Exception):
         sentence = " ".join(filter(None, (place, self.problem)))
         sentence = ": ".join(filter(None, (*self.contexts, sentence, fix)))
         return sentence if sentence.endswith((".", "?")) else f"{sentence}."
+
+    __str__ = sentence
 
 
 class InputError(_Explained, ValueError):

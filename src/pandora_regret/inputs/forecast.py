@@ -60,11 +60,6 @@ class Forecast:
         """K."""
         return int(self.values.shape[1])
 
-    @property
-    def is_single(self) -> bool:
-        """Whether the forecasts came in single precision, or in less."""
-        return (self.read_as or self.values.dtype).itemsize <= 4
-
     @cached_property
     def _starts(self) -> IntArray:
         """Where each case begins, beside `cluster`."""

@@ -78,7 +78,7 @@ def relative_tie(block: Forecast) -> float:
 
     Half precision is compared as single: its own units are so coarse that forecasts which differ would tie.
     """
-    return TIE_IN_SINGLE if block.is_single else TIE
+    return TIE_IN_SINGLE if (block.read_as or block.values.dtype).itemsize <= 4 else TIE
 
 
 def rank_odds(block: Forecast) -> FloatArray:

@@ -14,7 +14,6 @@ from pandora_regret.text.amounts import typed as typed
 from pandora_regret.text.names import capitalised as capitalised
 from pandora_regret.text.names import class_name as class_name
 from pandora_regret.text.names import listed as listed
-from pandora_regret.text.names import pair_sentence as pair_sentence
 from pandora_regret.text.names import ruling_out as ruling_out
 from pandora_regret.text.names import shortened as shortened
 from pandora_regret.text.names import wasted as wasted

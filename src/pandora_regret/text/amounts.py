@@ -175,9 +175,8 @@ def is_currency(unit: str | None) -> bool:
     >>> [is_currency(unit) for unit in ("USD", "usd", "CHF", "A$", "min", "", None)]
     [True, True, True, True, False, False, False]
     """
-    if not unit:
-        return False
-    return unit.upper() in SYMBOLS or _is_symbol(unit) or (len(unit) == 3 and unit.isalpha() and unit.isupper())
+    letters = unit or ""
+    return affixes(unit)[0] != "" or (len(letters) == 3 and letters.isalpha() and letters.isupper())
 
 
 def affixes(unit: str | None) -> tuple[str, str]:
@@ -189,11 +188,8 @@ def affixes(unit: str | None) -> tuple[str, str]:
     (('$', ''), ('', ' CHF'), ('', ' min'), ('', ''), ('', ' tests'))
     """
     symbol = "tests" if unit is None else SYMBOLS.get(unit.upper(), unit)
-    return (symbol, "") if _is_symbol(symbol) else ("", f" {symbol}" if symbol else "")
-
-
-def _is_symbol(unit: str) -> bool:
-    return any(category(letter) == "Sc" for letter in unit)
+    is_sign = any(category(letter) == "Sc" for letter in symbol)
+    return (symbol, "") if is_sign else ("", f" {symbol}" if symbol else "")
 
 
 def _scale_of(size: float) -> tuple[float, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pandora_regret.text.amounts import money, money_between
+from pandora_regret.text.amounts import money_between
 
 DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
@@ -32,11 +32,6 @@ def class_name(label: str) -> str:
 def ruling_out(truth: str, tested: str) -> str:
     """A wrong test."""
     return f"ruling out {class_name(tested)} when it is {class_name(truth)}"
-
-
-def pair_sentence(truth: str, tested: str, cost: float, total: float, unit: str | None) -> str:
-    """What one wrong test costs, of everything."""
-    return f"{ruling_out(truth, tested)}: {money(cost, unit or '')} of every {money(total, unit)}"
 
 
 def wasted(amount: float, unit: str | None, low: float | None = None, high: float | None = None) -> str:

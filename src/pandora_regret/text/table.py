@@ -238,12 +238,9 @@ def _aligned(lines: Sequence[Sequence[str]], words: int) -> list[str]:
 
 
 def _in_two_lines(title: str) -> list[str]:
-    """Broken at the space that makes it narrowest."""
-    spaces = [index for index, letter in enumerate(title) if letter == " "]
-    if len(title) < 10 or not spaces:
-        return [title]
-    middle = min(spaces, key=lambda index: max(index, len(title) - index - 1))
-    return [title[:middle], title[middle + 1 :]]
+    """Broken at the space that makes it narrowest, unless it is short."""
+    halves = [[title[:at], title[at + 1 :]] for at, letter in enumerate(title) if letter == " "]
+    return min(halves if len(title) >= 10 else [], key=lambda pair: max(map(len, pair)), default=[title])
 
 
 class Shown(ABC):
