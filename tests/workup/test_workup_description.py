@@ -115,7 +115,7 @@ def test_a_file_and_python_say_the_same(load):
         (
             '"dermoscopy=suspicious"',
             '["dermoscopy=suspicious", "dermoscopy=benign"]',
-            "steps.biopsy.requires asks dermoscopy for two outcomes at once, so the step can never be made",
+            "steps.biopsy.requires asks a step for two outcomes at once, so the step can never be made",
         ),
         ("cost = 75", "cost = -75", "steps.visit.cost is -75: it must be a number >= 0"),
         ("cost = 75", "", "steps.visit.cost is missing, and so is items: state one of the two"),
@@ -163,7 +163,7 @@ def test_a_class_that_nothing_can_confirm_is_refused():
 
 def test_a_step_behind_a_confirmed_class_is_unreachable():
     steps = {"look": {"cost": 1, "confirms": "a"}, "probe": {"cost": 1, "requires": "look=yes", "confirms": "b"}}
-    with pytest.raises(InputError, match=r"steps.probe.requires is look=yes, which confirms a class and ends"):
+    with pytest.raises(InputError, match=r"steps.probe.requires asks for an outcome that confirms a class and ends"):
         Workup(["a", "b"], steps)
 
 

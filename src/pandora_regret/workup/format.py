@@ -218,7 +218,8 @@ class _Reader:
             losses = self._per_class(getattr(stop, key), f"{path('stops', name)}.{key}", self.classes)
             stops.append(Stop(name, losses, key == "wrong"))
         about = ("title", "setting", "notes", "currency", "source", "year", "confirm", "budget")
-        described = {key: getattr(file, key) for key in about} | {
+        _check_possible(file, steps)
+        return {key: getattr(file, key) for key in about} | {
             "classes": self.classes,
             "steps": tuple(steps.values()),
             "stops": tuple(stops),
@@ -226,8 +227,6 @@ class _Reader:
             "fee": file.rounds.fee,
             "together": _texts(file.rounds.together),
         }
-        _check_possible(described, steps)
-        return described
 
     def _level(self, table: dict[str, Any], place: str, requires: Texts) -> Iterator[tuple[str, str, StepTable]]:
         """One level of a hierarchy as tables of steps, each followed by those below it."""
@@ -337,9 +336,10 @@ class _Reader:
 
 def _requirement(place: str, text: str, steps: Mapping[str, WorkupStep]) -> Requirement:
     """STEP or STEP=OUTCOME, where names may hold an equals sign, too."""
-    splits = [(text[:at].strip(), text[at + 1 :].strip()) for at, letter in enumerate(text) if letter == "="]
-    ways: list[tuple[str, str | None]] = [(text, None), *splits]
-    name, outcome = next((way for way in ways if way[0] in steps), ways[min(1, len(splits))])
+    parts = text.split("=")
+    cuts = (("=".join(parts[:n]).strip(), "=".join(parts[n:]).strip() or None) for n in range(len(parts), 0, -1))
+    ways = list(cuts)
+    name, outcome = next((way for way in ways if way[0] in steps), ways[-1])
     if name not in steps:
         _fail(place, f"is {text!r}, and {name!r} is no step", did_you_mean(name, steps))
     if outcome is not None and outcome not in steps[name].outcomes:
@@ -363,42 +363,40 @@ def _check_chances(outcomes: tuple[str, ...], table: FloatArray, classes: tuple[
 # What makes a work-up impossible: circles, steps that can never be made, classes that nothing can confirm.
 
 
-def _check_possible(described: dict[str, Any], steps: dict[str, WorkupStep]) -> None:
+def _check_possible(file: WorkupFile, steps: dict[str, WorkupStep]) -> None:
     try:
         list(TopologicalSorter({n: [one.step for one in s.requires] for n, s in steps.items()}).static_order())
     except CycleError as error:
         circle = list(reversed(error.args[1]))
         problem = f"requires itself ({' -> '.join(circle)}), so it can never be made"
         _fail(f"{path('steps', circle[0])}.requires", problem, "take one of these out")
-    reach = {name: _check_reachable(step, steps, described) for name, step in steps.items()}
-    for name in described["together"]:
+    for name in _texts(file.rounds.together):
         if name not in steps:
             _fail("rounds.together", f"contains {name!r}, which is no step", did_you_mean(name, steps))
-    for k, name in enumerate(described["classes"] if described["confirm"] and not described["stops"] else ()):
+    reach = {name: _check_reachable(step, steps, file) for name, step in steps.items()}
+    for k, name in enumerate(_texts(file.classes) if file.confirm and not file.stops else ()):
         if not any(k in step.confirmed and reach[step.name][k] > 0 for step in steps.values()):
             fix = "add a step that confirms it, a way to stop, or confirm = false"
             _fail("classes", f"contains {name!r}, which nothing can ever confirm", fix)
 
 
-def _check_reachable(step: WorkupStep, steps: dict[str, WorkupStep], described: dict[str, Any]) -> FloatArray:
+def _check_reachable(step: WorkupStep, steps: dict[str, WorkupStep], file: WorkupFile) -> FloatArray:
     """For each class, how likely it is that what the step requires comes about, if it is the truth."""
-    needed, place = requirements(step, steps), path("steps", step.name)
-    chances = np.ones(len(described["classes"]))
-    for name in {one.step for one in needed}:
-        outcomes = {one.outcome for one in needed if one.step == name and one.outcome is not None}
-        if len(outcomes) > 1:
-            problem = f"asks {name} for two outcomes at once, so the step can never be made"
-            _fail(f"{place}.requires", problem)
-        for outcome in outcomes:
-            index = steps[name].outcomes.index(outcome)
-            if steps[name].confirmed[index] is not None and described["confirm"]:
-                problem = f"is {name}={outcome}, which confirms a class and ends the work-up"
-                _fail(f"{place}.requires", problem)
-            chances = chances * steps[name].chances[index]
+    needed, place, problem = requirements(step, steps), path("steps", step.name), ""
+    asked = [(steps[one.step], one.outcome) for one in needed if one.outcome is not None]
+    numbers = [(before, before.outcomes.index(outcome)) for before, outcome in asked]
+    rows = [(1.0,) * len(file.classes), *(before.chances[number] for before, number in numbers)]
+    chances = np.prod(rows, axis=0)
     if not chances.any():
-        _fail(f"{place}.requires", "asks for outcomes that no class can have, so the step can never be made")
-    least = sum(steps[name].cost for name in {step.name, *(one.step for one in needed)}) + described["fee"]
-    if described["budget"] is not None and least > described["budget"]:
-        problem = f"costs {least:g} with all that it requires, more than the budget of {described['budget']:g}"
+        problem = "asks for outcomes that no class can have"
+    if len({before.name for before, _ in asked}) < len(asked):
+        problem = "asks a step for two outcomes at once"
+    if file.confirm and any(before.confirmed[number] is not None for before, number in numbers):
+        problem = "asks for an outcome that confirms a class and ends the work-up"
+    if problem:
+        _fail(f"{place}.requires", f"{problem}, so the step can never be made")
+    least = sum(steps[name].cost for name in {step.name, *(one.step for one in needed)}) + file.rounds.fee
+    if file.budget is not None and least > file.budget:
+        problem = f"costs {least:g} with all that it requires, more than the budget of {file.budget:g}"
         _fail(f"{place}.cost", problem, "the step can never be made")
-    return chances
+    return np.asarray(chances)

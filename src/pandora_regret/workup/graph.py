@@ -76,7 +76,8 @@ class Graph:
 
             values, choices = loops.solve(p, self.arrays, edge_costs)
             return values, choices
-        table, options, _ = sweep(p[None], self.arrays, edge_costs)
+        nothing = np.empty(0, np.intp)
+        table, options, _ = sweep(p[None], nothing, nothing, self.arrays, edge_costs)
         return table[:, 0], options[:, 0]
 
 
@@ -100,14 +101,9 @@ def compile_graph(
                 f"the work-up has more than {limit:,} states (perhaps {space.most_states():.3g}): use fewer noisy "
                 "steps or outcomes, or a hierarchy."
             )
-    queue.sort(key=lambda state: _depth(state, space.n_classes))
+    # more steps made, or fewer classes possible: this grows along every edge
+    queue.sort(key=lambda s: (sum(o != UNUSED for o in s.outcomes), -s.possible.bit_count()))
     return _as_arrays(space, queue, np.array([rows[state] for state in queue]), moves)
-
-
-def _depth(state: State, n_classes: int) -> int:
-    """Grows along every edge: more steps made, or fewer classes possible."""
-    made = sum(outcome != UNUSED for outcome in state.outcomes)
-    return made * (n_classes + 1) + n_classes - state.possible.bit_count()
 
 
 def _as_arrays(space: StateSpace, states: list[State], likelihood: FloatArray, moves: dict[State, Any]) -> Graph:
@@ -160,74 +156,52 @@ def _masses(
     return behind, ended
 
 
-def sweep(p: FloatArray, graph: GraphArrays, edge_costs: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Of each state and row the least expected cost, (S + 1, n), the option that has it, and the probability."""
-    n_states = len(graph.likelihood)
-    value, mass = np.zeros((n_states + 1, len(p))), p @ graph.likelihood.T
-    choice = np.zeros((n_states, len(p)), np.intp)
+def sweep(
+    p: FloatArray,
+    rows: IntArray,
+    truths: IntArray,
+    graph: GraphArrays,
+    edge_costs: FloatArray,
+    fallback: Any = None,
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Of each state and row of p the least expected cost, (S + 1, n), and the option that has it, (S, n).
+
+    With them, of each state what is paid from there on in some `rows` if `truths` are true, times the probability
+    of coming there, (S + 1, P).
+    """
+    n_states, every = len(graph.likelihood), np.arange(p.shape[1])
+    value, paid = np.zeros((n_states + 1, len(p))), np.zeros((n_states + 1, len(rows)))
+    choice, masses = np.zeros((n_states, len(p)), np.intp), p @ graph.likelihood.T
     for state in reversed(range(n_states)):
-        options = list(_stop_losses(p, graph, state))
+        mass, chance = masses[:, state], graph.likelihood[state, truths]
+        believed, options = np.where(mass[:, None] > 0, p, 1.0), []
+        for stop, names in enumerate(graph.names_class if graph.may_stop[state] else ()):
+            terms = believed * graph.weighted_losses[stop * n_states + state]
+            named = terms.argmax(axis=1) if names else np.full(len(p), -1)  # its loss is spared
+            lost = np.where(every == named[:, None], 0.0, terms).sum(axis=1)
+            options.append((-1 - stop, lost, chance * graph.losses[stop, truths] * (named[rows] != truths)))
         for number, edge in enumerate(range(*graph.edges[state : state + 2])):
-            behind = value[_children(graph, edge)].sum(axis=0)
-            options.append((number, edge_costs[edge] * mass[:, state] + behind))
+            more = graph.more[slice(*graph.more_edges[edge : edge + 2])]
+            children, cost = np.concatenate([graph.children[edge], more]), edge_costs[edge]
+            after, spent = value[children].sum(axis=0), paid[children].sum(axis=0)
+            options.append((number, cost * mass + after, cost * chance + spent))
         best = np.full(len(p), np.inf)
-        for option, total in options:
+        for option, total, _ in options:
             better = total < best * BETTER
             best[better], choice[state, better] = total[better], option
-        value[state] = best
-    return value, choice, mass.T
-
-
-def _children(graph: GraphArrays, edge: int) -> IntArray:
-    """The states that an edge leads to; among them perhaps the last, of value zero."""
-    return np.concatenate([graph.children[edge], graph.more[slice(*graph.more_edges[edge : edge + 2])]])
-
-
-def _stop_losses(p: FloatArray, graph: GraphArrays, state: int) -> list[tuple[int, FloatArray]]:
-    """Each way to stop, and what it is expected to lose: by naming a class, the losses of all others."""
-    if not graph.may_stop[state]:
-        return []
-    result = []
-    for stop, names in enumerate(graph.names_class):
-        terms = p * graph.weighted_losses[stop * len(graph.likelihood) + state]
-        if names:
-            terms[np.arange(len(p)), terms.argmax(axis=1)] = 0.0
-        result.append((-1 - stop, terms.sum(axis=1)))
-    return result
+        if fallback is not None:
+            choice[state] = np.where(mass > 0, choice[state], fallback[state])
+        value[state] = np.where(mass > 0, best, 0.0)
+        for option, _, spent in options:
+            paid[state] = np.where(choice[state, rows] == option, spent, paid[state])
+    return value, choice, paid
 
 
 def graph_costs(
     p: FloatArray, rows: IntArray, truths: IntArray, graph: GraphArrays, edge_costs: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Each row's predicted cost, (n,), and what the policy of each of `rows` costs if `truths` are true."""
-    value, choice, mass = sweep(p, graph, edge_costs)
-    fallback = sweep(np.ones((1, p.shape[1])), graph, edge_costs)[1]
-    n_states = len(graph.likelihood)
-    reached, paid = np.zeros((n_states + 1, len(rows)), dtype=bool), np.zeros(len(rows))
-    reached[0] = True
-    for state in range(n_states):
-        here = np.flatnonzero(reached[state])
-        likely = mass[state, rows[here]] > 0
-        options = np.where(likely, choice[state, rows[here]], fallback[state])
-        chance = graph.likelihood[state, truths[here]]
-        for option in np.unique(options):
-            some = options == option
-            pairs = here[some]
-            if option < 0:
-                believed = np.where(likely[some, None], p[rows[pairs]], 1.0)
-                paid[pairs] += chance[some] * _lost(graph, state, -1 - option, believed, truths[pairs])
-                continue
-            edge = graph.edges[state] + option
-            paid[pairs] += chance[some] * edge_costs[edge]
-            for child in _children(graph, edge):
-                if child < n_states:
-                    reached[child, pairs] |= graph.likelihood[child, truths[pairs]] > 0
-    return value[0], paid
-
-
-def _lost(graph: GraphArrays, state: int, stop: int, believed: FloatArray, truths: IntArray) -> FloatArray:
-    """What stopping loses if these classes are true."""
-    losses = graph.losses[stop]
-    terms = believed * graph.weighted_losses[stop * len(graph.likelihood) + state]
-    named = terms.argmax(axis=1) if graph.names_class[stop] else np.full(len(truths), -1)
-    return np.where(named == truths, 0.0, losses[truths])
+    ones, nothing = np.ones((1, p.shape[1])), np.empty(0, np.intp)
+    fallback = sweep(ones, nothing, nothing, graph, edge_costs)[1]
+    value, _, paid = sweep(p, rows, truths, graph, edge_costs, fallback)
+    return value[0], paid[0]
