@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from pandora_regret.inputs import read_alpha
-from pandora_regret.integrations.torch.fused import Rule, fused_loss, traced_loss
+from pandora_regret.integrations.torch.fused import Rule, fused_or_traced_loss
 from pandora_regret.integrations.torch.tensors import (
     ClassCosts,
     Reduction,
@@ -17,7 +17,6 @@ from pandora_regret.integrations.torch.tensors import (
     read_smoothing,
     refuse_gradient,
 )
-from pandora_regret.kernels.portable import limit_of
 
 
 class PandoraLoss(torch.nn.Module):
@@ -163,10 +162,6 @@ def _loss(
     """The loss, with options that have been read: fused if alpha is a number, by operators if it is a tensor."""
     refuse_gradient(target, "target")
     values, flat, shape = read_rows(logits, target)
-    table = cost_table(costs, values.shape[1])
-    if isinstance(alpha, torch.Tensor):
-        loss = traced_loss(values, flat, table, alpha, reduction, label_smoothing, ignore_index)
-    else:
-        rule = Rule(limit_of(alpha), table, label_smoothing, ignore_index)
-        loss = fused_loss(values, flat, rule, reduction)
+    rule: Any = (cost_table(costs, values.shape[1]), alpha, label_smoothing, ignore_index)
+    loss = fused_or_traced_loss(values, flat, Rule(*rule), reduction)
     return loss.reshape(shape) if reduction == "none" else loss
