@@ -10,7 +10,7 @@ column is divided by, because narwhals writes a division as a case distinction t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import add, and_
 from typing import Any, NamedTuple
@@ -39,7 +39,8 @@ class _Truth(NamedTuple):
     impossible: nw.Expr  # 1 where the inverse is 0, else 0
 
 
-HELPERS = tuple(f"__truth_{name}" for name in _Truth._fields)  # columns of `with_scores` while it works
+HELPER = "__truth_"  # begins the names of columns that `with_scores` has while it works
+HELPERS = tuple(f"{HELPER}{name}" for name in _Truth._fields)
 
 
 def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.0) -> nw.Expr:
@@ -142,9 +143,13 @@ def with_scores(
         raise InputError(f"has no column {missing[0]!r}", argument="frame", column=missing[0], fix="rename one")
     if taken := [name for name in (*HELPERS, *names) if name in columns]:
         raise InputError(f"has a column {taken[0]!r} already", argument="frame", column=taken[0], fix="rename it")
-    for step in scores.steps():
-        rows = rows.with_columns(**step)
-    truth = _Truth(*(nw.col(name) for name in HELPERS))
+
+    def as_columns(**columns: nw.Expr) -> list[nw.Expr]:
+        nonlocal rows
+        rows = rows.with_columns(**{f"{HELPER}{name}": value for name, value in columns.items()})
+        return [nw.col(f"{HELPER}{name}") for name in columns]
+
+    truth = scores.truth(as_columns)
     scored = rows.with_columns(scores.score(name, truth).alias(name) for name in names)
     return scored.drop(*HELPERS).to_native()
 
@@ -184,7 +189,7 @@ def score_frame(
     """
     names = _read_metrics(metrics)
     scored = with_scores(frame, classes, label=label, alpha=alpha, typical_costs=typical_costs, metrics=names)
-    rows, columns = nw.from_native(scored), _column_names(by)
+    rows, columns = nw.from_native(scored), _listed(by)
     summaries = [nw.col(name).mean() for name in names]
     summaries += [nw.col(name).std().alias(f"{name}_se") for name in names]
     summaries += [nw.col(names[0]).count().alias("count"), nw.len().alias("not_scored")]
@@ -226,15 +231,15 @@ def duckdb_sql(
     """
     duckdb = import_optional("duckdb", extra="engines")
     columns = [f"{_quoted(name)} DOUBLE" for name in classes]
-    columns += [f"{_quoted(name)} VARCHAR" for name in (label, *_column_names(by))]
+    columns += [f"{_quoted(name)} VARCHAR" for name in (label, *_listed(by))]
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE {_quoted(table)} ({', '.join(columns)})")
         scored = score_frame(connection.table(_quoted(table)), classes, label=label, by=by, **options)
         return str(scored.sql_query())
 
 
-def _column_names(by: str | Sequence[str]) -> list[str]:
-    return [by] if isinstance(by, str) else list(by)
+def _listed(names: str | Iterable[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 class _Scores:
@@ -256,35 +261,29 @@ class _Scores:
         self.costs = [1.0] * len(self.classes) if base is None else [float(cost) for cost in base]
         self.same_costs = len(set(self.costs)) == 1
 
-    def truth(self) -> _Truth:
-        """All in one expression each."""
-        probability, cost, inverse_cost = self._found()
-        inverse = _inverse(probability)
-        return _Truth(probability, inverse, cost, inverse_cost, _is_zero(inverse))
+    def truth(self, settle: Callable[..., Any] = lambda **columns: columns.values()) -> _Truth:
+        """All in one expression each; or `settle` makes columns of some, and returns what refers to them.
 
-    def steps(self) -> Iterator[dict[str, nw.Expr]]:
-        """The same as columns, in steps that only need the columns before them."""
-        probability, inverse, cost, inverse_cost, impossible = HELPERS
-        yield dict(zip((probability, cost, inverse_cost), self._found(), strict=True))
-        yield {inverse: _inverse(nw.col(probability))}
-        yield {impossible: _is_zero(nw.col(inverse))}
-
-    def _found(self) -> tuple[nw.Expr, nw.Expr, nw.Expr]:
-        """Probability, cost and its inverse, by label; in rows that hold probabilities.
-
-        None of these is negative and they sum to 1; a comparison with NaN or null is not true.
+        In rows that hold probabilities: none is negative and they sum to 1; comparing with NaN or null is not true.
         """
         probabilities = [nw.col(name).cast(nw.Float64) for name in self.classes]
         none_negative = reduce(and_, (nw.col(name) >= 0 for name in self.classes))
         sum_to_one = (reduce(add, probabilities) - 1).abs() <= TOLERANCE
-        probability = nw.when(none_negative & sum_to_one).then(self._of_label(probabilities))
-        cost, inverse_cost = (self._of_label([nw.lit(cost**sign) for cost in self.costs]) for sign in (1, -1))
-        return probability, cost, inverse_cost
-
-    def _of_label(self, values: Sequence[nw.Expr]) -> nw.Expr:
-        label = nw.col(self.label).cast(nw.String)
-        cases = (nw.when(label == name).then(value) for name, value in zip(self.classes, values, strict=True))
-        return nw.coalesce(*cases)
+        prices = ([nw.lit(cost**sign) for cost in self.costs] for sign in (1, -1))
+        of_label = []
+        for values in (probabilities, *prices):
+            pairs = zip(self.classes, values, strict=True)
+            cases = (nw.when(nw.col(self.label).cast(nw.String) == name).then(value) for name, value in pairs)
+            of_label.append(nw.coalesce(*cases))
+        probability, cost, inverse_cost = settle(
+            probability=nw.when(none_negative & sum_to_one).then(of_label[0]),
+            cost=of_label[1],
+            inverse_cost=of_label[2],
+        )
+        inverse = nw.when(probability > SMALLEST).then(1.0 / probability).otherwise(probability * 0.0)
+        [inverse] = settle(inverse=inverse)
+        [impossible] = settle(impossible=nw.when(inverse == 0).then(nw.lit(1.0)).otherwise(nw.lit(0.0)))
+        return _Truth(probability, inverse, cost, inverse_cost, impossible)
 
     def score(self, metric: str, truth: _Truth) -> nw.Expr:
         """One of the metrics; null where the truth is.
@@ -346,14 +345,6 @@ class _Scores:
         return nw.when(ratio > 0).then(1.0 - possible.log()).otherwise(nw.lit(float("inf")))
 
 
-def _inverse(probability: nw.Expr) -> nw.Expr:
-    return nw.when(probability > SMALLEST).then(1.0 / probability).otherwise(probability * 0.0)
-
-
-def _is_zero(value: nw.Expr) -> nw.Expr:
-    return nw.when(value == 0).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
-
-
 def _power(ratio: nw.Expr, exponent: float) -> nw.Expr:
     """A power; small whole ones by multiplication, which every engine does fastest."""
     if exponent in (1.0, 2.0):
@@ -362,7 +353,7 @@ def _power(ratio: nw.Expr, exponent: float) -> nw.Expr:
 
 
 def _read_metrics(metrics: Iterable[str]) -> list[str]:
-    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    names = _listed(metrics)
     for name in names:
         if name not in METRICS:
             raise InputError(argument="metrics", value=name, fix=f"it must be one of {', '.join(METRICS)}")
