@@ -98,19 +98,18 @@ class SearchObjective:
         forecast = _named(read_labelled(y, _table(raw), sample_weight=weights, logits=True), self.labels)
         # base and mean costs are proportional in the Beta family, also at alpha = 0, where the mean vanishes
         costs = read_base_costs(self.costs, self.typical_costs, Uniform(), forecast.labels, len(forecast))
-        slopes = np.concatenate([self._slopes(block) for block in forecast.with_costs(costs).blocks()])
+        parts = []
+        for block in forecast.with_costs(costs).blocks():
+            base, itself = costs_of(block), (np.arange(len(block)), block.truth)
+            part = base * beta_loss_slope(log_odds(block), self.alpha) / -base.mean()
+            part[itself] = 0.0
+            part[itself] = -part.sum(axis=1)
+            parts.append(part if block.weights is None else part * block.weights[:, None])
+        slopes = np.concatenate(parts)
         bends = (1 + self.alpha) * np.abs(slopes)
         if raw.ndim == 1:
             return slopes[:, 1], np.maximum(bends[:, 1], LEAST_CURVATURE)
         return slopes, np.maximum(2 * bends, LEAST_CURVATURE)
-
-    def _slopes(self, block: Forecast) -> FloatArray:
-        """The derivative of each row's weighted loss in its raw scores, (n, K)."""
-        costs = costs_of(block)
-        slopes = costs * beta_loss_slope(log_odds(block), self.alpha) / -costs.mean()
-        slopes[np.arange(len(block)), block.truth] = 0.0
-        slopes[np.arange(len(block)), block.truth] = -slopes.sum(axis=1)
-        return np.asarray(slopes if block.weights is None else slopes * block.weights[:, None])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

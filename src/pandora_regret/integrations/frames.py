@@ -264,7 +264,7 @@ class _Scores:
     def truth(self, settle: Callable[..., Any] = lambda **columns: columns.values()) -> _Truth:
         """All in one expression each; or `settle` makes columns of some, and returns what refers to them.
 
-        In rows that hold probabilities: none is negative and they sum to 1; comparing with NaN or null is not true.
+        In rows that hold probabilities: none is negative, they sum to 1; a comparison with NaN or null is false.
         """
         probabilities = [nw.col(name).cast(nw.Float64) for name in self.classes]
         none_negative = reduce(and_, (nw.col(name) >= 0 for name in self.classes))

@@ -39,20 +39,12 @@ class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
     """
 
     _fmt = ",.2f"
+    bigger_is_better = False
+    requires_labels = False  # but probabilities
 
     def __init__(self, classes: Sequence[Any], typical_costs: Any = None, prior: Prior | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.classes, self.typical_costs, self.prior = classes, typical_costs, prior
-
-    @property
-    def bigger_is_better(self) -> bool:
-        """Costs are better low."""
-        return False
-
-    @property
-    def requires_labels(self) -> bool:
-        """Probabilities are needed, not labels."""
-        return False
 
     def _eval(self, y_true: Any, y_pred: Mapping[Any, float]) -> float:
         prices = {"typical_costs": self.typical_costs, "prior": self.prior}

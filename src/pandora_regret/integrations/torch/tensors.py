@@ -28,8 +28,11 @@ class FlatBatch(NamedTuple):
 
 def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") -> FlatBatch:
     """One row per instance, whatever the shape; the dimension of classes is the second, or the only one."""
-    if _are_rows(values, target):
-        return FlatBatch(values, target, target.shape)
+    plain = (
+        values.ndim == 2 and target.ndim == 1 and target.dtype == torch.int64 and values.device == target.device
+    )
+    if plain and values.shape[1] > 1 and len(target) == len(values) and values.is_floating_point():
+        return FlatBatch(values, target, target.shape)  # in a step of a small model, a few views would show
     if not values.is_floating_point():
         raise InputTypeError(f"{name} has dtype {values.dtype}: pass floating point, as in {name}.float().")
     class_dim = min(1, values.ndim - 1)
@@ -50,14 +53,6 @@ def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") 
         raise InputError(f"target is on {target.device} but {name} is on {values.device}: move one to the other.")
     target = _flat(target, class_dim) if soft else target.reshape(-1).long()
     return FlatBatch(_flat(values, class_dim), target, shape)
-
-
-def _are_rows(values: torch.Tensor, target: torch.Tensor) -> bool:
-    """Whether there is nothing to do and nothing to say: in a step of a small model, a few views would show."""
-    if values.ndim != 2 or target.ndim != 1 or target.dtype != torch.int64 or values.device != target.device:
-        return False
-    n_rows, n_classes = values.shape
-    return n_classes > 1 and target.shape[0] == n_rows and values.is_floating_point()
 
 
 def _flat(table: torch.Tensor, class_dim: int) -> torch.Tensor:
