@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+import pandas as pd
 import pytest
 from cli_files import PROGRAM, run
 from monitored import CLASSES, COSTS, week, write_week
@@ -164,6 +165,24 @@ def test_labels_that_come_later(tmp_path, state):
     run("monitor", write_week(tmp_path / "w.csv", 1), "--period", "week", "--state", complete, "--close")
     paid = [json.loads(path.read_bytes())["paid"]["history"]["points"][0]["totals"] for path in (state, complete)]
     assert paid[0] == pytest.approx(paid[1])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_an_empty_label_is_not_known_yet(tmp_path, state, suffix):
+    file, labels = tmp_path / f"w1.{suffix}", tmp_path / f"labels.{suffix}"
+    whole = pd.read_csv(write_week(tmp_path / "whole.csv", 1))
+    part = whole.assign(label=whole["label"].where(whole.index % 4 > 0))
+    later = whole[["id", "label"]].assign(label=whole["label"].where(whole.index % 8 > 0))
+    for table, path in ((part, file), (later, labels)):
+        table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
+    first = watch(state, file, "--period", "week")  # labels that are there tell the classes
+    assert first.exit_code == 0, first.stderr
+    assert "30 cases" in first.stdout
+    assert "10 forecasts waiting for labels" in first.stdout
+    second = watch(state, "--labels", labels)
+    assert second.exit_code == 0, second.stderr
+    assert "35 cases" in second.stdout
+    assert "5 forecasts waiting for labels" in second.stdout
 
 
 def test_a_price_list_names_the_classes_of_forecasts_without_labels(tmp_path, state):

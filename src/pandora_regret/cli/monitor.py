@@ -224,9 +224,7 @@ def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dic
     from pandora_regret.inputs import InputError
 
     classes = {} if watched is None else {"classes": tuple(_labels_by_name(watched))}
-    told = (watched, asked.classes, asked.proba_prefix, asked.costs)  # what tells classes where labels do not
-    unlabelled = any(each is not None for each in told)
-    layout = asked.layout(group=asked.period, unlabelled=unlabelled, **classes)
+    layout = asked.layout(group=asked.period, unlabelled=True, **classes)
     opened = open_models(read_models_argument(asked.files, layout), asked.priced())
     names, done = [one.name for one in opened], tuple(dict.fromkeys(each for one in opened for each in one.done))
     order = _champion_first(names, asked)
