@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from pandora_regret.inputs import (
 from pandora_regret.inputs.labels import is_missing, read_truth
 from pandora_regret.inputs.numbers import read_array, read_count, read_number, read_positive
 from pandora_regret.monitor.possible_costs import bounds, possible_costs
-from pandora_regret.monitor.streams import Paid, Promised, StreamSettings
+from pandora_regret.monitor.streams import Paid, Promised
 from pandora_regret.monitor.summary import MonitorSummary, summarise
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import PRIORS, read_prices, spelled_prior
@@ -39,7 +39,19 @@ LABELS = 256  # labels of counted cases are told apart up to so many classes
 SEEN = np.dtype([("key", "<u8"), ("label", "u1")])
 
 Waiting: TypeAlias = tuple[tuple[float, ...], str | None]  # possible costs, of each model, and the period
-Held: TypeAlias = tuple[list[FloatArray], IntArray, list[str] | None]  # possible costs, truths, periods
+
+
+class _Cases(NamedTuple):
+    """Rows past the door."""
+
+    keys: list[int] | None  # of their ids
+    truth: IntArray  # -1 where it is not known
+    periods: list[str] | None
+
+    def take(self, rows: Any) -> _Cases:
+        """Some of them."""
+        keys, periods = (None if of is None else [of[row] for row in rows] for of in (self.keys, self.periods))
+        return _Cases(keys, self.truth[rows], periods)
 
 
 @dataclass(frozen=True)
@@ -124,7 +136,7 @@ class Monitor:
         self.seen: dict[int, int] = {}  # counted cases: the label of each id's key
         self.paid: Paid | None = None
         self.promised: Promised | None = None
-        self._held: list[Held] | None = None
+        self._held: list[tuple[FloatArray, _Cases]] | None = None
 
     def update(
         self,
@@ -154,47 +166,58 @@ class Monitor:
         labels = None if isinstance(self.labels, range) else self.labels
         forecast = read_probabilities(y_proba, labels=labels, logits=logits)
         self._check_kind(forecast, challenger is not None, period is not None)
-        n = len(forecast)
+        n, tables = len(forecast), [forecast]
         keys, names = None if ids is None else _keys(ids, n), _read_periods(period, n)
-        truth = _read_known(y_true, forecast.labels, n)
-        if keys is None and (truth < 0).any():
+        cases = _Cases(keys, _read_known(y_true, forecast.labels, n), names)
+        if keys is None and (cases.truth < 0).any():
             problem = "has cases without a label, which could never find it"
             raise InputError(problem, argument="y_true", fix="pass ids")
-        tables = [forecast, *([] if challenger is None else [_read_challenger(challenger, forecast, logits)])]
-        new, known = self._sort_out(keys, truth)
-        differing = self._differing(keys, truth)
-        begun, (prior, typical_costs) = self.paid is not None, self._asked
-        prior, costs = (
-            (self.prior, self.costs) if begun else read_prices(prior, None, typical_costs, forecast.labels)
-        )
-        rows = [possible_costs(table.rows(new).with_costs(costs), prior) for table in tables]
-        if not begun:
+        if challenger is not None:
+            other = read_probabilities(challenger, labels=forecast.labels, logits=logits, name="challenger")
+            if len(other) != n:
+                problem = f"has {len(other)} rows for {n} cases"
+                raise InputError(problem, argument="challenger", value=len(other), fix="pass one row per case")
+            tables.append(other)
+        new, waited = np.arange(n), np.arange(0)
+        if keys is not None:
+            new = np.flatnonzero([key not in self.waiting and key not in self.seen for key in keys])
+            waited = np.flatnonzero([key in self.waiting for key in keys] & (cases.truth >= 0))
+        differing = self._differing(cases)
+        if self.paid is None:
+            prior, costs = read_prices(self._asked[0], None, self._asked[1], forecast.labels)
+        else:
+            prior, costs = self.prior, self.costs
+        possible = np.hstack([possible_costs(table.rows(new).with_costs(costs), prior) for table in tables])
+        if self.paid is None:
             self.run_length = self.run_length or (RUN_LENGTH_IN_CASES if period is None else RUN_LENGTH_IN_PERIODS)
             self._prepare(forecast.labels, prior, costs, challenger is not None)
         with self.together():  # nothing can go wrong any more
-            self._resolve(_some(keys, known), truth[known], _some(names, known))
-            taken = self._take(rows, truth[new], _some(keys, new), _some(names, new))
-        skipped = n - len(new) - len(known)
-        return taken + Taken(counted=len(known), skipped=skipped, differing=differing)
+            self._resolve(cases.take(waited))
+            n_waiting = self._take(possible, cases.take(new))
+        counted, skipped = len(new) - n_waiting + len(waited), n - len(new) - len(waited)
+        return Taken(counted, n_waiting, skipped, differing=differing)
 
     def label(self, ids: Any, y_true: Labels, *, period: Any = None) -> Taken:
         """Labels of forecasts that waited for them; counted in `period`, or else in that of their forecasts."""
         if self.promised is None or self.labels is None:
             raise InputError("there are no forecasts yet that could wait for labels: update first.")
         keys = _keys(ids)
-        truth, names = read_truth(y_true, self.labels, len(keys)), _read_periods(period, len(keys))
-        known = [row for row, key in enumerate(keys) if key in self.waiting]
-        skipped, differing = sum(key in self.seen for key in keys), self._differing(keys, truth)
-        if names is not None:
+        cases = _Cases(keys, read_truth(y_true, self.labels, len(keys)), _read_periods(period, len(keys)))
+        waited = np.flatnonzero([key in self.waiting for key in keys])
+        skipped, differing = sum(key in self.seen for key in keys), self._differing(cases)
+        if cases.periods is not None:
             self.promised.periods.check_mode(True)
         with self.together():
-            self._resolve(_some(keys, known), truth[known], _some(names, known))
-        unknown = len(keys) - len(known) - skipped
-        return Taken(counted=len(known), skipped=skipped, unknown=unknown, differing=differing)
+            self._resolve(cases.take(waited))
+        unknown = len(keys) - len(waited) - skipped
+        return Taken(len(waited), skipped=skipped, unknown=unknown, differing=differing)
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Labels that come in within, with forecasts or after them, count at its end, in the order of periods."""
+        """Labels that come in within, with forecasts or after them, count at its end, in the order of periods.
+
+        So no period closes before all of its rows are in.
+        """
         if self._held is not None:
             yield
             return
@@ -203,7 +226,11 @@ class Monitor:
             yield
         finally:
             held, self._held = self._held, None
-            self._count(held)
+            if held:
+                possible, cases = zip(*held, strict=True)
+                models = np.split(np.concatenate(possible), 1 + self.compares, axis=1)
+                names = [name for part in cases for name in part.periods or ()]
+                self._streams()[0].add(models, np.concatenate([part.truth for part in cases]), names or None)
 
     def close(self) -> None:
         """Count the period that is open as complete; otherwise it is when a later one begins.
@@ -216,8 +243,7 @@ class Monitor:
 
     def summary(self) -> MonitorSummary:
         """Where the monitor stands: costs, intervals, alarms."""
-        paid, promised = self._streams()
-        return summarise(paid, promised, waiting=len(self.waiting))
+        return summarise(*self._streams(), waiting=len(self.waiting))
 
     def state(self) -> dict[str, Any]:
         """All of it as plain data, for JSON; `from_state` makes the same monitor of it."""
@@ -244,22 +270,29 @@ class Monitor:
     @classmethod
     def from_state(cls, state: Mapping[str, Any], *, prior: Prior | None = None) -> Self:
         """The monitor that a state was taken of; a prior that has no short name must be given again."""
-        stored = _read_state(state)
+        given: Any = state
+        schema = given.get("schema") if isinstance(given, Mapping) else None
+        if schema != SCHEMA:
+            problem = f"has the schema {schema!r}, not {SCHEMA!r}"
+            raise InputError(problem, argument="state", fix="pass what Monitor.state() returned")
+        stored = from_plain(Stored, state, "state")
         prior = _read_prior_name(stored.prior) if prior is None else prior
         if spelled_prior(prior) != stored.prior:
             problem = f"is {prior!r}, but the state was made with {stored.prior}"
             raise InputError(problem, argument="prior", value=prior, fix="begin a new state")
         monitor = cls(prior=prior, level=stored.level, run_length=stored.run_length, lag=stored.lag)
+        n_classes = len(stored.classes)
+        width, numbered = (n_classes + 1) * (1 + stored.compares), stored.classes == tuple(range(n_classes))
+        for place, fits in (
+            ("base_costs", stored.base_costs is None or len(stored.base_costs) == n_classes),
+            ("waiting", all(key.isdigit() and len(row) == width for key, (row, _) in stored.waiting.items())),
+        ):
+            if not fits:
+                raise InputError("does not fit the rest", place=f"state.{place}", fix="the state is damaged")
         base = None if stored.base_costs is None else np.array(stored.base_costs)
-        numbered = stored.classes == tuple(range(len(stored.classes)))
-        labels = range(len(stored.classes)) if numbered else list(stored.classes)
-        monitor._prepare(labels, prior, base, stored.compares)
-        paid, promised = monitor._streams()
-        paid.restore(stored.paid, "state.paid")
-        promised.restore(stored.promised, "state.promised")
-        width = (len(labels) + 1) * (1 + stored.compares)
-        if not all(key.isdigit() and len(row) == width for key, (row, _) in stored.waiting.items()):
-            raise InputError("does not fit the monitor", place="state.waiting", fix="the state is damaged")
+        monitor._prepare(range(n_classes) if numbered else list(stored.classes), prior, base, stored.compares)
+        for stream, name in zip(monitor._streams(), ("paid", "promised"), strict=True):
+            stream.restore(getattr(stored, name), f"state.{name}")
         monitor.waiting = {int(key): row for key, row in stored.waiting.items()}
         try:
             rows = np.frombuffer(b64decode(stored.seen, validate=True), SEEN)
@@ -290,69 +323,41 @@ class Monitor:
         self.labels, self.prior, self.costs, self.compares = labels, prior, costs, compares
         least, most = bounds(np.ones(len(labels)) if costs is None else costs, prior)
         assert self.run_length is not None
-        settings = StreamSettings(least, most, self.level, self.run_length, self.lag, compares)
-        self.paid, self.promised = Paid(settings), Promised(settings)
+        self.paid = Paid(most - least, self.level, self.run_length, self.lag, compares)
+        self.promised = Promised(least, most - least, self.level, self.run_length)
 
-    def _sort_out(self, keys: list[int] | None, truth: IntArray) -> tuple[IntArray, IntArray]:
-        """The rows that are new, and those that bring the label of a forecast that waited; others are skipped."""
-        if keys is None:
-            return np.arange(len(truth)), np.arange(0)
-        new = [row for row, key in enumerate(keys) if key not in self.waiting and key not in self.seen]
-        known = [row for row, key in enumerate(keys) if key in self.waiting and truth[row] >= 0]
-        return np.array(new, dtype=np.intp), np.array(known, dtype=np.intp)
-
-    def _differing(self, keys: list[int] | None, truth: IntArray) -> int:
+    def _differing(self, cases: _Cases) -> int:
         """How many counted cases come with another label now."""
-        pairs = zip(keys, truth.tolist(), strict=True) if keys else ()
+        pairs = zip(cases.keys, cases.truth.tolist(), strict=True) if cases.keys else ()
         return sum(label >= 0 and self.seen.get(key, label % LABELS) != label % LABELS for key, label in pairs)
 
-    def _take(
-        self, rows: list[FloatArray], truth: IntArray, keys: list[int] | None, names: list[str] | None
-    ) -> Taken:
-        """New forecasts: all are promises, and those with labels are paid for."""
-        assert self.promised is not None
-        if not len(truth):
-            return Taken()
-        self.promised.add(rows[0], names)
-        known, unknown = np.flatnonzero(truth >= 0), np.flatnonzero(truth < 0)
-        self._pay([each[known] for each in rows], truth[known], _some(keys, known), _some(names, known))
-        if keys is not None:
-            numbers = np.hstack(rows)
-            for row in unknown:
-                own = None if names is None else names[row]
-                self.waiting[keys[row]] = (tuple(numbers[row].tolist()), own)
-        return Taken(counted=len(known), waiting=len(unknown))
+    def _take(self, possible: FloatArray, cases: _Cases) -> int:
+        """New forecasts: all are promises, those with labels are paid for, and the others wait; how many."""
+        if not len(possible):
+            return 0
+        promised = possible.shape[1] // (1 + self.compares) - 1  # the last column of the first model
+        self._streams()[1].gather(possible[:, promised][None], cases.periods)
+        labelled, waiting = np.flatnonzero(cases.truth >= 0), np.flatnonzero(cases.truth < 0)
+        self._pay(possible[labelled], cases.take(labelled))
+        later = cases.take(waiting)
+        names: Sequence[str | None] = later.periods or [None] * len(waiting)
+        for key, costs, name in zip(later.keys or (), possible[waiting].tolist(), names, strict=False):
+            self.waiting[key] = (tuple(costs), name)
+        return len(waiting)
 
-    def _resolve(self, keys: list[int] | None, truth: IntArray, names: list[str] | None) -> None:
+    def _resolve(self, cases: _Cases) -> None:
         """Pay for forecasts that waited, in the period that brings the label, or else in their own."""
-        if not keys:
-            return
-        waited = [self.waiting.pop(key) for key in keys]
-        rows = np.split(np.array([numbers for numbers, _ in waited]), 1 + self.compares, axis=1)
+        waited = [self.waiting.pop(key) for key in cases.keys or ()]
         own = [name for _, name in waited if name is not None]
-        self._pay(rows, truth, keys, names or own or None)
+        self._pay(
+            np.array([numbers for numbers, _ in waited]), cases._replace(periods=cases.periods or own or None)
+        )
 
-    def _pay(
-        self, rows: list[FloatArray], truth: IntArray, keys: list[int] | None, names: list[str] | None
-    ) -> None:
+    def _pay(self, possible: FloatArray, cases: _Cases) -> None:
         assert self._held is not None
-        if len(truth):
-            self._held.append((rows, truth, names))
-            self.seen.update(zip(keys, (truth % LABELS).tolist(), strict=True) if keys else ())
-
-    def _count(self, held: list[Held]) -> None:
-        """Cases whose labels are known, all at once, so that no period closes before all of its rows are in."""
-        if not held:
-            return
-        assert self.paid is not None
-        rows, truths, names = zip(*held, strict=True)
-        models = [np.concatenate(parts) for parts in zip(*rows, strict=True)]
-        periods = None if names[0] is None else [name for part in names for name in part or ()]
-        self.paid.add(models, np.concatenate(truths), periods)
-
-
-def _some(values: Any, index: Any) -> Any:
-    return None if values is None else [values[row] for row in index]
+        if len(possible):
+            self._held.append((possible, cases))
+            self.seen.update(zip(cases.keys, (cases.truth % LABELS).tolist(), strict=True) if cases.keys else ())
 
 
 def _keys(ids: Any, n: int | None = None) -> list[int]:
@@ -389,36 +394,14 @@ class Stored:
     seen: str
 
 
-def _read_state(state: Any) -> Stored:
-    """The state again, or a sentence that says what is wrong with it."""
-    schema = state.get("schema") if isinstance(state, Mapping) else None
-    if schema != SCHEMA:
-        problem = f"has the schema {schema!r}, not {SCHEMA!r}"
-        raise InputError(problem, argument="state", fix="pass what Monitor.state() returned")
-    stored = from_plain(Stored, state, "state")
-    if stored.base_costs is not None and len(stored.base_costs) != len(stored.classes):
-        raise InputError("does not fit the classes", place="state.base_costs", fix="the state is damaged")
-    return stored
-
-
 def _read_prior_name(name: str) -> Prior:
     """The prior of that name."""
     kind, _, number = name.partition(":")
     try:
-        known = PRIORS[kind]
-        return known.make(float(number)) if number else known.make()
+        return PRIORS[kind].make(*([float(number)] if number else []))
     except (KeyError, TypeError, ValueError):
         fix = "pass the prior that the monitor was begun with"
         raise InputError(f"{name} cannot be made from its name", argument="prior", place="", fix=fix) from None
-
-
-def _read_challenger(challenger: Table, forecast: Forecast, logits: bool) -> Forecast:
-    """Another model's forecasts of the same cases."""
-    other = read_probabilities(challenger, labels=forecast.labels, logits=logits, name="challenger")
-    if len(other) != len(forecast):
-        problem = f"has {len(other)} rows for {len(forecast)} cases"
-        raise InputError(problem, argument="challenger", value=len(other), fix="pass one row per case")
-    return other
 
 
 def _read_known(y_true: Labels, labels: Sequence[Any], n: int) -> IntArray:

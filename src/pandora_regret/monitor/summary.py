@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pandora_regret.inference.estimate import Estimate
@@ -59,42 +60,40 @@ class MonitorSummary:
 
 def summarise(paid: Paid, promised: Promised, *, waiting: int) -> MonitorSummary:
     """Where both streams stand."""
+    last = None
+    if (newest := paid.newest) is not None:
+        last = _period(newest.name, newest.cases, newest.means, paid.periods.name is None)
+    elif paid.n:
+        totals = zip(*(point.totals for point in paid.history.all), strict=True)
+        last = _period("all", paid.n, [sum(each) / paid.n for each in totals], True)
+    predicted = None if promised.newest is None else promised.newest.means[0]
+    if predicted is None and promised.n:  # the newest cases, where there are no periods
+        point = promised.history.all[-1]
+        predicted = point.totals[0] / point.increments
+    sequences = (paid.overpaid, paid.saved)
+    overpaid, saved = (
+        Estimate(each.mean, *each.interval()) if each is not None and paid.n else None for each in sequences
+    )
     return MonitorSummary(
         increments=paid.n,
         by_period=bool(promised.periods.by_period),
         first=paid.history.all[0].first if paid.n else None,
-        last=_last(paid),
-        overpaid=Estimate(paid.overpaid.mean, *paid.overpaid.interval()) if paid.n else None,
+        last=last,
+        overpaid=overpaid,
         evidence=paid.bets.value,
         alarm=_alarm(paid, paid.bets.alarm),
         change=_alarm(paid, paid.bets.change),
-        saved=Estimate(paid.saved.mean, *paid.saved.interval()) if paid.saved is not None and paid.n else None,
-        predicted=_predicted(promised),
-        predicted_in=None if (newest := promised.newest) is None else newest.name,
+        saved=saved,
+        predicted=predicted,
+        predicted_in=None if promised.newest is None else promised.newest.name,
         drift=_alarm(promised, promised.bets.alarm),
         waiting=waiting,
         late=paid.periods.late,
     )
 
 
-def _last(paid: Paid) -> Period | None:
-    if (newest := paid.newest) is not None:
-        overpaid, promise = newest.means[OVERPAID], newest.means[PROMISED]
-        complete = paid.periods.name is None
-        return Period(newest.name, newest.cases, promise + overpaid, promise, complete)
-    if not paid.n:
-        return None
-    points = paid.history.all
-    overpaid, promise = (sum(each.totals[k] for each in points) / paid.n for k in (OVERPAID, PROMISED))
-    return Period("all", paid.n, promise + overpaid, promise, True)
-
-
-def _predicted(promised: Promised) -> float | None:
-    """What the newest period promises, or the newest cases where there are no periods."""
-    if promised.newest is not None:
-        return promised.newest.means[0]
-    point = promised.history.all[-1] if promised.n else None
-    return None if point is None else point.totals[0] / point.increments
+def _period(name: str, cases: int, means: Sequence[float], complete: bool) -> Period:
+    return Period(name, cases, means[PROMISED] + means[OVERPAID], means[PROMISED], complete)
 
 
 def _alarm(stream: Stream, event: Event | None) -> Alarm | None:
@@ -106,38 +105,53 @@ def _alarm(stream: Stream, event: Event | None) -> Alarm | None:
 
 def sentences(summary: MonitorSummary, unit: str | None, challenger: str | None = None) -> list[str]:
     """Three lines: the last period, everything so far, and the challenger or else the promises."""
-    lines = [_last_period(summary, unit), _so_far(summary, unit)]
-    if summary.saved is None:
-        return [*lines, _promises(summary, unit)]
-    return [*lines, _challenger(summary.saved, unit, challenger or "the challenger")]
-
-
-def period_name(name: str) -> str:
-    """A period in a sentence, where a mere number would be read as a number."""
-    return f"period {name}" if name.isdigit() else name
-
-
-def _last_period(summary: MonitorSummary, unit: str | None) -> str:
     waiting = f" {counted(summary.waiting, 'forecast')} waiting for labels." if summary.waiting else ""
-    if (last := summary.last) is None:
-        return f"No labels yet.{waiting}"
-    drift = f" {_drift(summary.drift)}" if summary.drift is not None and summary.saved is not None else ""
-    cases, so_far = counted(last.cases, "case"), "" if last.complete else " so far"
-    head = f"{capitalised(period_name(last.name))}{so_far}: {cases}," if summary.by_period else f"{cases}:"
-    return f"{head} {money(last.paid, unit)} per case (promised {money(last.promised, unit)}).{waiting}{drift}"
+    drift = "No drift."
+    if summary.drift is not None:
+        direction = "higher" if summary.drift.above else "lower"
+        drift = f"DRIFT found in {_in_words(summary.drift.period)}: promises are {direction} than before."
+    first = f"No labels yet.{waiting}"
+    if (last := summary.last) is not None:
+        cases, so_far = counted(last.cases, "case"), "" if last.complete else " so far"
+        head = f"{capitalised(_in_words(last.name))}{so_far}: {cases}," if summary.by_period else f"{cases}:"
+        costs = f"{money(last.paid, unit)} per case (promised {money(last.promised, unit)})"
+        said_here = summary.drift is not None and summary.saved is not None
+        first = f"{head} {costs}.{waiting}{f' {drift}' if said_here else ''}"
+    return [first, _so_far(summary, unit), _promises_or_challenger(summary, unit, drift, challenger)]
+
+
+def _in_words(period: str) -> str:
+    """A period in a sentence, where a mere number would be read as a number."""
+    return f"period {period}" if period.isdigit() else period
 
 
 def _so_far(summary: MonitorSummary, unit: str | None) -> str:
     if summary.overpaid is None:
-        known = summary.last is not None
-        return "No period is complete yet." if known else "Nothing is known yet about what was paid."
-    since = "So far" if summary.first is None else f"Since {period_name(summary.first)}"
-    said = f"{since}: paid {_amount(summary.overpaid, unit, '{} more than promised', '{} less than promised')}. "
+        nothing = "Nothing is known yet about what was paid."
+        return nothing if summary.last is None else "No period is complete yet."
+    since = "So far" if summary.first is None else f"Since {_in_words(summary.first)}"
+    paid = f"{since}: paid {_amount(summary.overpaid, unit, '{} more than promised', '{} less than promised')}."
     alarms = []
     if (alarm := summary.alarm) is not None:
-        alarms.append(f"ALARM since {period_name(alarm.period)}: cost {_more(alarm)} than it promised.")
-    alarms += [_change(summary.change)] if summary.change is not None else []
-    return said + (" ".join(alarms) or "No alarm.")
+        more = "more" if alarm.above else "less"
+        alarms.append(f"ALARM since {_in_words(alarm.period)}: cost {more} than it promised.")
+    if (change := summary.change) is not None:
+        more = "more" if change.above else "less"
+        began = "" if change.began is None else f" since about {_in_words(change.began)}"
+        alarms.append(f"CHANGE found in {_in_words(change.period)}: costs {more} than promised{began}.")
+    return " ".join([paid, *alarms] if alarms else [paid, "No alarm."])
+
+
+def _promises_or_challenger(summary: MonitorSummary, unit: str | None, drift: str, challenger: str | None) -> str:
+    if (saved := summary.saved) is not None:
+        name, verdict = challenger or "the challenger", "Not settled."
+        if saved.is_above_zero or saved.is_below_zero:
+            verdict = f"Settled: {name} is {'cheaper' if saved.is_above_zero else 'more expensive'}."
+        return f"Challenger {name}: {_amount(saved, unit, 'saves {}', 'costs {} more')}. {verdict}"
+    if summary.predicted is None:
+        return "Nothing is known yet about what was promised."
+    newest = "The newest forecasts" if summary.predicted_in is None else f"Forecasts of {summary.predicted_in}"
+    return f"{newest} promise {money(summary.predicted, unit)} per case. {drift}"
 
 
 def _amount(estimate: Estimate, unit: str | None, more: str, less: str) -> str:
@@ -147,32 +161,3 @@ def _amount(estimate: Estimate, unit: str | None, more: str, less: str) -> str:
     amount, _, limits = money_between(abs(value), shown.low, shown.high, unit).partition(" (")
     limits = f"{limits.removesuffix(')')}, " if limits else ""
     return f"{word.format(amount)} per case ({limits}{ALWAYS})"
-
-
-def _change(change: Alarm) -> str:
-    began = "" if change.began is None else f" since about {period_name(change.began)}"
-    return f"CHANGE found in {period_name(change.period)}: costs {_more(change)} than promised{began}."
-
-
-def _drift(drift: Alarm) -> str:
-    direction = "higher" if drift.above else "lower"
-    return f"DRIFT found in {period_name(drift.period)}: promises are {direction} than before."
-
-
-def _more(alarm: Alarm) -> str:
-    return "more" if alarm.above else "less"
-
-
-def _promises(summary: MonitorSummary, unit: str | None) -> str:
-    if summary.predicted is None:
-        return "Nothing is known yet about what was promised."
-    newest = "The newest forecasts" if summary.predicted_in is None else f"Forecasts of {summary.predicted_in}"
-    drift = "No drift." if summary.drift is None else _drift(summary.drift)
-    return f"{newest} promise {money(summary.predicted, unit)} per case. {drift}"
-
-
-def _challenger(saved: Estimate, unit: str | None, name: str) -> str:
-    verdict = "Not settled."
-    if saved.low is not None and saved.high is not None and not saved.low <= 0 <= saved.high:
-        verdict = f"Settled: {name} is {'cheaper' if saved.low > 0 else 'more expensive'}."
-    return f"Challenger {name}: {_amount(saved, unit, 'saves {}', 'costs {} more')}. {verdict}"
