@@ -5,7 +5,6 @@ from pandora_regret.files.cases import OneRow as OneRow
 from pandora_regret.files.cases import read_row as read_row
 from pandora_regret.files.formats import read_table as read_table
 from pandora_regret.files.inspection import Inspected as Inspected
-from pandora_regret.files.inspection import Problem as Problem
 from pandora_regret.files.inspection import inspect_file as inspect_file
 from pandora_regret.files.inspection import inspect_models as inspect_models
 from pandora_regret.files.layout import Dialect as Dialect
@@ -23,3 +22,4 @@ from pandora_regret.files.prices import read_costs_argument as read_costs_argume
 from pandora_regret.files.prices import read_price_list as read_price_list
 from pandora_regret.files.prices import read_prior_argument as read_prior_argument
 from pandora_regret.files.source import FileError as FileError
+from pandora_regret.files.source import Problem as Problem

@@ -6,7 +6,7 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate
@@ -31,6 +31,7 @@ from pandora_regret.files.source import (
     even_cuts,
     unreadable,
 )
+from pandora_regret.files.text import table_of
 from pandora_regret.inputs import Done
 from pandora_regret.optional import import_optional
 
@@ -194,18 +195,25 @@ def open_sheet(path: str, _: bytes, said: Dialect, *__: Any) -> TableInMemory:
             cells = book.get_sheet_by_index(number).to_python(skip_empty_area=False)
     except (calamine.CalamineError, OSError) as error:
         raise unreadable(path, "Excel", error) from None
-    rows = {number: row for number, row in enumerate(cells, 1) if any(cell != "" for cell in row)}
+    rows = {number: [_value(cell) for cell in row] for number, row in enumerate(cells, 1) if any(map(str, row))}
     if not rows:
         raise FileError("has an empty sheet", path, "name another (--sheet), or fill it")
     header, *body = rows.values()
-    width = max(index for row in rows.values() for index, cell in enumerate(row, 1) if cell != "")
-    names = [_text(cell) for cell in header[:width]]
+    width = max(index for row in rows.values() for index, cell in enumerate(row, 1) if cell is not None)
+    names = ["" if cell is None else str(cell) for cell in header[:width]]
     check_names(names, path)
-    table = pa.table({name: _column(row[index] for row in body) for index, name in enumerate(names)})
+    table = table_of([dict(zip(names, row, strict=False)) for row in body], names)
     sentence = f"{path}: sheet {titles[number]!r} read, of {len(titles)}"
     done = (Done("sheet", len(titles) - 1, sentence, path),) if len(titles) > 1 else ()
     places = [f" row {number}" for number in list(rows)[1:]]
     return TableInMemory(path, kinds_of(table.schema), done=done, table=table, row_places=places)
+
+
+def _value(cell: Any) -> Any:
+    """As people see it: nothing, text, or a number, 1 rather than 1.0."""
+    if isinstance(cell, bool) or not isinstance(cell, (int, float)):
+        return str(cell).strip() or None
+    return int(cell) if cell == int(cell) and abs(cell) < WHOLE else cell
 
 
 def _check_extent(path: str) -> None:
@@ -230,27 +238,11 @@ def _check_extent(path: str) -> None:
 
 def _sheet_number(sheet: str | int | None, names: Sequence[str], path: str) -> int:
     """Which sheet is asked for, by its name or its number from 1, counted from 0."""
-    asked = "1" if sheet is None else str(sheet)
     if isinstance(sheet, str) and sheet in names:
         return names.index(sheet)
-    if asked.isdecimal() and 1 <= int(asked) <= len(names):
-        return int(asked) - 1
-    problem = f"has the sheets {some(names)}" if sheet is None else f"has no sheet {sheet!r} among {some(names)}"
-    raise FileError(problem, path, "name one, or its number (--sheet)", argument="sheet")
-
-
-def _column(cells: Iterable[Any]) -> Any:
-    """Whole numbers, numbers, or text; nothing where a cell is empty."""
-    values = [None if cell == "" else cell for cell in cells]
-    present = [value for value in values if value is not None]
-    if not present or any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in present):
-        return pa.array([None if value is None else _text(value) for value in values], pa.string())
-    whole = all(value == int(value) and abs(value) < WHOLE for value in present)
-    return pa.array(values, pa.float64()).cast(pa.int64()) if whole else pa.array(values, pa.float64())
-
-
-def _text(cell: Any) -> str:
-    """As people see it: 1, not 1.0."""
-    if isinstance(cell, float) and cell == int(cell) and abs(cell) < WHOLE:
-        return str(int(cell))
-    return str(cell).strip()
+    number = "1" if sheet is None else str(sheet)
+    if number.isdecimal() and 1 <= int(number) <= len(names):
+        return int(number) - 1
+    raise FileError(
+        f"has no sheet {number!r} among {some(names)}", path, "name one, or its number (--sheet)", argument="sheet"
+    )

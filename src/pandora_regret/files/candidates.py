@@ -47,39 +47,38 @@ CORRECT = "acc"  # the field that says whether the likeliest option was the true
 class Row(NamedTuple):
     """One line."""
 
-    truth: Any  # the name of an option, or None; of a sample, the target
+    truth: str | None  # the name of an option; of a sample, the target
     options: Mapping[str, float]  # probabilities or logits of those that it lists
     about: dict[str, Any]  # other fields: ids, weights, groups
     is_order: bool = False
-    texts: tuple[str, ...] = ()  # of a sample's options, where they are logged
-    correct: bool | None = (
-        None  # of a sample: whether the likeliest option was the true one, as the harness saw it
-    )
+    readings: tuple[
+        int | None, ...
+    ] = ()  # of a sample: its true option, if targets are numbers, texts, or neither
 
 
 @dataclass(frozen=True)
 class ListedRows(TableInMemory):
     """Rows with lists of their own, as a table of all options."""
 
-    listed: FloatArray = field(default_factory=lambda: np.empty((0, 0)), compare=False, repr=False)  # nan: not
-    options: tuple[str, ...] = ()  # the columns of what is listed
+    rows: Sequence[Mapping[str, float]] = field(default=(), compare=False, repr=False)  # what each lists
 
     def over(self, options: tuple[str, ...]) -> Self:
         """The same rows over these options, which include all that the rows list."""
         place = {name: k for k, name in enumerate(options)}
-        values = np.full((len(self.listed), len(options)), np.nan)
-        values[:, [place[name] for name in self.options]] = self.listed
+        values = np.full((len(self.rows), len(options)), np.nan)
+        for number, row in enumerate(self.rows):
+            values[number, [place[name] for name in row]] = list(row.values())
         absent = np.isnan(values)
         if self.layout.get("logits"):
             values[absent] = -np.inf
         else:
-            values[values == 0] = LEAST_NORMAL
-            share = left_over(self.listed) / np.maximum(1, absent.sum(axis=1))
-            values = np.where(absent, share[:, None], values)
-        names = [name for name in self.table.column_names if not name.startswith(PREFIX)]
-        columns = dict(zip(names, self.table.select(names).columns, strict=True))
-        forecasts = zip(options, np.ascontiguousarray(values.T), strict=True)
-        table = pa.table(columns | {f"{PREFIX}{name}": column for name, column in forecasts})
+            share = left_over(values) / np.maximum(1, absent.sum(axis=1))
+            values = np.where(absent, share[:, None], np.where(values == 0, LEAST_NORMAL, values))
+        columns = {name: self.table[name] for name in self.table.column_names if not name.startswith(PREFIX)}
+        columns |= {
+            f"{PREFIX}{name}": of for name, of in zip(options, np.ascontiguousarray(values.T), strict=True)
+        }
+        table = pa.table(columns)
         return replace(self, kinds=kinds_of(table.schema), table=table)
 
 
@@ -97,11 +96,9 @@ def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | No
         first = msgspec.json.decode(sample.lstrip().split(b"\n", 1)[0])
     except (ValueError, RecursionError):
         first = None
-    if not isinstance(first, dict):
-        return file.with_kinds(sample)
-    if first.keys() >= SAMPLE_FIELDS:
+    if isinstance(first, dict) and first.keys() >= SAMPLE_FIELDS:
         return _read_samples(file, classes or ())
-    if isinstance(first.get(FORECAST), (dict, list)):
+    if isinstance(first, dict) and isinstance(first.get(FORECAST), (dict, list)):
         return _read_lists(file, said.other, classes or ())
     return file.with_kinds(sample)
 
@@ -110,20 +107,16 @@ def _rows(file: JsonLines, read: Callable[[dict[str, Any]], Row | None]) -> dict
     """What is read of each line, by its number; whatever is wrong is said with it."""
     rows = dict[int, Row]()
     with explained(file.path, "text"), file.stream() as stream:
-        for line, values in file.objects(io.BufferedReader(stream, 1 << 20), each_once=True):
+        for line, values in file.objects(file.records(io.BufferedReader(stream)), each_once=True):
             try:
                 row = read(values)
             except InputError as error:
-                raise _error(file, line, error.problem, error.fix) from None
+                raise FileError(error.problem, file.path, error.fix, f" line {line}") from None
             if row is not None:
                 rows[line] = row
     if not rows:
         raise FileError("has no rows", file.path, ONE_PER_LINE)
     return rows
-
-
-def _error(file: JsonLines, line: int, problem: str, fix: str | None) -> FileError:
-    return FileError(problem, file.path, fix, f" line {line}")
 
 
 def _table(
@@ -134,15 +127,12 @@ def _table(
     options = tuple(dict.fromkeys((*classes, *named, *(truth for truth in truths if truth is not None))))
     if len(options) < 2:
         raise FileError(f"names the options {some(options)}", file.path, "list at least two options")
-    place, listed = {name: k for k, name in enumerate(options)}, np.full((len(rows), len(options)), np.nan)
-    for number, row in enumerate(rows.values()):
-        listed[number, [place[name] for name in row.options]] = list(row.options.values())
     others = [row.about for row in rows.values()]
     table = table_of(others, dict.fromkeys(name for each in others for name in each))
-    columns = dict(zip(table.column_names, table.columns, strict=True)) | {TRUTH: pa.array(truths, pa.string())}
+    columns = {name: table[name] for name in table.column_names} | {TRUTH: pa.array(truths, pa.string())}
     about["layout"] = {"proba_prefix": PREFIX, "classes": None, "label": TRUTH} | about["layout"]
-    about |= {"row_places": [f" line {line}" for line in rows], "table": pa.table(columns)}
-    return ListedRows(file.path, {}, listed=listed, options=options, **about).over(options)
+    about |= {"row_places": [f" line {line}" for line in rows], "rows": [row.options for row in rows.values()]}
+    return ListedRows(file.path, {}, table=pa.table(columns), **about).over(options)
 
 
 def _read_lists(file: JsonLines, other: str | None, classes: Sequence[str]) -> ListedRows:
@@ -152,33 +142,33 @@ def _read_lists(file: JsonLines, other: str | None, classes: Sequence[str]) -> L
     """
     rows = _rows(file, lambda values: _row(values, other))
     order_only = next(iter(rows.values())).is_order
-    outside = 0
+    outside = {line for line, row in rows.items() if row.truth not in (None, *row.options)}
     for line, row in rows.items():
+        where = f" line {line}"
         if row.is_order != order_only:
             words = ("an order", "probabilities")[:: 1 if row.is_order else -1]
             problem = "holds {} where other lines hold {}".format(*words)
-            raise _error(file, line, problem, "write the same on every line")
-        if row.truth not in (None, *row.options):
-            outside += 1
-            if other is None and (order_only or not left_over(np.array([[*row.options.values()]]))[0]):
-                problem = f"has the truth {row.truth!r}, which its list does not name"
-                raise _error(file, line, problem, "name a class for truths that lists do not name (--other NAME)")
-    done, truths = [*file.done], [row.truth for row in rows.values()]
+            raise FileError(problem, file.path, "write the same on every line", where)
+        rest = 0.0 if order_only else left_over(np.array([[*row.options.values()]]))[0]
+        if line in outside and other is None and not rest:
+            problem = f"has the truth {row.truth!r}, which its list does not name"
+            raise FileError(
+                problem, file.path, "name a class for truths that lists do not name (--other NAME)", where
+            )
+    done = [*file.done]
     if order_only:
         sentence = (
             f"{file.path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
         )
         done.append(Done("order only", len(rows), sentence, file.path))
-    if other is not None:
-        classes = (*classes, other)
-        truths = [row.truth if row.truth in (None, *row.options) else other for row in rows.values()]
-        sentence = (
-            f"{outside:,} of {len(rows):,} truths in {file.path} counted as {other!r}, being outside their lists"
-        )
-        done += [Done("truths to other", outside, sentence, file.path)] if outside else []
-    layout = {"logits": True} if order_only else {}
-    about: dict[str, Any] = {"order_only": order_only, "other": other, "layout": layout, "done": tuple(done)}
-    return _table(file, rows, truths, classes, **about)
+    if other is not None and outside:
+        of = f"{len(outside):,} of {len(rows):,} truths in {file.path}"
+        sentence = f"{of} counted as {other!r}, being outside their lists"
+        done.append(Done("truths to other", len(outside), sentence, file.path))
+    truths = [row.truth if line not in outside else other or row.truth for line, row in rows.items()]
+    about: dict[str, Any] = {"order_only": order_only, "other": other, "done": tuple(done)}
+    about["layout"] = {"logits": True} if order_only else {}
+    return _table(file, rows, truths, classes if other is None else (*classes, other), **about)
 
 
 def _row(values: dict[str, Any], other: str | None) -> Row:
@@ -188,10 +178,9 @@ def _row(values: dict[str, Any], other: str | None) -> Row:
     forecast = values.get(FORECAST)
     if not forecast or not isinstance(forecast, (dict, list)):
         raise InputError(f"has no {FORECAST}", fix="write names with their probabilities, or names in order")
-    is_order = isinstance(forecast, list)
     options = _ranked(forecast, other) if isinstance(forecast, list) else _likely(forecast, other)
     about = {key: value for key, value in values.items() if key != TRUTH and not isinstance(value, (dict, list))}
-    return Row(None if truth is None else str(truth), options, about, is_order)
+    return Row(None if truth is None else str(truth), options, about, isinstance(forecast, list))
 
 
 def _ranked(names: list[Any], other: str | None) -> dict[str, float]:
@@ -215,7 +204,7 @@ def _likely(forecast: dict[str, Any], other: str | None) -> dict[str, float]:
 
 
 def _read_samples(file: JsonLines, classes: Sequence[str]) -> ListedRows:
-    """The rows of the first filter."""
+    """The rows of the first filter; targets are numbers or texts of options, whichever fit in all rows."""
     filters: Counter[str] = Counter()
 
     def read(values: dict[str, Any]) -> Row | None:
@@ -223,7 +212,17 @@ def _read_samples(file: JsonLines, classes: Sequence[str]) -> ListedRows:
         return _sample(values) if len(filters) == 1 else None
 
     rows = _rows(file, read)
-    truths = [list(row.options)[truth] for row, truth in zip(rows.values(), _truths(file, rows), strict=True)]
+    readings = list(zip(*(row.readings for row in rows.values()), strict=True))
+    fitting = [truths for truths in readings[:2] if None not in truths]
+    fitting = fitting or [truths for truths in readings[2:] if None not in truths]  # as where contexts differ
+    if not fitting:
+        line, row = list(rows.items())[max((*truths, None).index(None) for truths in readings[:2])]
+        problem = f"has the target {row.truth!r:.80}, which is not the number or text of one option"
+        raise FileError(problem, file.path, ONE_TRUTH, f" line {line}")
+    if fitting[0] != fitting[-1]:
+        problem = "has targets that may be numbers or texts of options, which differ"
+        raise FileError(problem, file.path, "log the samples with the metric acc, which tells")
+    truths = [list(row.options)[truth or 0] for row, truth in zip(rows.values(), fitting[0], strict=True)]
     words = f"{file.path} read as samples of lm-evaluation-harness: log-likelihoods of options are the forecasts"
     done = [*file.done, Done("format", len(rows), words, file.path)]
     if skipped := filters.total() - len(rows):
@@ -233,76 +232,49 @@ def _read_samples(file: JsonLines, classes: Sequence[str]) -> ListedRows:
 
 
 def _sample(values: Mapping[str, Any]) -> Row:
+    requests, correct, target = values.get("arguments"), values.get(CORRECT), values["target"]
     try:
         scores = [float(score) for score, is_greedy in values["filtered_resps"]]
     except (TypeError, ValueError, OverflowError):
         scores = []
-    if len(scores) < 2 or any(map(math.isnan, scores)) or values["target"] is None:
-        problem = "has no target" if values["target"] is None else "holds no log-likelihoods of options"
+    try:  # the context of each request, and what it asks the likelihood of
+        parts = [list(_items(each)) for each in _items(requests)]
+        contexts, texts = [str(part[0]) for part in parts], [str(part[1]).strip() for part in parts]
+    except (TypeError, IndexError):
+        contexts, texts = [], []
+    if len(scores) < 2 or any(map(math.isnan, scores)) or target is None:
+        problem = "has no target" if target is None else "holds no log-likelihoods of options"
         raise InputError(problem, fix="samples of multiple-choice tasks can be scored, generated text cannot")
     if max(scores) > 0:
         raise InputError(
             f"has the log-likelihood {max(scores):g}", fix="logarithms of probabilities are at most 0"
         )
-    correct = values.get(CORRECT)
     if correct not in (None, 0, 1):
         raise InputError(f"has {CORRECT} {correct!r:.20}, as tasks with several true options do", fix=ONE_TRUTH)
-    requests = _requests(values.get("arguments"))
-    texts, half = tuple(text for _, text in requests), len(requests) // 2
-    if half and texts[:half] == texts[half:] and not any(context for context, _ in requests[half:]):
+    half = len(texts) // 2
+    if half and texts[:half] == texts[half:] and not any(contexts[half:]):
         scores, texts = scores[: len(scores) // 2], texts[:half]  # the same options once more, without context
     doc = values.get("doc")
     fields = doc.items() if isinstance(doc, dict) else ()
     about = {f"doc.{key}": value for key, value in fields if isinstance(value, (str, int, float))}
     names = (ascii_uppercase[k] if k < len(ascii_uppercase) else str(k + 1) for k in range(len(scores)))
-    return Row(
-        str(values["target"]).strip(),
-        dict(zip(names, scores, strict=True)),
-        {"id": values["doc_id"], **about},
-        texts=texts if len(texts) == len(scores) else (),
-        correct=None if correct is None else bool(correct),
-    )
+    options, target = dict(zip(names, scores, strict=True)), str(target).strip()
+    readings = _readings(target, scores, texts if len(texts) == len(scores) else [], correct)
+    return Row(target, options, {"id": values["doc_id"], **about}, readings=readings)
 
 
-def _requests(arguments: Any) -> list[tuple[str, str]]:
-    """The context of each request, and what it asks the likelihood of."""
-    requests = arguments.values() if isinstance(arguments, dict) else arguments
-    try:
-        parts = [list(each.values() if isinstance(each, dict) else each) for each in requests]
-        return [(str(part[0]), str(part[1]).strip()) for part in parts]
-    except (TypeError, IndexError):
-        return []
+def _items(each: Any) -> Any:
+    return each.values() if isinstance(each, dict) else each
 
 
-def _truths(file: JsonLines, rows: dict[int, Row]) -> list[int]:
-    """The true options: targets are their numbers or texts, whichever agree with the harness in all rows."""
-    readings = [[_truth(row, reading) for row in rows.values()] for reading in ("number", "text", "outcome")]
-    fitting = [truths for truths in readings[:2] if None not in truths]
-    fitting = fitting or [truths for truths in readings[2:] if None not in truths]  # as where contexts differ
-    if fitting and fitting[0] == fitting[-1]:
-        return [truth for truth in fitting[0] if truth is not None]
-    if fitting:
-        problem = "has targets that may be numbers or texts of options, which differ"
-        raise FileError(problem, file.path, "log the samples with the metric acc, which tells")
-    furthest = max((*truths, None).index(None) for truths in readings[:2])
-    line, row = list(rows.items())[furthest]
-    problem = f"has the target {row.truth!r:.80}, which is not the number or text of one option"
-    raise _error(file, line, problem, ONE_TRUTH)
-
-
-def _truth(row: Row, reading: str) -> int | None:
-    """The true option if the target is its number or its text; or as the harness saw the outcome.
+def _readings(target: str, scores: list[float], texts: list[str], correct: Any) -> tuple[int | None, ...]:
+    """The true option if the target is its number, or its text; or as the harness saw the outcome.
 
     None where that cannot be, also because the harness saw another outcome.
     """
-    scores = list(row.options.values())
-    likeliest = scores.index(max(scores))
-    if reading == "outcome":  # the likeliest if that was correct, else the other of two
-        told = row.correct is not None and (row.correct or len(scores) == 2)
-        return (likeliest if row.correct else 1 - likeliest) if told else None
-    if reading == "number":
-        number = row.truth.strip("[] ")
-        truth = int(number) if number.isdecimal() and int(number) < len(scores) else None
-    else:
-        truth = row.texts.index(row.truth) if row.texts.count(row.truth) == 1 else None
-    return truth if row.correct in (None, likeliest == truth) else None
+    number, likeliest = target.strip("[] "), scores.index(max(scores))
+    by_number = int(number) if number.isdecimal() and int(number) < len(scores) else None
+    by_text = texts.index(target) if texts.count(target) == 1 else None
+    by_outcome = likeliest if correct else 1 - likeliest if correct == 0 and len(scores) == 2 else None
+    fits = (truth if correct in (None, likeliest == truth) else None for truth in (by_number, by_text))
+    return *fits, by_outcome

@@ -130,10 +130,10 @@ def read_label_table(path: str, classes: list[str], layout: Layout) -> tuple[Any
     if others:
         raise FileError("holds several tables", path, "save the labels by themselves")
     layout = replace(layout, classes=None)
-    names = {role.name: find_column(role, layout, source.kinds, source.path) for role in (ID, LABEL)}
+    names = {role.name: find_column(role, layout, source) for role in (ID, LABEL)}
     for role in (ID, LABEL):
         if names[role.name] is None:
-            raise no_column(role, source.kinds, source.path)
+            raise no_column(role, source)
     about: dict[str, Any] = names | {"group": layout.group if layout.group in source.kinds else None}
     columns = Columns(classes=tuple(classes), forecasts=(), unlabelled=True, **about)
     batches = list(Predictions(path, (source,), columns).batches())

@@ -5,17 +5,17 @@ Where no layout says which are classes, those are that are priced, that all mode
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pandora_regret.files.candidates import PREFIX, ListedRows
-from pandora_regret.files.columns import Classes, ColumnReader, is_integer_label, is_missing, texts_of
+from pandora_regret.files.columns import Classes, ColumnReader, is_missing, texts_of
 from pandora_regret.files.layout import Layout, some
 from pandora_regret.files.roles import COSTS, LABEL, ROLES, SINGLE, VOTES, Role
-from pandora_regret.files.source import RAISED, FileError, Kind, Problems
+from pandora_regret.files.source import RAISED, Collected, FileError, Problems, Source
 from pandora_regret.inputs import InputError
 from pandora_regret.text import listed
 
@@ -52,8 +52,7 @@ class Columns:
     @property
     def numbers(self) -> frozenset[str]:
         """The columns that must hold numbers."""
-        roles = [role for role in ROLES if role.reads in ("weights", "votes", "costs")]
-        return frozenset((*self.forecasts, *(name for role in roles for name in self.of(role))))
+        return frozenset((*self.forecasts, *self.votes, *self.costs, *filter(None, [self.weight])))
 
     @property
     def wanted(self) -> list[str]:
@@ -61,118 +60,110 @@ class Columns:
         return list(dict.fromkeys([*(name for role in ROLES for name in self.of(role)), *self.forecasts]))
 
 
-def find_columns(layout: Layout, kinds: Mapping[str, Kind], path: str) -> Columns:
+def find_columns(layout: Layout, source: Source) -> Columns:
     """The columns of a file in a layout."""
-    single = {role.name: name for role in SINGLE if (name := find_column(role, layout, kinds, path))}
+    layout, path = source.in_layout(layout), source.path
+    single = {role.name: name for role in SINGLE if (name := find_column(role, layout, source))}
     if layout.votes_prefix is not None:
         single.pop(LABEL.name, None)
         if layout.label is not None:
             problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
             raise FileError(problem, path, "say one of them (--votes-prefix, --label)", argument=LABEL.option)
     elif LABEL.name not in single and not layout.unlabelled:
-        raise no_column(LABEL, kinds, path)
+        raise no_column(LABEL, source)
     role_of: dict[str, str] = {}
-    for role, name in single.items():
-        if (other := role_of.setdefault(name, role)) != role:
-            problem = f"is asked for both as {other} and as {role}"
-            raise FileError(problem, path, "it can be one", f": column {name!r}", argument=role)
-    by = tuple(name for name in dict.fromkeys(layout.by) if name in kinds)
-    column_of = _forecasts(layout, kinds, {*role_of, *by}, path)
-    of_classes = {role.name: _of_each_class(role, layout, column_of, kinds, path) for role in (VOTES, COSTS)}
+    for asked, name in single.items():
+        if (other := role_of.setdefault(name, asked)) != asked:
+            problem = f"is asked for both as {other} and as {asked}"
+            raise FileError(problem, path, "it can be one", f": column {name!r}", argument=asked)
+    by = tuple(name for name in dict.fromkeys(layout.by) if name in source.kinds)
+    column_of = _forecasts(layout, source, {*role_of, *by})
+    about: dict[str, Any] = {LABEL.name: "", **single, "by": by, "unlabelled": layout.unlabelled}
+    about |= {role.name: _of_each_class(role, layout, column_of, source) for role in (VOTES, COSTS)}
     said = (layout.proba_prefix, layout.classes, layout.columns, layout.votes_prefix)
-    about: dict[str, Any] = {LABEL.name: "", **single, **of_classes, "by": by, "unlabelled": layout.unlabelled}
     about |= {"certain": any(each is not None for each in said), "listed": layout.classes is not None}
     columns = Columns(classes=tuple(column_of), forecasts=tuple(column_of.values()), **about)
-    if nested := next((name for name in columns.wanted if kinds.get(name) == "nested"), None):
+    if nested := next((name for name in columns.wanted if source.kinds.get(name) == "nested"), None):
         fix = "write one number or text per row"
         raise FileError("holds lists or structures", path, fix, f": column {nested!r}", column=nested)
     return columns
 
 
-def find_column(role: Role, layout: Layout, kinds: Mapping[str, Kind], path: str) -> str | None:
+def _of_each_class(role: Role, layout: Layout, classes: Iterable[str], source: Source) -> tuple[str, ...]:
+    """The columns of a role that has one for each class."""
+    prefix: str | None = getattr(layout, role.option)
+    names = () if prefix is None else tuple(f"{prefix}{name}" for name in classes)
+    if missing := [name for name in names if name not in source.kinds]:
+        problem = f"has no columns of {role.title} {some(missing)}"
+        raise FileError(problem, source.path, f"write one for each class, {prefix}<class>", argument=role.option)
+    return names
+
+
+def find_column(role: Role, layout: Layout, source: Source) -> str | None:
     """The column that was asked for, which must be there, or one of a usual name that is no class's."""
     name: str | None = getattr(layout, role.option)
-    if name is not None and name not in kinds:
-        problem = f"has no column {name!r} (asked for as {role.name}) among {some(kinds)}"
-        raise FileError(problem, path, argument=role.option)
+    if name is not None and name not in source.kinds:
+        problem = f"has no column {name!r} (asked for as {role.name}) among {some(source.kinds)}"
+        raise FileError(problem, source.path, argument=role.option)
     classes = {f"{layout.proba_prefix or ''}{each}" for each in layout.classes or ()}
     classes.update((layout.columns or {}).values())
-    return name or next((usual for usual in role.usual if usual in kinds and usual not in classes), None)
+    return name or next((usual for usual in role.usual if usual in source.kinds and usual not in classes), None)
 
 
-def no_column(role: Role, kinds: Mapping[str, Kind], path: str) -> FileError:
+def no_column(role: Role, source: Source) -> FileError:
     """The error for a file that lacks a column."""
     usual = " or ".join(filter(None, (", ".join(role.usual[:-1]), role.usual[-1])))
+    problem = f"has no {role.name} column ({usual}) among {some(source.kinds)}"
     values = "true classes" if role is LABEL else role.title
-    problem = f"has no {role.name} column ({usual}) among {some(kinds)}"
     fix = f"say which one holds the {values} ({role.option}, --{role.option})"
-    return FileError(problem, path, fix, argument=role.option)
+    return FileError(problem, source.path, fix, argument=role.option)
 
 
-def _forecasts(layout: Layout, kinds: Mapping[str, Kind], taken: set[str], path: str) -> dict[str, str]:
+def _forecasts(layout: Layout, source: Source, taken: set[str]) -> dict[str, str]:
     """The column of each class, in file order."""
     prefix, said = layout.proba_prefix or "", layout.columns or {}
     if layout.classes is not None or said:
         classes = layout.classes if layout.classes is not None else tuple(said)
-        return _listed([(name, said.get(name, f"{prefix}{name}")) for name in classes], kinds, path)
+        return _listed([(name, said.get(name, f"{prefix}{name}")) for name in classes], source)
     if prefix:
-        names = [name for name in kinds if name.startswith(prefix) and name not in taken and name != prefix]
-        _check_several(names, kinds, path, f" whose names begin with {prefix!r}")
+        names = [name for name in source.kinds if name.startswith(prefix) and name not in (*taken, prefix)]
+        _check_several(names, source, f" whose names begin with {prefix!r}")
         return {name.removeprefix(prefix): name for name in names}
     if layout.votes_prefix is not None:
         taken = taken.union(LABEL.usual)  # a majority's label beside the votes
     others = tuple(filter(None, (layout.cost_prefix, layout.votes_prefix)))
-    numbers = [name for name, kind in kinds.items() if kind == "number" and name not in taken]
+    numbers = [name for name, kind in source.kinds.items() if kind == "number" and name not in taken]
     return {name: name for name in numbers if not name.startswith(others)}
 
 
-def _listed(pairs: Sequence[tuple[str, str]], kinds: Mapping[str, Kind], path: str) -> dict[str, str]:
+def _listed(pairs: Sequence[tuple[str, str]], source: Source) -> dict[str, str]:
     """The columns of the classes that were listed, in file order."""
-    missing = {name: column for name, column in pairs if column not in kinds}
+    missing = {name: column for name, column in pairs if column not in source.kinds}
     if missing:
         words = f"for the classes {some(missing)}"
         if list(missing) != list(missing.values()):
             words = listed([f"{column!r} for the class {name!r}" for name, column in missing.items()], 8)
-        raise FileError(f"has no column {words}; it has {some(kinds)}", path, argument="classes")
+        problem = f"has no column {words}; it has {some(source.kinds)}"
+        raise FileError(problem, source.path, argument="classes")
     for names in zip(*pairs, strict=True):
         if len(set(names)) < len(names):
-            twice, fix = next(name for name in names if names.count(name) > 1), "name each class once"
-            raise InputError(f"contain {twice!r} twice", argument="classes", value=twice, fix=fix)
-    _check_several(pairs, kinds, path)
-    position = {name: index for index, name in enumerate(kinds)}
-    return dict(sorted(pairs, key=lambda pair: position[pair[1]]))
+            twice = max(names, key=names.count)
+            raise InputError(f"contain {twice!r} twice", argument="classes", fix="name each class once")
+    _check_several(pairs, source)
+    class_of = {column: name for name, column in pairs}
+    return {class_of[column]: column for column in source.kinds if column in class_of}
 
 
 def _check_several(
-    names: Collection[Any], kinds: Mapping[str, Kind], path: str, condition: str = "", problems: Problems = RAISED
+    names: Collection[Any], source: Source, condition: str = "", problems: Problems = RAISED
 ) -> None:
     """There are forecasts of two classes at least."""
     if len(names) < 2:
-        problem = f"has {len(names)} forecast column{'s' * (len(names) != 1)}{condition} among {some(kinds)}"
-        fix = "write one column per class, two at least, or say what their names begin with (--proba-prefix)"
-        problems.in_file("columns", FileError(problem, path, fix, argument="proba_prefix"))
-
-
-def _of_each_class(
-    role: Role, layout: Layout, classes: Iterable[str], kinds: Mapping[str, Kind], path: str
-) -> tuple[str, ...]:
-    """The columns of a role that has one for each class."""
-    prefix: str | None = getattr(layout, role.option)
-    names = () if prefix is None else tuple(f"{prefix}{name}" for name in classes)
-    if missing := [name for name in names if name not in kinds]:
-        problem, fix = (
-            f"has no columns of {role.title} {some(missing)}",
-            f"write one for each class, {prefix}<class>",
+        problem = (
+            f"has {len(names)} forecast column{'s' * (len(names) != 1)}{condition} among {some(source.kinds)}"
         )
-        raise FileError(problem, path, fix, argument=role.option)
-    return names
-
-
-class _Silent(Problems):
-    """Nobody is told: of a few rows, it does not matter what is wrong."""
-
-    def in_rows(self, *args: Any, **attributes: Any) -> None:
-        pass
+        fix = "write one column per class, two at least, or say what their names begin with (--proba-prefix)"
+        problems.in_file("columns", FileError(problem, source.path, fix, argument="proba_prefix"))
 
 
 class FirstRows:
@@ -182,7 +173,7 @@ class FirstRows:
         label = model.columns.label
         self.labels, self.numbers, self._logits = set[str](), dict[str, Any](), model.logits
         for source, _, records in model.walk([*filter(None, [label]), *forecasts], SAMPLE_ROWS):
-            reader = ColumnReader(records, source, range(len(records)), problems=_Silent())
+            reader = ColumnReader(records, source, range(len(records)), problems=Collected())
             self.labels = set(texts_of(records.column(label))) if label else set()
             self.numbers = dict(zip(forecasts, reader.forecasts(forecasts), strict=True))
             break
@@ -218,28 +209,27 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
     confirmed = len(uncertain) < len(models) or any(
         rows.share_summing_to_one(shared) > 0.5 for rows in first.values()
     )
-    settled: list[Predictions] = []
+    narrowed: list[Predictions] = []
     for model in models:
         if (rows := first.get(id(model))) is not None:
             choices: list[Collection[str]] = [shared] if confirmed else []
             if priced:  # a label without a price is a class, too: whoever reads prices says that it has none
                 choices = [priced, *choices, rows.labels.union(priced)]
             if names := rows.first_fitting(choices):
-                model = _with_columns(model, names, certain=True, listed=True)
-        settled.append(model)
-    options = tuple(dict.fromkeys(name for model in settled for name in model.classes))
-    return [_over(model, options) for model in settled]
+                model = _with_columns(model, names, names, certain=True, listed=True)
+        narrowed.append(model)
+    options = tuple(dict.fromkeys(name for model in narrowed for name in model.classes))
+    for index, model in enumerate(narrowed):
+        if sources := tuple(source.over(options) for source in model.sources if isinstance(source, ListedRows)):
+            model = _with_columns(model, options, tuple(f"{PREFIX}{name}" for name in options))
+            narrowed[index] = replace(model, sources=sources)
+    return narrowed
 
 
-def _with_columns(model: Predictions, names: tuple[str, ...], **about: Any) -> Predictions:
-    return replace(model, columns=replace(model.columns, classes=names, forecasts=names, **about))
-
-
-def _over(model: Predictions, options: tuple[str, ...]) -> Predictions:
-    """A model whose sources are lists of candidates forecasts all classes that any model has."""
-    sources = tuple(source.over(options) for source in model.sources if isinstance(source, ListedRows))
-    columns = replace(model.columns, classes=options, forecasts=tuple(f"{PREFIX}{name}" for name in options))
-    return replace(model, sources=sources, columns=columns) if sources else model
+def _with_columns(
+    model: Predictions, classes: tuple[str, ...], forecasts: tuple[str, ...], **about: Any
+) -> Predictions:
+    return replace(model, columns=replace(model.columns, classes=classes, forecasts=forecasts, **about))
 
 
 def settled(model: Predictions, problems: Problems = RAISED) -> Predictions:
@@ -261,38 +251,39 @@ def settled(model: Predictions, problems: Problems = RAISED) -> Predictions:
 
 def _by_labels(model: Predictions, problems: Problems) -> Predictions:
     """Columns are classes if they occur as labels, also those that hold text in some place."""
-    columns, kinds, classes = model.columns, model.sources[0].kinds, Classes(model.classes)
+    columns, source, classes = model.columns, model.sources[0], Classes(model.classes)
     labels = _labels_until_all(model) - ({None} if columns.unlabelled else set())
     seen = {label: number for label in labels - {None} if (number := classes.number_of(label)) is not None}
-    texts = {str(label) for label in labels - seen.keys() - {None} if kinds.get(str(label), "nested") != "nested"}
+    texts = {str(label) for label in labels - seen.keys() - {None}} - set(columns.wanted)
+    texts = {text for text in texts if source.kinds.get(text, "nested") != "nested"}
     unseen = [name for number, name in enumerate(model.classes) if number not in seen.values()]
-    every = tuple(name for name in kinds if name in texts - set(columns.wanted) or name in columns.forecasts)
+    every = tuple(name for name in source.kinds if name in texts or name in columns.forecasts)
     if not labels and not model.count():
         problems.in_file("rows", model.no_rows())
     elif unseen and len(seen) == len(labels) and len(every) > 1:  # else whoever reads the rows says what is wrong
+        problem = f"hold numbers but never occur as a label in {columns.label!r}"
         fix = (
             "if they are classes, list all classes (--classes); if not, say what the forecasts' names begin with "
             "(--proba-prefix), or which column is what (--id, --weight, --group, --cost-prefix)"
         )
-        problem = f"hold numbers but never occur as a label in {columns.label!r}"
         error = FileError(problem, model.path, fix, f": columns {some(unseen)}", argument="classes")
         problems.in_file("columns", error)
     else:
-        _check_several(every, kinds, model.path, " of numbers", problems)
+        _check_several(every, source, " of numbers", problems)
     likelier = tuple(name for name in every if name not in unseen)
     if unseen and len(likelier) > 1:  # go on with the columns by which most rows sum to 1
-        rows = FirstRows(_with_columns(model, every), every)
+        rows = FirstRows(_with_columns(model, every, every), every)
         every = max(every, likelier, key=rows.share_summing_to_one)
-    return _with_columns(model, every)
+    return _with_columns(model, every, every)
 
 
 def _labels_until_all(model: Predictions) -> set[Any]:
     """The labels that occur, None for missing ones, read until all classes are among them."""
     labels, classes, column = set[Any](), Classes(model.classes), model.columns.label
     for _, _, records in model.walk([column]):
-        some_labels = records.column(column).unique().to_pylist()
-        labels.update(None if is_missing(label) else label for label in some_labels)
-        if len({classes.number_of(label) for label in labels - {None}} - {None}) == len(model.classes) > 1:
+        distinct = records.column(column).unique().to_pylist()
+        labels.update(None if is_missing(label) else label for label in distinct)
+        if len({*classes.numbers_of(labels)} - {-1}) == len(model.classes) > 1:
             break
     return labels
 
@@ -301,15 +292,14 @@ def _check_numbers_start_at_zero(model: Predictions) -> None:
     """Labels 1, 2, ... of columns without names may count from 0 or from 1; if 0 or K occurs, it is clear."""
     labels, k, label = _labels_until_all(model), len(model.classes), model.columns.label
     numbers = Classes(model.classes).numbers_of(labels)
-    if numbers.min(initial=k) < 1 or 1 not in numbers or not all(map(is_integer_label, labels)):
+    whole = Classes(tuple(map(str, range(k))))  # which no name is, but a number that counts from 0
+    if numbers.min(initial=k) < 1 or 1 not in numbers or whole.numbers_of(labels).min() < 0:
         return
-    readings = f"{_in_short(range(k))} if from 0, {_in_short(range(1, k + 1))} if from 1"
+    names: list[Sequence[Any]] = [range(k), range(1, k + 1), model.classes]
+    zero, one, named = (",".join(map(str, of if k < 5 else [*of[:2], "...", of[-1]])) for of in names)
+    readings = f"{zero} if from 0, {one} if from 1"
     if model.sources[0].names_classes:
-        readings = f"{_in_short(model.classes)} if from 0; if from 1, write the classes' names as labels"
+        readings = f"{named} if from 0; if from 1, write the classes' names as labels"
     problem = f"holds numbers from 1 to {numbers.max()} for {k} classes, counted from 0 or from 1"
     fix = f"list the classes (--classes): {readings}"
     raise FileError(problem, model.path, fix, f": column {label!r}", argument="classes", column=label)
-
-
-def _in_short(names: Sequence[Any]) -> str:
-    return ",".join(map(str, names if len(names) < 5 else [*names[:2], "...", names[-1]]))

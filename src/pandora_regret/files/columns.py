@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -77,20 +78,18 @@ def texts_of(column: Any) -> NDArray[Any]:
 
 
 def regrouped(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Tables of one type each, of at most so many rows, and of about half as many at least."""
-    pending, n_pending = list[Any](), 0
-    for batch in batches:
-        table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
-        for part in (table.slice(start, rows) for start in range(0, len(table), rows)):
-            if pending and (
-                2 * n_pending >= rows or n_pending + len(part) > rows or part.schema != pending[0].schema
-            ):
-                yield pa.concat_tables(pending)
-                pending, n_pending = [], 0
-            pending.append(part)
-            n_pending += len(part)
-    if pending:
-        yield pa.concat_tables(pending)
+    """Tables of one type each, of at most so many rows, small ones put together."""
+    tables = (pa.Table.from_batches([each]) if isinstance(each, pa.RecordBatch) else each for each in batches)
+    total = 0
+
+    def group(table: Any) -> tuple[Any, int]:
+        nonlocal total
+        total += len(table)
+        return table.schema, total // rows
+
+    for _, alike in groupby(tables, group):
+        whole = pa.concat_tables(alike)
+        yield from (whole.slice(start, rows) for start in range(0, len(whole), rows))
 
 
 def valid_rows(batches: Iterable[Records], first: int = 0, n_rows: int | None = None) -> Iterator[Records]:
@@ -292,11 +291,6 @@ class Classes:
         """The columns of labels; -1 where there is no label, or none that is a class."""
         numbers = (None if label is None else self.number_of(label) for label in labels)
         return np.array([-1 if number is None else number for number in numbers], dtype=np.intp)
-
-
-def is_integer_label(label: Any) -> bool:
-    """Whether a label is a whole number, however it is written; True and False are names."""
-    return not isinstance(label, bool) and any(map(_is_integer, _spellings(label)))
 
 
 def _spellings(label: Any) -> tuple[str, ...]:

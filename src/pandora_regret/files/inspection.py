@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,57 +15,8 @@ from pandora_regret.files.classes import Columns, with_known_classes
 from pandora_regret.files.layout import Layout, ModelFiles
 from pandora_regret.files.predictions import Predictions, checked_batches, models_of, tables_of
 from pandora_regret.files.prices import PriceList
-from pandora_regret.files.source import FileError, Problems, Source
+from pandora_regret.files.source import Collected, FileError, Problem
 from pandora_regret.inputs import Done, InputError
-
-NAMED_ROWS = 3  # of each problem
-NAMED_COLUMNS = 20  # of each kind of problem
-
-
-@dataclass
-class Problem:
-    """One kind of thing that is wrong, in all rows that have it."""
-
-    kind: str
-    message: str
-    count: int = 1
-    rows: list[int] = field(default_factory=list)  # the first few, counted from 0
-    places: list[str] = field(default_factory=list)  # the same in words: "line 12"
-    paths: tuple[str, ...] = ()  # of several files that do not go together
-
-
-class Collected(Problems):
-    """All problems, each kind once for each column."""
-
-    def __init__(self) -> None:
-        self._problems: dict[tuple[str, str | None], Problem] = {}
-        self._rows: list[tuple[Problem, Source, int]] = []  # the first few of each problem
-
-    def in_rows(self, kind: str, source: Source, rows: Sequence[int], **about: Any) -> None:
-        column = about.get("column")
-        if (kind, column) not in self._problems:
-            if sum(other == kind for other, _ in self._problems) >= NAMED_COLUMNS:
-                column, about = None, {"problem": "further columns have the same problem"}
-            message = FileError(where="" if column is None else f"column {column!r}", **about).within_file
-            self._problems.setdefault((kind, column), Problem(kind, message, count=0))
-        noted = self._problems[kind, column]
-        first = [int(row) for row in rows[: NAMED_ROWS - len(noted.rows)]]
-        noted.count, noted.rows = noted.count + len(rows), noted.rows + first
-        self._rows += [(noted, source, row) for row in first]
-
-    def in_file(self, kind: str, error: InputError, count: int = 1, paths: tuple[str, ...] = ()) -> None:
-        alone = isinstance(error, FileError) and not paths
-        message = error.within_file if alone else error.sentence({})  # type: ignore[attr-defined]
-        self._problems[kind, message] = Problem(kind, message, count, paths=paths)
-
-    def settled(self) -> list[Problem]:
-        """The problems in the order in which they were met, with their places, found in one pass over a file."""
-        for source in {id(source): source for _, source, _ in self._rows}.values():
-            of_source = [(problem, row) for problem, of, row in self._rows if of is source]
-            places = source.places({row for _, row in of_source})
-            for problem, row in of_source:
-                problem.places.append(places[row].strip())
-        return list(self._problems.values())
 
 
 @dataclass

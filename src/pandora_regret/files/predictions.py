@@ -222,10 +222,7 @@ def tables_of(files: ModelFiles) -> list[Predictions]:
     parts = sources_of_parts(files.paths, layout.classes, layout.dialect)
     _check_one_model(files.name, list(parts), files.paths[0])
     for name, sources in parts.items():
-        layouts = [source.in_layout(layout) for source in sources]
-        first, *others = (
-            find_columns(of, part.kinds, part.path) for of, part in zip(layouts, sources, strict=True)
-        )
+        first, *others = (find_columns(layout, source) for source in sources)
         for source, columns in zip(sources[1:], others, strict=True):
             differ = sorted(set(first.forecasts) ^ set(columns.forecasts))
             missing = sorted(set(first.wanted) - set(columns.wanted))
@@ -233,7 +230,8 @@ def tables_of(files: ModelFiles) -> list[Predictions]:
                 lacks = f"lacks the columns {some(missing)} that {sources[0].path} has"
                 problem = f"and {sources[0].path} differ in the columns {some(differ)}" if differ else lacks
                 raise FileError(problem, source.path, PARTS)
-        about: dict[str, Any] = {"logits": any(of.logits for of in layouts), "normalise": layout.normalise}
+        logits = any(source.in_layout(layout).logits for source in sources)
+        about: dict[str, Any] = {"logits": logits, "normalise": layout.normalise}
         tables.append(Predictions(files.name or name, sources, first, is_named=files.name is not None, **about))
     return tables
 

@@ -90,18 +90,14 @@ class TextFile(Source):
 
     def sample(self) -> tuple[bytes, bool]:
         """Whole lines from the beginning, a header and a row at least, and whether they are all there are."""
-        content, size = b"", SAMPLE_BYTES
-        with explained(self.path, "text"), self.stream() as stream:
-            while block := stream.read(size - len(content)):
-                content += block
-                if len(content) == size and content.count(b"\n") < 2 and size < LONGEST_LINE:
-                    size *= 4
-        complete = len(content) < size
-        if not complete and b"\n" not in content:
-            problem = f"begins with a line of more than {size >> 20} megabytes"
+        with explained(self.path, "text"), io.BufferedReader(self.stream(), SAMPLE_BYTES) as reader:
+            content = reader.read(SAMPLE_BYTES)
+            content += reader.readline(LONGEST_LINE) + reader.readline(LONGEST_LINE)
+            complete = not reader.peek(1)
+        if not complete and not content.endswith(b"\n"):
+            problem = f"begins with a line of more than {LONGEST_LINE >> 20} megabytes"
             raise FileError(problem, self.path, "write one row per line")
-        whole = content if complete else content[: content.rfind(b"\n") + 1]
-        return whole.removeprefix(BYTE_ORDER_MARK), complete
+        return content.removeprefix(BYTE_ORDER_MARK), complete
 
     def expected_rows(self) -> int:
         """By the size of the file, as if all rows were like the first, and all compressed as well."""
@@ -118,8 +114,8 @@ class TextFile(Source):
         return round(rows * os.path.getsize(self.location) / len(stored))
 
     def pieces(self, n: int) -> list[Source]:
-        """One: to find where rows begin takes longer than to read them."""
-        return [self]
+        """About as many rows each; what takes long to decode stays in one piece, as each reads up to its rows."""
+        return [self] if self.compression or self.encoding != UTF_8 else super().pieces(n)
 
     def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
         """The rows of lines: number of the first line, and content; `whole`: there are no lines after these."""
@@ -234,17 +230,17 @@ class DelimitedFile(TextFile):
 
         From the first block on in which some are no numbers, they come as text: whoever reads it says where.
         """
-        good_rows = 0
+        first, n_rows = self.first, self.n_rows
         try:
-            for records in self._parsed(columns, numbers, numbers):
+            for records in valid_rows(self._parsed(columns, numbers, numbers), first, n_rows):
                 yield records
-                good_rows += len(records)
+                first, n_rows = first + len(records), None if n_rows is None else n_rows - len(records)
         except (pa.ArrowException, UnicodeError, OSError) as error:
             self._check_lines()
             if not numbers:
                 raise unreadable(self.path, "text", error) from None
             with explained(self.path, "text"):
-                yield from valid_rows(self._parsed(columns, frozenset(), numbers), good_rows)
+                yield from valid_rows(self._parsed(columns, frozenset(), numbers), first, n_rows)
 
     def _parsed(self, columns: Sequence[str], typed: frozenset[str], numbers: frozenset[str]) -> Iterator[Records]:
         if not self.has_rows:
@@ -291,7 +287,7 @@ class JsonLines(TextFile):
 
     def with_kinds(self, sample: bytes) -> Self:
         """The same file with names and kinds from its first lines."""
-        rows = [values for _, values in self.objects(io.BytesIO(sample))]
+        rows = [values for _, values in self.objects(self.records(io.BytesIO(sample)))]
         names = list(dict.fromkeys(name for row in rows for name in row))
         if not names:
             raise FileError("has no rows", self.path, ONE_PER_LINE)
@@ -307,13 +303,14 @@ class JsonLines(TextFile):
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Text where numbers must be is found by who reads it."""
         with explained(self.path, "text"), self.stream() as stream:
-            objects = self.objects(io.BufferedReader(stream, 1 << 20))
+            end = None if self.n_rows is None else self.first + self.n_rows
+            objects = self.objects(islice(self.records(io.BufferedReader(stream, 1 << 20)), self.first, end))
             while block := [values for _, values in islice(objects, min(rows, ROWS_AT_ONCE))]:
                 yield table_of(block, columns)
 
-    def objects(self, lines: Iterable[bytes], each_once: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The rows of lines, each with the number of its line, as objects that perhaps name nothing twice."""
-        for number, line in self.records(lines):
+    def objects(self, records: Iterable[tuple[int, bytes]], each_once: bool = False) -> Iterator[tuple[int, Any]]:
+        """Rows with the numbers of their lines as objects, which perhaps name nothing twice."""
+        for number, line in records:
             problem, fix = f"is no JSON object ({line.decode('utf-8', 'replace')[:40]!r})", ONE_PER_LINE
             values = None
             try:

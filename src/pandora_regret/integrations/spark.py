@@ -81,8 +81,9 @@ def score_spark(
     if bootstrap and layout.id is None and layout.group is None:
         fix = "say id or group: a bootstrap tells rows apart by them"
         raise InputError("names no column of ids", argument="layout", fix=fix)
-    columns = find_columns(layout, kinds_of(schema), name)
-    model = Predictions(name, (Partition(name, kinds_of(schema)),), columns, layout.logits)
+    source = Partition(name, kinds_of(schema))
+    columns = find_columns(layout, source)
+    model = Predictions(name, (source,), columns, layout.logits)
     interval = read_interval(level, bootstrap, seed)
     settings = read_settings(model, prior, typical_costs, interval, pairs)
     rows = frame.select(*columns.wanted).mapInArrow(_tally_partition(model, settings), TALLIES)
