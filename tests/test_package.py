@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import pandora_regret as package
+from pandora_regret.optional import import_optional
 
 HEAVY = ["numpy", "scipy", "sklearn", "numba", "pandas", "polars", "pyarrow", "narwhals", "torch", "matplotlib"]
 
@@ -96,3 +97,11 @@ sys.addaudithook(refuse)
     run(forbid + SCORE_EVERYTHING)
     witness = "import socket\ntry:\n    socket.socket()\nexcept RuntimeError as error:\n    print(error)"
     assert run(forbid + witness) == ["socket.__new__"]
+
+
+def test_a_library_that_is_broken_is_named_with_the_extra_that_installs_it(tmp_path, monkeypatch):
+    (tmp_path / "broken_library.py").write_text("raise RuntimeError('compiled for\\nanother machine')")
+    monkeypatch.syspath_prepend(tmp_path)
+    words = r"broken_library cannot be imported \(RuntimeError: compiled for another machine\): pip .*\[zoo\]"
+    with pytest.raises(ImportError, match=words):
+        import_optional("broken_library", extra="zoo")

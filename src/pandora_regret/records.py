@@ -33,11 +33,10 @@ WORDS = {
 def to_plain(value: Any) -> Any:
     """Dataclasses and tuples as dicts and lists: strict JSON."""
     if is_dataclass(value):
-        items = ((each, getattr(value, each.name)) for each in fields(value))
         return {
             each.name: to_plain(item)
-            for each, item in items
-            if item is not None or not each.metadata.get("optional", False)
+            for each in fields(value)
+            if (item := getattr(value, each.name)) is not None or not each.metadata.get("optional", False)
         }
     if isinstance(value, tuple | list):
         return [to_plain(item) for item in value]

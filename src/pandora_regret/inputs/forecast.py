@@ -128,13 +128,13 @@ class Forecast:
 
     def rows(self, index: slice | IntArray) -> Forecast:
         """Some of the rows, their numbers not yet checked."""
-        numbers = self.numbers[index] if isinstance(index, slice) else np.asarray(self.numbers)[index]
-        costs = self.costs[index] if self.costs is not None and self.costs.ndim == 2 else self.costs
-        values, truth = self.values[index], self.truth[index] if len(self.truth) else self.truth
-        of_rows: dict[str, Any] = {"values": values, "truth": truth, "numbers": numbers, "costs": costs}
-        for name in ("weights", "cluster", "shares"):
-            of_rows[name] = None if getattr(self, name) is None else getattr(self, name)[index]
-        return replace(self, **of_rows)
+        numbers: Any = self.numbers if isinstance(index, slice) else np.asarray(self.numbers)
+        by_row = ["values", "truth", "weights", "cluster", "shares"]
+        if self.costs is not None and self.costs.ndim == 2:
+            by_row.append("costs")
+        parts = {name: getattr(self, name) for name in by_row}
+        some = {name: part if part is None or not len(part) else part[index] for name, part in parts.items()}
+        return replace(self, numbers=numbers[index], **some)
 
     def blocks(self) -> Iterator[Forecast]:
         """Consecutive rows in float64, checked, few enough at a time that temporaries stay small."""
