@@ -19,11 +19,8 @@ from pandora_regret.compare.result import BreakEven, Crossing, Recalibrated
 from pandora_regret.compare.sample import read_models
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.report import render_report, write_report
-from pandora_regret.report.views import (
-    LIKE_COST,
-    MOST_PAIRS,
-    worked_case,
-)
+from pandora_regret.report.charts import MOST_PAIRS
+from pandora_regret.report.page import LIKE_COST, worked_case
 
 pytest.importorskip("jinja2")
 

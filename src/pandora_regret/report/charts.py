@@ -5,7 +5,6 @@ Distances along a responsive axis are percentages, so that text keeps its size o
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,12 +12,18 @@ from math import ceil, floor, isfinite, log10
 from textwrap import wrap
 from typing import Any
 
+import numpy as np
+
 from pandora_regret.plots.compared_models import places
 
 Facts = Mapping[str, Any]
 
 ALIKE = 1e-9  # values that differ by less, relatively, differ by rounding
 SMALLEST = 1e-280  # values below it are drawn as zero
+MOST_TICKS = 6
+ENDS = ("low", "value", "high")
+MOST_COLUMNS = 4  # models side by side
+MOST_PAIRS = 10  # of wrong tests
 
 BUMP_ROW, BUMP_TOP, BUMP_GUTTER, BUMP_COLUMN = 26, 56, 216, 88
 TITLE_LINE, TITLE_LETTERS = 14, 13
@@ -37,7 +42,7 @@ class Axis:
 
     low: float
     high: float
-    ticks: tuple[float, ...]
+    ticks: tuple[float, ...]  # at most six multiples of 1, 2 or 5 times a power of ten
 
     @classmethod
     def around(cls, values: Iterable[float | None], padding: float = 0.05) -> Axis:
@@ -48,24 +53,15 @@ class Axis:
         if largest < SMALLEST:  # whose parts no floating-point number could tell apart
             low, high, largest = 0.0, 0.0, 2.0
         room = padding * (high - low) if high - low > ALIKE * largest else 0.5 * largest
-        return cls(low - room, high + room, round_ticks(low - room, high + room))
+        low, high = low - room, high + room
+        unit = 10.0 ** floor(log10((high - low) / MOST_TICKS))
+        step = next(unit * factor for factor in (1, 2, 5, 10) if (high - low) / (unit * factor) <= MOST_TICKS)
+        numbers = range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)
+        return cls(low, high, tuple(float(f"{number * step:.12g}") for number in numbers))
 
     def percent(self, value: float) -> float:
         """Where a value lies between the ends, 0 to 100."""
         return round(100 * (value - self.low) / (self.high - self.low), 3)
-
-
-def round_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:
-    """At most so many multiples of 1, 2 or 5 times a power of ten, between low and high.
-
-    Examples
-    --------
-    >>> round_ticks(0.0, 1.0)
-    (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-    """
-    unit = 10.0 ** floor(log10((high - low) / most))
-    step = next(unit * factor for factor in (1, 2, 5, 10) if (high - low) / (unit * factor) <= most)
-    return tuple(float(f"{k * step:.12g}") for k in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1))
 
 
 def cost_bars(models: Sequence[Facts]) -> list[dict[str, Any]]:
@@ -87,65 +83,86 @@ def cost_bars(models: Sequence[Facts]) -> list[dict[str, Any]]:
     return bars
 
 
-def group_strips(breakdown: Facts, shown: Sequence[int]) -> dict[str, Any]:
-    """Rows of a small chart: a group's cost under some of the models, all on one axis, with intervals."""
-    ends = ("low", "value", "high")
-    costs = [group["models"][m]["cost"] for group in breakdown["groups"] for m in shown]
-    axis, groups = Axis.around(cost[end] for cost in costs for end in ends), []
-    for group in breakdown["groups"]:
-        cells = []
-        for model in (group["models"][m] for m in shown):
-            cost = model["cost"]
-            x = {end: None if cost[end] is None else axis.percent(cost[end]) for end in ends}
-            flagged = any(model["name"] in flag for flag in group["flags"])
-            cells.append({"cost": cost, "x": x, "flagged": flagged})
-        groups.append({**group, "cells": cells})
+def group_strips(breakdown: Facts, models: Sequence[Facts]) -> dict[str, Any]:
+    """Groups as rows of a chart, on one axis: costs under the cheapest models and those that a flag is about."""
+    flags = [*breakdown["flags"], *(flag for group in breakdown["groups"] for flag in group["flags"])]
+    named = [m for m, model in enumerate(models) if any(model["name"] in flag for flag in flags)]
+    named = named[: MOST_COLUMNS + 1]
+    others = [m for m in range(len(models)) if m not in named]
+    shown = sorted([*named, *others][: max(MOST_COLUMNS, len(named))])
+    cells = [[group["models"][m] for m in shown] for group in breakdown["groups"]]
+    axis = Axis.around(model["cost"][end] for row in cells for model in row for end in ENDS)
+
+    def placed(model: Facts, flags: Sequence[str]) -> dict[str, Any]:
+        cost = model["cost"]
+        x = {end: None if cost[end] is None else axis.percent(cost[end]) for end in ENDS}
+        return {"cost": cost, "x": x, "flagged": any(model["name"] in flag for flag in flags)}
+
+    groups = [
+        {**group, "cells": [placed(model, group["flags"]) for model in row]}
+        for group, row in zip(breakdown["groups"], cells, strict=True)
+    ]
     ticks = [{"value": tick, "x": axis.percent(tick)} for tick in axis.ticks]
     return {**breakdown, "groups": groups, "ticks": ticks, "shown": shown}
 
 
+def wrong_tests(models: Sequence[Facts], classes: Sequence[str]) -> Facts:
+    """The most expensive wrong tests of the cheapest models; empty where a page saved its numbers without them."""
+    models = models[:MOST_COLUMNS]
+    if not all(model["pair_costs"] for model in models):
+        return {}
+    table = np.array([model["pair_costs"] for model in models], dtype=np.float64)  # None becomes nan
+    spent = np.nan_to_num(table).reshape(len(models), -1)
+    costliest = [n for n in np.argsort(-spent.max(axis=0), kind="stable")[:MOST_PAIRS] if spent[:, n].any()]
+    largest, k = spent.max(initial=0.0) or 1.0, len(classes)
+    return {
+        "rows": [
+            {
+                "truth": classes[n // k],
+                "tested": classes[n % k],
+                "cells": [{"value": x, "width": round(100 * x / largest, 3)} for x in spent[:, n].tolist()],
+            }
+            for n in costliest
+        ],
+        "others": int((spent.any(axis=0)).sum()) - len(costliest),
+        "rest": (spent.sum(axis=1) - spent[:, costliest].sum(axis=1)).tolist(),
+        "total": spent.sum(axis=1).tolist(),
+    }
+
+
 def bump_chart(models: Sequence[Facts], metrics: Sequence[Facts], ranks: Facts) -> dict[str, Any]:
-    """Ranks of every model by every metric: one column per metric, one line per model."""
-    columns = [_ranked_again(ranks[metric["key"]]) for metric in metrics]
+    """Ranks among these models by every metric: one column per metric, one line per model."""
+    columns = []
+    for metric in metrics:
+        of_all = np.array(ranks[metric["key"]])[:, None]
+        columns.append(((of_all > of_all.T).sum(axis=1) + ((of_all == of_all.T).sum(axis=1) + 1) / 2).tolist())
     across = [BUMP_GUTTER + BUMP_COLUMN * k for k in range(len(metrics))]
     titles = [wrap(metric["title"], TITLE_LETTERS)[:3] for metric in metrics]
-    left, right = ([_row(place) for place in places(column)] for column in (columns[0], columns[-1]))
+    ends = [places(columns[0]), places(columns[-1])]
+
+    def row(rank: float) -> float:
+        return round(BUMP_TOP + BUMP_ROW * (rank - 0.5), 2)
+
     lines = []
     for i, model in enumerate(models):
-        ranked = zip(across, columns, strict=True)
-        points = [(x, _row(rank)) for x, column in ranked if (rank := column[i]) is not None]
-        line = {"name": model["name"], "points": points, "path": _smooth(points)}
-        lines.append(line | {"left": left[i], "right": right[i]})
+        points = [(x, row(column[i])) for x, column in zip(across, columns, strict=True)]
+        path = f"M{points[0][0]} {points[0][1]}"  # which leaves and reaches every point level
+        for (x, y), (next_x, next_y) in pairwise(points):
+            middle = (x + next_x) / 2
+            path += f"C{middle} {y} {middle} {next_y} {next_x} {next_y}"
+        left, right = (row(end[i]) for end in ends)
+        lines.append({"name": model["name"], "points": points, "path": path, "left": left, "right": right})
     return {
         "width": across[-1] + BUMP_GUTTER,
         "height": BUMP_TOP + BUMP_ROW * len(models),
         "columns": [
-            {"x": x, "y": BUMP_TOP - 16 - TITLE_LINE * (len(lines_of) - 1), "lines": lines_of}
-            for x, lines_of in zip(across, titles, strict=True)
+            {"x": x, "y": BUMP_TOP - 16 - TITLE_LINE * (len(title) - 1), "lines": title}
+            for x, title in zip(across, titles, strict=True)
         ],
         "lines": lines,
-        "left": BUMP_GUTTER - 14,
+        "left": across[0] - 14,
         "right": across[-1] + 14,
     }
-
-
-def _ranked_again(ranks: Sequence[float | None]) -> list[float | None]:
-    """Ranks among the models of the chart, where those are only some; ties share the mean of their places."""
-    ordered = sorted(rank for rank in ranks if rank is not None)
-    return [r if r is None else (bisect_left(ordered, r) + bisect_right(ordered, r) + 1) / 2 for r in ranks]
-
-
-def _row(rank: float) -> float:
-    return round(BUMP_TOP + BUMP_ROW * (rank - 0.5), 2)
-
-
-def _smooth(points: Sequence[tuple[float, float]]) -> str:
-    """A path that leaves and reaches every point level."""
-    path = "".join(f"M{x} {y}" for x, y in points[:1])
-    for (x, y), (next_x, next_y) in pairwise(points):
-        middle = (x + next_x) / 2
-        path += f"C{middle} {y} {middle} {next_y} {next_x} {next_y}"
-    return path
 
 
 @dataclass(frozen=True)
@@ -172,9 +189,8 @@ class Plot:
 
     def y(self, value: float) -> float:
         """How far down a value is."""
-        return round(
-            self.margin + (self.height - self.below - self.margin) * (1 - self.up.percent(value) / 100), 2
-        )
+        share = 1 - self.up.percent(value) / 100
+        return round(self.margin + (self.height - self.below - self.margin) * share, 2)
 
     def path(self, points: Iterable[tuple[float, float]]) -> str:
         """A line through points."""
@@ -185,14 +201,12 @@ def calibration_plot(bins: Sequence[Facts]) -> dict[str, Any]:
     """What forecasts said the search would cost, across, against what it cost, upwards, on equal axes."""
     axis = Axis.around(bin_[key] for bin_ in bins for key in ("predicted", "observed", "low", "high"))
     heaviest = max((bin_["weight"] for bin_ in bins), default=1.0) or 1.0
-    plot = Plot(axis, axis, 382, 360)
-    points = []
+    plot, points = Plot(axis, axis, 382, 360), []
     for bin_ in bins:
         if (observed := bin_["observed"]) is not None:
-            low, high = (plot.y(observed if bin_[end] is None else bin_[end]) for end in ("low", "high"))
+            ends = {end: plot.y(observed if bin_[end] is None else bin_[end]) for end in ("low", "high")}
             radius = round(3 + 3 * (bin_["weight"] / heaviest) ** 0.5, 2)
-            place = {"x": plot.x(bin_["predicted"]), "y": plot.y(observed)}
-            points.append(place | {"low": low, "high": high, "radius": radius})
+            points.append({"x": plot.x(bin_["predicted"]), "y": plot.y(observed), "radius": radius, **ends})
     ticks = [{"value": tick, "x": plot.x(tick), "y": plot.y(tick)} for tick in axis.ticks]
     return {**plot.frame, "ticks": ticks, "points": points}
 
@@ -201,12 +215,12 @@ def chart_over_time(
     values: Sequence[float],
     *,
     other: Sequence[float] = (),
-    band: tuple[Sequence[float], Sequence[float]] | None = None,
+    band: Sequence[Sequence[float]] = ((), ()),
     level: float | None = None,
 ) -> dict[str, Any]:
     """One curve, period by period, with another, a band around it or a level line."""
-    low, high = band or ((), ())
-    up = Axis.around([*values, *other, *low, *high, *([] if level is None else [level])])
+    low, high = band
+    up = Axis.around([*values, *other, *low, *high, level])
     plot = Plot(Axis.around([0, len(values) - 1], padding=0.015), up, 960, 240, left=84, below=34)
     area = [*enumerate(high), *reversed(list(enumerate(low)))]
     return {
@@ -216,6 +230,6 @@ def chart_over_time(
         "curve": plot.path(enumerate(values)),
         "dots": [plot.y(value) for value in values] if len(values) <= 60 else [],
         "other": plot.path(enumerate(other)) if other else None,
-        "band": f"{plot.path(area)}Z" if band else None,
+        "band": f"{plot.path(area)}Z" if area else None,
         "level": None if level is None else plot.y(level),
     }

@@ -66,6 +66,13 @@ def render_monitor_page(
     points = _closed(monitor.paid)
     costs = [cost for point in points for cost in _costs(point)]
     formats = Formats.for_costs(costs or [summary.predicted], unit)
+    rows = []
+    for point in points:
+        paid, promised, *ends = map(formats.money, (*_costs(point), *point.after[LOW:]))
+        name = point.last or "–"
+        name = name if point.first == point.last or point.first is None else f"{point.first} to {name}"
+        row = {"name": name, "cases": point.cases, "paid": paid, "promised": promised, "ends": ends}
+        rows.append(row | {"evidence": _power(round(point.after[EVIDENCE], 2))})
     return render_page(
         "monitor.html.j2",
         STYLES,
@@ -77,7 +84,7 @@ def render_monitor_page(
         run_length=monitor.run_length,
         lag=monitor.lag,
         charts=list(_charts(monitor, points, formats, challenger)),
-        rows=[_row(point, formats) for point in points],
+        rows=rows,
         compares=monitor.compares,
     )
 
@@ -90,6 +97,16 @@ def _closed(stream: Stream) -> list[Point]:
     return points
 
 
+def _costs(point: Point) -> tuple[float, float]:
+    """Paid and promised, per case."""
+    promised = point.totals[PROMISED] / point.increments
+    return promised + point.totals[OVERPAID] / point.increments, promised
+
+
+def _power(value: float) -> str:
+    return f"{10**value:,.4g}" if -4 < value < 6 else f"10^{value:g}"
+
+
 def _charts(
     monitor: Monitor, points: Sequence[Point], formats: Formats, challenger: str | None
 ) -> Iterator[dict[str, Any]]:
@@ -98,35 +115,33 @@ def _charts(
     def amount(value: float) -> str:
         return f"{'−' if value < 0 else ''}{formats.tick(abs(value))}"
 
-    def so_far(title: str, ends: tuple[int, int], entry: int) -> dict[str, Any]:
-        low, high = ([point.after[end] for point in points] for end in ends)
-        totals = accumulate(point.totals[entry] for point in points)
-        means = [total / n for total, n in zip(totals, accumulate(p.increments for p in points), strict=True)]
-        chart = chart_over_time(means, band=(low, high), level=0.0)
-        return _described(chart, title, "mean, and the interval that is valid whenever you look", points, amount)
+    def so_far(title: str, entry: int, first: int) -> dict[str, Any]:
+        totals, increments = (
+            accumulate(of) for of in zip(*((p.totals[entry], p.increments) for p in points), strict=True)
+        )
+        band = list(zip(*(point.after[first : first + 2] for point in points), strict=True))
+        means = [total / n for total, n in zip(totals, increments, strict=True)]
+        note = "mean, and the interval that is valid whenever you look"
+        return _described(chart_over_time(means, band=band, level=0.0), title, note, points, amount)
 
-    assert monitor.promised is not None
+    def evidence(title: str, points: Sequence[Point]) -> dict[str, Any]:
+        values = [max(point.after[EVIDENCE], LEAST_EVIDENCE) for point in points]
+        chart = chart_over_time(values, level=-log10(monitor.level))
+        return _described(chart, title, f"alarm at {1 / monitor.level:g}", points, _power)
+
     if points:
         paid, promised = zip(*map(_costs, points), strict=True)
-        yield _described(
-            chart_over_time(paid, other=promised), "Cost per case", "period by period", points, amount
-        )
-        yield so_far("Paid beyond the promise, per case so far", (LOW, HIGH), OVERPAID)
+        chart = chart_over_time(paid, other=promised)
+        yield _described(chart, "Cost per case", "period by period", points, amount)
+        yield so_far("Paid beyond the promise, per case so far", OVERPAID, LOW)
         if monitor.compares:
-            title = f"Saved by {challenger or 'the challenger'}, per case so far"
-            yield so_far(title, (SAVED_LOW, SAVED_HIGH), SAVED)
-        yield _evidence("Evidence against the promises", points, monitor.level)
+            yield so_far(f"Saved by {challenger or 'the challenger'}, per case so far", SAVED, SAVED_LOW)
+        yield evidence("Evidence against the promises", points)
+    assert monitor.promised is not None
     if promises := _closed(monitor.promised):
-        values = [point.totals[0] / point.increments for point in promises]
-        yield _described(chart_over_time(values), "Promised per case", "needs no labels", promises, amount)
-        yield _evidence("Evidence that promises drift", promises, monitor.level)
-
-
-def _evidence(title: str, points: Sequence[Point], level: float) -> dict[str, Any]:
-    values = [max(point.after[EVIDENCE], LEAST_EVIDENCE) for point in points]
-    return _described(
-        chart_over_time(values, level=-log10(level)), title, f"alarm at {1 / level:g}", points, _power
-    )
+        chart = chart_over_time([point.totals[0] / point.increments for point in promises])
+        yield _described(chart, "Promised per case", "needs no labels", promises, amount)
+        yield evidence("Evidence that promises drift", promises)
 
 
 def _described(
@@ -139,24 +154,3 @@ def _described(
     names = [{"x": x, "text": text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"} for x, text in named]
     ticks = [each | {"text": tick(each["value"])} for each in chart["ticks"]]
     return chart | {"title": title, "note": note, "names": names, "ticks": ticks}
-
-
-def _power(value: float) -> str:
-    return f"{10**value:,.4g}" if -4 < value < 6 else f"10^{value:g}"
-
-
-def _costs(point: Point) -> tuple[float, float]:
-    """Paid and promised, per case."""
-    promised = point.totals[PROMISED] / point.increments
-    return promised + point.totals[OVERPAID] / point.increments, promised
-
-
-def _row(point: Point, formats: Formats) -> dict[str, Any]:
-    """A line of the table behind the charts."""
-    name = point.last or "–"
-    name = name if point.first == point.last or point.first is None else f"{point.first} to {name}"
-    paid, promised = map(formats.money, _costs(point))
-    ends = [formats.money(end) for end in point.after[LOW:]]
-    return {"name": name, "cases": point.cases, "paid": paid, "promised": promised, "ends": ends} | {
-        "evidence": _power(round(point.after[EVIDENCE], 2))
-    }

@@ -1,24 +1,48 @@
-"""From a comparison to one HTML file: read what it holds, fill the templates, write the file whole."""
+"""From a comparison to one HTML file: choose models, find what charts and sentences say, fill the templates."""
 
 from __future__ import annotations
 
 import os
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from math import log10
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from pandora_regret._version import __version__
 from pandora_regret.atomic import write_atomically
 from pandora_regret.compare import Comparison
-from pandora_regret.inputs import InputTypeError
+from pandora_regret.compare.result import BreakEven
+from pandora_regret.compare.words import price_between, recalibrating
+from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.optional import import_optional
-from pandora_regret.report.views import CASES_PER_YEAR, MOST_CLASSES, MOST_CLASSES_LISTED, select_models, views_of
-from pandora_regret.text import Formats, capitalised, count, money, shortened, typed, without_direction_marks
+from pandora_regret.report.charts import (
+    Facts,
+    bump_chart,
+    calibration_plot,
+    cost_bars,
+    group_strips,
+    wrong_tests,
+)
+from pandora_regret.search import search_order
+from pandora_regret.text import (
+    Formats,
+    capitalised,
+    count,
+    listed,
+    money,
+    money_between,
+    shortened,
+    typed,
+    without_direction_marks,
+)
 from pandora_regret.text.table import CONTROLS
 
 TITLE = "Models compared by search cost"
@@ -36,6 +60,13 @@ SCRIPTS = (
     "start.js",
 )
 FIRST_BARS, FIRST_PRICES = 8, 8  # shown before a reader asks for more
+CASES_PER_YEAR = 10_000
+LIKE_COST = ("pandora_regret", "excess_burden")  # need the paper, and rank models as costs do
+MOST_MODELS = 50  # with every pair of them; a page of 500 would take a browser more than 100 MB
+CHEAPEST, COSTLIEST = 40, 10
+MOST_CLASSES = 24  # of a matrix of wrong tests in the page's data; more would not go into a small file
+MOST_CLASSES_LISTED = 100  # one below the other
+MOST_STEPS = 8  # of a worked case, before the middle is left out
 
 
 def write_report(
@@ -103,29 +134,25 @@ def render_report(
     """
     whole = Comparison.from_dict(comparison) if isinstance(comparison, dict) else comparison
     if not isinstance(whole, Comparison):
-        problem = f"comparison is {type(comparison).__name__}"
-        raise InputTypeError(f"{problem}: pass what compare() returns, or its to_dict().")
-    whole = whole if cases else replace(whole, sample=None)
-    shown, left_out = select_models(whole, show)
-    facts = shown.to_dict()
-    spent = (model["scores"]["expected_cost"]["value"] for model in facts["models"])
-    formats = Formats.for_costs(spent, facts["costs"]["currency"])
+        kind = type(comparison).__name__
+        raise InputTypeError(f"comparison is {kind}: pass what compare() returns, or its to_dict().")
+    shown, left_out = _select_models(whole if cases else replace(whole, sample=None), show)
+    facts, unit = shown.to_dict(), shown.costs.currency
     return render_page(
         "page.html.j2",
         STYLES,
         SCRIPTS,
         {key: value for key, value in facts.items() if key not in ("workup", "by")},
         title=(TITLE if whole.workup is None else WORKUP_TITLE) if title is None else title,
-        formats=formats,
-        download=_for_download(facts),
+        formats=Formats.for_costs((model.cost for model in shown.models), unit),
         n_models=len(whole.models),
         left_out=left_out,
-        rough=lambda amount: money(amount, shown.costs.currency),
+        rough=lambda amount: money(amount, unit),
         first_bars=FIRST_BARS,
         first_prices=FIRST_PRICES,
         cases_per_year=CASES_PER_YEAR,
         nothing={"value": None, "low": None, "high": None},
-        **views_of(facts, shown),
+        **_views(facts, shown),
     )
 
 
@@ -137,33 +164,29 @@ def render_page(
     **values: Any,
 ) -> str:
     """A template with its values, and with its own style and scripts, beside which nothing runs or is loaded."""
-    jinja2, assets = import_optional("jinja2", extra="report"), files("pandora_regret.report") / "assets"
+    assets = files("pandora_regret.report") / "assets"
     style, script = (
         "\n".join((assets / name).read_text(encoding="utf-8") for name in names) for names in (styles, scripts)
     )
-    own = f"style-src {_hash(style)}; script-src {_hash(script)}; img-src data:"
+    hashes = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
+    own = "style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:".format(*hashes)
     policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
     about = {"library": f"pandora-regret {__version__}", "style": style, "script": script, "policy": policy}
-    page: str = _environment(jinja2).get_template(template).render(about | dict(facts or {}), **values)
+    environment = _environment(import_optional("jinja2", extra="report"))
+    page: str = environment.get_template(template).render(about | dict(facts or {}), **values)
     return page
-
-
-def _for_download(facts: dict[str, Any]) -> dict[str, Any]:
-    """All numbers of the page; tables too large for the page are too large for its data."""
-    n_classes = len(facts["data"]["classes"])
-    matrix: dict[str, Any] = {"pair_costs": []} if n_classes > MOST_CLASSES else {}
-    listed: dict[str, Any] = {"by_class": []} if n_classes > MOST_CLASSES_LISTED and "sample" not in facts else {}
-    return facts | {"models": [model | matrix | listed for model in facts["models"]]}
 
 
 @cache
 def _environment(jinja2: Any) -> Any:
-    """The templates, compiled once; every text they are given is escaped."""
+    """The templates, compiled once; every text they are given is escaped.
+
+    Text is as HTML allows it: a name may hold characters that command a terminal, or end a line.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("pandora_regret.report", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        # a name may hold characters that command a terminal, or end a line, which HTML does not allow
         finalize=lambda value: CONTROLS.sub("\ufffd", value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -174,5 +197,146 @@ def _environment(jinja2: Any) -> Any:
     return environment
 
 
-def _hash(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+def _select_models(comparison: Comparison, asked: Sequence[str]) -> tuple[Comparison, str | None]:
+    """The comparison of the models to show, and a sentence about those left out; None where all are shown.
+
+    Ranks, chances and sentences stay those of all models.
+    """
+    every = [model.name for model in comparison.models]
+    unknown = next((name for name in asked if name not in every), None)
+    if unknown is not None:
+        raise InputError(argument="show", value=unknown, fix=f"the models are {listed(every[:8])}")
+    if len(every) <= MOST_MODELS:
+        return comparison, None
+    names = {*every[:CHEAPEST], *every[-COSTLIEST:], *asked}
+    numbers = [number for number, name in enumerate(every) if name in names]
+    breakdowns = []
+    for part in comparison.by:
+        groups = []
+        for group in part.groups:
+            models = tuple(group.models[number] for number in numbers)
+            cheapest = min(models, key=lambda model: model.cost.value or 0.0).name
+            leader = group.leader if group.leader in names else cheapest
+            groups.append(replace(group, models=models, leader=leader))
+        breakdowns.append(replace(part, groups=tuple(groups)))
+    if (sample := comparison.sample) is not None:
+        sample = replace(sample, odds={name: odds for name, odds in sample.odds.items() if name in names})
+    shown = replace(
+        comparison,
+        models=tuple(comparison.models[number] for number in numbers),
+        differences=tuple(gap for gap in comparison.differences if {gap.model, gap.against} <= names),
+        ranks={key: tuple(ranks[number] for number in numbers) for key, ranks in comparison.ranks.items()},
+        largest_pairs=tuple(pair for pair in comparison.largest_pairs if pair.model in names),
+        by=tuple(breakdowns),
+        sample=sample,
+    )
+    more = len(names) - CHEAPEST - COSTLIEST
+    parts = [f"the {CHEAPEST} cheapest", f"the {COSTLIEST} most expensive"]
+    parts += [f"{more} that {'was' if more == 1 else 'were'} asked for"] if more else []
+    left_out = f"Of {count(len(every))} models this page shows {listed(parts)}"
+    return shown, f"{left_out}; pandora compare --json tells of all."
+
+
+def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
+    """What the templates show that the comparison does not say in so many words."""
+    models, classes, best = facts["models"], facts["data"]["classes"], comparison.best.name
+    gaps = {gap.against: gap for gap in comparison.differences if gap.model == best}
+    saving = None
+    if gaps:  # against the first that certainly costs more, or else the next
+        gap = next((gap for gap in gaps.values() if gap.is_settled), next(iter(gaps.values())))
+        more = gap.more.mapped(lambda amount: CASES_PER_YEAR * amount)
+        yearly = money_between(more.value or 0.0, more.low, more.high, comparison.costs.currency)
+        saving = {"against": gap.against, "sentence": f"{best} instead of {gap.against} saves {yearly} per year."}
+    ranked = sorted(
+        (metric for metric in facts["metrics"] if metric["key"] not in LIKE_COST),
+        key=lambda metric: metric["key"] != "expected_cost",
+    )
+    prices = {each.test: _flips(each, comparison.costs.currency) for each in comparison.break_even}
+    flips, table = [prices.get(name) for name in classes], models[0]["pair_costs"]
+    spent = np.nan_to_num(np.array(table, dtype=np.float64)).sum(axis=0) if table else np.zeros(len(classes))
+    changes = [flip is not None and len(flip) > 1 for flip in flips]
+    too_large: dict[str, Any] = {"pair_costs": []} if len(classes) > MOST_CLASSES else {}
+    too_large |= {"by_class": []} if len(classes) > MOST_CLASSES_LISTED and comparison.sample is None else {}
+    workup = facts.get("workup")
+    if workup and workup["picture"]:  # as an image nothing can run in it, whoever wrote the comparison
+        encoded = b64encode(workup["picture"].encode("utf-8", errors="replace")).decode()
+        workup = workup | {"picture": f"data:image/svg+xml;base64,{encoded}"}
+    return {
+        "download": facts | {"models": [model | too_large for model in models]},
+        "bars": cost_bars(models),
+        "recalibrated": any(model["recalibrated"] for model in models),
+        "certain": any(model["at_stated_prices"] for model in models),
+        "against": [gaps[model["name"]].more if model["name"] in gaps else Estimate(None) for model in models],
+        "saving": saving,
+        "live": comparison.sample is not None,
+        # First tests whose price can change who is cheapest; then by what wrong ones cost the cheapest model
+        "tests": sorted(range(len(classes)), key=lambda k: (not changes[k], -spent[k])),
+        "flips": flips,
+        "breakdowns": [group_strips(breakdown, models) for breakdown in facts.get("by", ())],
+        "wrong_tests": wrong_tests(models, classes),
+        "case": worked_case(comparison),
+        "ranked": ranked,
+        "all_alike": len({tuple(places) for places in facts["ranks"].values()}) == 1,
+        "bumps": bump_chart(models, ranked, facts["ranks"]),
+        "panels": list(_panels(facts, comparison)),
+        "workup": workup,
+    }
+
+
+def _flips(each: BreakEven, unit: str | None) -> dict[str, Any]:
+    """The prices of a test at which another model becomes the cheapest, and their places on a slider."""
+    sides: dict[str, Any] = {}
+    ranges: dict[str, list[str]] = {}
+    for side, crossing in (("below", each.below), ("above", each.above)):
+        if crossing is not None:
+            place = min(max(50 * (1 + log10(crossing.price / each.stated)), 0.0), 100.0)
+            sides[side] = {"price": crossing.price, "place": round(place, 3)}
+            at = price_between(crossing, each.stated, unit)
+            ranges.setdefault(without_direction_marks(crossing.leader), []).append(f"{side} {at}")
+    flips = "; ".join(f"{leader} is cheapest {' and '.join(at)}" for leader, at in ranges.items())
+    return {"sentence": flips or "no change", **sides}
+
+
+def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """Each model in detail; of very many classes those whose cases cost the most together, in their own order."""
+    for model, result in zip(facts["models"], comparison.models, strict=True):
+        spent = [-(row["weight"] * (row["expected_cost"] or 0.0)) for row in model["by_class"]]
+        kept = np.sort(np.argsort(spent, kind="stable")[:MOST_CLASSES_LISTED])
+        yield {
+            "model": model,
+            "recalibrating": recalibrating(result, comparison.costs.currency),
+            "calibration": calibration_plot(model["calibration"]),
+            "by_class": [model["by_class"][k] for k in kept],
+            "left_out": len(spent) - len(kept),
+            "sentences": [pair["sentence"] for pair in facts["largest_pairs"] if pair["model"] == model["name"]],
+        }
+
+
+def worked_case(comparison: Comparison) -> Facts | None:
+    """A case that the cheapest model finds sooner than the next: what both test, in order, until they have it.
+
+    Of all such cases, the one whose saving is nearest to their mean. None without cases, prices or a second model.
+    """
+    sample, prices = comparison.sample, comparison.costs.typical
+    if sample is None or prices is None or len(comparison.models) < 2:
+        return None
+    costs, truth = np.array(prices), sample.truths()
+    names = [model.name for model in comparison.models[:2]]
+    forecasts = [sample.probabilities(name) for name in names]
+    orders = [search_order(forecast, costs) for forecast in forecasts]
+    first, second = (np.cumsum(costs[order], axis=1)[order == truth[:, None]] for order in orders)
+    saved = np.where(second > first, second - first, np.nan)
+    row = int(np.nanargmin(np.abs(saved - np.nanmean(saved)))) if np.isfinite(saved).any() else 0
+    plans = []
+    for name, forecast, order in zip(names, forecasts, orders, strict=True):
+        until = order[row, : order[row].tolist().index(truth[row]) + 1].tolist()
+        steps = [
+            {"class": k, "number": n, "chance": float(forecast[row, k]), "cost": float(costs[k])}
+            | {"found": k == truth[row]}
+            for n, k in enumerate(until, 1)
+        ]
+        skipped = max(len(steps) - MOST_STEPS, 0)  # of very many, the middle is left out and counted
+        ends = {"first": steps[: MOST_STEPS - 1], "last": steps[-1:]} if skipped else {"first": steps, "last": []}
+        never, spent = len(costs) - len(until), float(np.cumsum(costs[until])[-1])
+        plans.append({"model": name, **ends, "skipped": skipped, "spent": spent, "never": never})
+    return {"row": row, "truth": comparison.data.classes[truth[row]], "plans": plans}
