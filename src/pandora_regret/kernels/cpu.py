@@ -48,15 +48,6 @@ def below_one(a, b):
 
 
 @njit(**INLINE)
-def loss_of_odds(theirs, ours, alpha):
-    """L_alpha at ``r = ours / theirs``, for finite alpha and ours not near 0."""
-    ratio = below_one(theirs, ours)
-    gap = log_normal(ratio)
-    loss = loss_of_log_odds(-gap if theirs < ours else gap, alpha)
-    return loss if ratio > LEAST_RATIO else 0.0
-
-
-@njit(**INLINE)
 def loss_of_uniform_odds(theirs, ours):
     """L_1 at ``r = ours / theirs``: neither exp nor log."""
     ratio = below_one(theirs, ours)
@@ -80,7 +71,10 @@ def pair_of_probabilities(theirs, ours, alpha, kind, tie, worth):
     elif kind == RANKS:
         pair = loss_of_ranks(theirs - ours, tie * ours, worth)
     else:
-        pair = loss_of_odds(theirs, ours, alpha)
+        ratio = below_one(theirs, ours)
+        gap = log_normal(ratio)
+        loss = loss_of_log_odds(-gap if theirs < ours else gap, alpha)
+        pair = loss if ratio > LEAST_RATIO else 0.0
     return pair
 
 

@@ -52,7 +52,11 @@ def reduced_loss(
         return _launch(rows, None, SUM, ROWS, want_grad)
     counts, weighing = None, MEAN if reduction == "mean" else SUM
     if weighing == MEAN and rows.target.shape[0] > COUNTED_INSIDE:
-        counts, weighing = _count(rows.target, rows.ignore_index), MEAN_OF_COUNTED
+        target = rows.target.contiguous()
+        n_rows, device, weighing = len(target), target.device, MEAN_OF_COUNTED
+        counts = torch.empty(COUNT_PROGRAMS, dtype=torch.int32, device=device)  # which have to be added
+        key = (rows.ignore_index, device, *_kind_of_number(n_rows))
+        COUNTER.launch((target, counts, n_rows, rows.ignore_index), key, (target,), current_stream(device))
     return _launch(rows, counts, weighing, TOTAL, want_grad)
 
 
@@ -63,33 +67,19 @@ def row_gradients(rows: LogitRows, weights: torch.Tensor) -> torch.Tensor:
     return grad
 
 
-def _count(target: torch.Tensor, ignore_index: int) -> torch.Tensor:
-    """How many targets are not to be ignored, as a few numbers that have to be added."""
-    counts = torch.empty(COUNT_PROGRAMS, dtype=torch.int32, device=target.device)
-    target = target.contiguous()
-    args = (target, counts, target.shape[0], ignore_index)
-    _counter(target.shape[0]).launch(args, (ignore_index, target.device), (target,), current_stream(target.device))
-    return counts
-
-
-@lru_cache(maxsize=1024)
-def _counter(_n_rows: int) -> Launcher:
-    return Launcher(count_loop, COUNT_PROGRAMS, {})
-
-
 def scale_(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
     """Multiply a gradient of our own by a 0-d tensor, without waiting for the device."""
-    if grad.numel() * grad.element_size() <= SMALL_GRADIENT:
+    size = grad.numel()
+    if size * grad.element_size() <= SMALL_GRADIENT:
         return grad.mul_(factor)
-    key = (grad.dtype, factor.dtype, grad.device)
-    _scaler(grad.numel()).launch((grad, factor, grad.numel()), key, (grad, factor), current_stream(grad.device))
+    key = (grad.dtype, factor.dtype, grad.device, *_kind_of_number(size))
+    SCALER.launch((grad, factor, size), key, (grad, factor), current_stream(grad.device))
     return grad
 
 
-@lru_cache(maxsize=1024)
-def _scaler(n_elements: int) -> Launcher:
-    programs = min(triton.cdiv(n_elements, SCALE_BLOCK), SCALE_PROGRAMS)
-    return Launcher(scale_loop, programs, {"block": SCALE_BLOCK})
+def _kind_of_number(value: int) -> tuple[bool, bool]:
+    """What Triton compiles differently for: multiples of 16, and numbers that take 64 bits."""
+    return value % 16 == 0, value >= 2**31
 
 
 def _launch(
@@ -98,7 +88,7 @@ def _launch(
     logits, target, alpha, costs, ignore_index = rows
     logits = logits if logits.stride(-1) == 1 else logits.contiguous()
     n_rows, n_classes = logits.shape
-    device, plan = logits.device, plan_of(n_rows, n_classes, logits.stride(0))
+    device, (plan, class_units, stride_units) = logits.device, plan_of(n_rows, n_classes, logits.stride(0))
     stored = TOTALS if stored == TOTAL and plan.programs > ADDED_INSIDE else stored
     size = {ROWS: (n_rows,), TOTALS: (plan.programs,)}.get(stored, ())
     losses = torch.empty(size, dtype=torch.float32, device=device)
@@ -111,8 +101,9 @@ def _launch(
     outputs = (losses, partial, turns, losses if grad is None else grad)
     finite_alpha = float(alpha) if alpha < math.inf else 0.0  # at inf the slope is 0, and 0 times inf would be NaN
     weight_stride = weights.stride(0) if weights is not None and weights.ndim else 0
-    numbers = (n_rows, plan.class_units, plan.stride_units, finite_alpha, weight_stride, ignore_index)
-    switches = (_kind_of(alpha), weighing, stored, costs is not None, want_grad)
+    numbers = (n_rows, class_units, stride_units, finite_alpha, weight_stride, ignore_index)
+    kind = RANKS if alpha == math.inf else ZERO if alpha == 0 else SMALL if alpha < 0.1 else POWER
+    switches = (kind, weighing, stored, costs is not None, want_grad)
     key = (*switches, weight_stride, ignore_index, logits.dtype, inputs[3].dtype, device)
     plan.launch((*inputs, *outputs, *numbers, *switches), key, inputs, stream)
     return losses.sum() if stored == TOTALS else losses, grad
@@ -132,16 +123,14 @@ def _workspace(device: torch.device, stream: int) -> tuple[torch.Tensor, torch.T
     Launches of one stream follow each other and share theirs; a graph that is being captured gets its own, as it
     may run on any stream.
     """
-    if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
-        return _new_workspace(device)
-    if (device, stream) not in _WORKSPACES:
-        _WORKSPACES[device, stream] = _new_workspace(device)
+    capturing = device.type == "cuda" and torch.cuda.is_current_stream_capturing()
+    if capturing or (device, stream) not in _WORKSPACES:
+        partial = torch.empty(ADDED_INSIDE, dtype=torch.float32, device=device)
+        workspace = partial, torch.zeros((), dtype=torch.int32, device=device)
+        if capturing:
+            return workspace
+        _WORKSPACES[device, stream] = workspace
     return _WORKSPACES[device, stream]
-
-
-def _new_workspace(device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    partial = torch.empty(ADDED_INSIDE, dtype=torch.float32, device=device)
-    return partial, torch.zeros((), dtype=torch.int32, device=device)
 
 
 class Launcher:
@@ -173,39 +162,24 @@ class Launcher:
             self.compiled[key] = kernel[self.grid]
 
 
-class TableLauncher(Launcher):
-    """How a table is dealt to programs."""
-
-    def __init__(self, loop: Any, programs: int, n_classes: int, stride: int, constants: dict[str, int]) -> None:
-        unit = math.gcd(n_classes, stride, 16)
-        super().__init__(loop, programs, {"unit": unit, **constants})
-        self.class_units, self.stride_units = n_classes // unit, stride // unit
+COUNTER = Launcher(count_loop, COUNT_PROGRAMS, {})
+SCALER = Launcher(scale_loop, SCALE_PROGRAMS, {"block": SCALE_BLOCK})
 
 
 @lru_cache(maxsize=1024)
-def plan_of(n_rows: int, n_classes: int, stride: int) -> TableLauncher:
-    """The loop for a table, and its shapes."""
+def plan_of(n_rows: int, n_classes: int, stride: int) -> tuple[Launcher, int, int]:
+    """The loop for a table, how it is dealt to programs, and its width and stride in units.
+
+    In a tile, 16 elements per thread measured fastest; in a long row 8.
+    """
+    unit = math.gcd(n_classes, stride, 16)
     if n_classes > LONGEST_TILE:
-        block, warps = row_shape(n_rows)
-        return TableLauncher(row_loop, n_rows, n_classes, stride, {"block": block, "num_warps": warps})
-    block = triton.next_power_of_2(n_classes)
-    rows, warps = tile_shape(block)
-    constants = {"rows_per_tile": rows, "block": block, "num_warps": warps}
-    return TableLauncher(tile_loop, triton.cdiv(n_rows, rows), n_classes, stride, constants)
-
-
-def tile_shape(block: int) -> tuple[int, int]:
-    """Rows per tile and warps per program; 16 elements per thread measured fastest."""
-    rows = max(1, SHORT_TILE // block) if block < SHORT_TILE // 2 else 1
-    return rows, min(8, max(1, rows * block // 512))
-
-
-def row_shape(n_rows: int) -> tuple[int, int]:
-    """Columns per block and warps per program; 8 elements per thread measured fastest."""
-    return (2048, 8) if n_rows > FEW_ROWS else (4096, 16)
-
-
-def _kind_of(alpha: float) -> int:
-    if alpha == math.inf:
-        return RANKS
-    return ZERO if alpha == 0 else (SMALL if alpha < 0.1 else POWER)
+        block, warps = (2048, 8) if n_rows > FEW_ROWS else (4096, 16)
+        launcher = Launcher(row_loop, n_rows, {"unit": unit, "block": block, "num_warps": warps})
+    else:
+        block = triton.next_power_of_2(n_classes)
+        rows = max(1, SHORT_TILE // block) if block < SHORT_TILE // 2 else 1
+        warps = min(8, max(1, rows * block // 512))
+        shape = {"unit": unit, "rows_per_tile": rows, "block": block, "num_warps": warps}
+        launcher = Launcher(tile_loop, triton.cdiv(n_rows, rows), shape)
+    return launcher, n_classes // unit, stride // unit

@@ -36,17 +36,14 @@ class ForgivingCache(FunctionCache):  # type: ignore[misc]
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # numba unpickles what it stored, and that fails in any way there is
-            self._begin_anew()
+            with suppress(Exception):
+                self.flush()
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep it for the next process, if that is possible."""
         with suppress(Exception):
             super().save_overload(sig, data)
-
-    def _begin_anew(self) -> None:
-        with suppress(Exception):
-            self.flush()
 
 
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -62,24 +59,17 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]
     return decorate
 
 
-@intrinsic
-def _bits(_context: Any, _number: Any) -> Any:
-    """The 64 bits of a float as an integer."""
+def _bitcast(given: Any, wanted: Any, kind: ir.Type) -> Any:
+    """A number of one type as the number of another that has the same bits."""
 
-    def cast(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.IntType(64))
+    def typed(_context: Any, _number: Any) -> Any:
+        return wanted(given), lambda _target, builder, _signature, numbers: builder.bitcast(numbers[0], kind)
 
-    return types.int64(types.float64), cast
+    return intrinsic(typed)
 
 
-@intrinsic
-def _float(_context: Any, _bits_of_it: Any) -> Any:
-    """The float with these 64 bits."""
-
-    def cast(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.DoubleType())
-
-    return types.float64(types.int64), cast
+_bits = _bitcast(types.float64, types.int64, ir.IntType(64))
+_float = _bitcast(types.int64, types.float64, ir.DoubleType())
 
 
 @njit(**INLINE)

@@ -54,10 +54,11 @@ def total_loss(
     """
     true, costs, alpha = _is_truth(truth, values, xp), costs_of(values, costs, xp), limit_of(alpha)
     with np.errstate(all="ignore"):
-        odds = _log_odds_of_logits(values, costs, true, xp) if logits else _log_odds(values, costs, true, xp)
+        odds = _log_odds(values, costs, true, xp, logits)
         if alpha == float("inf"):
             tie = tie_of(values.dtype, xp) if tie is None else tie
-            odds = settle_ties(odds, _tie_widths(values, true, tie, xp) if logits else tie, xp)
+            size = finite_size(values, xp) if logits else None
+            odds = settle_ties(odds, tie if size is None else tie * (1 + size + _of_truth(size, true, xp)), xp)
         ahead = xp.where(odds > 0, odds, 0.0)  # a tie is in one part only, so that its slope is not counted twice
         behind = xp.where(odds > 0, 0.0, odds)
         losses = power(-ahead, alpha + 1, xp) + rise(
@@ -69,12 +70,6 @@ def total_loss(
 def tie_of(dtype: Any, xp: Namespace) -> float:
     """How far apart, relatively, quotients of that type may be in a tie; see reference.py."""
     return TIE if dtype == xp.float64 else TIE_IN_SINGLE
-
-
-def _tie_widths(logits: Array, true: Array, tie: float, xp: Namespace) -> Array:
-    """How far from 0 ``ln r_ij`` may be in a tie, (N, K)."""
-    size = finite_size(logits, xp)
-    return tie * (1 + size + _of_truth(size, true, xp))
 
 
 def finite_size(logits: Array, xp: Namespace) -> Array:
@@ -115,22 +110,18 @@ def costs_of(values: Array, costs: Any, xp: Namespace) -> Array | None:
     return xp.broadcast_to(costs, values.shape)
 
 
-def _log_odds_of_logits(logits: Array, costs: Array | None, true: Array, xp: Namespace) -> Array:
+def _log_odds(values: Array, costs: Array | None, true: Array, xp: Namespace, logits: bool) -> Array:
     """``ln r_ij`` of the truth against every class, (N, K); two impossible classes are equally likely."""
-    ours = _of_truth(logits, true, xp)
-    both_impossible = (ours == -float("inf")) & (logits == -float("inf"))
-    gap = xp.where(both_impossible, 0.0, ours - logits)
-    return gap if costs is None else gap + log_quotient(costs, _of_truth(costs, true, xp), xp)
-
-
-def _log_odds(proba: Array, costs: Array | None, true: Array, xp: Namespace) -> Array:
-    """The same from probabilities."""
-    ours = _of_truth(proba, true, xp)
-    both_zero = (ours == 0) & (proba == 0)
-    ours, rivals = xp.where(both_zero, 1.0, ours), xp.where(both_zero, 1.0, proba)
-    if costs is None:
-        return log_quotient(ours, rivals, xp)
-    return log_quotient(ours / _of_truth(costs, true, xp), rivals / costs, xp)
+    ours, never = _of_truth(values, true, xp), -float("inf") if logits else 0.0
+    both_impossible = (ours == never) & (values == never)
+    own_cost = None if costs is None else _of_truth(costs, true, xp)
+    if logits:
+        gap = xp.where(both_impossible, 0.0, ours - values)
+        return gap if costs is None else gap + log_quotient(costs, own_cost, xp)
+    ours, rivals = xp.where(both_impossible, 1.0, ours), xp.where(both_impossible, 1.0, values)
+    if costs is not None:
+        ours, rivals = ours / own_cost, rivals / costs
+    return log_quotient(ours, rivals, xp)
 
 
 def log_quotient(a: Array, b: Array, xp: Namespace) -> Array:
