@@ -14,7 +14,7 @@ power law near a bounded support's end; where there is no such end s is d, in wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -26,12 +26,14 @@ from pandora_regret.priors.base import Class, Prior
 
 CELL_TOLERANCE = 1e-9  # of a cell of the table against its two halves, which are what is used and are far better
 PANEL_TOLERANCE = 3e-10  # the same for a panel of an integral; much smaller would be below rounding noise
-WORST_ERROR = 8e-9  # beyond it the promised 1e-8 cannot be kept
+WORST_ERROR = 8e-9  # of the whole, which is known; beyond it the promised 1e-8 cannot be kept
 FLOORS = np.array([-72.0, -40.0])  # logits of ahead and behind below which digits are moot: 5e-32, and 4e-18 of 1
 LARGEST_LOG = 690.0  # e^-690 to e^690 fit a float64
 CLOSEST = 1e-7  # how near the table comes to the end of a bounded support, where rounding of d takes over
 PANELS = 6  # of an integral, before any is halved
-MOST_NODES = 5_000
+POINTS = 16  # of a panel
+MANY = 400  # places at once are all over the table
+MOST_NODES = 1_500
 
 
 class FromScipy(Prior):
@@ -57,24 +59,38 @@ class FromScipy(Prior):
     array([2.   , 0.5  , 0.125])
     """
 
+    mean = 0.0  # the distribution's, as is what follows
+    strictly_proper = False  # unless the support (a, b) reaches zero or infinity: odds beyond b/a change no order
+
     def __init__(self, dist: Any) -> None:
-        self._low, self._high, self._mean = _read_distribution(dist)
-        self._reach = float(np.log(self._high) - np.log(self._low)) if self._low else np.inf
+        from scipy.stats import rv_continuous
+
+        if not isinstance(getattr(dist, "dist", None), rv_continuous):
+            problem = f"must be a frozen scipy.stats distribution such as gamma(2.0), got {dist!r:.200}"
+            raise InputTypeError(problem, argument="dist", value=dist)
         self.dist = dist
-        self.unbounded = self._high == np.inf
+        with np.errstate(all="ignore"):  # a mean that overflows is infinite, and refused below
+            low, high, mean = (np.asarray(value, dtype=np.float64) for value in (*dist.support(), dist.mean()))
+            self._log_low, self._log_high, self._log_mean = np.log(low), np.log(high), np.log(mean)
+        if mean.ndim or np.isnan(low):
+            raise self._refused("", "pass one number for each parameter, within the distribution's domain")
+        if low < 0:
+            fix = "costs are positive, so truncate or shift it"
+            raise self._refused(f", whose support starts at {low:g}", fix)
+        if not mean < np.inf:
+            fix = "a mean cost must be finite; choose a lighter tail"
+            raise self._refused(f", whose mean is {mean:g}", fix)
+        self.mean, self.unbounded = float(mean), bool(high == np.inf)
+        self._reach = float(self._log_high - self._log_low)
+        self.strictly_proper = self._reach == np.inf
 
     def __repr__(self) -> str:
-        return f"FromScipy({_named(self.dist)})"
+        arguments = [*map(repr, self.dist.args), *(f"{name}={value!r}" for name, value in self.dist.kwds.items())]
+        return f"FromScipy({self.dist.dist.name}({', '.join(arguments)}))"
 
-    @property
-    def mean(self) -> float:
-        """The distribution's mean."""
-        return self._mean
-
-    @property
-    def strictly_proper(self) -> bool:
-        """Whether the support (a, b) reaches zero or infinity: odds beyond b/a change no order."""
-        return self._reach == np.inf
+    def _refused(self, why: str, fix: str) -> InputError:
+        problem = f"is {repr(self).removeprefix('FromScipy(')[:-1]}{why}"
+        return InputError(problem, argument="dist", value=self.dist, fix=fix)
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """Interpolated, on the scale of its logit."""
@@ -111,115 +127,126 @@ class FromScipy(Prior):
         """The logit of the share over s, with the sign of d, as a piecewise cubic."""
         from scipy.interpolate import CubicHermiteSpline
 
-        with np.errstate(all="ignore"):  # densities may be zero, infinite or undefined where a support ends
-            place, logits, slopes = _tabulate(_Law(self.dist, *np.log([self._low, self._high, self._mean])))
+        try:
+            with np.errstate(all="ignore"):  # densities may be zero, infinite or undefined where a support ends
+                place, logits, slopes = self._tabulated()
+        except ArithmeticError:
+            why = "cannot be tabulated to 1e-8 relative: its density is too rough or its tail too heavy"
+            raise self._refused(
+                f", whose pair loss {why}", "pass a smoother one, or use Empirical on a sample of it"
+            ) from None
         places = np.concatenate([-place[::-1], place])
         tilts = np.concatenate([slopes[::-1, 1], slopes[:, 0]])
         return CubicHermiteSpline(places, np.concatenate([-logits[::-1, 1], logits[:, 0]]), tilts)
 
+    def _tabulated(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Places, the logits of ahead and behind there, (n, 2), and their derivatives.
 
-@dataclass(frozen=True)
-class _Law:
-    """The density, and in logarithms the ends of its support and its mean."""
+        Every interval carries its own integrals, so that a place's share is a running sum of them. An interval is
+        halved as long as halving changes its integrals, or the cubic through its ends misses the logit in its
+        middle, or that of a half has a wave (Fritsch and Carlson's test): nodes gather where the distribution
+        bends, and the table is as exact between nodes as at them.
+        """
+        rows = self._first_rows()
+        split = np.arange(len(rows) - 1)
+        while len(split):
+            left, right, whole = rows[split, 0], rows[split + 1, 0], rows[split, 1:3]
+            rows[split] = self._rows(left, (left + right) / 2)
+            rows = np.insert(rows, split + 1, self._rows((left + right) / 2, right), axis=0)
+            parts = rows[:, 1:3]  # ahead and behind are sums of them, and so is one minus both, to lose no digits
+            sums = np.cumsum(parts[::-1], axis=0)[::-1]
+            rest = np.cumsum(np.vstack([sums[:1, ::-1], parts[:-1]]), axis=0)
+            logits, slopes = np.log(sums / rest), -np.exp(rows[:, 3:]) * (1 / sums + 1 / rest)
+            middle, size = split + 1 + np.arange(len(split)), np.diff(rows[:, :1], axis=0)
+            before, after = middle - 1, middle + 1
+            drift = (parts[before] + parts[middle] - whole) * slopes[before] / np.exp(rows[before, 3:])
+            cubic = (logits[before] + logits[after]) / 2 + size[before] * (slopes[before] - slopes[after]) / 4
+            exact = np.maximum(np.abs(drift), np.abs(cubic - logits[middle])) < CELL_TOLERANCE
+            wavy = np.hypot(slopes[:-1], slopes[1:]) > -3 * np.diff(logits, axis=0) / size
+            rough = ~exact & (logits[before] > FLOORS) | wavy[before] | wavy[middle]
+            again = middle[rough.any(axis=1)]
+            split = np.column_stack([again - 1, again]).ravel()
+            if len(rows) > MOST_NODES:
+                raise ArithmeticError
+        if not abs(np.log(rows[:, 1:3].sum())) < WORST_ERROR:  # at even odds ahead and behind add up to one
+            raise ArithmeticError
+        return rows[:, 0], logits, slopes
 
-    dist: Any
-    low: float
-    high: float
-    log_mean: float
+    def _first_rows(self) -> FloatArray:
+        """From next to even odds, where fall may be infinite, to where it is negligible, and a tail beyond."""
+        width = self._bulk[1]
+        limit = min(LARGEST_LOG - 90, -np.log(CLOSEST) * self._reach) / width
+        place = width * np.concatenate([[1e-11], np.arange(1, 16) / 4, np.geomspace(4, limit, 60)])
+        logs = self._densities(place)
+        needed = np.append(True, (logs[:-1] > FLOORS - 12).any(axis=1))
+        keep = np.logical_and.accumulate(needed & np.isfinite(logs).all(axis=1))
+        if not keep[1]:
+            raise ArithmeticError
+        place, logs = place[keep], logs[keep]
+        decay = (logs[-2] - logs[-1]) / (place[-1] - place[-2])
+        tail = np.concatenate([place[-1:], np.exp(logs[-1]) / decay, logs[-1]])
+        return np.vstack([self._rows(place[:-1], place[1:]), tail])
+
+    def _rows(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Of each cell of s: left end, both integrals over it, both log densities at the left."""
+        nodes, weights = np.polynomial.legendre.leggauss(5)
+        size = (right - left)[:, None] / 2
+        logs = self._densities((left[:, None] + size * np.append(0, nodes + 1)).ravel()).reshape(-1, 6, 2)
+        sums = (np.exp(logs) * (size * np.append(0, weights))[:, :, None]).sum(axis=1)
+        return np.column_stack([left, sums, logs[:, 0]])
+
+    def _densities(self, place: FloatArray) -> FloatArray:
+        """The logarithms of fall and of ``e^x fall`` per unit of s, (n, 2)."""
+        s = place[:, None]
+        d = s if self._reach == np.inf else -self._reach * np.expm1(-s / self._reach)
+        logs = np.concatenate([self._log_fall(some) for some in np.array_split(d, 1 + len(d) // 2000)])
+        return np.asarray(logs - s / self._reach + d * [0, 1])
 
     @cached_property
-    def bulk(self) -> tuple[float, float]:
+    def _bulk(self) -> tuple[float, float]:
         """Where most of ln u lies: centre and half-width."""
         left, centre, right = np.clip(np.log(self.dist.ppf([0.16, 0.5, 0.84])), -LARGEST_LOG, LARGEST_LOG)
         return centre, min((right - left) / 2, 20.0)
 
-    def log_integrand(self, t: FloatArray, d: FloatArray) -> FloatArray:
-        logs = self.dist.logpdf(np.exp(t)) + self.dist.logpdf(np.exp(t + d)) + (3 * t + d - self.log_mean)
+    def _log_integrand(self, t: FloatArray, d: FloatArray) -> FloatArray:
+        logs = self.dist.logpdf(np.exp(t)) + self.dist.logpdf(np.exp(t + d)) + (3 * t + d - self._log_mean)
         return np.where(np.isfinite(logs), logs, -np.inf)
 
-    def window(self, d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """For each d: from where to where the integrand exceeds e^-50 of its peak, and the peak's logarithm."""
-        low, high = max(self.low, -LARGEST_LOG), np.minimum(self.high, LARGEST_LOG) - d
-        steps = self.bulk[0] + self.bulk[1] * np.sinh(np.linspace(-7, 7, 49))
+    def _log_fall(self, d: FloatArray) -> FloatArray:
+        """``ln fall`` at d, shape (n, 1), integrated from where to where it exceeds e^-50 of its peak."""
+        from scipy.special import eval_legendre, roots_jacobi
+
+        low, high = max(self._log_low, -LARGEST_LOG), np.minimum(self._log_high, LARGEST_LOG) - d
+        steps = self._bulk[0] + self._bulk[1] * np.sinh(np.linspace(-7, 7, 49))
         mesh = np.hstack([steps - 0 * d, steps - d, low + (high - low) * np.linspace(0, 1, 18)])
         mesh = np.sort(np.clip(mesh, low, high))
-        logs = self.log_integrand(mesh, d)
+        logs = self._log_integrand(mesh, d)
         peak = np.maximum(logs.max(axis=1, keepdims=True), -1e300)
         above = logs > peak - 50
         first = np.maximum(above.argmax(axis=1, keepdims=True) - 1, 0)
         last = mesh.shape[1] - np.maximum(above[:, ::-1].argmax(axis=1, keepdims=True), 1)
-        return np.take_along_axis(mesh, first, 1), np.take_along_axis(mesh, last, 1), peak
-
-    def log_fall(self, d: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """``ln fall`` at d, shape (n, 1), and its errors."""
-        left, right, peak = self.window(d)
-        nodes, weights = _lobatto(16)
+        left, right = np.take_along_axis(mesh, first, 1), np.take_along_axis(mesh, last, 1)
+        # Gauss's rule with both ends among its nodes: it notices a kink that hides near the end of a panel.
+        nodes = np.concatenate([[-1.0], roots_jacobi(POINTS - 2, 1, 1)[0], [1.0]])
+        weights = 2 / (POINTS * (POINTS - 1) * eval_legendre(POINTS - 1, nodes) ** 2)
 
         def panel_sums(owner: Any, start: FloatArray, size: FloatArray) -> FloatArray:
-            t, pace = _eased(start[:, None] + size[:, None] * (nodes + 1) / 2, left[owner], right[owner])
-            values = np.exp(self.log_integrand(t, d[owner]) - peak[owner]) * pace
+            """From left to right as v goes from 0 to 1, so slowly at the ends that densities may be infinite.
+
+            Each half is measured from its own end, where an infinite density magnifies rounding.
+            """
+            v, span = start[:, None] + size[:, None] * (nodes + 1) / 2, (right - left)[owner]
+            near = np.minimum(v, 1 - v)
+            step = span * near**4 * (35 - near * (84 - near * (70 - 20 * near)))
+            t, pace = np.where(v < 0.5, left[owner] + step, right[owner] - step), span * 140 * (v * (1 - v)) ** 3
+            values = np.exp(self._log_integrand(t, d[owner]) - peak[owner]) * pace
             return np.asarray(values @ weights * size / 2)
 
-        total, error = _bisect(panel_sums, len(d))
-        return np.log(total)[:, None] + peak, (error / total)[:, None]
-
-    def densities(self, place: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The logarithms of fall and of ``e^x fall`` per unit of s, (n, 2), and the errors of both."""
-        s, reach = place[:, None], self.high - self.low
-        d = s if reach == np.inf else -reach * np.expm1(-s / reach)
-        parts = [self.log_fall(some) for some in np.array_split(d, 1 + len(d) // 2000)]
-        logs, error = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return logs - s / reach + d * [0, 1], error
-
-    def rows(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """Of each cell of s: left end, both integrals over it, their errors, both log densities at the left."""
-        nodes, weights = np.polynomial.legendre.leggauss(5)
-        size = (right - left)[:, None] / 2
-        logs, error = self.densities((left[:, None] + size * np.append(0, nodes + 1)).ravel())
-        both = np.exp(logs) * (size * np.append(0, weights)).reshape(-1, 1)
-        sums = np.hstack([both, both * error]).reshape(-1, 6, 4).sum(axis=1)
-        return np.column_stack([left, sums, logs[::6]])
-
-    def first_rows(self) -> FloatArray:
-        """From next to even odds, where fall may be infinite, to where it is negligible, and a tail beyond."""
-        width = self.bulk[1]
-        limit = min(LARGEST_LOG - 90, -np.log(CLOSEST) * (self.high - self.low)) / width
-        place = width * np.concatenate([[1e-11], np.arange(1, 16) / 4, np.geomspace(4, limit, 60)])
-        logs = self.densities(place)[0]
-        needed = np.append(True, (logs[:-1] > FLOORS - 12).any(axis=1))
-        keep = np.logical_and.accumulate(needed & np.isfinite(logs).all(axis=1))
-        self.check(0 if keep[1] else np.inf)
-        place, logs = place[keep], logs[keep]
-        decay = (logs[-2] - logs[-1]) / (place[-1] - place[-2])
-        tail = np.concatenate([place[-1:], np.exp(logs[-1]) / decay, [0, 0], logs[-1]])
-        return np.vstack([self.rows(place[:-1], place[1:]), tail])
-
-    def check(self, error: float) -> None:
-        if not error < WORST_ERROR:
-            why = "cannot be tabulated to 1e-8 relative: its density is too rough or its tail too heavy"
-            fix = "pass a smoother one, or use Empirical on a sample of it"
-            raise _refused(self.dist, f"whose pair loss {why}", fix)
+        return np.asarray(np.log(_bisect(panel_sums, len(d)))[:, None] + peak)
 
 
-def _lobatto(n: int) -> tuple[FloatArray, FloatArray]:
-    """Gauss's rule with both ends among its n nodes: it notices a kink that hides near the end of a panel."""
-    legendre = np.polynomial.Legendre.basis(n - 1)
-    nodes = np.concatenate([[-1.0], legendre.deriv().roots(), [1.0]])
-    return nodes, 2 / (n * (n - 1) * legendre(nodes) ** 2)
-
-
-def _eased(v: FloatArray, left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """From left to right as v goes from 0 to 1, and the pace, so slow at the ends that densities may be infinite.
-
-    Each half is measured from its own end, where an infinite density magnifies rounding.
-    """
-    near = np.minimum(v, 1 - v)
-    step = (right - left) * near**4 * (35 - near * (84 - near * (70 - 20 * near)))
-    return np.where(v < 0.5, left + step, right - step), (right - left) * 140 * (v * (1 - v)) ** 3
-
-
-def _bisect(panel_sums: Any, n: int) -> tuple[FloatArray, FloatArray]:
-    """Integrate n functions over [0, 1], with errors, halving panels until the halves add up to the whole.
+def _bisect(panel_sums: Callable[..., FloatArray], n: int) -> FloatArray:
+    """Integrate n functions over [0, 1], halving panels until the halves add up to the whole.
 
     So kinks of a density are found wherever they are. More than 64 open panels of a function are rounding noise.
     """
@@ -239,77 +266,6 @@ def _bisect(panel_sums: Any, n: int) -> tuple[FloatArray, FloatArray]:
         error += np.bincount(owner, gap * ~still, n) / 3  # at a kink; where the function is smooth, far less
         both = np.repeat(still, 2)
         owner, start, size, values = np.repeat(owner, 2)[both], start[both], size[both], halves[both]
-    return total, error
-
-
-def _tabulate(law: _Law) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Places, the logits of ahead and behind there, (n, 2), and their derivatives.
-
-    Every interval carries its own integrals, so that a place's share is a running sum of them. An interval is
-    halved as long as halving changes its integrals, or the cubic through its ends misses the logit in its middle:
-    nodes gather where the distribution bends, and the table is as exact between nodes as at them.
-    """
-    rows = law.first_rows()
-    split = np.arange(len(rows) - 1)
-    while len(split):
-        left, right, whole = rows[split, 0], rows[split + 1, 0], rows[split, 1:3]
-        rows[split] = law.rows(left, (left + right) / 2)
-        rows = np.insert(rows, split + 1, law.rows((left + right) / 2, right), axis=0)
-        logits, slopes, error = _logits(rows)
-        law.check(error if len(rows) < MOST_NODES else np.inf)
-        middle = split + 1 + np.arange(len(split))
-        again = middle[_is_rough(rows, whole, middle, logits, slopes)]
-        split = np.column_stack([again - 1, again]).ravel()
-    law.check(abs(np.log(rows[:, 1:3].sum())))  # at even odds ahead and behind add up to one
-    return rows[:, 0], logits, slopes
-
-
-def _logits(rows: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-    (sums, rest), errors = _running_sums(rows[:, 1:3]), _running_sums(rows[:, 3:5])
-    logits = np.log(sums / rest)
-    worst = np.max(np.divide(errors, (sums, rest)), where=logits > FLOORS, initial=0)
-    return logits, -np.exp(rows[:, 5:]) * (1 / sums + 1 / rest), float(worst)
-
-
-def _running_sums(parts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Ahead and behind at each place, and one minus both: as sums, since a difference would lose digits."""
-    sums = np.cumsum(parts[::-1], axis=0)[::-1]
-    return sums, np.cumsum(np.vstack([sums[:1, ::-1], parts[:-1]]), axis=0)
-
-
-def _is_rough(rows: FloatArray, whole: FloatArray, middle: Any, logits: FloatArray, slopes: FloatArray) -> Any:
-    """Whether halves do not add up to the whole, the whole's cubic misses the middle, or a half's has a wave."""
-    left, right, size = middle - 1, middle + 1, np.diff(rows[:, :1], axis=0)
-    drift = (rows[left, 1:3] + rows[middle, 1:3] - whole) * slopes[left] / np.exp(rows[left, 5:])
-    cubic = (logits[left] + logits[right]) / 2 + size[left] * (slopes[left] - slopes[right]) / 4
-    off = ~(np.maximum(np.abs(drift), np.abs(cubic - logits[middle])) < CELL_TOLERANCE) & (logits[left] > FLOORS)
-    wavy = np.hypot(slopes[:-1], slopes[1:]) > -3 * np.diff(logits, axis=0) / size  # Fritsch and Carlson's test
-    return (off | wavy[left] | wavy[middle]).any(axis=1)
-
-
-def _read_distribution(dist: Any) -> tuple[float, float, float]:
-    """The ends of the support and the mean of a frozen positive distribution."""
-    from scipy.stats import rv_continuous
-
-    if not isinstance(getattr(dist, "dist", None), rv_continuous):
-        problem = f"must be a frozen scipy.stats distribution such as gamma(2.0), got {dist!r:.200}"
-        raise InputTypeError(problem, argument="dist", value=dist)
-    with np.errstate(all="ignore"):  # a mean that overflows is infinite, and refused below
-        low, high, mean = (np.asarray(value, dtype=np.float64) for value in (*dist.support(), dist.mean()))
-    if mean.ndim or np.isnan(low):
-        raise _refused(dist, "", "pass one number for each parameter, within the distribution's domain")
-    if low < 0:
-        raise _refused(dist, f"whose support starts at {low:g}", "costs are positive, so truncate or shift it")
-    if not mean < np.inf:
-        raise _refused(dist, f"whose mean is {mean:g}", "a mean cost must be finite; choose a lighter tail")
-    return float(low), float(high), float(mean)
-
-
-def _refused(dist: Any, why: str, fix: str) -> InputError:
-    problem = ", ".join(filter(None, (f"is {_named(dist)}", why)))
-    return InputError(problem, argument="dist", value=dist, fix=fix)
-
-
-def _named(dist: Any) -> str:
-    arguments = [*map(repr, dist.args), *(f"{name}={value!r}" for name, value in dist.kwds.items())]
-    return f"{dist.dist.name}({', '.join(arguments)})"
+    if n > MANY and np.median(error / total) > WORST_ERROR:  # a few may be, where they hardly count
+        raise ArithmeticError
+    return total

@@ -216,7 +216,10 @@ class Condition:
                 arguments = truth[rows], proba[rows], drawn
                 spent[rows] = expected_expenditure(*arguments, search=search, per_instance=True)
 
-        in_threads(bill, len(truth), proba.size)  # NumPy lets other threads run
+        if worth_compiling(proba.size):
+            in_threads(bill, len(truth), proba.size)  # NumPy lets other threads run
+        else:
+            bill(slice(None))
         return bills
 
     def weights(self, truth: IntArray, classes: tuple[Any, ...]) -> FloatArray:
