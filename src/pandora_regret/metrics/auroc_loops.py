@@ -1,4 +1,4 @@
-"""AUROC of many replicates, compiled by numba; `auroc._sums` says what it must compute.
+"""AUROC of many replicates, compiled by numba; `formulas.macro_auroc` says what it must compute.
 
 It releases the interpreter's lock, so that slices of the work run in threads.
 """

@@ -175,6 +175,7 @@ class Metric:
         self, truth: IntArray, proba: FloatArray, weights: FloatArray, costs: FloatArray | None = None
     ) -> FloatArray:
         """The metric of every model, proba (B, N, K), under every row of weights, (R, N): (B, R)."""
+        n_models, n_rows, n_classes = proba.shape
         if self.values is not None:
             exact = weights.sum(axis=1).max() <= LARGEST_SLIM and (weights == np.rint(weights)).all()
             slim: NDArray[Any] = weights.astype(np.float32) if exact else weights  # half as much to read
@@ -187,25 +188,38 @@ class Metric:
                 )
             return np.stack(of_each)
         if self.counts is not None:
-            return self._of_counts(truth, proba, weights)
-        rows = self.of_rows(_forecast_of(truth, proba, costs), Uniform())
-        means = weighted_means(rows.reshape(*proba.shape[:2], -1), weights)
+            true, predicted = (one_hot(classes, n_classes) for classes in (truth, proba.argmax(axis=2)))
+            occurs, named = weighted_means(true[None], weights), weighted_means(predicted, weights)
+            return np.asarray(self.counts(occurs, named, weighted_means(true * predicted, weights)))
+        base = None if costs is None else np.tile(costs / Uniform().mean, (n_models, 1) if costs.ndim == 2 else 1)
+        rows = self.of_rows(
+            Forecast(
+                proba.reshape(-1, n_classes),
+                False,
+                range(n_classes),
+                np.tile(truth, n_models),
+                np.tile(np.arange(n_rows), n_models),
+                row_sum_tolerance(proba.dtype),
+                costs=base,
+                checked=True,
+            ),
+            Uniform(),
+        )
+        means = weighted_means(rows.reshape(n_models, n_rows, -1), weights)
         return means[..., 0] if self.combine is None else np.asarray(self.combine(means))
 
     def of_rows(self, forecast: Forecast, prior: Prior) -> FloatArray:
         """Each case's value, (n_cases,), or where there is `combine` its values, (n_cases, J); NaN is an error."""
         if self.of_forecast is not None:
-            rows = self.checked_rows(np.asarray(self.of_forecast(forecast, prior)), forecast)
-        else:
-            blocks = forecast.blocks()
-            rows = np.concatenate([self.checked_rows(self._of_block(block, prior), block) for block in blocks])
-        return forecast.per_case(rows)
-
-    def _of_block(self, block: Forecast, prior: Prior) -> FloatArray:
+            return forecast.per_case(self.checked_rows(np.asarray(self.of_forecast(forecast, prior)), forecast))
         assert self.rows is not None
-        base = np.ones(block.n_classes) if block.costs is None else block.costs
-        typical_costs = (base * prior.mean,) if self.priced else ()
-        return np.asarray(self.rows(block.truth, probabilities(block), *typical_costs), dtype=np.float64)
+        parts = []
+        for block in forecast.blocks():
+            base = np.ones(block.n_classes) if block.costs is None else block.costs
+            typical_costs = (base * prior.mean,) if self.priced else ()
+            values = self.rows(block.truth, probabilities(block), *typical_costs)
+            parts.append(self.checked_rows(np.asarray(values, dtype=np.float64), block))
+        return forecast.per_case(np.concatenate(parts))
 
     def checked_rows(self, rows: FloatArray, forecast: Forecast) -> FloatArray:
         """The same rows, if they are as many as the forecast has and none is NaN."""
@@ -221,41 +235,20 @@ class Metric:
         if array.shape != shape:
             raise InputError(f"{what} of metric {self.key!r} gave shape {array.shape}: it must be {shape}.")
 
-    def _of_counts(self, truth: IntArray, proba: FloatArray, weights: FloatArray) -> FloatArray:
-        assert self.counts is not None
-        true, predicted = (one_hot(classes, proba.shape[2]) for classes in (truth, proba.argmax(axis=2)))
-        occurs, named = weighted_means(true[None], weights), weighted_means(predicted, weights)
-        return np.asarray(self.counts(occurs, named, weighted_means(true * predicted, weights)))
 
-
-def _forecast_of(truth: IntArray, proba: FloatArray, costs: FloatArray | None) -> Forecast:
-    """The rows of many models, (B, N, K), one after the other, under typical costs; they have been checked."""
-    n_models, n_rows, n_classes = proba.shape
-    values, numbers = proba.reshape(-1, n_classes), np.tile(np.arange(n_rows), n_models)
-    base = None if costs is None else costs / Uniform().mean
-    if base is not None and base.ndim == 2:
-        base = np.tile(base, (n_models, 1))
-    tolerance, labels = row_sum_tolerance(values.dtype), range(n_classes)
-    every = np.tile(truth, n_models)
-    return Forecast(values, False, labels, every, numbers, tolerance, costs=base, checked=True)
-
-
-def weighted_means(rows: FloatArray, weights: FloatArray) -> FloatArray:
+def weighted_means(rows: NDArray[Any], weights: FloatArray) -> FloatArray:
     """The mean of the rows of every model, (B, N, J), under every row of weights, (R, N): (B, R, J).
 
-    An infinite row makes infinite the means that give it weight, and no others.
+    An infinite row makes infinite the means that give it weight, and no others. All models are one matrix product,
+    so that the weights are read once.
     """
     finite = np.isfinite(rows)
     if finite.all():
-        return np.asarray(_weighted_sums(rows, weights) / weights.sum(axis=1)[:, None])
+        n_models, n_rows, n_columns = rows.shape
+        by_instance = rows.transpose(1, 0, 2).reshape(n_rows, -1).astype(np.float64, copy=False)
+        sums = (weights @ by_instance).reshape(len(weights), n_models, n_columns).transpose(1, 0, 2)
+        return np.asarray(sums / weights.sum(axis=1)[:, None])
     means = weighted_means(np.where(finite, rows, 0.0), weights)
     for infinity in (np.inf, -np.inf):
-        means[_weighted_sums(rows == infinity, weights) > 0] = infinity
+        means[weighted_means(rows == infinity, weights) > 0] = infinity
     return means
-
-
-def _weighted_sums(rows: NDArray[Any], weights: FloatArray) -> FloatArray:
-    """One matrix product for all models, so that the weights are read once."""
-    n_models, n_rows, n_columns = rows.shape
-    by_instance = rows.transpose(1, 0, 2).reshape(n_rows, n_models * n_columns).astype(np.float64, copy=False)
-    return (weights @ by_instance).reshape(len(weights), n_models, n_columns).transpose(1, 0, 2)

@@ -11,11 +11,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses
+from pandora_regret.kernels.engine import in_threads, realised_costs, search_costs, total_losses, worth_compiling
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, at_truth, rank_odds
 from pandora_regret.priors import Exponential, Prior
 
 BINS = 15  # of the calibration error
+NO_SKILL = 0.5  # where only one class is left, and there is nothing to tell apart
 
 
 def beta_score(alpha: float, forecast: Forecast, prior: Prior) -> FloatArray:
@@ -149,3 +150,34 @@ def top_label_errors(truth: IntArray, proba: FloatArray) -> FloatArray:
 def calibration_error(means: FloatArray) -> FloatArray:
     """``sum_b |mean of bin b's errors|``: each bin weighted by how many instances it holds."""
     return np.asarray(np.abs(means).sum(axis=-1))
+
+
+def macro_auroc(truth: IntArray, proba: FloatArray, weights: FloatArray) -> FloatArray:
+    """The chance that a class's instance scores higher than another's, averaged over classes; a tie is one half.
+
+    Under every row of weights, (R, N): (R,). The average is over classes that have both instances and others, and
+    1/2 if there are none. Instances are sorted once, their weights summed along the way.
+    """
+    order = np.argsort(proba.T, axis=1)
+    scores = np.take_along_axis(proba.T, order, axis=1)
+    by_instance = np.ascontiguousarray(weights.T)
+    areas, defined = np.zeros((2, len(weights)))
+    if worth_compiling(order.size * len(weights)):
+        from pandora_regret.metrics.auroc_loops import LANES, add_aurocs
+
+        def add(blocks: slice) -> None:
+            ends = blocks.start * LANES, min(blocks.stop * LANES, len(areas))
+            add_aurocs(order, scores, truth, by_instance, *ends, areas, defined)
+
+        in_threads(add, -(-len(areas) // LANES), order.size * len(areas))
+    else:
+        for k, (instances, values) in enumerate(zip(order, scores, strict=True)):
+            positive = (truth[instances] == k)[:, None]
+            starts = np.flatnonzero(np.diff(values, prepend=-1.0))  # of runs of equal scores
+            above = np.add.reduceat(by_instance[instances] * positive, starts, dtype=np.float64)
+            beside = np.add.reduceat(by_instance[instances] * ~positive, starts, dtype=np.float64)
+            right = (above * (np.cumsum(beside, axis=0) - beside / 2)).sum(axis=0)
+            pairs = above.sum(axis=0) * beside.sum(axis=0)
+            areas += np.divide(right, pairs, out=np.zeros_like(right), where=pairs > 0)
+            defined += pairs > 0
+    return np.asarray(np.divide(areas, defined, out=np.full(len(weights), NO_SKILL), where=defined > 0))

@@ -69,33 +69,24 @@ def score_columns(
         return of_rows, of_metrics
 
     parts = engine.in_threads(score, n, n * len(columns))
-    columns_of = [LANE_OF[key] for key in keys]
-    factors = np.array([_factor(key, len(columns), scale) for key in keys])
-    means = _merged([(of_rows, of_metrics[:, columns_of]) for of_rows, of_metrics in parts], factors)
-    return FusedScores(means, predicted, np.flatnonzero(doubtful), table[columns_of] * factors[:, None])
-
-
-def _factor(key: str, n_classes: int, scale: float) -> float:
-    """What a lane is multiplied by to give a metric; `scale` is what all tests cost, where they cost the same."""
-    factors = {"pandora_regret": 1 / (3 * (n_classes - 1)), "excess_burden": 1 / 3}
-    return (factors | {"expected_cost": scale, "realised_cost": scale}).get(key, 1.0)
-
-
-def _or_empty(values: FloatArray | None) -> FloatArray:
-    return np.empty(0) if values is None else values
-
-
-def _merged(parts: Sequence[tuple[FloatArray, FloatArray]], factors: FloatArray) -> Means:
-    """The sums of all threads, moved to one centre, and each metric times its factor."""
+    lane, n_wrong = [LANE_OF[key] for key in keys], len(columns) - 1
+    factor_of = {"pandora_regret": 1 / (3 * n_wrong), "excess_burden": 1 / 3}  # of the loss
+    factor_of |= {"expected_cost": scale, "realised_cost": scale}
+    factors = np.array([factor_of.get(key, 1.0) for key in keys])
     of_rows, of_metrics = (np.array(sums).swapaxes(0, 1) for sums in zip(*parts, strict=True))
     count, weight, squared_weight = of_rows
-    total, centre, drift, spread = of_metrics
-    middle, w = centre[0], np.broadcast_to(squared_weight[:, None], drift.shape)
+    total, centre, drift, spread = of_metrics[:, :, lane]
+    middle, w = centre[0], np.broadcast_to(squared_weight[:, None], drift.shape)  # all threads' sums at one centre
     shift = centre - middle
     moments = np.array([w, drift + shift * w, spread + shift * (2 * drift + shift * w)]).sum(axis=1)
     moments *= factors ** np.arange(3)[:, None]
     totals = total.sum(axis=0) * factors
-    return Means.of_sums(int(count.sum()), float(weight.sum()), totals, middle * factors, moments)
+    means = Means.of_sums(int(count.sum()), float(weight.sum()), totals, middle * factors, moments)
+    return FusedScores(means, predicted, np.flatnonzero(doubtful), table[lane] * factors[:, None])
+
+
+def _or_empty(values: FloatArray | None) -> FloatArray:
+    return np.empty(0) if values is None else values
 
 
 def confusion(truth: IntArray, predicted: NDArray[Any], weights: FloatArray | None, n_classes: int) -> FloatArray:

@@ -15,7 +15,6 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast, InputError, InputTypeError, read_alpha
 from pandora_regret.metrics import formulas
-from pandora_regret.metrics.auroc import macro_auroc
 from pandora_regret.metrics.base import FORMS, Metric
 from pandora_regret.priors import Prior
 
@@ -87,7 +86,7 @@ METRICS: dict[str, Metric] = {
             wording="macro-F1", by_order=True, shown_in=EVERYWHERE,
         ),
         _score("mrr", "Mean reciprocal rank", "higher", formulas.reciprocal_rank),
-        _share("auroc", "AUROC (macro, one-vs-rest)", "higher", values=macro_auroc),
+        _share("auroc", "AUROC (macro, one-vs-rest)", "higher", values=formulas.macro_auroc),
         _share(
             "ece", "Calibration error (ECE)", "lower", formulas.top_label_errors,
             combine=formulas.calibration_error,

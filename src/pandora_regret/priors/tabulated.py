@@ -216,7 +216,7 @@ class FromScipy(Prior):
         """``ln fall`` at d, shape (n, 1), integrated from where to where it exceeds e^-50 of its peak."""
         from scipy.special import eval_legendre, roots_jacobi
 
-        low, high = max(self._log_low, -LARGEST_LOG), np.minimum(self._log_high, LARGEST_LOG) - d
+        low, high = max(float(self._log_low), -LARGEST_LOG), np.minimum(self._log_high, LARGEST_LOG) - d
         steps = self._bulk[0] + self._bulk[1] * np.sinh(np.linspace(-7, 7, 49))
         mesh = np.hstack([steps - 0 * d, steps - d, low + (high - low) * np.linspace(0, 1, 18)])
         mesh = np.sort(np.clip(mesh, low, high))
