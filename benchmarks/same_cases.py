@@ -459,6 +459,8 @@ REFUSED = {
     "lists": "recalibrate la_short.jsonl",
 }
 EXPECTED = {  # what was meant to change: a case's name, and why
+    "compare: empirical prior": "a price is tried at more steps, so that the first of several crossings is met",
+    "compare: fixed prior": "at known prices the first crossing is exact",
     "compare: lists": "lists are whole forecasts, so that prices can be varied",
     "compare: short lists": "lists are whole forecasts: means divide by K - 1, and zeros are recalibrated",
     "score: own costs": "no excess burden, a ratio of means that sums do not tell, as score at other prices",

@@ -8,14 +8,16 @@ from scipy.optimize import check_grad, minimize_scalar
 from scipy.special import softmax
 
 import pandora_regret as pr
-from pandora_regret.calibrate.maps import Map, _log_loss, one_factor
-from pandora_regret.calibrate.rows import deal, rows_of
-from pandora_regret.calibrate.temperature import (
+from pandora_regret.calibrate.maps import (
+    Map,
+    _log_loss,
     best_inverse_temperature,
     derivatives,
+    one_factor,
     out_of_fold_inverse_temperatures,
     search_inverse_temperature,
 )
+from pandora_regret.calibrate.rows import deal, rows_of
 from pandora_regret.inputs import read_forecast
 
 pytest.importorskip("sklearn")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,15 @@ from pandora_regret.calibrate.maps import METHODS, Map, fitted_map, frequency_ma
 from pandora_regret.calibrate.rows import (
     LabelledScores,
     cross_fit,
-    deal_cases,
+    folds_of_cases,
     probabilities_of,
-    read_folds,
     read_groups,
     rows_of,
     weights_of,
 )
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure, effective_number, within
-from pandora_regret.inputs import FloatArray, Forecast, IntArray, Labels, Table, read_choice, read_forecast
+from pandora_regret.inputs import FloatArray, Forecast, Labels, Table, read_choice, read_forecast
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.priors import Prior
 from pandora_regret.scores import priced, row_costs
@@ -91,7 +89,7 @@ def decompose(
         one of least AIC, or none, or the class frequencies, so that neither calibrated nor useless forecasts are
         harmed (no matrix beyond 30 classes).
     folds, seed
-        Rows, or groups, are shuffled by the seed and dealt into so many folds, class by class.
+        Rows, or groups, are shuffled by the seed and dealt into so many folds; copies of a row share one.
     level
         Of the intervals.
 
@@ -123,9 +121,8 @@ def decompose(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
     prior, forecast = priced(forecast, prior, costs, typical_costs)
-    method, numbered = read_choice(method, "method", CHOICES), read_groups(groups, forecast.n_cases)
-    n_folds = read_folds(folds, forecast.n_cases, numbered)
-    return decompose_forecast(forecast, prior, method, n_folds, seed, read_level(level), currency, numbered)
+    method = read_choice(method, "method", CHOICES)
+    return decompose_forecast(forecast, prior, method, folds, seed, read_level(level), currency, groups)
 
 
 def decompose_forecast(
@@ -136,38 +133,47 @@ def decompose_forecast(
     seed: int,
     level: float,
     currency: str | None = None,
-    groups: IntArray | None = None,
+    groups: Any = None,
 ) -> Decomposition:
-    """The same, past the door: of a forecast that has its costs, and the group of each case, numbered from 0.
+    """The same, past the door: of a forecast that has its costs.
 
     A map must be warranted by what is independent. So weights are made to sum to the number of independent units:
     rows of one group count as one, and rows of unequal weights as the number of equal ones that would say as much.
     """
-    own, weights = row_costs(forecast, prior), weights_of(forecast)
-    rows, shares = rows_of(forecast)[0], within(weights, groups) / weights.sum()
-    rows = replace(rows, weights=rows.weights * (effective_number(shares) / weights.sum()))
+    units, own, weights = read_groups(groups, forecast.n_cases), row_costs(forecast, prior), weights_of(forecast)
+    rows, independent = rows_of(forecast)[0], effective_number(within(weights, units) / weights.sum())
+    rows = replace(rows, weights=rows.weights * (independent / weights.sum()))
     all_alike = (np.ptp(rows.scores, axis=1) <= SAME).all()
     method = "frequencies" if all_alike else method
-    fold = deal_cases(forecast, folds, seed, groups)
-    out_of_fold = cross_fit(rows, fold, partial(_fitted, method=method))
+
+    def fit(others: LabelledScores, by: str = method) -> tuple[FloatArray, Map]:
+        """Class frequencies, (K,), and a map."""
+        if by == "frequencies":
+            return others.frequencies, frequency_map(others)
+        some = others.at_most(ENOUGH_ROWS)
+        return others.frequencies, warranted_map(some) if by == "auto" else fitted_map(by, some)
+
+    out_of_fold = cross_fit(rows, folds_of_cases(forecast, rows, folds, seed, units), fit)
     baseline, recalibrated = _recalibrated_costs(forecast, prior, own, rows, out_of_fold)
-    hindsight = [(np.ones(len(rows), dtype=bool), _fitted(rows, "vector" if method == "auto" else method))]
+    hindsight = [(np.ones(len(rows), dtype=bool), fit(rows, "vector" if method == "auto" else method))]
     easier, best = _recalibrated_costs(forecast, prior, own, rows, hindsight)
 
-    def mean(values: FloatArray) -> Estimate:
-        return Figure.of_mean(values, weights, groups).estimate(level)
+    def term(values: FloatArray, in_hindsight: FloatArray | None = None) -> Estimate:
+        """A mean, whose interval reaches up to what hindsight would save.
 
-    miscalibration = _up_to(mean(own - recalibrated), mean(own - best))
-    discrimination = _up_to(mean(baseline - recalibrated), mean(easier - best))
-    return Decomposition(mean(own), miscalibration, discrimination, mean(baseline), currency, level)
+        Maps that other rows fitted save less than the best one would, and fitted to the rows themselves they save
+        more. Both err by the number of parameters over the number of rows, which the rows' spread does not show:
+        what the best map saves lies between.
+        """
+        estimate = Figure.of_mean(values, weights, units).estimate(level)
+        further = None if in_hindsight is None else term(in_hindsight).high
+        if estimate.high is None or further is None:
+            return estimate
+        return replace(estimate, high=max(estimate.high, further))
 
-
-def _fitted(rows: LabelledScores, method: str) -> tuple[FloatArray, Map]:
-    """Class frequencies (K,), and a map by one of the methods, or by "frequencies" alone."""
-    if method == "frequencies":
-        return rows.frequencies, frequency_map(rows)
-    some = rows.at_most(ENOUGH_ROWS)
-    return rows.frequencies, warranted_map(some) if method == "auto" else fitted_map(method, some)
+    miscalibration = term(own - recalibrated, own - best)
+    discrimination = term(baseline - recalibrated, easier - best)
+    return Decomposition(term(own), miscalibration, discrimination, term(baseline), currency, level)
 
 
 def _recalibrated_costs(
@@ -192,15 +198,3 @@ def _recalibrated_costs(
     baseline, recalibrated = (row_costs(replace(settled, values=values), prior) for values in (shares, table))
     kinds = [forecast.per_case(kind) > 0 for kind in (constant, unchanged)]  # all rows of a case have one map
     return baseline, np.select(kinds, [baseline, own], recalibrated)
-
-
-def _up_to(term: Estimate, hindsight: Estimate) -> Estimate:
-    """An interval that reaches up to what hindsight would save.
-
-    Maps that other rows fitted save less than the best one would, and fitted to the rows themselves they save
-    more. Both err by the number of parameters over the number of rows, which the rows' spread does not show: what
-    the best map saves lies between.
-    """
-    if term.high is None or hindsight.high is None:
-        return term
-    return replace(term, high=max(term.high, hindsight.high))

@@ -24,15 +24,13 @@ from pandora_regret.calibrate.maps import (
     Penalties,
     adjusted,
     adjusted_frequencies,
+    best_inverse_temperature,
     fitted_map,
     one_factor,
-)
-from pandora_regret.calibrate.rows import LabelledScores, probabilities_of, rows_of, turned
-from pandora_regret.calibrate.temperature import (
-    best_inverse_temperature,
     read_objective,
     search_inverse_temperature,
 )
+from pandora_regret.calibrate.rows import LabelledScores, probabilities_of, rows_of, turned
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,

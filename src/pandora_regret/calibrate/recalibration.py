@@ -13,26 +13,31 @@ from numpy.typing import ArrayLike
 
 from pandora_regret._version import __version__
 from pandora_regret.atomic import write_atomically
-from pandora_regret.calibrate.maps import METHODS, Map, adjusted_frequencies, fitted_map, one_factor
+from pandora_regret.calibrate.maps import (
+    METHODS,
+    Map,
+    adjusted_frequencies,
+    fitted_map,
+    one_factor,
+    read_objective,
+    search_inverse_temperature,
+)
 from pandora_regret.calibrate.rows import (
     LabelledScores,
     cross_fit,
-    deal_cases,
+    folds_of_cases,
     probabilities_of,
-    read_folds,
     read_groups,
     rows_of,
     turned,
     weights_of,
 )
-from pandora_regret.calibrate.temperature import read_objective, search_inverse_temperature
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
     InputError,
-    IntArray,
     Labels,
     Table,
     read_choice,
@@ -187,8 +192,8 @@ def recalibrate(
     groups
         What rows belong together, (N,): no row is judged by a map that saw another of its group.
     folds, seed
-        Rows, or groups, are dealt into so many folds, class by class. Each row's saving comes from a map that rows
-        of other folds fitted; the map that is returned is fitted to all rows.
+        Rows, or groups, are dealt into so many folds, copies of a row into one. Each row's saving comes from a map
+        that rows of other folds fitted; the map that is returned is fitted to all rows.
     level
         Of the intervals, which are Student's, of paired differences.
 
@@ -221,10 +226,8 @@ def recalibrate(
     options: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
     forecast = read_forecast(y_true, y_proba, logits=logits, normalise=normalise, **options)
     prior, forecast = priced(forecast, prior, costs, typical_costs)
-    numbered = read_groups(groups, forecast.n_cases)
-    n_folds = read_folds(folds, forecast.n_cases, numbered)
     return recalibrate_forecast(
-        forecast, prior, method, objective, n_folds, seed, read_level(level), currency, numbered
+        forecast, prior, method, objective, folds, seed, read_level(level), currency, groups
     )
 
 
@@ -237,9 +240,9 @@ def recalibrate_forecast(
     seed: int,
     level: float,
     currency: str | None = None,
-    groups: IntArray | None = None,
+    groups: Any = None,
 ) -> Recalibration:
-    """The same, past the door: of a forecast that has its costs, and the group of each case, numbered from 0."""
+    """The same, past the door: of a forecast that has its costs."""
     method = read_choice(method, "method", METHODS)
     by_search = read_objective(objective, method) == "search"
     rows, zero = rows_of(forecast)
@@ -249,12 +252,12 @@ def recalibrate_forecast(
             return one_factor(search_inverse_temperature(some, prior), some.n_classes)
         return fitted_map(method, some)
 
-    table = np.empty(forecast.values.shape)
-    for inside, map_ in cross_fit(rows, deal_cases(forecast, folds, seed, groups), fit):
+    table, units = np.empty(forecast.values.shape), read_groups(groups, forecast.n_cases)
+    fold = folds_of_cases(forecast, rows, folds, seed, units)
+    for inside, map_ in cross_fit(rows, fold, fit):
         table[inside] = probabilities_of(map_(rows.scores[:, inside]))
-    return judged(
-        forecast, table, prior, _saved(forecast, method, objective, fit(rows), zero), level, currency, groups
-    )
+    map_ = _saved(forecast, method, objective, fit(rows), zero)
+    return judged(forecast, table, prior, map_, level, currency, groups)
 
 
 def judged(
@@ -264,15 +267,15 @@ def judged(
     map_: RecalibrationMap,
     level: float,
     currency: str | None = None,
-    groups: IntArray | None = None,
+    groups: Any = None,
 ) -> Recalibration:
     """What recalibrated forecasts, one for each row of the forecast and in the order of its columns, save."""
     settled = replace(forecast, values=table, logits=False, tolerance=1e-6, checked=True)
-    before, after = (row_costs(each, prior) for each in (forecast, settled))
-    cost, recalibrated, saved = (
-        Figure.of_mean(values, weights_of(forecast), groups).estimate(level)
-        for values in (before, after, before - after)
+    before, after = (
+        Figure.of_mean(row_costs(each, prior), weights_of(forecast), read_groups(groups, forecast.n_cases))
+        for each in (forecast, settled)
     )
+    cost, recalibrated, saved = (figure.estimate(level) for figure in (before, after, before - after))
     return Recalibration(map_, cost, recalibrated, saved, currency, level)
 
 

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from pandora_regret.inference.keyed import keys_of
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_count
 
+DIGITS = 9  # to which forecasts are told apart
+
 
 @dataclass(frozen=True)
 class LabelledScores:
@@ -69,10 +71,10 @@ def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, 
         with np.errstate(divide="ignore"):
             scores = np.log(values, out=values)
     possible = scores > -np.inf
-    if possible.all():
-        return scores, float(scores.min() - np.log(2)) if level is None else level
     lowest = np.min(scores, axis=0, where=possible, initial=np.inf)
     level = float(lowest.min() - np.log(2)) if level is None else level
+    if possible.all():
+        return scores, level
     return np.where(possible, scores, np.minimum(level, lowest - np.log(2))), level
 
 
@@ -87,6 +89,11 @@ def probabilities_of(scores: FloatArray) -> FloatArray:
     """The forecasts of (K, N) log-probabilities up to a constant of each instance, as an (N, K) table."""
     unnormalised = np.exp(scores - scores.max(axis=0))
     return np.ascontiguousarray((unnormalised / unnormalised.sum(axis=0)).T)
+
+
+def weights_of(forecast: Forecast) -> FloatArray:
+    """What each case weighs, (n_cases,)."""
+    return np.ones(forecast.n_cases) if forecast.case_weights is None else forecast.case_weights
 
 
 def read_groups(groups: Any, n_rows: int) -> IntArray | None:
@@ -116,6 +123,35 @@ def deal(truth: IntArray, folds: int, seed: int | None = None, groups: IntArray 
     return fold
 
 
+def folds_of_cases(
+    forecast: Forecast, rows: LabelledScores, folds: Any, seed: int, groups: IntArray | None
+) -> IntArray:
+    """The fold of each row, (N,): cases, or groups of them, are dealt by chance, each as a whole.
+
+    Not class by class, from which a map would learn the class frequencies of the fold that it is tried on. Cases
+    are told apart by what was said of them and their truth, so that neither the order of rows nor that of columns
+    makes a difference, and copies of a case stay in one fold; unless so many are alike, more than a fold holds,
+    that forecasts are merely coarse.
+    """
+    own, share = rows.scores[rows.truth, np.arange(len(rows))], rows.frequencies[rows.truth]
+    keys = np.round(forecast.per_case(own + np.pi * (rows.scores**2).mean(axis=0) + np.e * share), DIGITS)
+    available = len(keys) if groups is None else int(groups.max()) + 1
+    if (n_folds := min(read_count(folds, "folds", least=2), available)) < 2:
+        argument, unit = ("y_true", "row") if groups is None else ("groups", "group")
+        fix = f"recalibrating a {unit} takes another to learn from; pass at least two"
+        raise InputError(f"has 1 {unit}", argument=argument, fix=fix)
+    if groups is not None:
+        first = np.full(available, np.inf)
+        np.minimum.at(first, groups, keys)
+        units = np.argsort(np.argsort(first, kind="stable"))[groups]
+    else:
+        _, units, copies = np.unique(keys, return_inverse=True, return_counts=True)
+        if copies.max() > len(keys) / n_folds:
+            units = np.argsort(np.lexsort((weights_of(forecast), keys)))
+    shuffled = np.random.default_rng(seed).permutation(int(units.max()) + 1)
+    return forecast.per_row(shuffled[units] % n_folds)
+
+
 def cross_fit(
     rows: LabelledScores, fold: IntArray, fit: Callable[[LabelledScores], Any]
 ) -> Iterator[tuple[NDArray[np.bool_], Any]]:
@@ -128,24 +164,3 @@ def cross_fit(
                 "groups; pass more of them, or fewer folds."
             )
         yield inside, fit(rows.some(np.flatnonzero(~inside)))
-
-
-def read_folds(folds: Any, n_cases: int, groups: IntArray | None) -> int:
-    """How many folds cases, or groups, are dealt into; at most as many as there are."""
-    argument, unit = ("y_true", "row") if groups is None else ("groups", "group")
-    available = n_cases if groups is None else int(groups.max()) + 1
-    count = min(read_count(folds, "folds", least=2), available)
-    if count < 2:
-        fix = f"recalibrating a {unit} takes another to learn from; pass at least two"
-        raise InputError(f"has 1 {unit}", argument=argument, fix=fix)
-    return count
-
-
-def weights_of(forecast: Forecast) -> FloatArray:
-    """What each case weighs, (n_cases,)."""
-    return np.ones(forecast.n_cases) if forecast.case_weights is None else forecast.case_weights
-
-
-def deal_cases(forecast: Forecast, folds: int, seed: int, groups: IntArray | None) -> IntArray:
-    """The fold of each row, (N,): cases, or groups of them, are dealt as a whole."""
-    return forecast.per_row(deal(forecast.by_case().truth, folds, seed, groups))

@@ -22,9 +22,8 @@ from pandora_regret.calibrate.estimators import (
     VectorScaling,
     check_labels,
 )
-from pandora_regret.calibrate.maps import METHODS
+from pandora_regret.calibrate.maps import METHODS, read_objective
 from pandora_regret.calibrate.rows import deal, read_groups
-from pandora_regret.calibrate.temperature import read_objective
 from pandora_regret.inputs import FloatArray, InputError, read_choice
 from pandora_regret.inputs.costs import check_named
 from pandora_regret.priors import Prior

@@ -203,11 +203,9 @@ def _fitted(
 ) -> tuple[RecalibrationMap, Recalibration | None]:
     """A map of log-probabilities, judged out of fold."""
     from pandora_regret.calibrate.recalibration import recalibrate_forecast
-    from pandora_regret.calibrate.rows import read_folds, read_groups
 
-    groups = read_groups(batch.groups, len(batch))
-    folds, objective = read_folds(asked.folds, len(batch), groups), asked.objective or "log_loss"
-    judged = recalibrate_forecast(forecast, prior, asked.method, objective, folds, 0, asked.level, unit, groups)
+    about = (asked.method, asked.objective or "log_loss", asked.folds, 0, asked.level, unit, batch.groups)
+    judged = recalibrate_forecast(forecast, prior, *about)
     return judged.map, judged
 
 
@@ -216,7 +214,6 @@ def _shifted(
 ) -> tuple[RecalibrationMap, Recalibration | None]:
     """New class frequencies, judged on the new cases where all of these have labels."""
     from pandora_regret.calibrate.recalibration import judged, shifted_frequencies
-    from pandora_regret.calibrate.rows import read_groups
     from pandora_regret.files import read_all
 
     batch, costs = read_all(opened), labelled.costs
@@ -226,8 +223,7 @@ def _shifted(
         return map_, None
     columns = [map_.classes.index(name) for name in batch.classes]
     priced = new.with_costs(None if costs is None else costs[columns])
-    groups = read_groups(batch.groups, len(batch))
-    return map_, judged(priced, map_.apply(new)[:, columns], prior, map_, level, unit, groups)
+    return map_, judged(priced, map_.apply(new)[:, columns], prior, map_, level, unit, batch.groups)
 
 
 def _write(opened: Predictions, out: str, map_: RecalibrationMap) -> int:

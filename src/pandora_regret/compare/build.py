@@ -191,13 +191,14 @@ def compare(
         part = typical_case(workup, classes, class_weights)
     forecasts = {name: forecast.with_costs(one.costs) for name, forecast in forecasts.items()}
     rows = {name: sample.of(forecast) for name, forecast in forecasts.items()}
-    measured, terms, folds = [], {}, min(FOLDS, len(sample.keys))
+    measured, terms = [], {}
     for name, forecast in rows.items():
         under = [sample.of(forecasts[name].with_costs(base)) for _, base in other_costs]
-        later = recalibrated(forecast, sample, method, interval.seed)
+        cases = forecasts[name].cases(sample.cases)
+        later = recalibrated(cases, sample, method, interval.seed)
         measured.append(measure(name, forecast, way, metrics, later, under))
-        if decompose and folds > 1:  # of one row, or one group, nothing can be learnt
-            about, cases = (folds, interval.seed, interval.level), forecasts[name].cases(sample.cases)
+        if decompose and len(sample.keys) > 1:  # of one row, or one group, nothing can be learnt
+            about = (FOLDS, interval.seed, interval.level)
             parts = decompose_forecast(cases, way.prior, "auto", *about, groups=sample.groups)
             terms[name] = {term: getattr(parts, term) for term in TERMS}
         progress()

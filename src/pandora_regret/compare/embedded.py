@@ -144,8 +144,8 @@ def _rounded(rows: Forecast) -> IntArray:
 
 
 def _inverse_temperature(rows: Forecast, weights: FloatArray) -> float:
+    from pandora_regret.calibrate.maps import best_inverse_temperature
     from pandora_regret.calibrate.rows import rows_of
-    from pandora_regret.calibrate.temperature import best_inverse_temperature
 
     return best_inverse_temperature(rows_of(replace(rows, weights=weights))[0])
 

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pandora_regret.calibrate.maps import fitted_map
-from pandora_regret.calibrate.rows import cross_fit, rows_of
-from pandora_regret.calibrate.temperature import out_of_fold_inverse_temperatures
+from pandora_regret.calibrate.maps import fitted_map, out_of_fold_inverse_temperatures
+from pandora_regret.calibrate.rows import cross_fit, folds_of_cases, rows_of
 from pandora_regret.compare.result import StepSpending, WorkupPart
 from pandora_regret.compare.sample import Sample
 from pandora_regret.entropy import costs_for_every_truth
@@ -149,13 +148,14 @@ def predicted_costs(blocks: Blocks) -> tuple[FloatArray, FloatArray, FloatArray]
 
 
 def recalibrated(forecast: Forecast, sample: Sample, method: str | None, seed: int) -> Forecast | None:
-    """The forecast as logits, every row by a map that rows of other folds fitted for log loss.
+    """The rows of the sample's cases as logits, each by a map that rows of other folds fitted for log loss.
 
     None where no method is named, or there is one case, or one group, and nothing to learn from.
     """
-    if method is None or (fold := sample.folds(FOLDS, seed)) is None:
+    if method is None or len(sample.keys) < 2:
         return None
     rows, _ = rows_of(forecast)
+    fold = folds_of_cases(forecast, rows, FOLDS, seed, sample.groups)
     if method == "temperature":
         scores = rows.scores * out_of_fold_inverse_temperatures(rows, fold)
     else:
@@ -163,7 +163,8 @@ def recalibrated(forecast: Forecast, sample: Sample, method: str | None, seed: i
         for inside, map_ in cross_fit(rows, fold, lambda others: fitted_map(method, others)):
             scores[:, inside] = map_(rows.scores[:, inside])
     read_as = forecast.read_as or forecast.values.dtype
-    return replace(forecast, values=scores.T, logits=True, checked=True, read_as=read_as)
+    as_logits = replace(forecast, values=scores.T, logits=True, checked=True, read_as=read_as)
+    return replace(as_logits, cluster=None, shares=None)
 
 
 def typical_case(workup: Workup, classes: Sequence[str], weights: FloatArray) -> WorkupPart:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.calibrate.rows import deal
 from pandora_regret.compare.result import Scenario
 from pandora_regret.inference.keyed import Keys, keys_of
 from pandora_regret.inputs import (
@@ -70,15 +69,6 @@ class Sample:
     def of(self, forecast: Forecast) -> Forecast:
         """A model's forecasts of these rows, each of which stands for itself."""
         return replace(forecast.cases(self.cases), cluster=None, shares=None)
-
-    def folds(self, most: int, seed: int) -> IntArray | None:
-        """The fold of each row, (N,), of whole clusters; None where there are too few of them."""
-        if (folds := min(most, len(self.keys))) < 2:
-            return None
-        by_case = np.lexsort((self.truth, -self.weights, self.case_of))
-        first = np.flatnonzero(np.diff(self.case_of, prepend=-1))
-        truth = self.truth[by_case][first]  # of each case, the class that is true of it most
-        return np.asarray(deal(truth, folds, seed, self.groups)[self.case_of])
 
 
 def read_models(
