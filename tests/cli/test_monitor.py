@@ -61,22 +61,6 @@ def test_settings_are_kept_in_the_state(tmp_path, state):
     assert watch(state, second, "--level", "0.01", "--costs", COSTS, "--prior", "gamma:2").exit_code == 0
 
 
-def test_week_by_week_equals_one_go(tmp_path, state):
-    for number in range(1, 12):
-        file = write_week(tmp_path / f"w{number}.csv", number, power=2.0)
-        watch(state, file, "--costs", COSTS, "--period", "week")
-    whole = tmp_path / "whole.csv"
-    parts = [(tmp_path / f"w{number}.csv").read_text().splitlines() for number in range(1, 12)]
-    whole.write_text("\n".join([parts[0][0], *(line for part in parts for line in part[1:])]) + "\n")
-    once = tmp_path / "once.json"
-    result = run("monitor", whole, "--costs", COSTS, "--period", "week", "--state", once)
-    assert result.exit_code in (0, 3)
-    one, other = (json.loads(path.read_bytes()) for path in (state, once))
-    for each in (one, other):
-        each["command"].pop("champion")  # the file's name
-    assert one == other
-
-
 def test_columns_of_later_files_are_matched_by_name_and_read_as_the_first(tmp_path, state):
     header, *rows = (line.split(",") for line in write_week(tmp_path / "w2.csv", 2).read_text().splitlines())
     prefixed = tmp_path / "prefixed.csv"

@@ -1,8 +1,17 @@
-"""`pandora next` and `pandora validate` of a work-up."""
+"""`pandora next` of a search and of a work-up, and `pandora validate` of a work-up."""
 
+import json
+
+import numpy as np
 import pytest
-from cli_files import run, run_json, write_csv
+from cli_files import CLASSES, COSTS, forecasts, refused, run, run_json, wine_file, write_csv
 
+from pandora_regret.inputs.tests import Tests
+from pandora_regret.workup import plan_search
+
+CASE, DOLLARS = "melanoma=0.2,nevus=0.7,keratosis=0.1", "melanoma=384,nevus=75,keratosis=75"
+CHANCES = {"melanoma": 0.2, "nevus": 0.7, "keratosis": 0.1}
+PRICES = {"melanoma": 384.0, "nevus": 75.0, "keratosis": 75.0}
 SKIN = """
 classes = ["melanoma", "nevus", "keratosis"]
 currency = "USD"
@@ -25,6 +34,116 @@ tells_apart = "all"
 loss = { melanoma = 20000, others = 30 }
 """
 FORECAST = "melanoma=0.05,nevus=0.85,keratosis=0.1"
+
+
+def plan_of(printed):
+    assert printed["schema"] == "pandora-order/1"
+    return {key: printed[key] for key in ("steps", "expected_cost", "search")}
+
+
+def as_json(plan):
+    plain = json.loads(json.dumps(plan.to_dict()))
+    return {"steps": plain["steps"], "expected_cost": plain["expected_cost"], "search": plain["method"]}
+
+
+def test_json_is_the_librarys_plan():
+    printed = run_json("next", CASE, "--costs", DOLLARS)
+    assert plan_of(printed) == as_json(plan_search(CHANCES, PRICES))
+    assert (printed["currency"], printed["source"]) == ("", DOLLARS)
+
+
+def test_sensitivities_and_repeats_reach_the_library():
+    options = ["--sensitivity", "melanoma=0.9,nevus=0.8,keratosis=1", "--search", "adaptive", "--steps", 7]
+    tests = Tests(cost=PRICES, sensitivity={"melanoma": 0.9, "nevus": 0.8, "keratosis": 1.0})
+    expected = plan_search(CHANCES, tests=tests, search="adaptive", steps=7)
+    assert plan_of(run_json("next", CASE, "--costs", DOLLARS, *options)) == as_json(expected)
+    assert len(run_json("next", CASE, "--sensitivity", "0.8", "--search", "restarts")["steps"]) == 3
+
+
+def test_the_table_walks_through_the_steps():
+    lines = run("next", CASE, "--costs", DOLLARS).stdout.splitlines()
+    steps = [line.split() for line in lines if line.strip()[:1].isdigit()]
+    assert [step[:2] for step in steps] == [["1", "nevus"], ["2", "keratosis"], ["3", "melanoma"]]
+    assert steps[1] == ["2", "keratosis", "33.3", "%", "75", "150", "80.0", "%"]
+    assert "Expected total: 174." in lines
+
+
+def test_a_row_of_a_file(tmp_path):
+    truth, chances = forecasts()
+    path = wine_file(tmp_path, "bayes", remark=truth)
+    expected = plan_search(dict(zip(CLASSES, chances["bayes"][11], strict=True)), [90.0, 60.0, 30.0])
+    assert plan_of(run_json("next", path, "--row", 12, "--costs", COSTS)) == as_json(expected)
+
+
+def test_a_case_by_its_id(tmp_path):
+    path = write_csv(tmp_path / "p.csv", [("case", "a", "b", "age"), ("p1", 0.2, 0.8, 40), ("p2", 0.9, 0.1, 50)])
+    options = ["--id-column", "case", "--costs", "a=3,b=5"]
+    printed = run_json("next", path, "--id", "p2", *options)
+    assert [done["what"] for done in printed["done"]] == ["columns ignored"]
+    written_out = run_json("next", "a=0.9,b=0.1", "--costs", "a=3,b=5")
+    assert plan_of(printed) == plan_of(written_out)
+    assert "has no row whose case is 'p3'" in refused("next", path, "--id", "p3", *options)
+    assert "--id-column" in refused("next", path, "--id", "p2")
+    assert "--row and --id were both given" in refused("next", path, "--id", "p2", "--row", 2, *options)
+
+
+def test_a_forecast_that_is_nearly_one_is_rescaled_where_that_is_asked_for():
+    assert "--normalise" in run("next", "a=0.899,b=0.1").stderr
+    printed = run_json("next", "a=0.899,b=0.1", "--normalise")
+    assert printed["steps"][0]["probability"] == pytest.approx(0.899 / 0.999)
+    assert printed["done"][0]["sentence"] == "1 row of FORECAST rescaled (sums 0.999)"
+
+
+def test_a_row_needs_no_label_and_keeps_its_precision(tmp_path):
+    import pyarrow
+    from pyarrow import parquet
+
+    p = np.array([[0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]], dtype=np.float32)
+    path = tmp_path / "new.parquet"
+    parquet.write_table(pyarrow.table({"id": [1, 2]} | dict(zip("abc", p.T, strict=True))), path)
+    steps = run_json("next", path, "--row", 1)["steps"]
+    assert [step["test"] for step in steps] == ["c", "b", "a"]
+    assert steps[0]["done"] == pytest.approx(float(p[0, 2]))
+    text = write_csv(tmp_path / "new.csv", [("a", "b", "c"), ("0.3333333", "0.3333333", "0.3333333")])
+    assert run_json("next", text, "--row", 1)["expected_cost"] == pytest.approx(2)
+
+
+def test_a_row_may_bring_its_costs_along(tmp_path):
+    path = write_csv(tmp_path / "cases.csv", [("a", "b", "cost_a", "cost_b"), (0.5, 0.5, 9, 3)])
+    printed = run_json("next", path, "--row", 1, "--cost-prefix", "cost_")
+    assert [(step["test"], step["total_cost"]) for step in printed["steps"]] == [("b", 3.0), ("a", 12.0)]
+    assert (printed["currency"], printed["source"]) == ("", "the row's own")
+
+
+def test_logits_may_be_written_out():
+    chances = run_json("next", "a=1.5,b=-0.5", "--logits")["steps"]
+    assert chances[0]["probability"] == pytest.approx(1 / (1 + np.exp(-2)))
+
+
+def test_the_plot_is_written_beside_what_is_printed(tmp_path):
+    pytest.importorskip("matplotlib")
+    plot = tmp_path / "plan.svg"
+    result = run("next", CASE, "--costs", DOLLARS, "--plot", plot, "--json")
+    assert json.loads(result.stdout)["steps"]
+    assert result.stderr == f"Plot: {plot}\n"
+    assert plot.read_bytes().startswith(b"<?xml")
+    assert run("next", CASE, "--plot", plot).exit_code == 2
+    assert run("next", CASE, "--plot", plot, "--force").exit_code == 0
+    assert run("next", CASE, "--plot", tmp_path / "plan.doc").exit_code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.svg"]
+
+
+def test_of_many_steps_ten_are_listed_unless_asked():
+    many = ",".join(f"c{number:02}=0.025" for number in range(40))
+
+    def listed(*options):
+        return sum(line.strip()[:1].isdigit() for line in run("next", many, *options).stdout.splitlines())
+
+    assert listed() == 10
+    assert "... and 30 more steps: --full." in run("next", many).stdout
+    assert listed("--full") == 40
+    assert listed("--steps", 12) == 12
+    assert len(run_json("next", many)["steps"]) == 40
 
 
 @pytest.fixture
@@ -63,9 +182,10 @@ def test_next_reads_one_row_of_a_file_by_number_or_id(skin, tmp_path):
     path = write_csv(tmp_path / "cases.csv", rows)
     by_id, by_number = run("next", skin, path, "--id", "p2"), run("next", skin, path, "--row", 2)
     assert by_id.stdout == by_number.stdout == run("next", skin, FORECAST).stdout
-    missing = run("next", skin, path, "--id", "p3")
-    assert missing.exit_code == 2
-    assert "has no row whose id is 'p3'" in missing.stderr
+    write_csv(path, [*rows, rows[1]])
+    assert "has 2 rows whose id is 'p1': say which with --row: 1 or 3." in refused(
+        "next", skin, path, "--id", "p1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,10 +197,7 @@ def test_next_reads_one_row_of_a_file_by_number_or_id(skin, tmp_path):
     ],
 )
 def test_next_refuses_in_one_line(skin, arguments, said):
-    result = run("next", skin, *arguments)
-    assert result.exit_code == 2
-    assert said in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+    assert said in refused("next", skin, *arguments)
 
 
 def test_check_says_what_was_understood(skin):
@@ -100,6 +217,4 @@ def test_check_says_what_was_understood(skin):
 
 def test_check_names_the_key_of_a_mistake(skin):
     skin.write_text(SKIN.replace("others = 30", "other = 30"), encoding="utf-8")
-    result = run("validate", skin)
-    assert result.exit_code == 2
-    assert "stops.watch.loss.other is no class" in result.stderr
+    assert "stops.watch.loss.other is no class" in refused("validate", skin)

@@ -5,10 +5,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-
-pytest.importorskip("rich")
-pytest.importorskip("pyarrow")
-
 from cli_files import run, run_json
 
 from pandora_regret import InputError, expected_search_cost
@@ -139,26 +135,6 @@ def test_new_class_frequencies_are_found_without_labels_and_judged_with_them(old
     assert known["map"] == blind["map"]
     assert known["worth_it"] is True
     assert known["sentences"][1].startswith("Class frequencies have changed: hardly any melanoma, ")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--apply", "new.csv"], "--apply and --out belong together"),
-        (["--method", "prior"], "--method prior finds the class frequencies of new cases"),
-        (
-            ["--apply", "new.csv", "--out", "again.xlsx"],
-            "cannot be written in a format of that name: name it so that",
-        ),
-        (["--apply", "new.csv", "--out", "new.csv"], "new.csv is read, too: name another file to write"),
-    ],
-)
-def test_what_cannot_be_done_is_one_sentence(arguments, words, old, new, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    new.to_csv("new.csv", index=False)
-    result = run("recalibrate", old, *arguments, *CLASSES)
-    assert result.exit_code == 2
-    assert words in result.stderr
 
 
 def test_a_bad_row_of_the_new_file_leaves_nothing_behind(old, new, tmp_path):

@@ -10,12 +10,6 @@ import sys
 import time
 
 import pytest
-
-pytest.importorskip("rich")
-pytest.importorskip("pyarrow")
-pytest.importorskip("sklearn")
-
-import pyarrow
 from cli_files import CLASSES, COSTS, forecasts, run, run_json, start, wine_file, wine_rows, write_csv
 from cluster import loopback_cluster
 
@@ -88,26 +82,6 @@ def test_the_table_names_every_metric(tmp_path):
     assert "all tests cost the same" in page
 
 
-def test_intervals_end_where_their_metric_does(tmp_path):
-    path = write_csv(
-        tmp_path / "few.csv", [("y_true", "a", "b"), ("a", 0.9, 0.1), ("b", 0.4, 0.6), ("a", 0.4, 0.6)]
-    )
-    [streamed], [compared] = (run_json(command, path)["models"] for command in ("score", "compare"))
-    assert streamed["scores"]["macro_f1"]["high"] == 1
-    for key, score in streamed["scores"].items():
-        wanted = compared["scores"][key]
-        assert [score[end] for end in ENDS] == pytest.approx([wanted[end] for end in ENDS], rel=1e-9)
-        assert score.get("warning") == wanted.get("warning")
-
-
-def test_infinite_log_loss_is_null_with_a_note(tmp_path):
-    path = write_csv(tmp_path / "sure.csv", [("y_true", "a", "b"), ("a", 1.0, 0.0), ("b", 1.0, 0.0)])
-    score = run_json("score", path)["models"][0]["scores"]["log_loss"]
-    assert score["value"] is None
-    assert "probability 0" in score["warning"]
-    assert "infinite" in run("score", path).stdout
-
-
 def test_every_model_of_a_file_is_scored(tmp_path):
     together = [*wine_rows("tree", model=["tree"] * 178), *wine_rows("bayes", model=["bayes"] * 178)[1:]]
     printed = run_json("score", write_csv(tmp_path / "together.csv", together))
@@ -124,6 +98,7 @@ def test_parts_are_read_as_one(tmp_path):
 
 def parquet(path):
     """The same wines many times over, in many row groups, so that there are many fragments."""
+    import pyarrow
     from pyarrow import parquet
 
     header, *rows = wine_rows("bayes")
@@ -158,27 +133,6 @@ def wait_for_work(client, process):
     assert process.poll() is None
 
 
-def test_too_few_replicates_for_an_interval_are_refused(tmp_path):
-    path = wine_file(tmp_path, "bayes")
-    said = {run(command, path, "--bootstrap", 39).stderr for command in ("score", "compare")}
-    assert len(said) == 1
-    assert "bootstrap is 39" in said.pop()
-    assert run("score", path, "--bootstrap", 39, "--level", 0.9).exit_code == 0
-
-
-def test_a_single_cluster_says_nothing_about_others(tmp_path):
-    path = wine_file(tmp_path, "bayes", patient=["ann"] * 178)
-    [model] = run_json("score", path, "--group", "patient", "--bootstrap", 50)["models"]
-    assert {score["low"] for score in model["scores"].values()} == {None}
-
-
-def test_a_part_that_is_given_twice_would_count_twice(tmp_path):
-    path = wine_file(tmp_path, "bayes")
-    result = run("score", path, path)
-    assert result.exit_code == 2
-    assert "is given 2 times" in result.stderr
-
-
 def test_the_bill_is_said_in_tests_or_in_money(tmp_path):
     truth, chances = forecasts()
     path = wine_file(tmp_path, "tree")
@@ -188,15 +142,6 @@ def test_the_bill_is_said_in_tests_or_in_money(tmp_path):
     excess = pair_costs(truth, chances["tree"], labels=CLASSES, typical_costs=[90, 60, 30]).sum()
     bill = run("score", path, "--costs", COSTS, "--currency", "USD").stdout.splitlines()[1]
     assert re.search(rf" per case \(.*\), \${excess:.0f} of it wasted\.$", bill)
-
-
-def test_a_handful_of_cases_that_carries_the_cost_is_warned_of(tmp_path):
-    rows = [("c" if number < 4 else "a", 0.9, 0.0999, 0.0001) for number in range(400)]
-    path = write_csv(tmp_path / "p.csv", [("y_true", "a", "b", "c"), *rows])
-    options = ["score", path, "--classes", "a,b,c", "--costs", "a=1,b=1,c=500"]
-    assert "! 4 of 400 cases make up 100 % of the spread: do not trust this interval." in run(*options).stdout
-    cost = run_json(*options)["models"][0]["scores"]["expected_cost"]
-    assert cost["warning"].startswith("4 of 400 cases")
 
 
 def test_costs_of_each_row_can_have_a_unit(tmp_path):

@@ -5,11 +5,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rich")
-pytest.importorskip("pyarrow")
-pytest.importorskip("sklearn")
-
 from cli_files import CLASSES, COSTS, run, wine_file
 from simulated_models import simulated
 
@@ -44,10 +39,6 @@ def without_columns(comparison, n_columns):
     return replace(comparison, by=comparison.by[:n_columns])
 
 
-def lines_of(comparison, width=WIDTH):
-    return screen(comparison, width)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("done", [(), DONE[:1], DONE * 8], ids=["as they are", "one thing done", "much done"])
 @pytest.mark.parametrize("n_columns", [0, 1, 3])
@@ -56,7 +47,7 @@ def lines_of(comparison, width=WIDTH):
 def test_it_fits_one_screen(n_models, n_classes, n_columns, done):
     comparison = without_columns(compared(n_models, n_classes), n_columns)
     comparison = replace(comparison, done=done, notes=("Do not trust it. " * 20,) * 3)
-    lines = lines_of(comparison)
+    lines = screen(comparison)
     assert len(lines) <= MOST_LINES
     assert max(map(cell_width, lines)) <= WIDTH
     assert lines[-1] == "More: --full, --html report.html, --json."
@@ -66,7 +57,7 @@ def test_it_fits_one_screen(n_models, n_classes, n_columns, done):
 @pytest.mark.parametrize("width", [80, 60, 40])
 @pytest.mark.parametrize("currency", ["USD", "CHF", "Zimbabwean dollars", None])
 def test_it_fits_with_wide_names_and_units_on_narrow_terminals(currency, width):
-    lines = lines_of(compared(3, 4, WIDE, currency=currency), width)
+    lines = screen(compared(3, 4, WIDE, currency=currency), width)
     assert max(map(cell_width, lines)) <= width
     assert len(lines) <= MOST_LINES + (80 - width) // 2
     assert any(line.startswith("網") for line in lines)
@@ -74,7 +65,7 @@ def test_it_fits_with_wide_names_and_units_on_narrow_terminals(currency, width):
 
 def test_the_table_has_every_model_its_cost_and_what_it_costs_more():
     comparison = compared(3, 4)
-    lines = lines_of(comparison)
+    lines = screen(comparison)
     start = next(number for number, line in enumerate(lines) if line.startswith("Model "))
     assert lines[start].split("  ")[0] == "Model"
     for model, line in zip(comparison.models, lines[start + 1 :], strict=False):
@@ -85,13 +76,13 @@ def test_the_table_has_every_model_its_cost_and_what_it_costs_more():
 
 
 def test_of_many_models_the_first_are_shown_and_the_others_counted():
-    lines = lines_of(compared(20, 3))
+    lines = screen(compared(20, 3))
     assert "16 more models: --full" in lines
 
 
 def test_groups_that_stand_out_are_shown_with_the_models_that_do():
     comparison = without_columns(compared(20, 3), 2)
-    lines = lines_of(comparison)
+    lines = screen(comparison)
     title = next(line for line in lines if line.startswith("By site"))
     assert "model 2" in title
     assert next(line for line in lines if line.startswith("  East")).endswith("<- stands out")
@@ -99,7 +90,7 @@ def test_groups_that_stand_out_are_shown_with_the_models_that_do():
 
 
 def test_what_was_done_is_said_in_one_sentence_of_a_few_lines():
-    few, many = (lines_of(replace(compared(2, 3), done=done)) for done in (DONE[:2], DONE * 8))
+    few, many = (screen(replace(compared(2, 3), done=done)) for done in (DONE[:2], DONE * 8))
     start = f"Done to the files: {DONE[0].sentence}; "
     assert start in " ".join(few)
     assert start in " ".join(many)
@@ -124,7 +115,7 @@ def test_full_prints_every_table_of_groups(tmp_path):
 def test_a_scenario_has_its_line_and_many_are_counted():
     truth, models = simulated(ROWS, k=3)
     found, many = (
-        lines_of(compare(truth, models, typical_costs=[1.0, 2.0, 3.0], scenarios=scenarios))
+        screen(compare(truth, models, typical_costs=[1.0, 2.0, 3.0], scenarios=scenarios))
         for scenarios in ({"dear scan": {0: 9.0}}, {f"scan at {n}": {0: n} for n in range(1, 7)})
     )
     line = next(line for line in found if line.startswith("Under dear scan: "))
@@ -133,28 +124,6 @@ def test_a_scenario_has_its_line_and_many_are_counted():
     assert len(many) <= MOST_LINES
 
 
-def test_without_prices_the_title_says_that_tests_are_counted():
-    lines = lines_of(compared(3, 4, currency=None))
-    start = next(number for number, line in enumerate(lines) if line.startswith("Model "))
-    title, *rows = lines[start : start + 4]
-    assert "Tests per case" in title
-    assert title.endswith("Cheapest")
-    assert all(" tests" not in row for row in rows)
-
-
 def test_the_first_warning_is_shown_and_the_others_counted():
-    lines = lines_of(replace(compared(2, 3), notes=("A: do not trust it.", "B: neither.")))
+    lines = screen(replace(compared(2, 3), notes=("A: do not trust it.", "B: neither.")))
     assert "! 2 warnings (--full), the first: A: do not trust it." in lines
-
-
-def test_costs_have_the_digits_that_their_differences_need():
-    truth, models = simulated(ROWS, k=3)
-    good = next(iter(models.values()))
-    close = 0.995 * good + 0.005 / 3
-    lines = lines_of(
-        compare(truth, {"good": good, "close": close}, typical_costs=[100.0, 500.0, 900.0], currency="USD")
-    )
-    start = next(number for number, line in enumerate(lines) if line.startswith("Model "))
-    first, second = (line.split()[1] for line in lines[start + 1 : start + 3])
-    assert first.startswith("$")
-    assert first != second

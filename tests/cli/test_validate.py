@@ -4,12 +4,6 @@ import json
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rich")
-pytest.importorskip("pyarrow")
-pytest.importorskip("sklearn")
-
-import pyarrow
 from cli_files import CLASSES, run, wine_file, write_csv
 
 HEADER = ("id", "y_true", "a", "b", "c")
@@ -99,6 +93,7 @@ def test_weights_and_costs_out_of_range(tmp_path):
 
 
 def test_typed_files_are_looked_through_as_well(tmp_path):
+    import pyarrow
     from pyarrow import parquet
 
     p = np.array([[0.5, 0.5], [np.nan, 0.5], [0.7, 0.2]], dtype=np.float32)

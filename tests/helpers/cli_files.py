@@ -8,7 +8,10 @@ import sys
 from functools import cache
 
 import numpy as np
-from click.testing import CliRunner
+import pytest
+
+for library in ("rich", "pyarrow", "jinja2", "sklearn"):  # what the commands need, and the wines
+    pytest.importorskip(library)
 
 CLASSES = ("barolo", "grignolino", "barbera")
 COSTS = "barolo=90,grignolino=60,barbera=30"
@@ -57,9 +60,19 @@ def wine_file(folder, forecaster, name=None, which=slice(None), **extra):
 
 def run(*arguments, env=None):
     """The command in this process."""
+    from click.testing import CliRunner
+
     from pandora_regret.cli.commands import pandora
 
     return CliRunner().invoke(pandora, [str(each) for each in arguments], prog_name="pandora", env=env)
+
+
+def refused(*arguments, code=2):
+    """The one line that says why the command did nothing."""
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (code, "", 1), result.output
+    assert result.stderr.startswith("pandora: ")
+    return result.stderr
 
 
 def run_json(*arguments):
