@@ -187,20 +187,13 @@ def _rivalries(k: int, rng: np.random.Generator) -> Iterator[tuple[IntArray, Flo
     while True:
         counts = np.vstack([_untied_parts(k, rng) for _ in range(3)])
         y, truth = np.repeat(np.tile(np.arange(k), 3), counts.ravel().astype(np.intp)), counts / GRID
-        for rival in _rivals(truth, rng):
+        noise, everybody = _random_rows(len(truth), k, rng), truth.mean(axis=0)
+        one_group_off = np.vstack([noise[:1], truth[1:]])
+        shifted, base_rates = 0.8 * truth + 0.2 * noise, np.broadcast_to(everybody, truth.shape)
+        for odd in (noise, one_group_off, shifted, truth**2, np.sqrt(truth), truth / everybody, base_rates):
+            rival = _parts(odd / odd.sum(axis=1, keepdims=True)) / GRID
             if np.abs(rival - truth).max() >= CLEARLY_OTHER:
                 yield y, np.repeat(truth, GRID, axis=0), np.repeat(rival, GRID, axis=0)
-
-
-def _rivals(truth: FloatArray, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Forecasts that a metric might prefer to the truth."""
-    noise, everybody = _random_rows(len(truth), truth.shape[1], rng), truth.mean(axis=0)
-    one_group_off = truth.copy()
-    one_group_off[0] = noise[0]
-    shifted = 0.8 * truth + 0.2 * noise
-    base_rates = np.broadcast_to(everybody, truth.shape)
-    for rival in (noise, one_group_off, shifted, truth**2, np.sqrt(truth), truth / everybody, base_rates):
-        yield _parts(rival / rival.sum(axis=1, keepdims=True)) / GRID
 
 
 def _check_order_sensitivity(judge: _Judge, k: int, trials: int, rng: np.random.Generator) -> Verdict:
@@ -249,19 +242,19 @@ class Violation:
 
     def __str__(self) -> str:
         header = ["truth", *(f"{name}: {self.scores[name]:.4g}" for name in self.forecasts)]
-        lines = [header, *self._groups()]
+        joint = np.hstack(list(self.forecasts.values()))  # instances that every forecast treats alike share a line
+        _, first, group = np.unique(joint, axis=0, return_index=True, return_inverse=True)
+        lines = [header]
+        for number in np.argsort(first):
+            labels = self.y_true[group.ravel() == number]
+            classes, counts = (each.tolist() for each in np.unique(labels, return_counts=True))
+            tally = ", ".join(f"{n} of {label}" for label, n in zip(classes, counts, strict=True))
+            numbers = (table[first[number]] for table in self.forecasts.values())
+            lines.append([tally if len(labels) > 1 else str(classes[0])])
+            lines[-1] += [" ".join(f"{p:.3f}" for p in row) for row in numbers]
         widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
         table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
         return "\n".join([self.why, *(line.rstrip() for line in table)])
-
-    def _groups(self) -> Iterator[list[str]]:
-        """Instances that every forecast treats alike share a line."""
-        joint = np.hstack(list(self.forecasts.values()))
-        _, first, group = np.unique(joint, axis=0, return_index=True, return_inverse=True)
-        for number in np.argsort(first):
-            rows = group.ravel() == number
-            numbers = (table[first[number]] for table in self.forecasts.values())
-            yield [_tally(self.y_true[rows]), *(" ".join(f"{p:.3f}" for p in row) for row in numbers)]
 
 
 @dataclass(frozen=True)
@@ -300,11 +293,3 @@ class Desiderata:
 
     def __str__(self) -> str:
         return "\n".join([self.metric, *(f"  {verdict}".replace("\n", "\n  ") for verdict in self)])
-
-
-def _tally(labels: IntArray) -> str:
-    """The labels of some instances: "2", or "3 of 0, 1 of 2"."""
-    classes, counts = np.unique(labels, return_counts=True)
-    if len(labels) == 1:
-        return str(classes[0])
-    return ", ".join(f"{count} of {label}" for label, count in zip(classes, counts, strict=True))

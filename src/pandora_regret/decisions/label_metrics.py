@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pandora_regret.inputs import (
     FloatArray,
+    Forecast,
     InputError,
     IntArray,
     Labels,
@@ -199,8 +200,14 @@ def macro_f1_decision(
     array([0])
     """
     p = _read_true_distributions(y_proba, counts, labels)
-    merit = _rewards_of_large_counts(p, counts) if large_counts else _rewards(p, counts)
-    return np.asarray(merit.argmax(axis=1), dtype=np.intp)
+    if not large_counts:
+        return np.asarray(_rewards(p, counts).argmax(axis=1), dtype=np.intp)
+    unseen = counts.denominator == 0
+    if unseen.any():
+        column, fix = int(np.argmax(unseen)), "pass large_counts=False for the exact rule"
+        problem = "neither occurs nor is predicted in counts, so they are not large"
+        raise InputError(problem, argument="counts", column=column, place=f"class {column}", fix=fix)
+    return np.asarray(((p - counts.f1 / 2) / counts.denominator).argmax(axis=1), dtype=np.intp)
 
 
 def _or_one(denominator: FloatArray) -> FloatArray:
@@ -212,20 +219,6 @@ def _rewards(p: FloatArray, counts: ClassCounts) -> FloatArray:
     """The bracket of Proposition prop:f1_decision."""
     reward, penalty = counts.true_positive_reward, counts.false_positive_penalty
     return np.asarray(p * (reward + 2 * penalty) - penalty)
-
-
-def _rewards_of_large_counts(p: FloatArray, counts: ClassCounts) -> FloatArray:
-    unseen = counts.denominator == 0
-    if unseen.any():
-        column = int(np.argmax(unseen))
-        raise InputError(
-            "neither occurs nor is predicted in counts, so they are not large",
-            argument="counts",
-            column=column,
-            place=f"class {column}",
-            fix="pass large_counts=False for the exact rule",
-        )
-    return np.asarray((p - counts.f1 / 2) / counts.denominator)
 
 
 def _read_true_distributions(y_proba: Table, counts: ClassCounts, labels: ArrayLike | None) -> FloatArray:
@@ -292,12 +285,21 @@ def instance_f1(
     >>> instance_f1([0, 1, 2], [forecast] * 3, threshold=0.5)
     0.0
     """
-    limit = None if threshold is None else _read_threshold(threshold)
+    limit = None if threshold is None else read_number(threshold, "threshold")
+    if limit is not None and not 0 < limit <= 1:
+        fix = "it is a probability above 0 and at most 1; leave it out for the set of highest expected F1"
+        raise InputError(argument="threshold", value=limit, fix=fix)
     forecast = read_labelled(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
-    rows = ((block, _f1(_reported(probabilities(block), limit), block.truth)) for block in forecast.blocks())
-    return mean_or_rows(forecast, rows, per_instance)
+
+    def f1(block: Forecast) -> FloatArray:
+        """``2 TP / (2 TP + FP + FN)``: FN is 1 - TP, since one class is true."""
+        p = probabilities(block)
+        reported = _best_sets(p) if limit is None else p >= limit
+        return np.asarray(2.0 * reported[np.arange(len(p)), block.truth] / (reported.sum(axis=1) + 1))
+
+    return mean_or_rows(forecast, ((block, f1(block)) for block in forecast.blocks()), per_instance)
 
 
 def instance_f1_decision(
@@ -333,10 +335,6 @@ def instance_f1_decision(
     return np.concatenate([_best_sets(probabilities(block)) for block in forecast.blocks()])
 
 
-def _reported(p: FloatArray, threshold: float | None) -> NDArray[np.bool_]:
-    return _best_sets(p) if threshold is None else p >= threshold
-
-
 def _best_sets(p: FloatArray) -> NDArray[np.bool_]:
     order = np.argsort(-p, axis=1, kind="stable")
     sizes = np.arange(1, p.shape[1] + 1)
@@ -344,17 +342,3 @@ def _best_sets(p: FloatArray) -> NDArray[np.bool_]:
     best = expected.argmax(axis=1)[:, None]
     place = np.argsort(order, axis=1)
     return np.asarray(place <= best)
-
-
-def _f1(reported: NDArray[np.bool_], truth: NDArray[np.intp]) -> FloatArray:
-    """``2 TP / (2 TP + FP + FN)`` of each row, (N,): FN is 1 - TP, since one class is true."""
-    found = reported[np.arange(len(truth)), truth]
-    return np.asarray(2.0 * found / (reported.sum(axis=1) + 1))
-
-
-def _read_threshold(threshold: float) -> float:
-    value = read_number(threshold, "threshold")
-    if not 0 < value <= 1:
-        fix = "it is a probability above 0 and at most 1; leave it out for the set of highest expected F1"
-        raise InputError(argument="threshold", value=value, fix=fix)
-    return value
