@@ -1,5 +1,6 @@
 """The same data written in two ways gives the same result, in every command, and in its second file, too."""
 
+import csv
 import json
 import os
 import re
@@ -251,3 +252,27 @@ def test_a_score_is_a_comparison_of_one(tmp_path):
     )
     assert essence(score) == pytest.approx({key: essence(alone)[key] for key in essence(score)}, rel=1e-9)
     assert run("compare", path, *costs_of()).exit_code == 0
+
+
+@pytest.mark.parametrize("method", ["temperature", "vector", "matrix", "prior"])
+def test_a_map_is_applied_to_columns_by_name(method, tmp_path):
+    tables, written = made(0), []
+    [old] = files_of({"one": tables["one"]}, tmp_path)
+    for at, way in enumerate((dict, WAYS["columns backwards"][0])):
+        [new] = files_of({"two": tables["two"]}, tmp_path / f"{at}", way)
+        out = tmp_path / f"{at}" / "out.csv"
+        run_json("recalibrate", old, "--method", method, "--apply", new, "--out", out, *costs_of())
+        with open(out, encoding="utf-8", newline="") as file:
+            written.append(list(csv.DictReader(file)))
+    for left, right in zip(*written, strict=True):
+        for name in PRICES:
+            assert float(left[name]) == pytest.approx(float(right[name]), rel=1e-12)
+
+
+def test_rows_without_ids_may_come_in_any_order(tmp_path):
+    tables = {name: {k: v for k, v in table.items() if k != "id"} for name, table in made(0).items()}
+    rows = np.random.default_rng(1).permutation(80)
+    mixed = {name: taken(table, rows) for name, table in tables.items()}
+    files, others = files_of(tables, tmp_path), files_of(mixed, tmp_path / "mixed")
+    for command, n_files in {"score": 1, "compare": 2, "recalibrate": 1}.items():
+        check_same(*(run_json(command, *each[:n_files], *costs_of()) for each in (files, others)))
