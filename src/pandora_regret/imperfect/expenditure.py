@@ -263,7 +263,12 @@ def simulate_expenditure(
     tests = read_tests(tests, forecast)
     mean, rng = Mean(), read_seed(seed)
     for batch in row_slices(read_count(draws, "draws"), forecast.values.size):
-        mean.add(_drawn_means(forecast, tests, policy, batch.stop - batch.start, rng))
+        totals, weight = np.zeros(batch.stop - batch.start), 0.0
+        for block in forecast.blocks():
+            w = np.ones(len(block)) if block.weights is None else block.weights
+            totals += _drawn_bills(policy.race(block, tests), policy, len(totals), rng) @ w
+            weight += w.sum()
+        mean.add(totals / weight)
     return Simulation(mean.mean, mean.standard_error)
 
 
@@ -284,18 +289,6 @@ def _predicted_bills(block: Forecast, tests: Tests, policy: Search) -> FloatArra
             as_if = replace(block, values=block.values[rows], truth=np.full(len(rows), i, dtype=np.intp))
             total[rows] += p[rows, i] * _mean_bills(as_if, tests, policy)
     return total
-
-
-def _drawn_means(
-    forecast: Forecast, tests: Tests, policy: Search, n_draws: int, rng: np.random.Generator
-) -> FloatArray:
-    """The mean over instances of what each draw paid, (n_draws,)."""
-    totals, weight = np.zeros(n_draws), 0.0
-    for block in forecast.blocks():
-        w = np.ones(len(block)) if block.weights is None else block.weights
-        totals += _drawn_bills(policy.race(block, tests), policy, n_draws, rng) @ w
-        weight += w.sum()
-    return np.asarray(totals / weight)
 
 
 def _drawn_bills(race: Race, policy: Search, n_draws: int, rng: np.random.Generator) -> FloatArray:

@@ -40,9 +40,9 @@ class Race:
 class Search(ABC):
     """One way to go on when a test finds nothing."""
 
-    @abstractmethod
     def index_costs(self, tests: Tests) -> FloatArray:
-        """What probabilities are divided by to give the index that the first pass follows, (K,)."""
+        """What probabilities are divided by to give the index that the first pass follows: ``(c + f C) / s``."""
+        return tests.effective_cost
 
     @abstractmethod
     def fruitless_tests(self, race: Race, misses: FloatArray) -> FloatArray:
@@ -78,10 +78,6 @@ class Search(ABC):
 
 class SinglePass(Search):
     """Every class once, by falling ``s p / (c + f C)``; a miss pays the rest of the pass."""
-
-    def index_costs(self, tests: Tests) -> FloatArray:
-        """``(c + f C) / s``."""
-        return tests.effective_cost
 
     def fruitless_tests(self, race: Race, misses: FloatArray) -> FloatArray:
         """Classes before the truth, and after a miss all others and the truth itself."""
@@ -141,89 +137,62 @@ class Adaptive(Search):
         with np.errstate(invalid="ignore"):  # a perfect test, -ln(1 - s) = inf, that was never made: 0 * inf
             faded = np.where(misses > 0, misses * fading[race.truth], 0.0)
             lead = race.lead + faded[..., None]
-            sure = np.maximum(np.nan_to_num(np.floor(lead / fading), nan=0.0, posinf=np.inf), 0)
-        more = [_is_made(sure + n, lead, fading, race.before) for n in range(2)]
-        return np.asarray(sure + np.sum(more, axis=0))
+            made = np.maximum(np.nan_to_num(np.floor(lead / fading), nan=0.0, posinf=np.inf), 0)
+            sure = made.copy()
+            for more in range(2):  # whether a class that was tested so often is tested once more before the truth
+                earlier = sure + more
+                left = np.where(earlier > 0, lead - earlier * fading, lead)
+                made += (left > TIE) | ((np.abs(left) <= TIE) & race.before)
+        return np.asarray(made)
 
     def mean_fruitless_tests(self, race: Race) -> FloatArray:
-        """The series over the number of misses, summed until a bound on its tail is negligible."""
-        total, done = np.zeros_like(race.lead), 0
+        """``sum_m s (1 - s)^m N(m)`` over the numbers m of misses, until a bound on the tail is negligible.
+
+        A class is tested at most ``x = (lead + m g_i) / g_j + 1`` times before the truth's m-th repeat, with
+        g = -ln(1 - s), which rises by ``g_i / g_j`` a miss. So the tail is at most
+        ``(1 - s_i)^m sum_j (c_j + f_j C_j) (x_j + g_i / g_j (1 - s_i) / s_i)``.
+        """
+        total, done, rows = np.zeros_like(race.lead), 0, np.arange(len(race.lead))
         width, widest = 1, max(1, BLOCK_ELEMENTS // race.lead.size)  # terms at a time, doubling from the first
-        open_rows = np.arange(len(race.lead))
-        while len(open_rows):
-            part = Race(race.lead[open_rows], race.before[open_rows], race.truth[open_rows], race.tests)
-            total[open_rows] += self._terms(part, np.arange(done, done + width))
+        fading, price = race.tests.fading, race.tests.fruitless_cost
+        repeated = np.isfinite(fading)
+        while len(rows):
+            part = Race(race.lead[rows], race.before[rows], race.truth[rows], race.tests)
+            s, own = part.sensitivity, fading[part.truth][:, None]
+            misses = np.broadcast_to(np.arange(float(done), done + width)[:, None], (width, len(rows)))
+            chance = (s * (1 - s) ** misses)[..., None]
+            counts = self.fruitless_tests(part, misses)
+            total[rows] += (chance * np.where(chance > 0, counts, 0.0)).sum(axis=0)
             done, width = done + width, min(2 * width, widest)
-            open_rows = open_rows[_tail_matters(part, done, total[open_rows])]
+            with np.errstate(invalid="ignore"):  # NaN where the truth's test is perfect: no term is left
+                reach = np.where(repeated, (part.lead + done * own) / fading, 0.0)
+                rise = np.where(repeated, own / fading, 0.0) * ((1 - s) / s)[:, None]
+                tail = (1 - s) ** done * ((np.maximum(reach + 1, 0) + rise) * price).sum(axis=1)
+                spent = race.tests.cost[part.truth] + (total[rows] * price).sum(axis=1)
+                rows = rows[tail > LARGEST_TAIL * spent]
         return total
 
     def order(self, block: Forecast, tests: Tests, steps: int) -> IntArray:
-        """The first tests, found one by one."""
+        """Always the largest index, which falls when it is taken; impossible classes once no other is left."""
         if steps > tests.n_classes and np.all(tests.sensitivity == 1):
             fix = f"perfect tests find the truth within {tests.n_classes}"
             raise InputError(argument="steps", value=steps, fix=fix)
         block = block.with_costs(self.index_costs(tests))
         first = order_of(block)
-        index = _log_index(block, first)
-        chosen = _largest_first(index, _possible(block, first), tests.fading[first], steps)
+        values = np.take_along_axis(block.values, first, axis=1)
+        costs = np.take_along_axis(np.broadcast_to(np.asarray(block.costs), values.shape), first, axis=1)
+        possible = values > (-np.inf if block.logits else 0.0)
+        ratio = log_ratio(values, values[:, :1], costs, costs[:, :1], logits=block.logits)  # to the best class's
+        index, fading = np.where(possible, ratio, -np.log(costs)), tests.fading[first]
+        chosen, taken = np.empty((len(index), steps), dtype=np.intp), np.zeros_like(index)
+        for step in range(steps):
+            with np.errstate(invalid="ignore"):
+                now = np.where(taken > 0, index - taken * fading, index)
+            rest = ~np.any(possible & (now > -np.inf), axis=1, keepdims=True)
+            now = np.where(possible ^ rest, now, -np.inf)
+            chosen[:, step] = np.argmax(now >= now.max(axis=1, keepdims=True) - TIE, axis=1)
+            taken[np.arange(len(index)), chosen[:, step]] += 1
         return np.take_along_axis(first, chosen, axis=1)
-
-    def _terms(self, race: Race, misses: IntArray) -> FloatArray:
-        """``sum_m s (1 - s)^m N(m)`` over some numbers m of misses, (n, K)."""
-        s = race.sensitivity
-        chance = s * (1 - s) ** misses[:, None]
-        counts = self.fruitless_tests(race, np.broadcast_to(misses[:, None], chance.shape).astype(np.float64))
-        return np.asarray((chance[..., None] * np.where(chance[..., None] > 0, counts, 0.0)).sum(axis=0))
-
-
-def _is_made(
-    earlier: FloatArray, lead: FloatArray, fading: FloatArray, before: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Whether a class that was tested so often is tested once more before the truth is."""
-    with np.errstate(invalid="ignore"):
-        left = np.where(earlier > 0, lead - earlier * fading, lead)
-    return np.asarray((left > TIE) | ((np.abs(left) <= TIE) & before))
-
-
-def _tail_matters(race: Race, done: int, total: FloatArray) -> NDArray[np.bool_]:
-    """Whether terms from `done` misses on may add more than `LARGEST_TAIL`, for each row.
-
-    A class is tested at most ``x = (lead + m g_i) / g_j + 1`` times before the m-th repeat of the truth's test,
-    with g = -ln(1 - s), which rises by ``g_i / g_j`` a miss. So the tail is at most
-    ``(1 - s_i)^m sum_j (c_j + f_j C_j) (x_j + g_i / g_j (1 - s_i) / s_i)``.
-    """
-    s, fading, price = race.sensitivity[:, None], race.tests.fading, race.tests.fruitless_cost
-    own, repeated = fading[race.truth][:, None], np.isfinite(fading)
-    with np.errstate(invalid="ignore"):  # NaN where the truth's test is perfect: no term is left
-        reach = np.where(repeated, (race.lead + done * own) / fading, 0.0)
-        most = np.maximum(reach + 1, 0) + np.where(repeated, own / fading, 0.0) * (1 - s) / s
-        tail = (1 - s[:, 0]) ** done * (most * price).sum(axis=1)
-        return np.asarray(tail > LARGEST_TAIL * (race.tests.cost[race.truth] + (total * price).sum(axis=1)))
-
-
-def _log_index(block: Forecast, first: IntArray) -> FloatArray:
-    """``ln(p s / (c + f C))`` relative to the best class's; impossible classes relative to each other."""
-    values = np.take_along_axis(block.values, first, axis=1)
-    costs = np.take_along_axis(np.broadcast_to(np.asarray(block.costs), block.values.shape), first, axis=1)
-    ratio = log_ratio(values, values[:, :1], costs, costs[:, :1], logits=block.logits)
-    return np.where(_possible(block, first), ratio, -np.log(costs))
-
-
-def _possible(block: Forecast, first: IntArray) -> NDArray[np.bool_]:
-    return np.asarray(np.take_along_axis(block.values, first, axis=1) > (-np.inf if block.logits else 0.0))
-
-
-def _largest_first(index: FloatArray, possible: NDArray[np.bool_], fading: FloatArray, steps: int) -> IntArray:
-    """Columns by falling index, each falling when taken; impossible classes once no other is left."""
-    chosen, taken = np.empty((len(index), steps), dtype=np.intp), np.zeros_like(index)
-    for step in range(steps):
-        with np.errstate(invalid="ignore"):
-            now = np.where(taken > 0, index - taken * fading, index)
-        rest = ~np.any(possible & (now > -np.inf), axis=1, keepdims=True)
-        now = np.where(possible ^ rest, now, -np.inf)
-        chosen[:, step] = np.argmax(now >= now.max(axis=1, keepdims=True) - TIE, axis=1)
-        taken[np.arange(len(index)), chosen[:, step]] += 1
-    return chosen
 
 
 SEARCHES: dict[SearchName, Search] = {"single_pass": SinglePass(), "restarts": Restarts(), "adaptive": Adaptive()}

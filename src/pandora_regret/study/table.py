@@ -51,7 +51,7 @@ class Grid(Shown):
     about: str = ""  # what the figures are, and of how many models and instances
     of_intervals: str = ""
 
-    def table(self, intervals: bool = False) -> Table:
+    def _table(self, intervals: bool = False) -> Table:
         """Texts, with what is said below them; of intervals only where they are shown."""
         rows: list[list[text_table.Content]] = [
             [title, data, *(cell.shown(intervals) for cell in cells)] for title, data, cells in self.rows
@@ -78,13 +78,10 @@ class Grid(Shown):
             left_out = () if intervals is None or intervals else ("low", "high")
             rows = [{name: value for name, value in row.items() if name not in left_out} for row in self._frame()]
             return Table.of(rows).to_csv()
-        table = self.table(bool(intervals))
+        table = self._table(bool(intervals))
         if form == "text":
             return replace(table, below=["", *table.below]).to_text() + "\n"
         return (table.to_markdown() if form == "markdown" else table.to_latex()) + "\n"
-
-    def _table(self) -> Table:
-        return self.table()
 
     def _frame(self) -> list[Mapping[str, Any]]:
         return [
@@ -121,64 +118,48 @@ def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str
         Titles, and rows of cells.
     """
     read_choice(what, "what", WHAT)
-    names, agreements = zip(*((data["name"], data["agreement"]) for data in results["data"]), strict=True)
-    keys = _shared_keys(agreements, metrics)
-    titles = {metric["key"]: metric["title"] for metric in agreements[0]["metrics"]}
+    agreements = [data["agreement"] for data in results["data"]]
+    shared = [m for m in agreements[0]["metrics"] if all(m in other["metrics"] for other in agreements)]
+    titles = {metric["key"]: metric["title"] for metric in shared}
+    if not metrics or (metrics == PAPER_METRICS and not set(metrics) <= set(titles)):
+        metrics = list(titles)
+    keys = [read_choice(key, "metric", dict.fromkeys(titles, "in this study")) for key in metrics]
     rows = [
-        (condition["title"], name, _cells(condition, keys, what))
+        (condition["title"], data["name"], _cells(condition, keys, what))
         for of_condition in zip(*(each["conditions"] for each in agreements), strict=True)
-        for name, condition in zip(names, of_condition, strict=True)
+        for data, condition in zip(results["data"], of_condition, strict=True)
     ]
     interval = agreements[0]["interval"]
     method = "percentiles" if what == "regret" or interval["method"] == "percentile" else interval["method"]
     drawn = f"{interval['replicates']} bootstrap replicates of {DRAWN[interval['resample']]}"
+    sizes = []
+    for data in results["data"]:
+        contest, failures = data["agreement"]["data"], len(data["failures"])
+        groups = f" in {contest['groups']} groups, drawn as a whole" if contest.get("groups") else ""
+        left_out = f", {failures} models left out" if failures else ""
+        size = f"{len(contest['models'])} models, {contest['rows']} instances{groups}{left_out}"
+        sizes.append(f"{data['name']}: {size}")
     return Grid(
         what,
         tuple(titles[key] for key in keys),
         tuple(rows),
         tuple(_notes(results, what, rows)),
-        about=f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {', '.join(map(_size, results['data']))}.",
+        about=f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {', '.join(sizes)}.",
         of_intervals=f"Intervals: {interval['level']:.0%}, {method} of {drawn}.",
     )
 
 
-def _shared_keys(agreements: Sequence[dict[str, Any]], asked: Sequence[str]) -> list[str]:
-    shared = [m["key"] for m in agreements[0]["metrics"] if all(m in other["metrics"] for other in agreements)]
-    if not asked or (asked == PAPER_METRICS and not set(asked) <= set(shared)):
-        return shared
-    choices = dict.fromkeys(shared, "in this study")
-    return [read_choice(key, "metric", choices) for key in asked]
-
-
 def _cells(condition: dict[str, Any], keys: Sequence[str], what: str) -> tuple[Cell, ...]:
-    by_key = {cell["key"]: cell for cell in condition["metrics"]}
-    figures = [by_key[key][what] for key in keys]
-    values = [_number(figure.get("mean", figure["value"])) for figure in figures]
-    wrong = [what != "regret" and by_key[key]["reversed"] for key in keys]
-    eligible = [round(v, 2) for v, is_wrong in zip(values, wrong, strict=True) if v is not None and not is_wrong]
+    by_key, cells = {cell["key"]: cell for cell in condition["metrics"]}, []
+    for key in keys:
+        figure, is_wrong = by_key[key][what], what != "regret" and by_key[key]["reversed"]
+        numbers = figure.get("mean", figure["value"]), figure["low"], figure["high"]
+        value, low, high = (None if number is None else float(number) for number in numbers)  # "inf" included
+        cells.append(Cell(value, low, high, constant=by_key[key]["constant"], reversed=is_wrong))
+    eligible = [round(cell.value, 2) for cell in cells if cell.value is not None and not cell.reversed]
     best = (min if what == "regret" else max)(eligible, default=None)
-    return tuple(
-        Cell(
-            value,
-            _number(figure["low"]),
-            _number(figure["high"]),
-            best=value is not None and round(value, 2) == best and not is_wrong,
-            constant=by_key[key]["constant"],
-            reversed=is_wrong,
-        )
-        for key, value, figure, is_wrong in zip(keys, values, figures, wrong, strict=True)
-    )
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)  # "inf" included
-
-
-def _size(data: dict[str, Any]) -> str:
-    contest = data["agreement"]["data"]
-    groups = f" in {contest['groups']} groups, drawn as a whole" if contest.get("groups") else ""
-    left_out = f", {len(data['failures'])} models left out" if data["failures"] else ""
-    return f"{data['name']}: {len(contest['models'])} models, {contest['rows']} instances{groups}{left_out}"
+    is_best = [cell.value is not None and round(cell.value, 2) == best and not cell.reversed for cell in cells]
+    return tuple(replace(cell, best=best) for cell, best in zip(cells, is_best, strict=True))
 
 
 def _notes(results: dict[str, Any], what: str, rows: Sequence[Row]) -> Iterator[str]:

@@ -36,18 +36,14 @@ class StoreZoo(_Existing):
 
     folder: str
 
-    @property
-    def store(self) -> Store:
-        return Store.open(self.folder)
-
     def target(self) -> Target:
-        return self.store.target
+        return Store.open(self.folder).target
 
     def names(self) -> list[str]:
-        return list(self.store.models)
+        return list(Store.open(self.folder).models)
 
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
-        store = self.store
+        store = Store.open(self.folder)
         for name in names:
             try:
                 yield Outcome(name, store.load(name))
@@ -55,7 +51,7 @@ class StoreZoo(_Existing):
                 yield Outcome(name, failure=str(error))
 
     def about(self) -> dict[str, Any]:
-        return dict(self.store.about)
+        return dict(Store.open(self.folder).about)
 
 
 @dataclass(frozen=True)
@@ -149,33 +145,25 @@ class PredictionFiles:
     """Models in files, opened together and read one after the other; a file that models share is read once."""
 
     def __init__(self, paths: Paths, layout: Layout | None = None) -> None:
-        files = [ModelFiles((str(path),), layout or Layout()) for path in _files(paths)]
-        self.models = open_models(files)
-        self._check_models()
-        self._batches = read_models(self.models)
-        self._first = next(self._batches)
-
-    def _check_models(self) -> None:
-        """Names of their own, and no weights, which would have to be those of the search, too."""
-        by_name: dict[str, str] = {}
+        self.models = open_models([ModelFiles((str(path),), layout or Layout()) for path in _files(paths)])
+        path_of: dict[str, str] = {}
         for model in self.models:
             if not model.name.strip():
                 raise InputError(f"{model.path} has rows without the name of a model: name it, or drop them.")
-            if model.name in by_name:
-                both = f"{by_name[model.name]} and {model.path}"
+            if model.name in path_of:
+                both = f"{path_of[model.name]} and {model.path}"
                 raise InputError(f"{both} both hold a model called {model.name!r}: rename one of them.")
-            if model.columns.weight is not None:
+            if model.columns.weight is not None:  # they would have to be those of the search, too
                 raise InputError(
                     f"{model.path} has sample weights, column {model.columns.weight!r}: a study counts every row "
                     "alike; drop or rename the column."
                 )
-            by_name[model.name] = model.path
-
-    @property
-    def target(self) -> Target:
-        """Labels and classes, those of the first model."""
-        classes, truth = tuple(map(str, self._first.classes)), self._first.truth
-        return Target(truth, classes, read_groups(self._first.groups, len(truth)))
+            path_of[model.name] = model.path
+        self._batches = read_models(self.models)
+        self._first = first = next(self._batches)
+        self.target = Target(
+            first.truth, tuple(map(str, first.classes)), read_groups(first.groups, len(first.truth))
+        )
 
     def predictions(self) -> Iterator[tuple[str, Prediction]]:
         """The models' names and predictions, rows and classes as in the first; they can be walked through once."""
@@ -190,18 +178,14 @@ def _files(paths: Paths) -> list[Path]:
     """Files, those that patterns match, and those in folders whose names say that they may be predictions."""
     files: list[Path] = []
     for path in map(str, [paths] if isinstance(paths, (str, os.PathLike)) else paths):
-        is_pattern = has_magic(path) and not os.path.exists(path)
-        matches = [Path(match) for match in (sorted(glob(path, recursive=True)) if is_pattern else [path])]
-        found = [file for match in matches for file in (sorted(match.iterdir()) if match.is_dir() else [match])]
-        kept = [file for file in found if file in matches or _may_be_predictions(file)]
-        if not kept:
+        is_pattern, before = has_magic(path) and not os.path.exists(path), len(files)
+        for match in map(Path, sorted(glob(path, recursive=True)) if is_pattern else [path]):
+            for file in sorted(match.iterdir()) if match.is_dir() else [match]:
+                name = file.with_suffix("") if file.suffix in COMPRESSED else file
+                is_predictions = name.suffix in FORMATS and not file.name.startswith(".") and file.is_file()
+                files += [file] if file == match or is_predictions else []
+        if len(files) == before:
             raise InputError(f"{path} holds no file of predictions: they end in {', '.join(FORMATS)}.")
-        files += kept
     if not files:
         raise InputError("no file of predictions: pass at least one path.")
     return files
-
-
-def _may_be_predictions(file: Path) -> bool:
-    name = file.with_suffix("") if file.suffix in COMPRESSED else file
-    return name.suffix in FORMATS and not file.name.startswith(".") and file.is_file()
