@@ -66,14 +66,6 @@ def test_metrics_are_those_of_scikit_learn(key, sample):
     assert_allclose(ours, with_sklearn(key)(truth[kept], proba[kept], weights[kept]), rtol=1e-12)
 
 
-def test_auroc_is_scikit_learns_one_vs_rest():
-    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
-    rng = np.random.default_rng(0)
-    truth, proba = np.arange(50) % 4, rng.dirichlet(np.ones(4), 50)
-    expected = metrics.roc_auc_score(truth, proba, multi_class="ovr", average="macro")
-    assert_allclose(METRICS["auroc"](truth, proba), expected, rtol=1e-12)
-
-
 @given(samples())
 def test_scores_of_search_are_the_librarys_own(sample):
     truth, proba, weights = sample

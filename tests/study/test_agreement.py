@@ -123,15 +123,6 @@ def test_intervals_reach_as_far_as_replicates_of_duplicated_rows_and_models_lie_
         assert_allclose(high, np.minimum(estimate + reach, most), atol=1e-12)
 
 
-def test_replicates_are_classical_and_each_depends_on_its_number_alone():
-    counts = draw_counts(range(0, 50), 30, "instances", 1)
-    assert_array_equal(counts.sum(axis=1), 30)
-    assert_array_equal(counts[0], 1)
-    assert len(np.unique(counts[1:], axis=0)) == 49
-    assert_array_equal(draw_counts(range(20, 30), 30, "instances", 1), counts[20:30])
-    assert (draw_counts(range(1, 50), 30, "models", 1) != counts[1:]).any()
-
-
 def arrays_of(found):
     names = [f"{name}{end}" for name in ("tau", "gap", "regret") for end in ("", "_low", "_high")]
     return {name: getattr(found, name) for name in (*names, "regret_mean", "constant", "reversed")}
@@ -218,19 +209,6 @@ def _loss_that_may_be_huge(truth, table):
     return (1 - table[np.arange(len(truth)), truth]) * np.where(table[:, 0] == 1, 1e14, 1.0)
 
 
-def test_infinite_log_losses_tie_for_the_last_place():
-    truth = np.array([0, 1, 0, 1])
-    good, fair = np.array([[0.8, 0.2], [0.2, 0.8]] * 2), np.array([[0.6, 0.4], [0.4, 0.6]] * 2)
-    wrong, worse = np.array([[1.0, 0.0], [1.0, 0.0]] * 2), np.array([[0.0, 1.0], [1.0, 0.0]] * 2)
-    table = np.stack([good, fair, wrong, worse])
-    found = agreement(truth, table, costs=[1.0, 1.0], conditions=["clinical"], metrics=["log_loss"], replicates=20)
-    costs = cost_of(truth, table, [1.0, 1.0])
-    losses = [METRICS["log_loss"](truth, model) for model in table]
-    assert losses[2] == losses[3] == np.inf
-    assert_allclose(found.tau[0, 1], kendalltau([0, 1, 2, 2], costs).statistic)
-    assert np.isfinite(found.tau_low).all()
-
-
 def test_the_regret_of_choosing_by_hand():
     truth = np.array([0, 0, 1, 1])
     costs = {"a": 10.0, "b": 1.0}
@@ -267,21 +245,6 @@ def test_the_honest_regret_is_paid_on_what_the_resample_left_out():
     assert_allclose(result.regret_mean[0, 1], np.mean(regrets), atol=1e-10)
     low, high = percentiles(np.array(regrets)[None, :, None], 0.95)
     assert_allclose([result.regret_low[0, 1], result.regret_high[0, 1]], [low[0, 0], high[0, 0]], atol=1e-10)
-
-
-def test_among_resampled_models_the_best_is_the_best_of_those_drawn():
-    truth, proba = zoo(n_models=5, n_rows=30)
-    found = agreement(
-        truth, proba, **{**QUICK, "metrics": ["accuracy"], "replicates": 25}, resample="models", seed=2
-    )
-    costs = np.array(cost_of(truth, proba))
-    accuracies = np.array([METRICS["accuracy"](truth, table) for table in proba])
-    regrets = []
-    for counts in draw_counts(range(1, 26), 5, "models", 2):
-        drawn = np.repeat(np.arange(5), counts.astype(int))
-        picked = drawn[accuracies[drawn] == accuracies[drawn].max()]
-        regrets.append(costs[picked].mean() - costs[drawn].min())
-    assert_allclose(found.regret_mean[0, 1], np.mean(regrets), atol=1e-10)
 
 
 def test_prevalence_weights_metrics_and_costs_alike():

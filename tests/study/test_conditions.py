@@ -15,7 +15,6 @@ from pandora_regret.study.conditions import (
     read_condition,
     read_conditions,
     search_bills,
-    temperature_of,
     tempered,
     tempered_distractors,
 )
@@ -68,28 +67,6 @@ def test_distractors_share_what_the_truth_leaves_whatever_their_temperature(tabl
     assert warm.min() >= 0
     if proba.shape[1] == 2:
         assert_allclose(warm, proba, atol=1e-12)
-
-
-def test_temperatures_by_hand():
-    proba = np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.8, 0.2, 0.0]])
-    assert_allclose(tempered(proba, 0.5), [[4 / 6, 1 / 6, 1 / 6], [0, 1, 0], [16 / 17, 1 / 17, 0]])
-    truth = np.array([0, 1, 2])
-    kept = [[0.5, 0.25, 0.25], [0, 1, 0], [16 / 17, 1 / 17, 0]]
-    assert_allclose(tempered_distractors(truth, proba, 0.5), kept)
-    assert_allclose(tempered(np.array([[0.6, 0.4]]), 1e-300), [[1, 0]])
-    assert_allclose(tempered(np.array([[0.6, 0.4]]), 1e300), [[0.5, 0.5]])
-
-
-def test_each_model_has_a_temperature_of_its_own_whoever_else_is_in_the_zoo():
-    names = [f"model {number}" for number in range(400)]
-    drawn = np.array([temperature_of(name, 1.0, seed=42) for name in names])
-    assert len(set(drawn)) == 400
-    assert abs(np.log(drawn).mean()) < 0.2
-    assert abs(np.log(drawn).std() - 1) < 0.12
-    assert temperature_of("model 7", 1.0, seed=42) == drawn[7]
-    assert temperature_of("model 7", 1.0, seed=43) != drawn[7]
-    assert_allclose(np.log(temperature_of("model 7", 0.5, seed=42)), np.log(drawn[7]) / 2)
-    assert temperature_of("model 7", 0.0, seed=42) == 1
 
 
 def test_the_papers_costs():

@@ -45,11 +45,6 @@ def test_costs_are_those_the_paper_prints(read):
     assert data.currency == "USD"
 
 
-def test_without_costs_every_test_costs_the_same(read):
-    data = read(MINIMAL.replace('costs = "dermamnist"\n', "")).data[0]
-    assert data.costs_of(("x", "y")).tolist() == [1.0, 1.0]
-
-
 def test_costs_written_down(read):
     data = read(MINIMAL.replace('costs = "dermamnist"', "costs = { x = 2.5, y = 3 }")).data[0]
     assert data.costs_of(("y", "x")).tolist() == [3.0, 2.5]
@@ -81,9 +76,7 @@ def test_work_ups_are_relative_to_the_file_or_known_by_name(read, tmp_path):
     [
         ('title = "One store"', "", "study.toml: lacks 'title': add it"),
         ('title = "One store"', 'title = "x"\nsed = 3', "sed is not a key of the format: did you mean 'seed'"),
-        ('title = "One store"', 'title = "x"\nseed = -1', "seed is -1: it must be a whole number"),
         ('title = "One store"', 'title = "x"\nresample = "rows"', "resample is 'rows'"),
-        ('title = "One store"', 'title = "x"\nmetrics = []', "metrics is []: it must be"),
         ('title = "One store"', 'title = "x"\nmetrics = ["lucky"]', "metric is 'lucky'"),
         ('title = "One store"', 'title = "x"\nconditions = ["hot"]', "condition 'hot' is not known"),
         ('kind = "store"', 'kind = "shop"', "data[0].zoo.kind is 'shop': choose from sklearn, timm"),
@@ -96,7 +89,6 @@ def test_work_ups_are_relative_to_the_file_or_known_by_name(read, tmp_path):
         ('costs = "dermamnist"', "costs = { x = 'a' }", "costs.x is 'a': it must be a number"),
         ('name = "Derm"', 'name = "../x"', "it must be a name that a folder can have everywhere"),
         ('name = "Derm"', 'name = "Results.json"', "it must be a name that a folder can have everywhere"),
-        ('name = "Derm"', 'name = "NUL"', "it must be a name that a folder can have everywhere"),
         ('title = "One store"', 'title = "x"\nlevel = 95', "level is 95: it must be a number < 1"),
         ("[data.zoo]", "[data.shop]", "shop is not a key of the format"),
     ],
@@ -126,10 +118,7 @@ def test_files_that_a_zoo_will_write_lie_beside_the_study_file_too(read, tmp_pat
     [
         ("data = 5", "data[0].zoo.data is 5: it must be text"),
         ("models = 5", "data[0].zoo.models is 5: it must be text or a list"),
-        ("models = [3]", "data[0].zoo.models is [3]: it must be text"),
         ('folds = "a"', "data[0].zoo.folds is 'a': it must be a whole number"),
-        ("folds = true", "data[0].zoo.folds is True: it must be a whole number"),
-        ('noise = "x"', "data[0].zoo.noise is 'x': it must be a number"),
         ("in_one_process = true", "in_one_process is not a key of the format"),
         ("header = 3", "data[0].zoo.header is 3: it must be true or false"),
     ],
@@ -138,12 +127,6 @@ def test_an_option_of_the_wrong_kind_is_named(read, option, said):
     with pytest.raises(InputError) as error:
         read(MINIMAL.replace('kind = "store"\nfolder = "predictions/derm"', f'kind = "sklearn"\n{option}'))
     assert said in str(error.value)
-
-
-def test_options_of_every_kind_are_taken(read):
-    options = 'kind = "sklearn"\nlabel = -1\nmodels = "tree*"\nwithout = ["a", 2]\nnoise = 1\nheader = true'
-    zoo = read(MINIMAL.replace('kind = "store"\nfolder = "predictions/derm"', options)).data[0].zoo
-    assert (zoo.label, zoo.models, zoo.without, zoo.noise) == (-1, ("tree*",), ("a", 2), 1)
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pandora_regret import pandora_regret
 from pandora_regret.inputs import InputError
@@ -94,22 +92,6 @@ def test_what_is_merely_improbable_does_not_become_impossible(store):
     assert store.probabilities(["sure"])[0].min() == pytest.approx(1e-300, rel=1e-4)
 
 
-def test_saved_again_replaces_and_a_success_ends_a_failure(store):
-    store.save("first", probabilities(7))
-    store.save("third", probabilities(3))
-    store.record_failure("second", "out of memory")
-    again = Store.open(store.folder)
-    assert (again.models, again.failures) == (("first", "third"), {"second": "out of memory"})
-    np.testing.assert_array_equal(again.load("first").values, probabilities(7, np.float32))
-
-
-def test_unfinished_is_what_is_neither_done_nor_failed_in_the_order_asked(store):
-    assert store.unfinished(["z", "third", "second", "first", "b"]) == ["z", "b"]
-    store.forget_failures()
-    assert Store.open(store.folder).failures == {}
-    assert store.unfinished(["z", "third", "first"]) == ["z", "third"]
-
-
 @pytest.mark.parametrize(
     ("values", "options", "said"),
     [
@@ -178,15 +160,6 @@ def test_labels_are_checked_before_anything_is_written(tmp_path, truth, classes,
     assert not (tmp_path / "new").exists()
 
 
-def test_what_is_no_store_is_not_opened(tmp_path):
-    (tmp_path / "file").touch()
-    assert not Store.exists(tmp_path)
-    with pytest.raises(InputError, match="is no prediction store"):
-        Store.open(tmp_path)
-    with pytest.raises(FileExistsError):
-        Store.create(tmp_path / "file", TRUTH, CLASSES)
-
-
 def test_models_with_odd_names_do_not_meet_each_other_or_leave_the_folder(tmp_path):
     store = Store.create(tmp_path / "store", TRUTH, CLASSES)
     for seed, name in enumerate(ODD_NAMES):
@@ -196,17 +169,6 @@ def test_models_with_odd_names_do_not_meet_each_other_or_leave_the_folder(tmp_pa
     for seed, name in enumerate(ODD_NAMES):
         np.testing.assert_array_equal(again.load(name).values, probabilities(seed, np.float32))
     assert {path.name for path in tmp_path.iterdir()} == {"store"}
-
-
-@given(st.lists(st.text() | st.text("aA./\\:\0 ~"), unique=True, max_size=20))
-def test_file_names_are_safe_and_of_one_model_even_where_case_does_not_count(names):
-    files = [file_name(name) for name in names]
-    assert len({file.lower() for file in files}) == len(files)
-    for file in files:
-        assert len(file) <= 120
-        assert set(file) <= set("abcdefghijklmnopqrstuvwxyz0123456789._-")
-        assert file[0].isalnum()
-        assert file.endswith(".safetensors")
 
 
 @pytest.mark.parametrize("keep", [0, 4, 100, -1])

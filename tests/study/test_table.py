@@ -53,29 +53,12 @@ def test_csv_keeps_every_digit(results):
     assert [float(row["low"]) for row in ours] == [cell["tau"]["low"] for cell in cells]
 
 
-def test_a_table_of_regrets_says_what_they_are_counted_in():
-    truth, proba = forecasts(0)
-    conditions = ["clinical", "well_specified"]
-    found = agreement(truth, proba, costs=[1.0, 2.0, 9.0], conditions=conditions, metrics=KEYS, replicates=5)
-    results = {"data": [{"name": "x", "currency": "USD", "failures": {}, "agreement": found.to_dict()}]}
-    said = "In USD; Well Specified: in the unit of the costs drawn."
-    assert said in study_grid(results, "regret").render()
-    assert said not in study_grid(results, "tau").render()
-
-
 def test_the_best_of_each_row_is_bold(results):
     grid = study_grid(results)
     markdown = grid.render("markdown").splitlines()[2]
     values = [cell.value for cell in grid.rows[0][2]]
     bold = [cell.startswith("**") for cell in markdown.strip("| ").split(" | ")[2:]]
     assert bold == [round(value, 2) == max(round(v, 2) for v in values) for value in values]
-
-
-def test_latex_escapes_names_and_names_a_condition_once(results):
-    latex = study_grid(results).render("latex")
-    assert r"OCT \& co\_1" in latex
-    assert latex.count("Clinical &") == 1
-    assert latex.count(r"\midrule") == 1
 
 
 def test_a_constant_metric_is_starred_and_explained():

@@ -41,17 +41,6 @@ def test_a_model_drawn_twice_is_two_models(x, y, counts, compiled):
     assert_allclose(taus, [[duplicated]], atol=1e-12)
 
 
-def test_the_compiled_taus_are_the_plain_ones_in_every_replicate(monkeypatch):
-    pytest.importorskip("numba", reason="numba is not installed: the plain loops do all the work")
-    rng = np.random.default_rng(0)
-    metrics, costs = rng.integers(0, 9, (4, 40, 30)).astype(float), rng.integers(0, 9, (40, 30, 5)).astype(float)
-    counts = rng.integers(0, 3, (30, 40)).astype(float)
-    monkeypatch.setattr(engine, "WORTH_COMPILING", np.inf)
-    plain = replicate_taus(metrics, costs, counts)
-    monkeypatch.setattr(engine, "WORTH_COMPILING", 0)
-    assert_allclose(replicate_taus(metrics, costs, counts), plain, rtol=1e-11, atol=1e-13)
-
-
 @pytest.mark.parametrize("worth_compiling", [0, np.inf])
 def test_replicates_may_share_their_instances(monkeypatch, worth_compiling):
     rng = np.random.default_rng(1)

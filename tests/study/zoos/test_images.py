@@ -224,11 +224,6 @@ class TestExtraction:
             ("second", None),
         ]
 
-    @pytest.mark.parametrize("choice", [{"precision": "float8"}, {"interpolation": "cubic"}])
-    def test_unknown_choices_are_named(self, choice):
-        with pytest.raises(InputError, match=next(iter(choice))):
-            Machine("cpu", **choice)
-
 
 class TestCache:
     @pytest.fixture
@@ -258,17 +253,6 @@ class TestCache:
             assert cache.read(encoder()) is None
             assert torch.equal(self.fill(cache, pixels()), values)
             assert np.array_equal(cache.read(encoder())[0]["features"], values)
-
-    def test_everything_that_features_depend_on_is_in_the_files_name(self, cache, tmp_path):
-        others = [
-            cache.path(encoder("other")),
-            cache.path(encoder(resolution=9)),
-            cache.path(encoder(mean=(0, 0, 0))),
-            cache.path(encoder(std=(1, 1, 1))),
-            FeatureCache(cache.folder, "other images", "float32").path(encoder()),
-            FeatureCache(cache.folder, "images", "float16").path(encoder()),
-        ]
-        assert len({cache.path(encoder()), *others}) == 7
 
     def test_a_full_disk_stops_with_a_clear_error(self, cache, monkeypatch):
         def full(handle):

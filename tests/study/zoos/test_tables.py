@@ -1,4 +1,3 @@
-import json
 import os
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -63,15 +62,6 @@ def test_models_are_chosen_by_name_and_pattern():
         TableZoo(models=["orchid"]).names()
 
 
-def test_temperature_changes_confidence_but_no_ranks():
-    zoo = TableZoo(data="iris", noise=1.0)
-    plain, sharp = (values_of(zoo, name) for name in ("neighbours 30", "neighbours 30 sharpened T=0.25"))
-    assert sharp.max(1).mean() > plain.max(1).mean() + 0.05
-    np.testing.assert_array_equal(np.argsort(plain, kind="stable"), np.argsort(sharp, kind="stable"))
-    expected = plain**4 / np.sum(plain**4, axis=1, keepdims=True)
-    np.testing.assert_allclose(sharp, expected, atol=1e-12)
-
-
 # Out of fold
 
 
@@ -100,26 +90,6 @@ def test_class_that_no_model_was_shown_has_probability_zero(tmp_path):
 
 
 # What is recorded
-
-
-def test_metadata_can_be_written_as_json_and_says_how_the_model_was_made():
-    zoo = TableZoo(data="iris", folds=3, seed=7)
-    [outcome] = zoo.predict(["SVM C=1 sigmoid"])
-    recorded = json.loads(json.dumps(outcome.prediction.metadata))
-    assert recorded["model"] == "SVM C=1 sigmoid"
-    assert recorded["family"] == "kernel"
-    assert recorded["parameters"]["estimator"] == {"class": "svm.SVC", "C": 1.0}
-    assert (recorded["seed"], recorded["folds"], recorded["forecast"]) == (7, 3, "predict_proba")
-    assert recorded["versions"].keys() == {"scikit-learn", "numpy"}
-    assert recorded["seconds"] > 0
-
-
-def test_warnings_of_a_model_become_notes():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        [outcome] = TableZoo(data="iris").predict(["network 32 two epochs"])
-    [note] = outcome.prediction.metadata["notes"]
-    assert note.startswith("ConvergenceWarning: ")
 
 
 def test_model_that_raises_or_gives_nan_is_a_failure_and_the_next_one_goes_on(monkeypatch):
