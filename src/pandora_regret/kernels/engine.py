@@ -46,10 +46,10 @@ def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:
 
 
 def total_losses(
-    forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM
+    forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, alike: int = 1
 ) -> Iterator[tuple[Forecast, FloatArray]]:
-    """``sum_j C_j L_alpha(q_i / q_j)`` of each row."""
-    if not worth_compiling(forecast.values.size, alpha):
+    """``sum_j C_j L_alpha(q_i / q_j)`` of each row; the forecasts are one of so many tables alike."""
+    if not worth_compiling(alike * forecast.values.size, alpha):
         yield from ((block, reference.total_losses(block, alpha, ties)) for block in forecast.blocks())
         return
     for part in _parts(forecast):
@@ -60,9 +60,9 @@ def total_losses(
         yield part, totals
 
 
-def realised_costs(forecast: Forecast, ties: Ties) -> Iterator[tuple[Forecast, FloatArray]]:
+def realised_costs(forecast: Forecast, ties: Ties, alike: int = 1) -> Iterator[tuple[Forecast, FloatArray]]:
     """What each row's search costs when the costs are known."""
-    for rows, totals in total_losses(forecast, np.inf, ties):
+    for rows, totals in total_losses(forecast, np.inf, ties, alike):
         yield rows, reference.own_costs(rows) + totals / 2
 
 

@@ -17,7 +17,6 @@ from pandora_regret.workup.graph import BETTER, NOWHERE
 
 LANES = 32
 NO_CHOICE = 2**31  # where no option has a finite cost
-NEAR_TIE = 1e-12  # closer quotients are for the reference to compare
 INLINE = {**FAST, "forceinline": True}
 IN_LANES = {
     **INLINE,
@@ -220,32 +219,3 @@ def _named(p, weighted, row, likely):
         if term > largest:
             named, largest = k, term
     return named
-
-
-@njit(**FAST)
-def nested_costs(p, rows, truths, tree, costs, paid):
-    """The costs of tests up to the one that answers, on every level above each truth; NaN where that is in doubt.
-
-    `paths` lists the tests above each class, ``path_starts[k]`` on, `level` the first and the last sibling of each
-    test, and `members` the classes below it, from ``member_starts`` on.
-    """
-    path_starts, paths, level, member_starts, members = tree
-    for pair in range(len(rows)):
-        row, k, total = rows[pair], truths[pair], 0.0
-        for index in range(path_starts[k], path_starts[k + 1]):
-            test = paths[index]
-            ours = _mass(p, row, member_starts, members, test) / costs[test]
-            total += costs[test] if ours > 0 else np.nan
-            for other in range(level[test, 0], level[test, 1]):
-                theirs = _mass(p, row, member_starts, members, other) / costs[other]
-                near = other != test and abs(theirs - ours) <= NEAR_TIE * ours
-                total += np.nan if near else (costs[other] if theirs > ours else 0.0)
-        paid[pair] = total
-
-
-@njit(**INLINE)
-def _mass(p, row, starts, members, test):
-    total = 0.0
-    for index in range(starts[test], starts[test + 1]):
-        total += p[row, members[index]]
-    return total

@@ -291,20 +291,15 @@ def plan_workup(
     alternatives = [] if tree.kind == "done" else list(solver.alternatives(tree.expected_cost))
     alternatives.sort(key=lambda one: (one.expected_cost, one.name != tree.name))
     by_class = {name: float(cost) for name, cost in zip(workup.classes, costs, strict=True) if np.isfinite(cost)}
-    about = (tuple(_down(tree)), tuple(alternatives), tree, by_class, found, workup.currency, workup.method)
-    return Plan(tree.name, tree.expected_cost, *about)
-
-
-def _down(node: PlanNode) -> Iterator[PlanStep]:
-    """The steps of a tree as long as only one of their outcomes goes on."""
-    total = 0.0
-    while node.kind == "step":
+    node: PlanNode | None = tree
+    total, steps = 0.0, []
+    while node is not None and node.kind == "step":  # as long as only one of its outcomes goes on
         open_ = [child for child in node.branches.values() if child.kind != "done"]
         going_on, total = sum(child.chance for child in open_), total + node.cost
-        yield PlanStep(node.name, 1 - going_on / node.chance, node.cost, total, 1 - going_on)
-        if len(open_) != 1:
-            return
-        [node] = open_
+        steps.append(PlanStep(node.name, 1 - going_on / node.chance, node.cost, total, 1 - going_on))
+        node = open_[0] if len(open_) == 1 else None
+    about = (tuple(steps), tuple(alternatives), tree, by_class, found, workup.currency, workup.method)
+    return Plan(tree.name, tree.expected_cost, *about)
 
 
 class Solver:

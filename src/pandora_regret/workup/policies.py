@@ -7,7 +7,7 @@ forecast acts as if the classes still possible were equally likely.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -81,63 +81,28 @@ class Nested(Policy):
         self.work_per_row = len(workup.classes)
         self.levels = list(_levels(workup.structure[1], len(workup.classes)))
 
-    def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
-        """The costs of tests up to the one that answers, on all levels."""
-        if not self.worth_loops(len(rows)):
-            return self.by_levels(p, rows, truths, costs)
-        paid = self.by_loops(p, rows, truths, costs)
-        doubtful = np.flatnonzero(np.isnan(paid))
-        if len(doubtful):
-            paid[doubtful] = self.by_levels(p, rows[doubtful], truths[doubtful], costs)
-        return paid
-
-    def by_loops(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
-        """The same by compiled loops, NaN where quotients are too close for them to tell."""
-        from pandora_regret.workup import loops
-
-        paid, (steps, *tree) = np.empty(len(rows)), self._arrays
-        by_test = costs[steps]
-
-        def search(part: slice) -> None:
-            loops.nested_costs(p, rows[part], truths[part], tuple(tree), by_test, paid[part])
-
-        engine.in_threads(search, len(paid), len(paid) * len(tree[-1]))
-        return paid
-
-    @cached_property
-    def _arrays(self) -> tuple[IntArray, ...]:
-        """Tests level by level: their steps; the tests above each class; siblings; the classes below each test.
-
-        Lists of lists are two arrays: where each list begins, and what they hold.
-        """
-        steps, members = (np.concatenate(parts) for parts in zip(*self.levels, strict=True))
-        sizes = np.array([len(level) for level, _ in self.levels])
-        ends = np.repeat(np.cumsum(sizes), sizes)
-        above, below = (
-            (np.searchsorted(rows, np.arange(length + 1)), columns)
-            for length, (rows, columns) in ((len(one), np.nonzero(one)) for one in (members.T, members))
-        )
-        return steps, *above, np.stack([ends - np.repeat(sizes, sizes), ends], axis=1), *below
-
-    def by_levels(
+    def paid(
         self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray, prior: Prior | None = None
     ) -> FloatArray:
-        """The same by the search of every level: ties by number, or the mean over a prior of unit costs."""
-        paid = np.zeros(len(rows))
+        """The costs of tests up to the one that answers, on all levels; or their mean over a prior of costs."""
+        paid, alike = np.zeros(len(rows)), engine.WORTH_COMPILING if self.worth_loops(len(rows)) else 1
         for steps, members in self.levels:
-            below = np.flatnonzero(np.asarray(members.any(axis=0))[truths])
-            masses, truth = (p @ members.T)[rows[below]], members.argmax(axis=0)[truths[below]]
-            counts = members.sum(axis=1)
-            if (counts > 1).any():  # tests of nothing but impossible classes come last, as if these were alike
+            counts, below = members.sum(axis=1), np.flatnonzero(np.asarray(members.any(axis=0))[truths])
+            truth = members.argmax(axis=0)[truths[below]]
+            if not len(truth):
+                continue
+            if counts.max() == 1:
+                masses = p[np.ix_(rows[below], members.argmax(axis=1))]
+            else:  # tests of nothing but impossible classes come last, as if these were alike
+                masses = p[rows[below]] @ members.T.astype(np.float64)
                 impossible = masses[np.arange(len(truth)), truth] == 0
                 masses[impossible] = np.where(masses[impossible] > 0, FIRST * masses[impossible], counts)
-            if len(truth):
-                level = as_forecast(masses, truth, costs[steps])
-                if prior is None:
-                    costs_of_rows = engine.realised_costs(level, BROKEN_BY_INDEX)
-                else:
-                    costs_of_rows = engine.search_costs(level, prior, steps)
-                paid[below] += np.concatenate([values for _, values in costs_of_rows])
+            level = as_forecast(masses, truth, costs[steps])
+            if prior is None:
+                of_rows = engine.realised_costs(level, BROKEN_BY_INDEX, alike)
+            else:
+                of_rows = engine.search_costs(level, prior, steps)
+            paid[below] += np.concatenate([values for _, values in of_rows])
         return paid
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:

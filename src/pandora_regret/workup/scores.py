@@ -167,8 +167,20 @@ class WorkupRows:
 
     def __init__(self, workup: Workup, forecast: Forecast, prior: Prior | None = None, draws: int = DRAWS) -> None:
         self.workup, self.policy = check_workup(workup), exact_policy(workup)
-        self.prior = None if prior is None else _read_step_prior(prior, workup)
-        self.draws, self.forecast = read_count(draws, "draws"), forecast
+        self.prior, self.draws, self.forecast = prior, read_count(draws, "draws"), forecast
+        if prior is not None:
+            if not isinstance(prior, Prior):
+                raise InputTypeError(f"prior must be a prior such as Uniform() or Gamma(2.0), got {prior!r}.")
+            if prior.n_classes not in (None, len(workup.steps)):
+                raise InputError(
+                    f"prior is about {prior.n_classes} tests but the work-up has {len(workup.steps)} steps: "
+                    "build the prior with one entry per step."
+                )
+            self.prior = prior.for_classes([step.name for step in workup.steps])
+            mean = np.asarray(self.prior.mean)
+            if not (np.isfinite(mean) & (mean > 0)).all():
+                fix = "choose one with a positive finite mean."
+                raise InputError(f"prior {prior!r} has mean cost {mean.max():g}: {fix}")
         self.columns = class_columns(forecast, workup)  # of each class
         self.classes = np.argsort(self.columns)  # of each column
         self.policy.worth_loops(len(forecast))
@@ -207,7 +219,7 @@ class WorkupRows:
     def _paid(self, p: FloatArray, rows: IntArray, truths: IntArray) -> FloatArray:
         """What each row's policy costs under each of its truths, (P,)."""
         if self.prior is not None and isinstance(self.policy, Nested):  # a closed form
-            return self.policy.by_levels(p, rows, truths, self.workup.costs / self.prior.mean, self.prior)
+            return self.policy.paid(p, rows, truths, self.workup.costs / self.prior.mean, self.prior)
         return self._average(len(p), partial(self.policy.paid, p, rows, truths))
 
     def _average(self, n_rows: int, cost: Callable[[FloatArray], FloatArray]) -> FloatArray:
@@ -256,28 +268,34 @@ def class_columns(forecast: Forecast, workup: Workup) -> IntArray:
 # Shared draws of unit costs: the same quasi-random points for every forecast, so that averages stay proper.
 
 
-def _read_step_prior(prior: Any, workup: Workup) -> Prior:
-    """A prior about the steps of a work-up, with a mean to pay."""
-    if not isinstance(prior, Prior):
-        raise InputTypeError(f"prior must be a prior such as Uniform() or Gamma(2.0), got {prior!r}.")
-    if prior.n_classes not in (None, len(workup.steps)):
-        raise InputError(
-            f"prior is about {prior.n_classes} tests but the work-up has {len(workup.steps)} steps: "
-            "build the prior with one entry per step."
-        )
-    fitted: Prior = prior.for_classes([step.name for step in workup.steps])
-    mean = np.asarray(fitted.mean)
-    if not (np.isfinite(mean) & (mean > 0)).all():
-        raise InputError(f"prior {prior!r} has mean cost {mean.max():g}: choose one with a positive finite mean.")
-    return fitted
-
-
 def cost_draws(prior: Prior, workup: Workup, draws: int) -> FloatArray:
-    """What steps cost in each draw, (draws, M); on average what the work-up says."""
-    if isinstance(prior, Empirical):
-        return workup.costs * prior.samples / prior.mean  # all there is: nothing to draw
-    factors = np.maximum(_unit_costs(prior, uniform_points(draws, len(workup.steps) + 1)), SMALLEST)
-    return np.asarray(workup.costs * factors / prior.mean)
+    """What steps cost in each draw, (draws, M); on average what the work-up says.
+
+    By the quantile function at uniform points, whose first column is for a common factor. A prior without one here
+    is drawn from as it is, always with the same seed.
+    """
+    from scipy.special import gammaincinv, ndtri
+
+    uniform = uniform_points(draws, len(workup.steps) + 1)
+    unit_costs: Any
+    own = uniform[:, 1:]
+    match prior:
+        case Empirical():
+            return workup.costs * prior.samples / prior.mean  # all there is: nothing to draw
+        case Beta():
+            unit_costs = own ** (1 / prior.alpha)
+        case Exponential():
+            unit_costs = -np.log1p(-own)
+        case Gamma():
+            unit_costs = gammaincinv(prior.shape, own)
+        case LogNormal(correlation=common):
+            normal = np.sqrt(common) * ndtri(uniform[:, :1]) + np.sqrt(1 - common) * ndtri(own)
+            unit_costs = np.exp(prior.sigma * normal)
+        case FromScipy():
+            unit_costs = prior.dist.ppf(own)
+        case _:
+            unit_costs = prior.sample(draws, len(workup.steps), np.random.default_rng(SEED))
+    return np.asarray(workup.costs * np.maximum(unit_costs, SMALLEST) / prior.mean)
 
 
 @lru_cache(8)
@@ -288,26 +306,3 @@ def uniform_points(draws: int, dimensions: int) -> FloatArray:
     exponent = int(np.ceil(np.log2(draws)))
     points = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(SEED)).random_base2(exponent)[:draws]
     return np.asarray(np.clip(points, SMALLEST, 1 - SMALLEST))
-
-
-def _unit_costs(prior: Prior, uniform: FloatArray) -> FloatArray:
-    """Unit costs at uniform points, (draws, M), by the quantile function; the first column is for a common factor.
-
-    A prior without one here is drawn from as it is, always with the same seed.
-    """
-    from scipy.special import gammaincinv, ndtri
-
-    own = uniform[:, 1:]
-    match prior:
-        case Beta():
-            return np.asarray(own ** (1 / prior.alpha))
-        case Exponential():
-            return -np.log1p(-own)
-        case Gamma():
-            return np.asarray(gammaincinv(prior.shape, own))
-        case LogNormal(correlation=common):
-            normal = np.sqrt(common) * ndtri(uniform[:, :1]) + np.sqrt(1 - common) * ndtri(own)
-            return np.asarray(np.exp(prior.sigma * normal))
-        case FromScipy():
-            return np.asarray(prior.dist.ppf(own))
-    return prior.sample(len(uniform), uniform.shape[1] - 1, np.random.default_rng(SEED))
