@@ -65,7 +65,19 @@ def test_every_public_name_resolves():
     assert len(set(package.__all__)) == len(package.__all__)
 
 
-LAZY = ["", ".calibrate", ".compare", ".files", ".integrations.torch", ".plots", ".study", ".workup"]
+LAZY = [
+    "",
+    ".calibrate",
+    ".compare",
+    ".costs",
+    ".files",
+    ".inputs",
+    ".integrations.torch",
+    ".plots",
+    ".study",
+    ".text",
+    ".workup",
+]
 
 
 @pytest.mark.parametrize("name", LAZY)
