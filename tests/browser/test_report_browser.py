@@ -179,17 +179,6 @@ def test_a_slider_moves_a_price_by_keys_and_says_so(browser, report):
     assert browser.find("#prices li[data-class='6'] input[type=text]").get_attribute("value") == "600"
 
 
-def test_scenarios_are_a_press_away(browser, report):
-    browser.open(report.path)
-    for position, scenario in enumerate(report.comparison.scenarios):
-        if scenario.typical != report.comparison.costs.typical:
-            button = browser.find(f"button[data-scenario='{position}']")
-            button.click()
-            costs = {model.name: model.scenarios[position] for model in report.comparison.models}
-            assert shown_costs(browser) == pytest.approx(costs, rel=ROUNDING)
-            assert button.get_attribute("aria-pressed") == "true"
-
-
 @pytest.mark.parametrize(("name", "prior"), [("fixed", priors.Fixed()), ("exponential", priors.Exponential())])
 def test_another_prior_costs_what_the_library_says(browser, report, name, prior):
     browser.open(report.path)
@@ -328,21 +317,6 @@ def test_a_press_on_a_heading_sorts_and_the_next_turns_round(browser, report):
     assert browser.find(heading).get_attribute("aria-sort") == "ascending"
 
 
-def test_keys_sort_too_by_name_and_with_undefined_values_last(browser, report, names):
-    browser.open(report.path)
-    open_all(browser)
-    column = 2 + [metric.key for metric in report.comparison.metrics].index("log_loss")
-    for turn in (min, max):
-        browser.find(f"#score-table th:nth-child({column}) button").send_keys("\ue007")  # Enter
-        losses = browser.values(f"#score-table td:nth-child({column})")
-        known = [loss for loss in losses if loss == loss]
-        assert losses[0] == turn(known)
-        assert len(known) < len(losses)
-        assert losses[: len(known)] == known
-    browser.find("#model-table th:nth-child(1) button").send_keys(" ")
-    assert browser.texts("#model-table bdi") == sorted(names)
-
-
 def test_the_worked_case_pays_what_the_library_s_search_pays(browser, report, names):
     browser.open(report.path)
     seen = set()
@@ -388,12 +362,6 @@ def test_axe_finds_nothing_serious(browser, report, nasty, axe, scheme, width):
         )
         serious = [v for v in found if v.get("impact") not in ("minor", "moderate")]
         assert [(v["id"], [n["target"] for n in v.get("nodes", [])][:3]) for v in serious] == []
-
-
-def test_focus_can_be_seen(browser, report):
-    browser.open(report.path)
-    browser.find("#cases").send_keys("\ue004")  # Tab, on to the next control
-    assert browser.run("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
 def test_in_print_controls_are_gone_and_colours_are_light(browser, report):

@@ -242,15 +242,6 @@ def test_wrong_parameters_are_named(scaling, message):
 # Frames, labels, folds
 
 
-@given(folds=st.integers(2, 7), seed=st.none() | st.integers(0, 9), truth=st.lists(st.integers(0, 4), min_size=7))
-def test_folds_share_every_class_evenly(folds, seed, truth):
-    truth = np.array(truth)
-    fold = deal(truth, folds, seed)
-    for members in (fold, *(fold[truth == k] for k in range(5))):
-        counts = np.bincount(members, minlength=folds)
-        assert counts.max() - counts.min() <= 1
-
-
 def test_an_impossible_class_stays_behind_a_possible_one_however_improbable():
     scaled = TemperatureScaling().fit([[0.9, 0.1, 0.0]] * 3 + [[0.1, 0.9, 0.0]], [0, 0, 1, 1])
     [proba] = scaled.predict_proba([[1.0, 1e-12, 0.0]])

@@ -183,20 +183,6 @@ def test_weights_count_like_rows_and_their_unit_does_not():
     assert one == other
 
 
-def test_logits_labels_frames_and_costs_of_each_row():
-    pandas = pytest.importorskip("pandas")
-    truth, forecasts = simulated(150, power=2)
-    names = np.array(["a", "b", "c", "d"])
-    frame = pandas.DataFrame(forecasts[:, ::-1], columns=names[::-1])
-    plain, framed = (
-        decompose(truth, forecasts, costs=COSTS),
-        decompose(names[truth], frame, costs=dict(zip(names, COSTS, strict=True)), labels=names),
-    )
-    assert plain == framed
-    logits = decompose(truth, np.log(forecasts) + 5, costs=np.tile(COSTS, (150, 1)), logits=True)
-    assert logits.miscalibration.value == pytest.approx(plain.miscalibration.value, rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

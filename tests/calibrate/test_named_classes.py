@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import pandora_regret as pr
@@ -39,17 +38,6 @@ def test_names_beside_an_array_are_an_error_that_asks_for_labels(make, skin):
     )
     with pytest.raises(pr.InputError, match=message):
         make().fit(forecasts, truth)
-
-
-@every_calibrator
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_labels_and_a_frame_say_the_same(make, frame, skin):
-    forecasts, truth = skin
-    table = frame(dict(zip(NAMES, forecasts.T, strict=True)))
-    said = make(labels=NAMES).fit(forecasts, truth)
-    framed = make().fit(table, truth)
-    np.testing.assert_array_equal(said.predict_proba(forecasts), framed.predict_proba(table))
-    assert said.classes_.tolist() == framed.classes_.tolist() == NAMES
 
 
 @every_calibrator

@@ -84,12 +84,6 @@ def test_old_names_of_commands_still_work(tmp_path):
     assert "report" not in run("--help").stdout
 
 
-def test_shells_complete_commands():
-    completing = {"_PANDORA_COMPLETE": "bash_complete", "COMP_WORDS": "pandora va", "COMP_CWORD": "1"}
-    process = start(env=completing)
-    assert process.communicate()[0].decode().strip() == "plain,validate"
-
-
 @pytest.mark.parametrize("command", [[], ["study"]])
 def test_without_anything_to_do_it_shows_its_help(command):
     result = run(*command)

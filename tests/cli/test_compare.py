@@ -28,24 +28,12 @@ def scores(comparison):
     return {model["name"]: model["scores"] for model in comparison["models"]}
 
 
-def test_json_is_the_librarys_comparison(files):
-    printed = run_json("compare", *files, "--costs", COSTS)
-    assert printed == by_library(typical_costs=TYPICAL, source=COSTS).to_dict()
-    assert printed["schema"] == "pandora-comparison/2"
-
-
 def test_every_option_reaches_the_library(files):
     options = ["--bootstrap", 60, "--level", 0.9, "--seed", 3, "--prior", "gamma:2", "--scenario", f"dear={COSTS}"]
     from pandora_regret import Gamma
 
     expected = by_library(prior=Gamma(2), bootstrap=60, level=0.9, seed=3, scenarios={"dear": TYPICAL})
     assert run_json("compare", *files, *options) == expected.to_dict()
-
-
-def test_costs_are_decomposed_if_asked(files):
-    assert run_json("compare", *files, "--decompose") == by_library(decompose=True).to_dict()
-    assert "Miscalibration" in run("compare", *files, "--full", "--decompose").stdout
-    assert "Miscalibration" not in run("compare", *files, "--full").stdout
 
 
 def test_csv_is_one_row_a_model(files):
@@ -218,12 +206,3 @@ def test_files_that_disagree_about_a_column_are_refused(tmp_path):
     said = refused("compare", *files, "--by", "site")
     assert "bayes.csv line 7 has the site 'west' but" in said
     assert "has 'north' for the same row" in said
-
-
-@pytest.mark.parametrize("command", ["compare", "score"])
-def test_a_prior_is_named_as_it_was_typed(tmp_path, files, command):
-    observed = write_csv(tmp_path / "observed.csv", [CLASSES, (90, 60, 30), (80, 70, 20)])
-    for prior in ("uniform", "beta:1", "gamma:2", f"empirical:{observed}"):
-        printed = run_json(command, files[0], "--prior", prior)
-        assert printed["costs"]["prior"] == prior
-    assert run_json(command, files[0])["costs"]["prior"] == "uniform"

@@ -61,24 +61,6 @@ def test_settings_are_kept_in_the_state(tmp_path, state):
     assert watch(state, second, "--level", "0.01", "--costs", COSTS, "--prior", "gamma:2").exit_code == 0
 
 
-def test_columns_of_later_files_are_matched_by_name_and_read_as_the_first(tmp_path, state):
-    header, *rows = (line.split(",") for line in write_week(tmp_path / "w2.csv", 2).read_text().splitlines())
-    prefixed = tmp_path / "prefixed.csv"
-    turned = [header[0], *(f"p_{name}" if name in CLASSES else name for name in header[:0:-1])]
-    prefixed.write_text("\n".join(",".join(row) for row in [turned, *([row[0], *row[:0:-1]] for row in rows)]))
-    first = tmp_path / "w1.csv"
-    text = write_week(first, 1).read_text()
-    first.write_text(text.replace(",".join(CLASSES), ",".join(f"p_{name}" for name in CLASSES)))
-    assert watch(state, first, "--costs", COSTS, "--period", "week", "--proba-prefix", "p_").exit_code == 0
-    assert watch(state, prefixed).exit_code == 0
-    plain = tmp_path / "plain.json"
-    for number in (1, 2):
-        file = write_week(tmp_path / f"plain{number}.csv", number)
-        assert watch(plain, file, "--costs", COSTS, "--period", "week").exit_code == 0
-    one, other = (json.loads(path.read_bytes()) for path in (state, plain))
-    assert (one["paid"], one["promised"]) == (other["paid"], other["promised"])
-
-
 def test_a_champion_and_a_challenger(tmp_path, state):
     for number in range(1, 4):
         net = write_week(tmp_path / "net.csv", number)
@@ -110,15 +92,6 @@ def test_roles_are_those_of_the_state(tmp_path, state):
     renamed = watch(state, f"Net2={net}", f"Flat={flat}")
     assert renamed.exit_code == 2
     assert "compares Flat with Net" in renamed.stderr
-
-
-def test_a_challenger_that_is_more_expensive_is_settled(tmp_path, state):
-    net = write_week(tmp_path / "net.csv", 1, n=3000)
-    flat = write_week(tmp_path / "flat.csv", 1, flat=True, n=3000)
-    result = watch(state, f"Net={net}", f"Flat={flat}", "--challenger", "Flat")
-    assert "Settled: Flat is more expensive." in result.stdout
-    swapped = run("monitor", net, flat, "--champion", "flat", "--state", tmp_path / "swapped.json")
-    assert "Settled: net is cheaper." in swapped.stdout
 
 
 @pytest.mark.slow

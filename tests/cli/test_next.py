@@ -87,13 +87,6 @@ def test_a_case_by_its_id(tmp_path):
     assert "--row and --id were both given" in refused("next", path, "--id", "p2", "--row", 2, *options)
 
 
-def test_a_forecast_that_is_nearly_one_is_rescaled_where_that_is_asked_for():
-    assert "--normalise" in run("next", "a=0.899,b=0.1").stderr
-    printed = run_json("next", "a=0.899,b=0.1", "--normalise")
-    assert printed["steps"][0]["probability"] == pytest.approx(0.899 / 0.999)
-    assert printed["done"][0]["sentence"] == "1 row of FORECAST rescaled (sums 0.999)"
-
-
 def test_a_row_needs_no_label_and_keeps_its_precision(tmp_path):
     import pyarrow
     from pyarrow import parquet
@@ -113,11 +106,6 @@ def test_a_row_may_bring_its_costs_along(tmp_path):
     printed = run_json("next", path, "--row", 1, "--cost-prefix", "cost_")
     assert [(step["test"], step["total_cost"]) for step in printed["steps"]] == [("b", 3.0), ("a", 12.0)]
     assert (printed["currency"], printed["source"]) == ("", "the row's own")
-
-
-def test_logits_may_be_written_out():
-    chances = run_json("next", "a=1.5,b=-0.5", "--logits")["steps"]
-    assert chances[0]["probability"] == pytest.approx(1 / (1 + np.exp(-2)))
 
 
 def test_the_plot_is_written_beside_what_is_printed(tmp_path):

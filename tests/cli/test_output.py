@@ -16,8 +16,6 @@ from cli_files import PROGRAM, run, wine_rows, write_csv
 
 import pandora_regret.cli
 
-ESCAPE = "\x1b[31mred"
-
 
 @pytest.fixture
 def predictions(tmp_path):

@@ -18,7 +18,6 @@ from pandora_regret.compare import Comparison, compare
 
 ENDS = ("value", "low", "high")
 TYPICAL = [90.0, 60.0, 30.0]
-HALVES = (slice(None, 100), slice(100, None))
 SPLIT = ["--bootstrap", 50, "--costs", COSTS, "--classes", ",".join(CLASSES)]
 
 
@@ -74,26 +73,12 @@ def test_csv_is_one_row_a_metric(tmp_path):
     }
 
 
-def test_the_table_names_every_metric(tmp_path):
-    printed = run_json("score", wine_file(tmp_path, "bayes"))
-    page = run("score", tmp_path / "bayes.csv", "--wrong-tests").stdout
-    assert all(metric["title"] in page for metric in printed["metrics"])
-    assert "ruling out" in page
-    assert "all tests cost the same" in page
-
-
 def test_every_model_of_a_file_is_scored(tmp_path):
     together = [*wine_rows("tree", model=["tree"] * 178), *wine_rows("bayes", model=["bayes"] * 178)[1:]]
     printed = run_json("score", write_csv(tmp_path / "together.csv", together))
     alone = run_json("score", wine_file(tmp_path, "bayes"))
     assert [each["models"][0]["name"] for each in printed["comparisons"]] == ["tree", "bayes"]
     assert printed["comparisons"][1]["models"][0]["scores"] == alone["models"][0]["scores"]
-
-
-def test_parts_are_read_as_one(tmp_path):
-    parts = [wine_file(tmp_path, "bayes", name=f"part-{at}", which=half) for at, half in enumerate(HALVES)]
-    whole = run_json("score", wine_file(tmp_path, "bayes"), *SPLIT)
-    assert numbers(run_json("score", *parts, *SPLIT)) == pytest.approx(numbers(whole), rel=1e-12)
 
 
 def parquet(path):

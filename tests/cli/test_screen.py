@@ -112,18 +112,6 @@ def test_full_prints_every_table_of_groups(tmp_path):
     assert "p (Holm)" in full[full.index("By site") :]
 
 
-def test_a_scenario_has_its_line_and_many_are_counted():
-    truth, models = simulated(ROWS, k=3)
-    found, many = (
-        screen(compare(truth, models, typical_costs=[1.0, 2.0, 3.0], scenarios=scenarios))
-        for scenarios in ({"dear scan": {0: 9.0}}, {f"scan at {n}": {0: n} for n in range(1, 7)})
-    )
-    line = next(line for line in found if line.startswith("Under dear scan: "))
-    assert all(name in line for name in models)
-    assert "5 more scenarios: --full" in many
-    assert len(many) <= MOST_LINES
-
-
 def test_the_first_warning_is_shown_and_the_others_counted():
     lines = screen(replace(compared(2, 3), notes=("A: do not trust it.", "B: neither.")))
     assert "! 2 warnings (--full), the first: A: do not trust it." in lines

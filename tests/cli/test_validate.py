@@ -104,15 +104,6 @@ def test_typed_files_are_looked_through_as_well(tmp_path):
     assert found["sum"]["places"] == ["row 3"]
 
 
-def test_logits_are_not_probabilities(tmp_path):
-    path = write_csv(tmp_path / "logits.csv", [("y_true", "a", "b"), ("a", 2.5, -1.0), ("b", -3.0, 2.0)])
-    assert "--logits" in problems(path)["negative"]["message"]
-    assert validated(path, "--logits", code=0)["rows"] == 2
-    assert list(problems(write_csv(path, [("y_true", "a", "b"), ("a", "inf", 1), ("b", 0, 1)]), "--logits")) == [
-        "value"
-    ]
-
-
 def test_every_file_is_reported_and_one_bad_one_is_exit_code_2(tmp_path):
     good, missing = wine_file(tmp_path, "bayes"), tmp_path / "missing.csv"
     result = run("validate", good, missing, tmp_path)
@@ -122,10 +113,3 @@ def test_every_file_is_reported_and_one_bad_one_is_exit_code_2(tmp_path):
     assert f"{missing}  1 problem" in result.stdout
     assert "is a directory" in result.stdout
     assert run("validate", good).exit_code == 0
-
-
-def test_archives_are_looked_through_model_by_model(tmp_path):
-    path = tmp_path / "two.npz"
-    np.savez(path, y_true=[0, 1], one=[[0.5, 0.5], [0.3, 0.7]], other=[[0.5, 0.6], [0.3, 0.7]])
-    tables = json.loads(run("validate", path, "--json").stdout)["tables"]
-    assert [(table["name"], table["fine"]) for table in tables] == [("one", True), ("other", False)]

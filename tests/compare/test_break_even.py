@@ -8,7 +8,7 @@ from simulated_models import calibrated, sharpened
 
 from pandora_regret import Beta, Empirical, Fixed, Gamma, LogNormal, expected_search_cost
 from pandora_regret.compare import compare
-from pandora_regret.compare.break_even import MOST_TESTS, PriceCurve, pairs_of
+from pandora_regret.compare.break_even import PriceCurve, pairs_of
 from pandora_regret.inputs import read_forecast
 from pandora_regret.scores import priced
 
@@ -134,16 +134,6 @@ def test_only_stated_prices_can_break_even_and_it_takes_two_models():
     assert compare(truth, {"first": models["first"]}, typical_costs=PRICES).break_even == ()
     same = compare(truth, {"a": models["first"], "b": models["first"]}, typical_costs=PRICES)
     assert all(each.below is None and each.above is None for each in same.break_even)
-
-
-def test_of_many_tests_those_that_the_most_is_spent_on_are_looked_at():
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 30, 300)
-    models = {name: calibrated(truth, 2.0, seed, 30) for seed, name in enumerate(("one", "other"))}
-    costs = np.where(np.arange(30) < 10, 0.01, 100.0)
-    tests = [int(each.test) for each in compare(truth, models, typical_costs=costs).break_even]
-    assert len(tests) == MOST_TESTS
-    assert min(tests) == 10
 
 
 def _with(test, price):

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import stdtrit
 from simulated_models import simulated, softmax
 
 from pandora_regret import Uniform, expected_search_cost
@@ -186,14 +185,6 @@ def test_differences_are_paired_all_pairs_are_there_and_the_cheaper_comes_first(
         assert (gap.low, gap.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
         assert gap.savings_per_1000 == pytest.approx(-1000 * gap.difference)
     assert sum(model.probability_best for model in found.models) == pytest.approx(1)
-
-
-def test_the_probability_of_being_best_of_two_is_the_normal_tail():
-    truth, models = simulated(400, noise=(0.4, 0.5))
-    found = compare(truth, models)
-    gap = found.differences[0]
-    error = (gap.high - gap.low) / 2 / stdtrit(399, 0.975)
-    assert found.best.probability_best == pytest.approx(stats.norm.cdf(-gap.difference / error), abs=0.012)
 
 
 def test_a_calibrated_model_pays_what_it_predicts_and_an_overconfident_one_pays_more():

@@ -137,28 +137,6 @@ def test_other_costs_are_scored_too(data):
     )
 
 
-def test_ranks_share_ties_and_know_what_is_better():
-    truth = [0, 1, 2, 2]
-    sure, vague = np.eye(3)[truth] * 0.94 + 0.02, np.eye(3)[truth] * 0.4 + 0.2
-    wrong = np.roll(sure, 1, axis=1)
-    found = compare(truth, {"wrong": wrong, "vague": vague, "sure": sure})
-    assert [model.name for model in found.models] == ["sure", "vague", "wrong"]
-    assert found.ranks["accuracy"] == (1.5, 1.5, 3.0)
-    assert found.ranks["log_loss"] == (1.0, 2.0, 3.0)
-    assert found.ranks["macro_f1"] == (1.5, 1.5, 3.0)
-
-
-def test_frames_are_matched_by_name_whatever_their_order(data):
-    truth, models, _ = data
-    frames = {name: pd.DataFrame(table, columns=LABELS) for name, table in models.items()}
-    turned = frames | {"noise 0.8": frames["noise 0.8"][LABELS[::-1]]}
-    named = np.take(LABELS, truth)
-    assert compare(named, turned, typical_costs=PRICES) == compare(named, frames, typical_costs=PRICES)
-    assert compare(named, frames, typical_costs=PRICES) == compare(
-        named, models, labels=LABELS, typical_costs=PRICES
-    )
-
-
 def test_infinite_log_loss_is_null_with_a_note_and_ranks_last():
     truth, possible = [0, 1, 1], np.array([[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]])
     impossible = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])

@@ -1,10 +1,9 @@
 """Comparisons whose truth is votes: the figures of the expanded rows, the certainty of the cases."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from pandora_regret import Gamma, InputError
+from pandora_regret import Gamma
 from pandora_regret.compare import compare
 from pandora_regret.workup import Workup
 
@@ -73,19 +72,3 @@ def test_more_voters_do_not_narrow_the_interval(voted):
     votes, models, _ = voted
     few, many = (compare(times * votes, models, labels=LABELS) for times in (1, 25))
     assert few.to_dict() == many.to_dict()
-
-
-def test_unanimous_votes_are_labels(voted):
-    votes, models, _ = voted
-    labels = votes.argmax(axis=1)
-    assert compare(np.eye(3)[labels], models).to_dict() == compare(labels, models).to_dict()
-
-
-def test_rows_of_two_models_in_different_orders(voted):
-    votes, models, _ = voted
-    frames = {name: pd.DataFrame(table, columns=LABELS) for name, table in models.items()}
-    frames["vague"] = frames["vague"].iloc[::-1]
-    with pytest.raises(InputError, match=r"models\['vague'\] has the rows of models\['sharp'\] in another order"):
-        compare(votes, frames)
-    with pytest.raises(InputError, match=r"has the rows of groups in another order"):
-        compare(votes, {"vague": frames["vague"]}, groups=pd.Series(np.arange(120) // 2))

@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pandora_regret import InputError, expected_search_cost, priors
 from pandora_regret.compare import Comparison, compare
@@ -76,14 +74,6 @@ def test_other_priors_come_along_and_the_comparison_s_own_is_first():
     assert len(sample.shares[first][0]) == CELLS + 1
 
 
-@settings(max_examples=30)
-@given(st.lists(st.floats(0, 1), min_size=3, max_size=3).filter(lambda p: sum(p) > 1e-3), st.integers(0, 2))
-def test_probabilities_survive_the_rounding(p, truth):
-    p = np.array(p) / sum(p)
-    sample = compare([truth, 0], {"one": [p, [0.2, 0.3, 0.5]]}).sample
-    assert sample.probabilities("one")[0] == pytest.approx(p, abs=5e-3)
-
-
 def test_many_cases_are_sampled_by_class_and_weigh_as_much_as_all():
     truth, models = cases(9000, 3)
     truth[:40] = 3
@@ -108,14 +98,6 @@ def test_votes_have_a_row_for_each_class_that_has_some():
     moved = [30.0, 10.0, 20.0]
     exact = expected_search_cost(votes, models["model 0"], typical_costs=moved)
     assert cost_from(sample, "model 0", moved) == pytest.approx(exact, rel=1e-3)
-
-
-def test_inverse_temperatures_undo_overconfidence():
-    truth, models = cases(2000, 3, n_models=1)
-    sharp = models["model 0"] ** 3
-    sample = compare(truth, {"sharp": sharp / sharp.sum(axis=1, keepdims=True), **models}).sample
-    calm, sharp = (sample.inverse_temperatures[name] for name in ("model 0", "sharp"))
-    assert sharp == pytest.approx(calm / 3, rel=1e-3)
 
 
 def test_a_sample_survives_json_and_a_spoilt_one_is_refused():

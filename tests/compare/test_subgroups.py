@@ -187,22 +187,6 @@ def test_a_group_whose_cases_are_all_alike_says_little_of_others():
     assert group(result, "West").models[1].p_holm is not None
 
 
-def blamed(errors):
-    """Whether a model is blamed in the dearest of ten groups, if it costs so much more there than the other."""
-    rng, site = np.random.default_rng(0), np.repeat(list("abcdefghij"), 40)
-    hard, n = site == "a", len(site)
-    shared, gap = np.where(hard, 1.5, 1.0) * rng.gamma(9.0, 1 / 9, n), 0.1 * np.tile([-1.0, 1.0], n // 2)
-    gap[hard] += errors * 0.1 / np.sqrt(40)
-    (part,) = broken_down({"site": (site,)}, [shared, shared + gap], np.arange(n))
-    return any("other models:" in flag for each in part.groups for flag in each.flags)
-
-
-def test_blame_is_adjusted_for_all_groups_whichever_of_them_are_dearer():
-    """2.7 standard errors in one group may be luck if ten are asked about; 6 are not."""
-    assert not blamed(2.7)
-    assert blamed(6.0)
-
-
 def test_clusters_are_what_a_finding_is_made_of(planted):
     """Each case ten times over says no more than once, if the copies belong together."""
     truth, models, site = planted
@@ -214,17 +198,6 @@ def test_clusters_are_what_a_finding_is_made_of(planted):
         for one, other in zip(ours.models, theirs.models, strict=True):
             assert one.cost.low == pytest.approx(other.cost.low, rel=1e-9)
             assert one.p_rest == pytest.approx(other.p_rest, rel=1e-9)
-
-
-def test_groups_of_few_clusters_are_pooled_however_many_rows_they_have(planted):
-    truth, models, site = planted
-    result = compared(truth, models, {"site": site}, groups=np.arange(ROWS) % 20)
-    assert [(each.name, each.rows) for each in result.by[0].groups] == [("other", ROWS)]
-    assert result.by[0].pooled == 3
-    assert flags(result) == [
-        "No group by site has 30 clusters (3 smaller ones are pooled): lower --smallest-group (smallest_group), "
-        "or cut numbers into fewer bins, such as age:4."
-    ]
 
 
 def sample_of(values, **options):

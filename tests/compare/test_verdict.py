@@ -113,17 +113,6 @@ class TestDoubtfulGaps:
         assert found.kind == ("recalibrate" if lifted else "undecided")
 
 
-def test_where_both_are_overconfident_the_better_one_stays_ahead():
-    """Recalibrated, the loser would do as well as the leader does now; but so would the leader do better."""
-    truth = truth_of(6000)
-    skills = {"deepnet": (1.7, 1), "vendorA": (1.5, 2)}
-    models = {name: sharpened(calibrated(truth, *skill), 6.0) for name, skill in skills.items()}
-    found = compared(truth, models)
-    assert found.models[1].recalibrated.against_leader.high < 0
-    assert found.verdict.kind == "deploy"
-    assert found.verdict.sentences[-1].startswith("Recalibrate it, too: that saves $")
-
-
 def test_a_recalibrated_self_is_what_temperature_scaling_out_of_fold_would_cost():
     truth = truth_of(900)
     table = sharpened(calibrated(truth, 1.5, 1), 3.0)
@@ -134,16 +123,6 @@ def test_a_recalibrated_self_is_what_temperature_scaling_out_of_fold_would_cost(
         saved, reference = model.recalibrated.saved, terms.miscalibration
         assert saved.value == pytest.approx(reference.value, rel=1e-5)
         assert saved.low == pytest.approx(reference.low, rel=1e-5)
-
-
-@pytest.mark.parametrize("method", ["vector", "matrix"])
-def test_other_methods_recalibrate_too(method):
-    truth = truth_of(400)
-    table = sharpened(calibrated(truth, 1.5, 1), 3.0)
-    model = compared(truth, {"a": table}, recalibrate=method).best
-    terms = decompose(truth, table, typical_costs=PRICES, method=method)
-    assert model.recalibrated.method == method
-    assert model.recalibrated.saved.value == pytest.approx(terms.miscalibration.value, rel=1e-6)
 
 
 def test_prices_as_stated_stand_beside_uncertain_ones_and_a_flip_is_said():
@@ -186,13 +165,6 @@ class TestCasesNeeded:
         rows = 600 + cases_needed(pilot, power, difference=true_difference)
         settled = [ttest_1samp(self.gaps(rows, seed), 0).pvalue < 0.05 for seed in range(2, 162)]
         assert np.mean(settled) == pytest.approx(power, abs=0.12)
-
-    def test_more_power_and_smaller_differences_take_more_cases(self):
-        found = compared(*self.population(200, 3))
-        assert cases_needed(found, 0.9) > cases_needed(found, 0.5)
-        assert cases_needed(found, difference=0.1) > cases_needed(found, difference=1.0) > 0
-        assert cases_needed(found, difference=1e6) == 0
-        assert cases_needed(found, against=found.models[1].name) == cases_needed(found)
 
     def test_a_settled_difference_takes_no_more(self):
         truth = truth_of(60)

@@ -64,18 +64,6 @@ def test_the_model_that_log_loss_or_accuracy_would_choose_is_named_with_its_pric
     )
 
 
-def test_a_model_whose_place_changes_much_is_named(truth):
-    models = {f"m{at}": forecasts(truth, 0.5 + at / 10) for at in range(4)}
-    certain = forecasts(truth, 1 - 1e-9)
-    wrong = np.arange(len(truth)) % 40 == 0
-    models["bold"] = np.where(wrong[:, None], np.roll(certain, 1, axis=1), certain)
-    found = compared(truth, models)
-    place = found.ranks["expected_cost"][[model.name for model in found.models].index("bold")]
-    expected = f"bold is number 5 of 5 by accuracy and macro-F1, but number {place:g} by expected search cost."
-    assert place <= 3
-    assert expected in found.disagreements
-
-
 def test_the_largest_entries_of_the_pair_cost_matrix_are_put_into_words(truth):
     found = compared(truth, {"a": forecasts(truth, 0.5), "b": forecasts(truth, 0.7)})
     for model in found.models:

@@ -78,13 +78,6 @@ def test_fee_items_are_those_of_the_papers_appendix(name, amounts):
 # Arithmetic
 
 
-def test_hours_times_rate_plus_parts(load):
-    pathways = load()
-    assert pathways.costs == {"loose": 30.0, "broken": 153.03}
-    assert pathways.breakdown("broken") == {"labour": 150.0, "part": 3.03}
-    assert (pathways.currency, pathways.title) == ("EUR", "two faults")
-
-
 def test_sums_are_rounded_to_what_a_person_would_write(load):
     tenth = load('{ item = "part", probability = 0.3 }', '{ item = "part", quantity = 3, probability = 0.1 }')
     assert tenth.costs == load().costs
@@ -178,15 +171,6 @@ def test_trials_are_a_beta_posterior_and_shared_pathways_move_together():
     assert share.mean() == pytest.approx(0.1, abs=5 * share.std() / np.sqrt(40_000))
     assert share.std() == pytest.approx(np.sqrt(0.1 * 0.9 / 25), rel=0.02)
     assert abs(np.corrcoef(share, workup)[0, 1]) < 5 / np.sqrt(40_000)
-
-
-def test_a_range_bounds_the_probability(load):
-    prior = load("probability = 0.3", "probability = 0.3, low = 0.25, high = 0.45").empirical(20_000, seed=5)
-    chance = (prior.samples[:, 1] - 150) / 10.10
-    assert chance.min() >= 0.25
-    assert chance.max() <= 0.45
-    assert chance.mean() == pytest.approx(0.3, abs=5 * chance.std() / np.sqrt(20_000))
-    assert chance.std() == pytest.approx(0.2 * np.sqrt(0.25 * 0.75 / 7), rel=0.03)
 
 
 def test_the_files_own_trials_outrank_the_assumed_ones(load):

@@ -142,13 +142,6 @@ def test_expressions_stand_alone():
     assert np.isinf(scored["log_loss"].to_numpy()).any()
 
 
-def test_numbered_classes_and_labels(engine):
-    frame = pd.DataFrame({"y": [0, 1, 1], "0": [0.7, 0.2, 0.5], "1": [0.3, 0.8, 0.5], "row": [0, 1, 2]})
-    scored = collected(with_scores(engine(frame), ["0", "1"], label="y", metrics=["pandora_regret"]))
-    expected = pandora_regret([0, 1, 1], frame[["0", "1"]].to_numpy(), per_instance=True)
-    assert_allclose(scored["pandora_regret"].astype(float), expected, rtol=1e-12)
-
-
 def test_sql_runs_and_agrees():
     duckdb = pytest.importorskip("duckdb", reason="DuckDB: make engines")
     frame, classes = predictions()

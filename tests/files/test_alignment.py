@@ -59,22 +59,6 @@ def test_shuffled_rows_and_columns_come_back_into_the_order_of_the_first(tmp_pat
         np.testing.assert_array_equal(found[at].values, np.array([expected[name] for name in CLASSES]).T)
 
 
-def test_ids_match_across_formats_whether_text_or_numbers(tmp_path):
-    one, two = rows(6, 1), rows(6, 2)
-    one["id"], two["id"] = list(range(6)), [str(at) for at in range(6)]
-    (tmp_path / "text.csv").write_text(
-        "\n".join(
-            [
-                ",".join(two),
-                *(",".join(map(str, row)) for row in zip(*taken(two, range(5, -1, -1)).values(), strict=True)),
-            ]
-        )
-    )
-    [text] = open_predictions(tmp_path / "text.csv")
-    found = align([batch(tmp_path, "typed", one), read_all(text)], ["typed", "text"])
-    np.testing.assert_array_equal(found[1].values[:, 0], two["cat"])
-
-
 def test_weights_groups_and_costs_move_with_their_rows(tmp_path):
     one, two = rows(6, 1), rows(6, 2)
     extra = {"weight": np.arange(1.0, 7.0).tolist(), "patient": list("aabbcc")}
@@ -118,15 +102,6 @@ def test_labels_that_differ_are_named(tmp_path):
     message = refused(tmp_path, rows(6, 1), taken(two, range(5, -1, -1)))
     assert "m1.parquet row 2 has the label 'owl' but" in message
     assert "m0.parquet row 5 has 'dog'" in message
-
-
-def test_classes_that_differ_are_named(tmp_path):
-    two = rows(6, 2)
-    two["emu"] = two.pop("owl")
-    two["y_true"] = [name.replace("owl", "emu") for name in two["y_true"]]
-    message = refused(tmp_path, rows(6, 1), two)
-    assert "lacks ['owl'] and has ['emu']" in message
-    assert "'m1'" in message
 
 
 def with_ids(tmp_path, name, rows):

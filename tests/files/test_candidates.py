@@ -221,24 +221,6 @@ def test_samples_of_a_language_model_are_recognised(tmp_path, as_text):
     assert inspect_file(path, Layout())[0].fine
 
 
-def test_targets_may_be_texts_or_numbers_of_options(tmp_path):
-    by_text = [
-        sample(0, [-1.0, -2.0], "no", options=["yes", "no"]),
-        sample(1, [-1.0, -2.0], "yes", options=["yes", "no"]),
-    ]
-    assert whole(lists(tmp_path, by_text)).truth.tolist() == [1, 0]
-    ambiguous = [
-        sample(0, [-1.0, -2.0, -3.0], "1", options=["2", "1", "0"]),
-        sample(1, [-3.0, -2.0, -1.0], "0", options=["2", "1", "0"]),
-    ]
-    assert "numbers or texts" in refused(lists(tmp_path, ambiguous))
-    told = [row | {"acc": acc} for row, acc in zip(ambiguous, (0.0, 1.0), strict=True)]
-    assert whole(lists(tmp_path, told)).truth.tolist() == [1, 2]
-    several = [sample(0, [-1.0, -2.0], "[0, 1]")]
-    assert "not the number or text of one option" in refused(lists(tmp_path, several))
-    assert whole(lists(tmp_path, [sample(0, [-1.0, -2.0], "[1]")])).truth.tolist() == [1]
-
-
 def test_where_contexts_differ_instead_of_options_the_outcome_tells_the_truth(tmp_path):
     """As in Winogrande: two contexts, one continuation, and a target that is neither number nor option."""
     rows = [
@@ -247,13 +229,6 @@ def test_where_contexts_differ_instead_of_options_the_outcome_tells_the_truth(tm
     ]
     assert whole(lists(tmp_path, rows)).truth.tolist() == [0, 1]
     assert "not the number or text" in refused(lists(tmp_path, [row | {"acc": None} for row in rows]))
-
-
-def test_rows_of_further_filters_are_left_out_and_counted(tmp_path):
-    rows = [sample(k, [-1.0, -2.0], 0) for k in range(3)]
-    path = lists(tmp_path, [*rows, *(row | {"filter": "strict"} for row in rows)])
-    assert len(whole(path)) == 3
-    assert [(done.what, done.count) for done in opened(path).done] == [("format", 3), ("rows left out", 3)]
 
 
 def test_the_order_of_a_row_is_that_of_its_own_options(tmp_path):
@@ -309,11 +284,6 @@ def test_truths_outside_the_lists_of_one_model_are_warned_of(tmp_path):
     assert compared(long, short)["notes"][0] == warning
     screen = run("compare", long, short, "--other", "rest").stdout
     assert "a model that lists less can look cheaper" in " ".join(screen.split())
-
-
-def test_truths_outside_the_lists_of_all_models_are_not(tmp_path):
-    files = [alike(tmp_path, "one", SHORT), alike(tmp_path, "two", {"flu": 0.25})]
-    assert not any("lists less" in note for note in compared(*files)["notes"])
 
 
 def test_every_model_that_is_scored_by_order_alone_is_named(tmp_path):

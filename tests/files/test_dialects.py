@@ -6,14 +6,11 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
 from prediction_files import CLASSES, opened, refused, table, text_file, whole, write_xlsx
 
 from pandora_regret.files import Layout, inspect_file, open_predictions
 from pandora_regret.files.formats import open_sources
 from pandora_regret.files.layout import Dialect
-from pandora_regret.files.text import recognise_marks
 from pandora_regret.inputs import InputError
 
 ROWS = [("id", "y_true", "Grippe", "Erkältung"), (1, "Grippe", 0.25, 0.75), (2, "Erkältung", 0.125, 0.875)]
@@ -49,42 +46,6 @@ def test_how_text_is_written_is_recognised_and_said(tmp_path, separator, decimal
     assert batch.ids.tolist() == [1, 2]
     assert said(path) == ([] if says is None else [f"{path} read with {says}"])
     assert inspect_file(path, Layout())[0].fine
-
-
-@given(
-    st.sampled_from(",;\t|"),
-    st.sampled_from(".,"),
-    st.lists(st.sampled_from(["flu", "cold, common", "a;b", "x|y", "tab\there", "3,5"]), min_size=2, unique=True),
-    st.integers(1, 5),
-)
-@settings(deadline=None, max_examples=80)
-def test_quoted_values_change_nothing_about_what_is_recognised(separator, decimal, names, n_rows):
-    """What a CSV writer quotes is no mark of the file's own, or the file is refused, but never misread."""
-    import csv
-
-    file = io.StringIO()
-    writer = csv.writer(file, delimiter=separator)
-    p = np.random.default_rng(0).dirichlet(np.ones(len(names)), n_rows).round(6)
-    writer.writerow(["y_true", *names])
-    for row in p:
-        writer.writerow([names[0], *(f"{x:.6f}".replace(".", decimal) for x in row)])
-    try:
-        marks = recognise_marks(file.getvalue().encode(), Dialect(), ",", "a.csv")
-    except InputError as error:
-        event(f"refused: {error.argument}")
-    else:
-        assert marks[:2] == (separator, decimal)
-
-
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_a_line_that_tells_excel_the_separator_is_understood(tmp_path, mark):
-    path = text_file(tmp_path, mark + b"sep=;\r\n" + csv_text(";", ",").encode())
-    batch = whole(path)
-    assert batch.values.tolist() == [[0.25, 0.75], [0.125, 0.875]]
-    assert [piece.count() for piece in opened(path).fragments(2)] == [1, 1]
-    assert batch.place(1).endswith("line 4")
-    wrong = text_file(tmp_path, b"sep=;\ny_true;a;b\nb;0.5;0.5\na;0.5;0.4\n")
-    assert "line 4 sums to 0.9" in refused(wrong)
 
 
 def test_options_overrule_what_would_be_recognised(tmp_path):

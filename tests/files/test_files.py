@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from prediction_files import FORMATS, opened, pa, pq, refused, table, whole, write
+from prediction_files import FORMATS, opened, refused, table, whole, write
 
 from pandora_regret.files import open_predictions, read_all
 
@@ -28,12 +28,6 @@ def test_batches_and_fragments_are_the_whole_in_order(tmp_path, ending, rows):
             np.testing.assert_array_equal(joined, getattr(everything, name))
         for batch, start in zip(batches, starts, strict=False):
             assert batch.place(0) == everything.place(start)
-
-
-def test_a_file_is_cut_into_as_many_fragments_as_it_can_be(tmp_path):
-    assert len(opened(write(tmp_path / "a.parquet", table())).fragments(2)) == 2  # of three row groups
-    assert len(opened(write(tmp_path / "a.csv", table())).fragments(5)) == 5
-    assert len(opened(write(tmp_path / "a.csv.gz", table())).fragments(5)) == 1
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet", ".npz"])
@@ -89,16 +83,6 @@ def test_a_model_column_gives_several_predictions(tmp_path, ending):
     assert read_all(found[0]).place(1) == f"{path} {lines}"
 
 
-def test_an_archive_may_hold_several_models(tmp_path):
-    rng = np.random.default_rng(0)
-    forecasts = {name: rng.dirichlet(np.ones(3), 5) for name in ("forest", "net")}
-    np.savez(tmp_path / "a.npz", y_true=np.array([0, 1, 2, 0, 1]), unrelated=np.arange(3), **forecasts)
-    found = open_predictions(tmp_path / "a.npz")
-    assert [one.name for one in found] == ["forest", "net"]
-    assert found[0].classes == ("0", "1", "2")
-    np.testing.assert_array_equal(read_all(found[1]).values, forecasts["net"])
-
-
 def test_parts_are_read_as_one_file(tmp_path):
     columns = {"id": [f"r{n}" for n in range(20)], **table()}
     one = whole(write(tmp_path / "a.parquet", columns))
@@ -115,13 +99,6 @@ def test_parts_are_read_as_one_file(tmp_path):
     assert "['dog']" in refused([parts[0], write(tmp_path / "c.csv", without)])
     del tail["id"]
     assert "['id']" in refused([parts[0], write(tmp_path / "b.csv", tail)])
-
-
-@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
-def test_precision_is_kept(tmp_path, kind):
-    columns = {"y_true": ["a", "b"], "a": np.array([0.25, 0.5], kind), "b": np.array([0.75, 0.5], kind)}
-    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
-    assert whole(tmp_path / "a.parquet").dtype == kind
 
 
 def test_a_byte_order_mark_and_empty_lines_are_fine(tmp_path):

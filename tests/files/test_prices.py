@@ -153,19 +153,6 @@ def test_prices_that_cannot_be_read_are_named(tmp_path, texts, says):
     assert says in refused(read_price_list, path)
 
 
-@given(
-    st.lists(st.decimals(1, 10**7, places=2), min_size=1),
-    st.sampled_from([(",", "."), (".", ","), (" ", ","), ("'", ".")]),
-)
-def test_grouped_prices_with_cents_come_back_as_they_were(amounts, marks):
-    thousands, decimal = marks
-    texts = {
-        str(row): f"{amount:,.2f}".replace(",", "T").replace(".", decimal).replace("T", thousands)
-        for row, amount in enumerate(amounts)
-    }
-    assert list(read_amounts(texts).values.values()) == [float(amount) for amount in amounts]
-
-
 @given(st.lists(st.text("0123456789.,' -+eE$€kminCHF%\u202f’–", max_size=12), min_size=1, max_size=4))
 def test_any_text_is_a_number_or_an_error_that_names_it(texts):
     named = dict(enumerate(texts))
@@ -182,15 +169,6 @@ def test_a_currency_column_is_used(tmp_path):
     assert read_price_list(path).unit == "EUR"
     path = listed_in(tmp_path, ["test,fee,currency", "a,5,EUR", "b,6,CHF"])
     assert "line 3: the cost of 'b' is in CHF but that of 'a' is in EUR" in refused(read_price_list, path)
-
-
-def test_the_unit_can_be_said(tmp_path):
-    path = listed_in(tmp_path, ["class,cost", "a,$5", "b,6"])
-    assert read_price_list("a=1,b=2", "minutes").unit == "min"
-    assert read_price_list("a=1,b=2", "usd").unit == "USD"
-    assert read_price_list(path, "USD").unit == "USD"
-    assert read_price_list(path, "AUD").unit == "AUD"  # which is written $ at home
-    assert f"{path} is in USD, not in EUR" in refused(read_price_list, path, "EUR")
 
 
 def test_prices_of_classes_that_nobody_forecasts_are_counted(tmp_path):

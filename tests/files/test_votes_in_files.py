@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
-from cli_files import run, run_json
+from cli_files import run_json
 
 from pandora_regret import expected_search_cost
 from pandora_regret.compare import compare
@@ -70,15 +70,6 @@ def test_intervals_of_a_stream_are_those_of_a_comparison(case, tmp_path):
     drawn = score_stream(opened, bootstrap=200, rows=7).best.scores["macro_f1"]
     assert drawn.value == pytest.approx(result["macro_f1"].value)
     assert drawn.low < result["macro_f1"].value
-
-
-def test_files_that_disagree_about_votes_are_told(case, tmp_path):
-    votes, tables, weights = case
-    first, other = write(tmp_path, "a", votes, tables["a"], weights), votes[::-1]
-    second = write(tmp_path, "b", other, tables["b"], weights)
-    result = run("compare", first, second, "--votes-prefix", "votes_")
-    assert result.exit_code == 2
-    assert "has the vote" in result.stderr
 
 
 @pytest.mark.parametrize(

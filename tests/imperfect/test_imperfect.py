@@ -48,22 +48,6 @@ def walk(sequence, p, tests):
     return bill, unfound
 
 
-def play(sequence, truth, tests, rng, ruled_out_for_good=False):
-    """One search, outcome by outcome."""
-    bill, ruled_out = 0.0, set()
-    for j in sequence:
-        if j in ruled_out:
-            continue
-        bill += tests.cost[j]
-        if j == truth and rng.random() < tests.sensitivity[j]:
-            return bill + tests.confirmatory_cost[j] * tests.confirm_truth
-        if rng.random() < tests.false_positive_rate[j]:
-            bill += tests.confirmatory_cost[j]
-            if ruled_out_for_good and j != truth:
-                ruled_out.add(j)
-    return bill
-
-
 def repeated(order, times=60):
     return np.tile(order, times)
 

@@ -34,12 +34,6 @@ def test_normal_and_skewed_values_have_many_carriers():
         assert np.mean(few) < 0.01
 
 
-def test_weights_of_usual_cases_make_no_carriers():
-    rng = np.random.default_rng(2)
-    weights = rng.lognormal(0, 1.5, 60)
-    assert not carriers_of(rng.normal(size=60), weights / weights.sum()).few
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_by_its_definition(p_values):
     adjusted, m = holm(p_values), len(p_values)

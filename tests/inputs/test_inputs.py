@@ -219,23 +219,6 @@ def test_bfloat16_is_a_float_type():
     assert pandora_regret([0], np.array([[0.1, 0.2, 0.7]], ml_dtypes.bfloat16)) > 0  # sums to 1.0013
 
 
-@every_score
-def test_memory_layout_does_not_matter(score):
-    table = np.random.default_rng(1).dirichlet(np.ones(3), size=3)
-    padded = np.zeros((6, 9))
-    padded[::2, ::3] = table
-    backwards = table[::-1, ::-1].copy()[::-1, ::-1]
-    unaligned = np.frombuffer(b"x" + table.tobytes(), offset=1, dtype=np.float64).reshape(3, 3)
-    options = {"seed": 0} if score is OF_FORECASTS["simulate_search"] else {}
-    expected = _comparable(score(table.copy(), **options))
-    for layout in (np.asfortranarray(table), padded[::2, ::3], backwards, unaligned):
-        np.testing.assert_allclose(_comparable(score(layout, **options)), expected, rtol=1e-14)
-
-
-def _comparable(result):
-    return result.pair_costs if hasattr(result, "pair_costs") else result
-
-
 @pytest.mark.parametrize(
     ("dtype", "inside", "outside", "within"),
     [

@@ -15,7 +15,6 @@ from pandora_regret.metrics import (
     Metric,
     read_metric,
     read_metrics,
-    weighted_means,
 )
 
 COSTS = [3.0, 1.0, 2.0]
@@ -94,15 +93,6 @@ def test_scores_of_search_are_the_librarys_own(sample):
 def test_metrics_by_hand(key, expected):
     truth, proba = [0, 1], [[0.5, 0.3, 0.2], [0.6, 0.4, 0.0]]
     assert_allclose(METRICS[key](truth, proba), expected, rtol=1e-12)
-
-
-def test_an_impossible_truth_makes_the_log_loss_infinite_where_it_counts():
-    rows = np.array([[[1.0], [np.inf]], [[2.0], [3.0]]])
-    means = weighted_means(rows, np.array([[1.0, 0.0], [1.0, 1.0]]))
-    assert_allclose(means[:, :, 0], [[1, np.inf], [2, 2.5]])
-    proba = [[1.0, 0.0], [0.5, 0.5]]
-    assert METRICS["log_loss"]([1, 0], proba) == np.inf
-    assert_allclose(METRICS["log_loss"]([1, 0], proba, sample_weight=[0, 1]), np.log(2))
 
 
 def test_classes_absent_from_a_resample_are_left_out():

@@ -11,8 +11,6 @@ from numpy.testing import assert_allclose
 from pandora_regret.compare import Comparison, compare
 from pandora_regret.metrics import METRICS, Metric
 from pandora_regret.report import write_report
-from pandora_regret.study import agreement
-from pandora_regret.study.table import study_grid
 
 N, CLASSES = 80, ("a", "b", "c")
 
@@ -59,14 +57,6 @@ def test_it_is_in_a_comparison_and_its_json_and_page(data, tmp_path, bootstrap):
     assert comparison.ranks["surprise"] == (1.0, 2.0)
     assert Comparison.from_dict(written) == comparison
     assert "Surprise" in write_report(comparison, tmp_path / "page.html").read_text()
-
-
-def test_it_is_in_a_studys_table(data):
-    truth, forecasts = data
-    result = agreement(truth, forecasts, costs=[1.0, 2.0, 9.0], conditions=["clinical"], replicates=0)
-    grid = study_grid({"data": [{"name": "toy", "failures": {}, "agreement": result.to_dict()}]}, metrics=())
-    assert "Surprise" in grid.metrics
-    assert "Surprise" in grid.render()
 
 
 def test_it_is_in_the_commands_help():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from monitored import as_text, cases
 
-from pandora_regret import InputError, expected_search_cost
+from pandora_regret import expected_search_cost
 from pandora_regret.monitor import Monitor
 
 COSTS = [100.0, 200.0, 40.0]
@@ -54,15 +54,6 @@ def test_labels_come_later_and_out_of_order():
     assert late.summary().increments == 2
     assert late.summary().overpaid.value == pytest.approx(at_once.summary().overpaid.value)
     assert late.promised.state() == at_once.promised.state()
-
-
-def test_missing_labels_may_make_floats_of_the_others():
-    y, p = cases(6)
-    monitor = Monitor()
-    taken = monitor.update(np.where(np.arange(6) == 2, np.nan, y), p, ids=range(6))
-    assert (taken.counted, taken.waiting) == (5, 1)
-    with pytest.raises(InputError, match="y_true"):
-        Monitor().update([0.5, np.nan, 1, 1, 2, 0], p, ids=range(6))
 
 
 def test_a_row_with_its_label_finds_the_forecast_that_waited():

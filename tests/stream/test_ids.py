@@ -24,12 +24,6 @@ def test_equal_ids_have_equal_hashes_whatever_stands_beside_them(texts):
     assert len(set(together.tolist())) >= len(distinct) - 1  # "0" and "" may both be left of zeros
 
 
-@given(st.lists(st.integers(0, 10**18 - 1), min_size=1, max_size=20))
-def test_a_number_is_the_same_id_as_its_text(numbers):
-    as_texts = sums.hashes_of(pa.array([*map(str, numbers)]))
-    np.testing.assert_array_equal(sums.hashes_of(pa.array(numbers, pa.int64())), as_texts)
-
-
 def test_memory_is_bounded_and_a_file_that_comes_twice_is_still_noticed(monkeypatch):
     keys = sums.hashes_of(pa.array([f"case {n}" for n in range(100)] + ["case 7"]))
     assert sums.thinned(np.array_split(keys, 10)).tolist() == sorted(keys.tolist())

@@ -101,16 +101,6 @@ def test_lower_precision_and_logits(tmp_path, way, dtype):
     check(streamed, truth, logits, typical_costs=PRICES, logits=True)
 
 
-@pytest.mark.slow
-def test_weights(tmp_path, way):
-    truth, values = forecasts(60)
-    weights = np.random.default_rng(1).integers(0, 4, 60) / 2
-    predictions = predictions_of(tmp_path, truth, values, weight=weights)
-    streamed = score_stream(predictions, typical_costs=PRICES, rows=7)
-    check(streamed, truth, values, typical_costs=PRICES, sample_weight=weights)
-    assert streamed.data.weight == weights.sum()
-
-
 def test_costs_of_each_row(tmp_path, way):
     truth, values = forecasts(60)
     typical = np.random.default_rng(1).uniform(1, 5, (60, 4))
@@ -227,16 +217,6 @@ def test_a_single_row_has_no_interval(tmp_path):
     predictions = predictions_of(tmp_path, *forecasts(1))
     for bootstrap in (0, 40):
         assert limits(score_stream(predictions, bootstrap=bootstrap), "pandora_regret")[1] is None
-
-
-def test_too_many_classes_are_counted_without_a_square_table(tmp_path, monkeypatch):
-    for module in ("stream.sums", "compare.conclusion"):
-        monkeypatch.setattr(f"pandora_regret.{module}.MOST_CLASSES", 3)
-    truth, values = forecasts(60)
-    streamed, wanted = score_stream(predictions_of(tmp_path, truth, values)), compare(truth, {"model": values})
-    value, low, _ = limits(streamed, "macro_f1")
-    assert value == pytest.approx(limits(wanted, "macro_f1")[0], **SAME)
-    assert low is None
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,10 @@
 """A study from file to table, and what it survives."""
 
-import json
 import os
 import signal
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import study_zoo
 
@@ -19,7 +17,6 @@ from pandora_regret.study import (
     reopen,
     run_study,
     standing,
-    study_grid,
 )
 from pandora_regret.study.predicting import Nobody
 from pandora_regret.study.results import RESULTS
@@ -152,18 +149,6 @@ def test_failures_are_tried_again_when_asked(finished):
     assert set(standing(finished)[0][0].failures) == {"raises", "gives NaN"}
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [(None, "has no results yet"), (b"{", "is corrupt"), (b'{"schema": "other/9"}', "pandora-study/1")],
-)
-def test_results_that_cannot_be_read(finished, content, words):
-    (finished / RESULTS).unlink()
-    if content is not None:
-        (finished / RESULTS).write_bytes(content)
-    with pytest.raises(InputError, match=words):
-        read_results(finished)
-
-
 def test_a_study_that_predicted_nothing_may_be_mended(study_file, tmp_path):
     begin(study_file, tmp_path / "o")
     study_file.write_text(study_zoo.STUDY.replace("seed = 1", "seed = 2"), encoding="utf-8")
@@ -195,19 +180,6 @@ def test_models_that_kill_their_process_or_never_end_are_failures_and_the_study_
     assert agreements[0] == agreements[1]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGSEGV")
-def test_a_cluster_goes_on_too(tmp_path):
-    pytest.importorskip("distributed")
-    from cluster import loopback_cluster
-
-    file, out = tmp_path / "culprits.toml", tmp_path / "out"
-    file.write_text(WITH_CULPRITS + "together = 4\n", encoding="utf-8")
-    with loopback_cluster() as (address, workers):
-        run_study(begin(file, out), out, cluster=address)
-        assert [worker.poll() for worker in workers] == [None, None]
-    assert failures_of(out) == CULPRITS
-
-
 def test_a_model_may_be_left_out_and_the_timeout_changed_after_the_study_has_begun(finished, study_file):
     changed = study_zoo.STUDY.replace('name = "made up"', 'name = "made up"\nleave_out = ["model 1*", "raises"]')
     study_file.write_text(changed.replace("seed = 1", "seed = 1\ntimeout = 60"), encoding="utf-8")
@@ -228,35 +200,3 @@ def test_code_in_a_study_file_runs_only_if_it_is_trusted(study_file, tmp_path):
             begin(study_file, tmp_path / "o")
     assert begin(study_file, tmp_path / "o", trust=True).metrics[2].key == "x"
     assert standing(tmp_path / "o")[0][0].name == DATA  # needs no code, and asks for no trust
-
-
-def mutations(plain, rng, count):
-    """Results with one entry removed, or replaced by something else."""
-    strange = [None, True, -1, 1e308, 10**30, "", "inf", "\0", [], {}, [None], {"a": 1}]
-    for _ in range(count):
-        changed = json.loads(plain)
-        place, keys = changed, None
-        while isinstance(place, (dict, list)) and place and (keys is None or rng.random() < 0.85):
-            keys = list(place) if isinstance(place, dict) else range(len(place))
-            holder, key = place, keys[rng.integers(len(keys))]
-            place = holder[key]
-        if rng.random() < 0.3:
-            del holder[key]
-        else:
-            holder[key] = strange[rng.integers(len(strange))]
-        yield json.dumps(changed)
-
-
-def test_mutated_results_are_a_table_or_one_sentence(finished):
-    plain, refused = (finished / RESULTS).read_text(), 0
-    for text in mutations(plain, np.random.default_rng(0), 500):
-        (finished / RESULTS).write_text(text)
-        try:
-            results = read_results(finished)
-        except InputError:
-            refused += 1
-            continue
-        for what in ("tau", "gap", "regret"):
-            for form in ("text", "markdown", "latex", "csv"):
-                study_grid(results, what, ()).render(form, True)
-    assert refused > 250

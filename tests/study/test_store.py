@@ -76,14 +76,6 @@ def test_probabilities_of_probabilities_and_logits_pass_the_door(store):
     assert pandora_regret(TRUTH, table[0]) == pytest.approx(pandora_regret(TRUTH, probabilities(2)), rel=1e-5)
 
 
-def test_extreme_logits_give_the_probabilities_they_mean(store):
-    store.save(
-        "sure", [[3e38, -3e38, -np.inf], [0.0, 0.0, -np.inf], [-3e38, -3e38, -3e38], [-700, 0, 700]], logits=True
-    )
-    expected = [[1, 0, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3], [0, 0, 1]]
-    np.testing.assert_allclose(store.probabilities(["sure"])[0], expected, rtol=1e-6, atol=1e-300)
-
-
 def test_what_is_merely_improbable_does_not_become_impossible(store):
     given = np.array([[1.0, 1e-60, 0.0], [1e-300, 1.0, 1e-39], [0.25, 0.25, 0.5], [1.0, 0.0, 0.0]])
     store.save("sure", given)
@@ -117,19 +109,6 @@ def test_loading_what_is_not_there_says_why(store):
         store.load("third")
     with pytest.raises(InputError, match="has no predictions of 'other'; it has 'first', 'second'"):
         store.load("other")
-
-
-def test_metadata_of_any_kind_is_kept_as_json_can(store):
-    metadata = {
-        "seed": np.int64(42),
-        "sizes": (1, 2),
-        "rate": np.float32(0.5),
-        "path": Path("x"),
-        "mean": np.ones(2),
-    }
-    store.save("first", probabilities(1), metadata=metadata)
-    kept = {"seed": 42, "sizes": [1, 2], "rate": 0.5, "path": "x", "mean": [1.0, 1.0]}
-    assert Store.open(store.folder).load("first").metadata == kept
 
 
 def test_an_existing_store_is_continued_only_with_the_same_labels(store):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from workups import random_workup, search_workup
+from workups import random_workup
 
 from pandora_regret.inputs import InputError
-from pandora_regret.workup import Workup, plan_search, plan_workup, workup_cost
+from pandora_regret.workup import Workup, plan_workup, workup_cost
 
 seeds = st.integers(0, 10**6)
 
@@ -130,17 +130,6 @@ def test_the_picture_is_whole_and_escapes_names(tmp_path):
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert any("b & c" in text for text in texts)
     assert "href" not in path.read_text(encoding="utf-8")
-
-
-def test_steps_lead_up_to_where_the_tree_branches():
-    assert [step.test for step in plan_workup(FORECAST, skin()).steps] == ["visit", "dermoscopy"]
-    p, costs = {"class 0": 0.5, "class 1": 0.2, "class 2": 0.3}, [3.0, 1.0, 2.0]
-    search, workup = plan_search(p, costs), plan_workup(p, search_workup(costs))
-    assert [step.test for step in workup.steps] == [f"test {step.test[-1]}" for step in search.steps]
-    for ours, theirs in zip(workup.steps, search.steps, strict=True):
-        assert [ours.probability, ours.total_cost, ours.done] == pytest.approx(
-            [theirs.probability, theirs.total_cost, theirs.done]
-        )
 
 
 def test_findings_that_contradict_each_other_are_refused():

@@ -5,13 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from workups import names, random_workup, search_workup
+from workups import names, random_workup
 
 from pandora_regret import (
     Beta,
     Empirical,
     Exponential,
-    FromScipy,
     Gamma,
     LogNormal,
     Prior,
@@ -95,22 +94,6 @@ def test_draws_are_shared_and_the_same_every_time():
     together = workup_cost(y, p, workup, prior=Gamma(2.0), draws=32, per_instance=True)
     alone = [workup_cost(y[i : i + 1], p[i : i + 1], workup, prior=Gamma(2.0), draws=32) for i in range(10)]
     assert together == pytest.approx(alone, rel=1e-13)
-
-
-@pytest.mark.parametrize("scipy_name", ["gamma", "lognorm"])
-def test_draws_follow_the_prior(scipy_name):
-    """The quasi-random average over draws of a plain search tends to its closed form."""
-    from scipy import stats
-
-    from pandora_regret.workup.scores import cost_draws
-
-    dist = getattr(stats, scipy_name)
-    priors = {"gamma": [Gamma(2.0), FromScipy(dist(2.0))], "lognorm": [LogNormal(0.5), FromScipy(dist(0.5))]}
-    workup = search_workup([1.0, 2.0, 3.0])
-    for prior in priors[scipy_name]:
-        drawn = cost_draws(prior, workup, 1024)
-        assert drawn.mean(axis=0) == pytest.approx(workup.costs, rel=0.01)
-        assert np.corrcoef(drawn.T)[np.triu_indices(3, 1)] == pytest.approx(np.zeros(3), abs=0.05)
 
 
 def test_priors_of_single_steps_reach_every_level_of_a_hierarchy():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from pandora_regret.files import Layout
 from pandora_regret.inputs import InputError
 from pandora_regret.study import FilesZoo, Store, import_predictions
 from pandora_regret.study.zoos import existing
@@ -81,17 +80,6 @@ def test_every_format_makes_the_same_store(tmp_path, write):
     assert store.unfinished(names) == []
 
 
-def test_logits_stay_logits_and_the_file_is_remembered(tmp_path):
-    path = tmp_path / "net.npz"
-    logits = np.log(forecasts("forest"))
-    np.savez(path, y_true=TRUTH, y_proba=logits)
-    store = import_predictions(path, tmp_path / "store", layout=Layout(logits=True))
-    loaded = store.load("net")
-    assert loaded.logits
-    assert loaded.metadata == {"file": str(path)}
-    np.testing.assert_array_equal(loaded.values, logits.astype(np.float32))
-
-
 def test_what_does_not_fit_together_is_said_with_its_file(tmp_path):
     frame("forest").to_csv(tmp_path / "a.csv", index=False)
     frame("forest").iloc[1:].to_csv(tmp_path / "short.csv", index=False)
@@ -114,15 +102,6 @@ def test_what_does_not_fit_together_is_said_with_its_file(tmp_path):
         with pytest.raises(InputError, match=said):
             import_predictions([tmp_path / path for path in paths], tmp_path / "store")
     assert Store.open(tmp_path / "store").models == ("a",)
-
-
-def test_patterns_name_files_and_a_pattern_without_any_is_said(tmp_path):
-    for name in MODELS[1:]:
-        frame(name).to_csv(tmp_path / f"{name}.csv", index=False)
-    store = import_predictions(str(tmp_path / "f*.csv"), tmp_path / "store")
-    assert store.models == ("forest",)
-    with pytest.raises(InputError, match=r"x\*\.csv holds no file of predictions"):
-        import_predictions(tmp_path / "x*.csv", tmp_path / "store")
 
 
 @pytest.mark.parametrize("write", [write_csv_each, write_long_parquet])

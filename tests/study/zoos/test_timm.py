@@ -96,11 +96,6 @@ class TestLoading:
         monkeypatch.setattr(encoders, "build", self._builder(RuntimeError(message)))
         assert build_with_average("any", Weights("hub"), 32).pooled_by == "own"
 
-    def test_no_memory_is_not_a_rejection(self, monkeypatch):
-        monkeypatch.setattr(encoders, "build", self._builder(torch.OutOfMemoryError("CUDA out of memory")))
-        with pytest.raises(torch.OutOfMemoryError):
-            build_with_average("any", Weights("hub"), 32)
-
     @staticmethod
     def _builder(error):
         def build(name, weights, resolution, global_pool=None):
@@ -161,14 +156,6 @@ class TestTimmZoo:
         assert "test_resnet.torn" in found
         assert found["test_resnet.torn"].failure
         assert found["test_resnet.torn"].prediction is None
-
-    def test_normalises_as_asked(self, images, weights):
-        common = {"weights": weights, "models": ["test_vit*"], "resolution": 32, "device": "cpu"}
-        own, imagenet = (TimmZoo(images, mean_std=choice, **common) for choice in ("own", "imagenet"))
-        assert own.encoder("test_vit.r160_in1k").mean == timm.get_pretrained_cfg("test_vit").mean
-        assert imagenet.encoder("test_vit.r160_in1k").mean == (0.485, 0.456, 0.406)
-        with pytest.raises(InputError, match="mean_std"):
-            list(TimmZoo(images, mean_std="mine", **common).predict(["test_vit.r160_in1k"]))
 
 
 class TestVariants:
