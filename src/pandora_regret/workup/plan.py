@@ -343,46 +343,49 @@ class Solver:
         return np.where(np.array(state.outcomes) != UNUSED, FREE, self.workup.costs)
 
     def believed(self, likelihood: FloatArray) -> FloatArray:
-        """The probability of each class; where that is impossible, as if all classes were alike."""
+        """What is believed of each class; where that is impossible, as if all classes were alike."""
         terms = self.p * likelihood
-        terms = terms if terms.any() else likelihood
-        return np.asarray(terms / terms.sum())
+        return terms if terms.any() else likelihood
+
+    def _mean(self, values: FloatArray, likelihood: FloatArray) -> float:
+        believed = self.believed(likelihood)
+        return float(believed @ values / believed.sum())
 
     def _posterior(self, likelihood: FloatArray) -> dict[str, float]:
-        return dict(zip(self.workup.classes, self.believed(likelihood).tolist(), strict=True))
+        believed = self.believed(likelihood)
+        return dict(zip(self.workup.classes, (believed / believed.sum()).tolist(), strict=True))
 
     def grow(self, state: State | None, likelihood: FloatArray, chance: float) -> tuple[PlanNode, FloatArray]:
         """The tree from a state on, and what it costs if each class is the truth; NaN for those it excludes.
 
         Of what the forecast holds to be impossible, branches are left out unless nothing else is left.
         """
-        believed, excluded = self.believed(likelihood), np.where(likelihood > 0, 0.0, np.nan)
-        posterior = self._posterior(likelihood)
+        excluded, posterior = np.where(likelihood > 0, 0.0, np.nan), self._posterior(likelihood)
         if state is None or state.done:
             return PlanNode("done", "done", 0.0, chance, 0.0, posterior, {}), excluded
         option = self.option(state, likelihood)
         if option < 0:
-            name, losses = self._stop(-1 - option, believed)
-            cost = float(believed @ losses)
+            name, losses = self._stop(-1 - option, likelihood)
+            cost = self._mean(losses, likelihood)
             return PlanNode(name, "stop", cost, chance, cost, posterior, {}), losses + excluded
         cost = self.action_costs[option]
         costs, nodes = np.full(len(self.p), cost), {}
         for branch in next(branches for action, branches in self.space.moves(state) if action == option):
             given = self.space.chance(option, branch)
-            here = chance * float(believed @ given)
+            here = chance * self._mean(given, likelihood)
             node, below = self.grow(branch.state, likelihood * given, here)
             costs += np.where(given > 0, given * np.nan_to_num(below), 0.0)
             if here > 0 or chance == 0:
                 nodes[self.space.outcome_name(option, branch)] = node
-        expected, name = float(believed @ costs), self.space.action_name(option)
+        expected, name = self._mean(costs, likelihood), self.space.action_name(option)
         return PlanNode(name, "step", cost, chance, expected, posterior, nodes), costs + excluded
 
     def alternatives(self, best: float) -> Iterator[Alternative]:
         """Everything that can be done at the start."""
-        believed, mass = self.believed(self.likelihood), float(self.p @ self.likelihood)
+        mass = float(self.p @ self.likelihood)
         for number in range(len(self.workup.stops)):
-            name, losses = self._stop(number, believed)
-            lost = float(believed @ losses)
+            name, losses = self._stop(number, self.likelihood)
+            lost = self._mean(losses, self.likelihood)
             yield Alternative(name, "stop", lost, lost, lost - best, ())
         for action, branches in self.space.moves(self.start):
             expected, outcomes = self.action_costs[action], []
@@ -396,7 +399,7 @@ class Solver:
             about = (self.action_costs[action], expected, expected - best, tuple(outcomes))
             yield Alternative(self.space.action_name(action), "step", *about)
 
-    def _stop(self, number: int, believed: FloatArray) -> tuple[str, FloatArray]:
+    def _stop(self, number: int, likelihood: FloatArray) -> tuple[str, FloatArray]:
         """The name of a way to stop, and what it loses if each class is the truth."""
         if not self.workup.stops:
             return "unresolved", np.array(self.workup.unresolved)
@@ -404,6 +407,6 @@ class Solver:
         losses = np.array(stop.losses)
         if not stop.names_class:
             return stop.name, losses
-        named = int(np.argmax(believed * losses))
+        named = int(np.argmax(self.believed(likelihood) * losses))
         losses[named] = 0.0
         return f"{stop.name} {self.workup.classes[named]}", losses
