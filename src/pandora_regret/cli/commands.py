@@ -41,31 +41,17 @@ Exit codes:
   3    done, and there is an alarm (monitor only)
   130  interrupted
 """
-OPTION_OF = {  # what people who type commands call the library's arguments
+SAME = """by costs sensitivity prior bootstrap level seed jobs cluster steps logits found workup separator decimal
+    encoding"""  # arguments of the library that options are called by
+OPTION_OF = {name: f"--{name}" for name in SAME.split()} | {
     "y_proba": "forecast",
     "y_true": "label",
     "labels": "--classes",
     "sample_weight": "--weight",
     "ids": "--id",
     "groups": "--group",
-    "by": "--by",
-    "costs": "--costs",
     "typical_costs": "--costs",
     "cost": "--costs",
-    "sensitivity": "--sensitivity",
-    "prior": "--prior",
-    "bootstrap": "--bootstrap",
-    "level": "--level",
-    "seed": "--seed",
-    "jobs": "--jobs",
-    "cluster": "--cluster",
-    "steps": "--steps",
-    "logits": "--logits",
-    "found": "--found",
-    "workup": "--workup",
-    "separator": "--separator",
-    "decimal": "--decimal",
-    "encoding": "--encoding",
 }
 PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {
     symbol: f"{code} " for code, symbol in SYMBOLS.items() if len(symbol) == 1 and not symbol.isascii()

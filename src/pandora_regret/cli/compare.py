@@ -37,11 +37,11 @@ from pandora_regret.cli.options import (
 )
 from pandora_regret.cli.output import bars, echo, print_csv, print_done, print_json
 from pandora_regret.files.roles import BY
+from pandora_regret.inputs import Done, InputError
 
 if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
     from pandora_regret.files import Batch, Predictions
-    from pandora_regret.inputs import Done
 
 
 @command(
@@ -163,14 +163,11 @@ def _compared(asked: Asked) -> Comparison:
             **charged,
             groups=rows("groups"),
             ids=rows("ids"),
-            bootstrap=asked.bootstrap,
-            level=asked.level,
-            seed=asked.seed,
+            **asked.only("bootstrap", "level", "seed", "smallest_group"),
             scenarios=scenarios or None,
             decompose=asked.decompose and asked.workup is None,
             workup=asked.workup_read,
             by=_values(breakdowns, batches) or None,
-            smallest_group=asked.smallest_group,
             progress=partial(progress.advance, "comparing"),
         )
     notes = (*truths_outside(batches, names), *result.notes)
@@ -179,8 +176,6 @@ def _compared(asked: Asked) -> Comparison:
 
 def _names(opened: Sequence[Predictions]) -> list[str]:
     """Each model's own; those that two files share are told apart by their files."""
-    from pandora_regret.inputs import InputError
-
     times = Counter(one.name for one in opened)
     paths = [one.path if one.only is None else f"{one.name} ({one.path})" for one in opened]
     names = [one.name if times[one.name] == 1 else path for one, path in zip(opened, paths, strict=True)]
@@ -200,7 +195,6 @@ def _scenarios(
 ) -> tuple[dict[str, dict[str, float]], tuple[Done, ...]]:
     """The prices that each scenario changes, by its name, and what was not used of them."""
     from pandora_regret.files import read_price_list
-    from pandora_regret.inputs import InputError
 
     changes: dict[str, dict[str, float]] = {}
     done: tuple[Done, ...] = ()
@@ -220,8 +214,6 @@ def _scenarios(
 
 def _values(breakdowns: Mapping[str, Sequence[str]], batches: Sequence[Batch]) -> dict[str, Any]:
     """What `compare` takes as `by`; a column may stand in any of the files."""
-    from pandora_regret.inputs import InputError
-
     columns = {name: values for batch in reversed(batches) for name, values in (batch.by or {}).items()}
     for missing in (name for names in breakdowns.values() for name in names if name not in columns):
         fix, (name, colon, _) = "name a column that one of the files has", missing.rpartition(":")
@@ -261,8 +253,6 @@ def score(asked: Asked) -> None:
       pandora score part-1.csv part-2.csv --bootstrap 1000 --json
       pandora score huge.parquet --cluster tcp://scheduler:8786
     """
-    from pandora_regret.inputs import InputError
-
     asked.not_both("json", "csv", "choose one")
     asked.not_both("wrong_tests", "workup", "wrong tests are those of a search")
     for file, times in Counter(os.path.realpath(file) for file in asked.files).items():
@@ -311,7 +301,7 @@ def _scored(asked: Asked) -> list[Comparison]:
                 prior=asked.read_prior(),
                 pairs=asked.wrong_tests,
                 workup=asked.workup_read,
-                **{name: getattr(asked, name) for name in ("jobs", "cluster", "bootstrap", "level", "seed")},
+                **asked.only("jobs", "cluster", "bootstrap", "level", "seed"),
                 **charged,
                 progress=partial(progress.advance, one.name),
             )

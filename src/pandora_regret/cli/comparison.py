@@ -54,10 +54,8 @@ def print_comparison(
         say(sentence, bold=number == 0)
     echo()
     tables = _Tables(comparison)
-    _print(tables.about_models(pairs))
-    _print(tables.about_money())
-    _print(tables.by_group())
-    _print(tables.by_class() if by_class else ())
+    _print(*tables.about_models(pairs), *tables.about_money(), *tables.by_group())
+    _print(*(tables.by_class() if by_class else ()))
     say(f"{tables.cases}. Costs: {comparison.costs.in_words}.", dim=True)
     bullets(comparison.notes, mark="!")
     print_done(comparison.done)
@@ -73,10 +71,10 @@ def print_scores(comparison: Comparison) -> None:
     print_table(tables.scores())
     bullets([f"{cost.warning}."] if cost.warning else [], mark="!")
     echo()
-    _print(tables.wrong_tests())
+    _print(*tables.wrong_tests())
 
 
-def _print(sections: Iterator[Section] | tuple[()]) -> None:
+def _print(*sections: Section) -> None:
     for title, note, table, sentences in sections:
         heading(title, note, dim=True)
         if table is not None:
@@ -121,7 +119,7 @@ def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
     above = parts.verdict(max(min(room, 6 if comparison.by else 8), 1))
     groups = parts.groups(room - len(above) - 1)
     lines = [line for part in (above, table, groups, below) if part for line in ("", *part)][1:]
-    return [cut(line, width) for line in lines]
+    return [line if cell_width(line) <= width else wrapped(line, width)[0] for line in lines]
 
 
 class _Screen(_Written):
@@ -137,7 +135,7 @@ class _Screen(_Written):
         lines = wrapped(text, self.width)
         if most is None or len(lines) <= most:
             return lines
-        return [*lines[: most - 1], f"{cut(lines[most - 1], self.width - 2)} …"]
+        return [*lines[: most - 1], f"{wrapped(lines[most - 1], self.width - 2)[0]} …"]
 
     def verdict(self, most: int) -> list[str]:
         """The first sentence, and those of the others for which there is room."""
@@ -220,11 +218,6 @@ def fitted(name: str, width: int) -> str:
     name = without_controls(name)
     lengths = range(len(name), 1, -1)
     return next((short for n in lengths if cell_width(short := shortened(name, n)) <= width), name[:1])
-
-
-def cut(line: str, width: int) -> str:
-    """As much of a line as there is room for."""
-    return next(line[:n] for n in range(len(line), -1, -1) if cell_width(line[:n]) <= width).rstrip()
 
 
 class _Tables(_Written):

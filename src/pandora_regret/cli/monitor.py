@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from pandora_regret.atomic import HAS_LOCKS, write_atomically
 from pandora_regret.cli.options import (
@@ -33,13 +34,15 @@ from pandora_regret.cli.options import (
     read_saved,
 )
 from pandora_regret.cli.output import echo, print_json
+from pandora_regret.compare.sample import are_stated, in_tests
+from pandora_regret.inputs import Done, InputError
+from pandora_regret.monitor import Monitor, Taken
+from pandora_regret.monitor.summary import sentences
 from pandora_regret.records import to_plain
 from pandora_regret.text import counted
 
 if TYPE_CHECKING:
     from pandora_regret.files import Batch
-    from pandora_regret.inputs import Done
-    from pandora_regret.monitor import Monitor, Taken
 
 ALARM = 3
 NOT_HERE = ("weight", "group", "votes_prefix", "cost_prefix")  # every case counts once, at the same prices
@@ -92,8 +95,6 @@ def monitor(asked: Asked) -> None:
     Exit code 3 says ALARM or CHANGE: it costs more or less than it promises, or has begun to. DRIFT of promises
     alone is only said, unless --drift-alarm is given. --level bounds false ALARMs, --run-length false CHANGEs.
     """
-    from pandora_regret.monitor.summary import sentences
-
     if not asked.files and asked.labels is None:
         raise click.UsageError("there is nothing to read: give files of forecasts, or --labels.")
     state = Path(asked.state)
@@ -101,8 +102,8 @@ def monitor(asked: Asked) -> None:
         check_output(path, force=True)
     with _locked(state):
         watched, taken, done = _updated(asked)
-        kept = {"unit": asked.cost_unit} | {name: getattr(asked, name) for name in ROLES}
-        kept["layout"] = {option.name: getattr(asked, str(option.name)) for option in COLUMNS}
+        layout = asked.only(*(str(option.name) for option in COLUMNS))
+        kept = {"unit": asked.cost_unit, "layout": layout} | asked.only(*ROLES)
         text = json.dumps(watched.state() | {"command": kept}, allow_nan=False, separators=(",", ":"))
         write_atomically(state, lambda file: file.write(text.encode()))
     summary = watched.summary()
@@ -145,8 +146,6 @@ def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
     The newest period stays open until a later one begins, or `--close`.
     """
     from pandora_regret.files.cases import read_label_table
-    from pandora_regret.inputs import Done, InputError
-    from pandora_regret.monitor import Taken
 
     watched, done = _restored(asked), tuple[Done, ...]()
     late = 0 if watched is None or watched.paid is None else watched.paid.periods.late
@@ -183,11 +182,6 @@ def _labels_by_name(watched: Monitor) -> dict[str, Any]:
 
 def _restored(asked: Asked) -> Monitor | None:
     """The monitor of the state, which tells what is not asked for; what is asked for again must be the same."""
-    import numpy as np
-
-    from pandora_regret.inputs import InputError
-    from pandora_regret.monitor import Monitor
-
     asked.cost_unit = None
     if not os.path.exists(asked.state):
         return None
@@ -221,7 +215,6 @@ def _restored(asked: Asked) -> Monitor | None:
 def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dict[str, Any], tuple[Done, ...]]:
     """The monitor, begun here if there is none; what `Monitor.update` takes; and what was done to the files."""
     from pandora_regret.files import FileError, align, open_models, read_models, read_models_argument
-    from pandora_regret.inputs import InputError
 
     classes = {} if watched is None else {"classes": tuple(_labels_by_name(watched))}
     layout = asked.layout(group=asked.period, unlabelled=True, **classes)
@@ -255,12 +248,9 @@ def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dic
 
 def _begun(asked: Asked, batch: Batch, names: Sequence[str]) -> tuple[Monitor, tuple[Done, ...]]:
     """A new monitor, at the prices that are asked for, and prices that were not used."""
-    from pandora_regret.compare.sample import are_stated, in_tests
-    from pandora_regret.monitor import Monitor
-
     (charged, unused), prior = asked.charged(batch.classes), asked.read_prior()
     alike = None if are_stated(prior, None, None) else in_tests(len(batch.classes))
-    given = {name: getattr(asked, name) for name in SETTINGS if getattr(asked, name) is not None}
+    given = {name: value for name, value in asked.only(*SETTINGS).items() if value is not None}
     asked.champion, asked.challenger = (*names, None)[:2]
     asked.cost_unit = charged.get("currency")
     costs = charged.get("typical_costs", alike)
@@ -269,8 +259,6 @@ def _begun(asked: Asked, batch: Batch, names: Sequence[str]) -> tuple[Monitor, t
 
 def _champion_first(names: Sequence[str], asked: Asked) -> list[int]:
     """Which of the models is the champion, and which the challenger; of two the first is the champion."""
-    from pandora_regret.inputs import InputError
-
     roles, models = [asked.champion, asked.challenger], ", ".join(names)
     compared = " with ".join(role or "another model" for role in roles)
     for is_so, problem in (

@@ -19,6 +19,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from pandora_regret.cli.options import (
     COSTS,
@@ -36,6 +37,7 @@ from pandora_regret.cli.options import (
 )
 from pandora_regret.cli.output import echo, print_done, print_json, print_table
 from pandora_regret.files.roles import ID
+from pandora_regret.inputs import InputError
 from pandora_regret.records import to_plain
 from pandora_regret.text import Formats, Table, count, is_currency, money
 
@@ -126,9 +128,8 @@ def _plan_search(forecast: str, asked: Asked) -> None:
     except ValueError:
         sensitivity = read_pairs(asked.sensitivity, "--sensitivity")
     tests = Tests(cost=charged.get("typical_costs", 1.0), sensitivity=sensitivity, labels=labels)
-    how = {"search": asked.search, "steps": asked.steps, "logits": asked.logits}
     with case.blamed():
-        plan = plan_search(case.forecast, tests=tests, labels=labels, **how)
+        plan = plan_search(case.forecast, tests=tests, labels=labels, **asked.only("search", "steps", "logits"))
     if asked.plot is not None:
         from pandora_regret.plots.single_case import draw_search_trace
 
@@ -147,11 +148,8 @@ def _plan_search(forecast: str, asked: Asked) -> None:
 
 def read_case(forecast: str, asked: Asked, priced: Collection[str] | None) -> OneRow:
     """A forecast that is written out, or a row of a file: by its number, or by its id."""
-    import numpy as np
-
     from pandora_regret.files import OneRow, read_row
     from pandora_regret.files.written import read_pairs
-    from pandora_regret.inputs import InputError
 
     if os.path.exists(forecast) or asked.row is not None or asked.id is not None:
         layout = asked.layout(id=asked.id_column)

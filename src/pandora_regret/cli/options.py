@@ -141,6 +141,10 @@ FORCE = Option("--force", "Replace output files that exist.", OUTPUT)
 class Asked(SimpleNamespace):
     """The values of a command's options and arguments, by name; and what several of them mean together."""
 
+    def only(self, *names: str) -> dict[str, Any]:
+        """Some of them."""
+        return {name: getattr(self, name) for name in names}
+
     def not_both(self, first: str, second: str, why: str) -> None:
         """Options of which one is enough."""
         if all(getattr(self, name, None) not in (None, False) for name in (first, second)):
@@ -152,9 +156,9 @@ class Asked(SimpleNamespace):
         from pandora_regret.files import Dialect, Layout
         from pandora_regret.files.written import listed
 
-        dialect = Dialect(**{each.name: getattr(self, each.name) for each in fields(Dialect)})
+        dialect = Dialect(**self.only(*(each.name for each in fields(Dialect))))
         classes = None if self.classes is None else tuple(listed(self.classes))
-        said = {each.name: getattr(self, each.name) for each in fields(Layout) if hasattr(self, each.name)}
+        said = self.only(*(each.name for each in fields(Layout) if hasattr(self, each.name)))
         return Layout(**said | {"by": (), "classes": classes, "dialect": dialect} | changes)
 
     @cached_property

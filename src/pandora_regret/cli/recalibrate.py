@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 
+from pandora_regret.calibrate.recalibration import (
+    Recalibration,
+    RecalibrationMap,
+    recalibrate_forecast,
+    shifted_frequencies,
+)
+from pandora_regret.calibrate.recalibration import (
+    judged as judged_by,
+)
 from pandora_regret.cli.options import (
     FILE_ARGUMENTS,
     FORCE,
@@ -30,14 +40,16 @@ from pandora_regret.cli.options import (
     command,
 )
 from pandora_regret.cli.output import echo, print_done, print_json
+from pandora_regret.compare.sample import are_stated, in_tests
+from pandora_regret.inputs import FloatArray, Forecast, InputError
+from pandora_regret.inputs.numbers import read_level
+from pandora_regret.priors import Prior
 from pandora_regret.records import to_plain
+from pandora_regret.scores import priced
 from pandora_regret.text import money, money_between
 
 if TYPE_CHECKING:
-    from pandora_regret.calibrate import Recalibration, RecalibrationMap
     from pandora_regret.files import Batch, Predictions
-    from pandora_regret.inputs import FloatArray, Forecast
-    from pandora_regret.priors import Prior
 
 HARDLY_ANY = 0.01  # of what there was of a class
 METHODS = ("temperature", "vector", "matrix", "prior")
@@ -80,10 +92,7 @@ def recalibrate(asked: Asked) -> None:
       pandora recalibrate old.csv --apply new.csv --out new_recalibrated.csv --costs prices.csv
       pandora recalibrate old.csv --method prior --apply new.csv --out new_recalibrated.csv
     """
-    from pandora_regret.compare.sample import are_stated, in_tests
     from pandora_regret.files import ModelFiles, open_models, read_all
-    from pandora_regret.inputs.numbers import read_level
-    from pandora_regret.scores import priced
 
     read_level(asked.level)
     map_path = _check_outputs(asked)
@@ -96,19 +105,21 @@ def recalibrate(asked: Asked) -> None:
     prior, forecast = priced(batch.forecast(opened.logits).check(), prior, None, typical)
     new = None if asked.apply is None else _open_new(asked, opened.classes)
     shifted = new is not None and asked.method == "prior"
-    map_, judged = (
-        _shifted(forecast, prior, new, asked.level, unit)
-        if new is not None and shifted
-        else _fitted(forecast, prior, batch, asked, unit)
-    )
+    judged: Recalibration | None = None
+    if new is not None and shifted:
+        map_, judged = _shifted(forecast, prior, new, asked.level, unit)
+    else:
+        how = (asked.method, asked.objective or "log_loss", asked.folds, 0, asked.level)
+        judged = recalibrate_forecast(forecast, prior, *how, unit, batch.groups)
+        map_ = judged.map
     written = None if new is None else _write(new, asked.out, map_)
     if map_path is not None:
         map_.save(map_path)
-    cases = f"{len(batch):,} cases, each by a map that others fitted"
-    lines = [_verdict(judged, f"the {written:,} new cases" if shifted else cases), *_what_it_does(map_)]
+    cases = f"the {written:,} new cases" if shifted else f"{len(batch):,} cases, each by a map that others fitted"
+    lines = [_verdict(judged, cases), *_what_it_does(map_)]
     lines += [] if new is None else [f"Wrote {written:,} cases to {asked.out}."]
-    if map_path is not None:
-        lines.append(f"The map: {map_path}; in Python, pandora_regret.calibrate.load_map reads it.")
+    where = f"The map: {map_path}; in Python, pandora_regret.calibrate.load_map reads it."
+    lines += [] if map_path is None else [where]
     sources = () if new is None else new.sources
     files_done = (*opened.done, *batch.rescaled.done(opened.name), *unused, *(d for s in sources for d in s.done))
     done = tuple(dict.fromkeys(files_done))
@@ -173,7 +184,6 @@ def _check_outputs(asked: Asked) -> Path | None:
 
 def _only_model(opened: Sequence[Predictions]) -> Predictions:
     from pandora_regret.files.candidates import ListedRows
-    from pandora_regret.inputs import InputError
 
     if len(opened) > 1:
         names = ", ".join(one.name for one in opened[:3])
@@ -198,22 +208,10 @@ def _open_new(asked: Asked, classes: tuple[str, ...]) -> Predictions:
         return _only_model(open_predictions(asked.apply, replace(layout, label=None)))
 
 
-def _fitted(
-    forecast: Forecast, prior: Prior, batch: Batch, asked: Asked, unit: str | None
-) -> tuple[RecalibrationMap, Recalibration | None]:
-    """A map of log-probabilities, judged out of fold."""
-    from pandora_regret.calibrate.recalibration import recalibrate_forecast
-
-    about = (asked.method, asked.objective or "log_loss", asked.folds, 0, asked.level, unit, batch.groups)
-    judged = recalibrate_forecast(forecast, prior, *about)
-    return judged.map, judged
-
-
 def _shifted(
     labelled: Forecast, prior: Prior, opened: Predictions, level: float, unit: str | None
 ) -> tuple[RecalibrationMap, Recalibration | None]:
     """New class frequencies, judged on the new cases where all of these have labels."""
-    from pandora_regret.calibrate.recalibration import judged, shifted_frequencies
     from pandora_regret.files import read_all
 
     batch, costs = read_all(opened), labelled.costs
@@ -222,14 +220,12 @@ def _shifted(
     if batch.truth.min() < 0 or (costs is not None and costs.ndim == 2):
         return map_, None
     columns = [map_.classes.index(name) for name in batch.classes]
-    priced = new.with_costs(None if costs is None else costs[columns])
-    return map_, judged(priced, map_.apply(new)[:, columns], prior, map_, level, unit, batch.groups)
+    charged = new.with_costs(None if costs is None else costs[columns])
+    return map_, judged_by(charged, map_.apply(new)[:, columns], prior, map_, level, unit, batch.groups)
 
 
 def _write(opened: Predictions, out: str, map_: RecalibrationMap) -> int:
     """The new forecasts, and how many rows they are."""
-    import numpy as np
-
     from pandora_regret.files.writing import write_again
 
     columns = [map_.classes.index(name) for name in opened.classes]
