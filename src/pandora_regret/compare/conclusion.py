@@ -92,7 +92,9 @@ def conclude(
     what, unit = "search" if workup is None else "work-up", costs.currency
     about = (data.rows, data.clusters, interval.level, unit, what)
     judged = verdict(Evidence(models, differences, both_recalibrated, *about))
+    by_workup = workup is not None
     pairs = tuple(pair for model in models for pair in words.largest_pairs(model, data.classes, unit))
+    beyond = words.beyond_the_verdict(models, differences, ranks, pairs, unit, by_workup)
     return Comparison(
         library=f"pandora-regret {__version__}",
         data=data,
@@ -102,11 +104,11 @@ def conclude(
         models=models,
         differences=differences,
         ranks=dict(ranks),
-        disagreements=words.disagreements(models, ranks, unit, workup),
+        disagreements=words.disagreements(models, ranks, unit, by_workup),
         largest_pairs=pairs,
         scenarios=scenarios,
         verdict=judged,
-        headline=(*judged.sentences, *words.beyond_the_verdict(models, differences, ranks, pairs, unit, workup)),
+        headline=(*judged.sentences, *beyond),
         notes=words.notes(models, differences, data.clusters),
         workup=workup,
         break_even=break_even,

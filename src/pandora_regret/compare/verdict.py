@@ -6,8 +6,10 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
+import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from pandora_regret.compare.result import Comparison, Decision, Difference, ModelResult, Recalibrated
@@ -113,12 +115,12 @@ class Evidence:
         """The model of least cost."""
         return self.models[0]
 
-    @property
+    @cached_property
     def gaps(self) -> dict[str, Difference]:
         """The leader against each other model."""
         return {gap.against: gap for gap in self.differences if gap.model == self.leader.name}
 
-    @property
+    @cached_property
     def undecided(self) -> tuple[str, ...]:
         """The models that the data do not tell apart from the leader.
 
@@ -128,166 +130,148 @@ class Evidence:
         """
         return tuple(name for name, gap in self.gaps.items() if not gap.is_settled)
 
-    @property
-    def lifted(self) -> list[ModelResult]:
+    @cached_property
+    def worth_recalibrating(self) -> dict[str, Recalibrated]:
+        """The models that recalibrating makes cheaper beyond doubt, the cheapest then first."""
+        later = {model.name: model.recalibrated for model in self.models if model.recalibrated is not None}
+        saves = [(name, each) for name, each in later.items() if each.saved.is_above_zero]
+        return dict(sorted(saves, key=lambda named: named[1].cost.value or 0.0))
+
+    @cached_property
+    def lifted(self) -> list[str]:
         """The models that recalibrating lifts to the leader, or past it, the cheapest then first.
 
         Recalibrating must save them something beyond doubt. Where they were told apart from the leader, they then
-        cost no more than it does, as it is and recalibrated too; where they were not, they come out ahead.
+        cost no more than it does, as it is and recalibrated too, or so little that no reader would notice it;
+        where they were not, they come out ahead.
         """
-        return [model for model in self.worth_recalibrating if model is not self.leader and self._is_lifted(model)]
 
-    @property
-    def caught_up(self) -> list[ModelResult]:
-        """The models that cost more than the leader, and recalibrated still do, but no longer beyond doubt.
+        def is_no_more(gap: Estimate) -> bool:
+            ends = (np.inf, np.inf) if gap.low is None or gap.high is None else (-gap.low, gap.high)
+            return max(ends) <= NOTHING * self.leader.cost or (gap.is_trusted and (gap.value or 0.0) <= 0)
 
-        That may be for want of cases, so it is no reason to recalibrate them first.
-        """
-        settled = [model for model in self.worth_recalibrating if model.name in set(self.gaps) - {*self.undecided}]
-        behind = [model for model in settled if not self._is_lifted(model)]
-        return [model for model in behind if not any(gap.is_above_zero for gap in self._gaps_recalibrated(model))]
+        others = [name for name in self.worth_recalibrating if name != self.leader.name]
+        return [
+            name
+            for name in others
+            if all(
+                gap.is_below_zero if name in self.undecided else is_no_more(gap)
+                for gap in self.recalibrated_gaps(name)
+            )
+        ]
 
-    @property
-    def worth_recalibrating(self) -> list[ModelResult]:
-        """The models that recalibrating makes cheaper beyond doubt, the cheapest then first."""
-        able = [model for model in self.models if model.recalibrated is not None]
-        able = [model for model in able if _recalibrated(model).saved.is_above_zero]
-        return sorted(able, key=_cost_recalibrated)
+    def recalibrated_gaps(self, name: str) -> tuple[Estimate, Estimate]:
+        """What a model costs more than the leader, recalibrated itself, or both."""
+        return self.worth_recalibrating[name].against_leader, self.both_recalibrated[name]
 
-    def _gaps_recalibrated(self, model: ModelResult) -> tuple[Estimate, Estimate]:
-        return _recalibrated(model).against_leader, self.both_recalibrated[model.name]
-
-    def _is_lifted(self, model: ModelResult) -> bool:
-        gaps = self._gaps_recalibrated(model)
-        if model.name in self.undecided:
-            return all(gap.is_below_zero for gap in gaps)
-        return all(self._is_nothing(gap) or (gap.is_trusted and (gap.value or 0.0) <= 0) for gap in gaps)
-
-    def _is_nothing(self, gap: Estimate) -> bool:
-        """Whether no reader would notice it, wherever in its interval it lies."""
-        if gap.low is None or gap.high is None:
-            return False
-        return max(-gap.low, gap.high) <= NOTHING * self.leader.cost
-
-    @property
+    @cached_property
     def cases_needed(self) -> int | None:
         """So many more would settle every difference that is not; None where that cannot be said."""
-        needed = []
-        for name in self.undecided:
-            more = more_cases(self.gaps[name], self.cases, self.clusters, self.level, POWER)
-            if more is None:
-                return None
-            needed.append(more)
-        return max(needed, default=None)
+        about = (self.cases, self.clusters, self.level, POWER)
+        needed = [more_cases(self.gaps[name], *about) for name in self.undecided]
+        settling = [more for more in needed if more is not None]
+        return max(settling, default=None) if len(settling) == len(needed) else None
 
     def per_case(self, estimate: Estimate, more: str = "") -> str:
         """An amount and its interval."""
         return per_case(estimate, self.unit, more)
 
+    def recalibrated_cost(self, name: str) -> str:
+        """What a model costs then."""
+        return money(self.worth_recalibrating[name].cost.value or 0.0, self.unit)
+
 
 def verdict(evidence: Evidence) -> Decision:
     """Deploy the cheapest model if the data tell it apart from every other and recalibrating changes nothing."""
-    kind: Literal["deploy", "undecided", "recalibrate", "single"] = "deploy"
+    leader = evidence.leader
+    cost = evidence.per_case(leader.scores["expected_cost"])
+    kind: Literal["deploy", "undecided", "recalibrate", "single"]
     if len(evidence.models) == 1:
-        kind = "single"
+        kind, sentences = "single", [f"A {evidence.what} by {leader.name} costs {cost}.", *_own_saving(evidence)]
     elif evidence.lifted:
-        kind = "recalibrate"
+        kind, sentences = "recalibrate", _recalibrate(evidence)
     elif evidence.undecided:
-        kind = "undecided"
-    first = {"deploy": _deploy, "undecided": _undecided, "recalibrate": _recalibrate, "single": _single}[kind]
-    sentences = (*first(evidence), *_at_stated_prices(evidence))
-    lifted = tuple(model.name for model in evidence.lifted)
-    return Decision(kind, evidence.leader.name, evidence.undecided, evidence.cases_needed, lifted, sentences)
-
-
-def _single(evidence: Evidence) -> list[str]:
-    cost = evidence.per_case(evidence.leader.scores["expected_cost"])
-    return [f"A {evidence.what} by {evidence.leader.name} costs {cost}.", *_own_saving(evidence)]
-
-
-def _deploy(evidence: Evidence) -> list[str]:
-    leader, cost = evidence.leader.name, evidence.per_case(evidence.leader.scores["expected_cost"])
-    best = f"its {evidence.what} costs {cost}, the least of {len(evidence.models)} models"
-    return [f"Deploy {leader}: {best}.", _runner_up(evidence), *_own_saving(evidence), *_caught_up(evidence)]
+        kind, sentences = "undecided", _undecided(evidence)
+    else:
+        best = f"its {evidence.what} costs {cost}, the least of {len(evidence.models)} models"
+        kind, sentences = (
+            "deploy",
+            [f"Deploy {leader.name}: {best}.", _runner_up(evidence), *_own_saving(evidence)],
+        )
+    if kind in ("deploy", "undecided"):
+        sentences += _caught_up(evidence)
+    about = (leader.name, evidence.undecided, evidence.cases_needed, tuple(evidence.lifted))
+    return Decision(kind, *about, (*sentences, *_at_stated_prices(evidence)))
 
 
 def _undecided(evidence: Evidence) -> list[str]:
     """Who is not told apart, how many cases would do so, and who costs more all the same."""
-    sentences = _not_told_apart(evidence, evidence.undecided)
-    settled = [name for name in evidence.gaps if name not in evidence.undecided]
-    if settled:
-        sentences.append(f"{_named(settled)} cost{'s' * (len(settled) == 1)} more than {evidence.leader.name}.")
-    return [*sentences, _runner_up(evidence), *_might_be_lifted(evidence), *_caught_up(evidence)]
+    leader, sentences = evidence.leader.name, _not_told_apart(evidence, evidence.undecided)
+    if settled := [name for name in evidence.gaps if name not in evidence.undecided]:
+        sentences.append(f"{_named(settled)} cost{'s' * (len(settled) == 1)} more than {leader}.")
+    sentences.append(_runner_up(evidence))
+    open_ = [name for name in evidence.worth_recalibrating if name == leader or name in evidence.undecided]
+    for name in open_[:1]:
+        saved, then = evidence.per_case(evidence.worth_recalibrating[name].saved), evidence.recalibrated_cost(name)
+        sentences.append(f"Recalibrate {name} in any case: that saves {saved}, and it then costs {then}.")
+    return sentences
 
 
 def _not_told_apart(evidence: Evidence, names: Sequence[str]) -> list[str]:
+    gaps = [evidence.gaps[name] for name in evidence.undecided]
     if not names:
         return []
-    return [f"{_named((evidence.leader.name, *names))} cannot be told apart yet: {_why_undecided(evidence)}."]
-
-
-def _why_undecided(evidence: Evidence) -> str:
-    gaps = [evidence.gaps[name] for name in evidence.undecided]
+    why = "their costs are too close"
     if all(gap.difference == 0 for gap in gaps):
-        return "they cost the same"
-    doubt = next((gap.warning for gap in gaps if gap.warning is not None), None)
-    if doubt is not None:
-        return doubt.removesuffix(f": {DO_NOT_TRUST}")
-    if any(gap.low is None for gap in gaps):
-        return "it takes more than one independent case"
-    if (cases := evidence.cases_needed) is None:
-        return "their costs are too close"
-    size = 10 ** max(0, len(str(cases)) - 2)  # to two digits, upwards
-    settle = f"would settle a difference of this size ({100 * POWER:.0f} % power)"
-    return f"about {-(-cases // size) * size:,} more cases {settle}"
+        why = "they cost the same"
+    elif doubts := [gap.warning for gap in gaps if gap.warning is not None]:
+        why = doubts[0].removesuffix(f": {DO_NOT_TRUST}")
+    elif any(gap.low is None for gap in gaps):
+        why = "it takes more than one independent case"
+    elif (cases := evidence.cases_needed) is not None:
+        size = 10 ** max(0, len(str(cases)) - 2)  # to two digits, upwards
+        settle = f"would settle a difference of this size ({100 * POWER:.0f} % power)"
+        why = f"about {-(-cases // size) * size:,} more cases {settle}"
+    return [f"{_named((evidence.leader.name, *names))} cannot be told apart yet: {why}."]
 
 
 def _recalibrate(evidence: Evidence) -> list[str]:
-    leader, model = evidence.leader.name, evidence.lifted[0]
-    gap = _recalibrated(model).against_leader
-    then, now = (money(amount, evidence.unit) for amount in (_cost_recalibrated(model), evidence.leader.cost))
+    leader, (name, *others) = evidence.leader.name, evidence.lifted
+    gap = evidence.worth_recalibrating[name].against_leader
+    level = "no more than" if (gap.value or 0.0) <= 0 else "about as much as"
+    amounts = f"{evidence.recalibrated_cost(name)} against {money(evidence.leader.cost, evidence.unit)} per case"
+    costs = f"{level} {leader} ({amounts})"
     if gap.is_below_zero:
         costs = evidence.per_case(gap.turned, f" less than {leader}")
-    else:
-        level = "no more than" if (gap.value or 0.0) <= 0 else "about as much as"
-        costs = f"{level} {leader} ({then} against {now} per case)"
-    others = [other.name for other in evidence.lifted[1:]]
-    more = [f"The same goes for {_named(others)}."] if others else []
-    undecided = [name for name in evidence.undecided if name != model.name]
-    as_it_is = f"As they are, {leader} and {model.name} cannot be told apart."
-    if model.name not in evidence.undecided:
-        more_now = evidence.per_case(evidence.gaps[model.name].more, f" more than {leader}")
-        as_it_is = f"As it is, {model.name} costs {more_now}."
-    first = f"Recalibrate {model.name} first: it then costs {costs}."
-    return [first, *_not_told_apart(evidence, undecided), *more, as_it_is]
-
-
-def _might_be_lifted(evidence: Evidence) -> list[str]:
-    """The cheapest recalibrated self among models that the data do not tell apart anyway, if it saves for sure."""
-    names = (evidence.leader.name, *evidence.undecided)
-    best = next((model for model in evidence.worth_recalibrating if model.name in names), None)
-    if best is None:
-        return []
-    saved, then = evidence.per_case(_recalibrated(best).saved), money(_cost_recalibrated(best), evidence.unit)
-    return [f"Recalibrate {best.name} in any case: that saves {saved}, and it then costs {then}."]
+    as_it_is = f"As they are, {leader} and {name} cannot be told apart."
+    if name not in evidence.undecided:
+        as_it_is = f"As it is, {name} costs {evidence.per_case(evidence.gaps[name].more, f' more than {leader}')}."
+    return [
+        f"Recalibrate {name} first: it then costs {costs}.",
+        *_not_told_apart(evidence, [other for other in evidence.undecided if other != name]),
+        *([f"The same goes for {_named(others)}."] if others else []),
+        as_it_is,
+    ]
 
 
 def _caught_up(evidence: Evidence) -> list[str]:
-    """What recalibrating makes of worse models that these data then no longer tell apart from the leader."""
-    if not (models := evidence.caught_up):
+    """Worse models that recalibrated still cost more than the leader, but no longer beyond doubt.
+
+    That may be for want of cases, so it is no reason to recalibrate them first.
+    """
+    settled = [name for name in evidence.worth_recalibrating if name in set(evidence.gaps) - {*evidence.undecided}]
+    behind = [name for name in settled if not any(gap.is_above_zero for gap in evidence.recalibrated_gaps(name))]
+    if not behind:
         return []
-    then, others = money(_cost_recalibrated(models[0]), evidence.unit), [model.name for model in models[1:]]
-    also = f"; nor could {_named(others)}" if others else ""
+    also = f"; nor could {_named(behind[1:])}" if behind[1:] else ""
     apart = f"could not be told apart from {evidence.leader.name}{also}"
-    return [f"Recalibrated, {models[0].name} costs {then} per case and {apart}."]
+    return [f"Recalibrated, {behind[0]} costs {evidence.recalibrated_cost(behind[0])} per case and {apart}."]
 
 
 def _own_saving(evidence: Evidence) -> list[str]:
     """What recalibrating the leader itself would save, where that is beyond doubt."""
-    later = evidence.leader.recalibrated
-    if later is None or not later.saved.is_above_zero:
-        return []
-    if (later.saved.value or 0.0) < NOTHING * evidence.leader.cost:
+    later = evidence.worth_recalibrating.get(evidence.leader.name)
+    if later is None or (later.saved.value or 0.0) < NOTHING * evidence.leader.cost:
         return []
     return [f"Recalibrate it, too: that saves {evidence.per_case(later.saved)}."]
 
@@ -313,15 +297,6 @@ def _at_stated_prices(evidence: Evidence) -> list[str]:
     doubt = "" if gap.is_above_zero else ", which these data do not settle"
     less = evidence.per_case(gap, f" less than {evidence.leader.name}")
     return [f"If prices are exactly as stated, {first} is the cheapest: {less}{doubt}."]
-
-
-def _recalibrated(model: ModelResult) -> Recalibrated:
-    assert model.recalibrated is not None
-    return model.recalibrated
-
-
-def _cost_recalibrated(model: ModelResult) -> float:
-    return _recalibrated(model).cost.value or 0.0
 
 
 def _named(names: Sequence[str]) -> str:

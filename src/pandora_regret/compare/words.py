@@ -14,7 +14,6 @@ from pandora_regret.compare.result import (
     Difference,
     LargestPair,
     ModelResult,
-    WorkupPart,
 )
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Carriers
@@ -43,18 +42,15 @@ DO_NOT_TRUST = "do not trust this interval"
 
 def largest_pairs(model: ModelResult, classes: Sequence[str], currency: str | None) -> list[LargestPair]:
     """The most expensive wrong tests of a model, each as a sentence; at most three."""
-    if not model.pair_costs:
-        return []
-    pair_costs, total = np.array(model.pair_costs), model.cost
-    least = np.partition(pair_costs, -PAIRS_NAMED, axis=None)[-PAIRS_NAMED]
-    places = np.flatnonzero(pair_costs >= least)
-    largest = places[np.argsort(-pair_costs.flat[places], kind="stable")][:PAIRS_NAMED]
+    costs = np.array(model.pair_costs)
+    least = np.partition(costs, -PAIRS_NAMED, axis=None)[-PAIRS_NAMED] if costs.size else 0.0
+    places = np.flatnonzero((costs >= least) & (costs > 0))
     pairs = []
-    for i, j in (divmod(int(place), len(classes)) for place in largest):
-        if (cost := float(pair_costs[i, j])) > 0:
-            wrong = ruling_out(classes[i], classes[j])
-            sentence = f"{wrong}: {money(cost, currency or '')} of every {money(total, currency)}"
-            pairs.append(LargestPair(model.name, classes[i], classes[j], cost, cost / total, sentence))
+    for place in places[np.argsort(-costs.flat[places], kind="stable")][:PAIRS_NAMED].tolist():
+        cost, (i, j) = float(costs.flat[place]), divmod(place, len(classes))
+        of_every = f"{money(cost, currency or '')} of every {money(model.cost, currency)}"
+        sentence = f"{ruling_out(classes[i], classes[j])}: {of_every}"
+        pairs.append(LargestPair(model.name, classes[i], classes[j], cost, cost / model.cost, sentence))
     return pairs
 
 
@@ -64,15 +60,31 @@ def beyond_the_verdict(
     ranks: Mapping[str, Sequence[float]],
     pairs: Sequence[LargestPair],
     unit: str | None,
-    workup: WorkupPart | None = None,
+    by_workup: bool,
 ) -> tuple[str, ...]:
-    """What the cheapest model saves, and which wrong tests the money goes to."""
-    best = models[0]
-    spending = _spending(best, [pair for pair in pairs if pair.model == best.name], unit)
-    if workup is not None:
-        spending = f"Someone who knew the truth would pay {money(best.unavoidable, unit)} per case."
-    savings = _savings(models, differences, ranks, unit) if len(models) > 1 else []
-    return (*savings, spending)
+    """What the cheapest model saves against the runner-up, and against what log loss and accuracy would choose.
+
+    And which wrong tests the money goes to.
+    """
+    best, gaps = models[0], {gap.against: gap for gap in differences if gap.model == models[0].name}
+    chosen = _choices(models, {key: ranks[key] for key in ("log_loss", "accuracy") if key in ranks})
+    sentences = []
+    for name in dict.fromkeys([model.name for model in models[1:2]] + [*chosen]):
+        if name in gaps and gaps[name].savings_per_1000 > 0:
+            by = f", which {listed(chosen[name])} would choose" if name in chosen else ""
+            more = gaps[name].more.mapped(lambda amount: 1000 * amount)
+            saved = money_between(gaps[name].savings_per_1000, more.low, more.high, unit)
+            sentences.append(f"Against {name}{by}, {best.name} saves {saved} per 1,000 cases.")
+    if gaps and list(chosen) == [best.name]:
+        sentences.append(f"{capitalised(listed(chosen[best.name]))} would choose {best.name} too.")
+    if by_workup:
+        return (*sentences, f"Someone who knew the truth would pay {money(best.unavoidable, unit)} per case.")
+    named = [f"{ruling_out(p.truth, p.tested)} ({money(p.cost, unit)})" for p in pairs if p.model == best.name]
+    wasted = ", and nothing is wasted" if best.pair_costs else ""
+    if named:
+        wasted = f"; the most expensive wrong test{'s are' if len(named) > 1 else ' is'} {listed(named)}"
+    own = f"Of every {money(best.cost, unit)}, testing the truth itself takes {money(best.unavoidable, unit)}"
+    return (*sentences, f"{own}{wasted}.")
 
 
 def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
@@ -90,18 +102,18 @@ def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
 
 def price_sentences(break_even: Sequence[BreakEven], leader: str, unit: str | None) -> tuple[str, ...]:
     """At which prices another model would be the cheapest, the nearest to the stated price first."""
-    said = [
-        (abs(np.log(crossing.price / each.stated)), _crossing(each, crossing, side, leader, unit))
-        for each in break_even
-        for crossing, side in ((each.below, "less"), (each.above, "more"))
-        if crossing is not None
-    ]
-    if break_even and not said:
-        return (
-            f"No single price, from a tenth to ten times the stated one, makes another model than {leader} the "
-            "cheapest.",
-        )
-    return tuple(sentence for _, sentence in sorted(said))
+    sentences = []
+    for each in break_even:
+        for crossing, side in ((each.below, "less"), (each.above, "more")):
+            if crossing is not None:
+                price, stated = price_between(crossing, each.stated, unit), money(each.stated, unit)
+                unless = f"{leader} stays cheapest unless {class_name(each.test)} costs {side} than {price}"
+                distance = abs(np.log(crossing.price / each.stated))
+                sentences.append((distance, f"{unless}; now {stated}; then it is {crossing.leader}."))
+    if break_even and not sentences:
+        whatever = "No single price, from a tenth to ten times the stated one, makes another model than"
+        return (f"{whatever} {leader} the cheapest.",)
+    return tuple(sentence for _, sentence in sorted(sentences))
 
 
 def price_between(crossing: Crossing, stated: float, unit: str | None) -> str:
@@ -119,52 +131,14 @@ def price_between(crossing: Crossing, stated: float, unit: str | None) -> str:
     low, high = crossing.low, crossing.high
     if low is None and high is None:
         return f"{money(crossing.price, unit)} (not settled at any price tried)"
-    said = money_between(crossing.price, low, high, unit)
+    price = money_between(crossing.price, low, high, unit)
     if low is None or high is None:
         lower = f"less than {money(stated / FURTHEST_PRICE, unit)}" if low is None else money(low, unit)
         upper = f"more than {money(stated * FURTHEST_PRICE, unit)}" if high is None else money(high, unit)
-        said += f" ({lower} to {upper})"
+        price += f" ({lower} to {upper})"
     if (low or 0.0) <= stated <= (high or np.inf):
-        return f"{said.removesuffix(')')}, which includes the stated price: not settled)"
-    return said
-
-
-def _crossing(each: BreakEven, crossing: Crossing, side: str, leader: str, unit: str | None) -> str:
-    price = price_between(crossing, each.stated, unit)
-    stated, then = money(each.stated, unit), f"then it is {crossing.leader}"
-    return (
-        f"{leader} stays cheapest unless {class_name(each.test)} costs {side} than {price}; now {stated}; {then}."
-    )
-
-
-def _savings(
-    models: Sequence[ModelResult],
-    differences: Sequence[Difference],
-    ranks: Mapping[str, Sequence[float]],
-    unit: str | None,
-) -> list[str]:
-    """Against the runner-up, and against whatever log loss and accuracy would have picked."""
-    best, gaps = models[0].name, {gap.against: gap for gap in differences if gap.model == models[0].name}
-    chosen = _choices(models, {key: ranks[key] for key in ("log_loss", "accuracy") if key in ranks})
-    said = []
-    for name in dict.fromkeys([models[1].name, *chosen]):
-        if name != best and gaps[name].savings_per_1000 > 0:
-            by = f", which {listed(chosen[name])} would choose" if name in chosen else ""
-            more = gaps[name].more.mapped(lambda amount: 1000 * amount)
-            saved = money_between(gaps[name].savings_per_1000, more.low, more.high, unit)
-            said.append(f"Against {name}{by}, {best} saves {saved} per 1,000 cases.")
-    if list(chosen) == [best]:
-        said.append(f"{capitalised(listed(chosen[best]))} would choose {best} too.")
-    return said
-
-
-def _spending(best: ModelResult, pairs: Sequence[LargestPair], currency: str | None) -> str:
-    total, least = money(best.cost, currency), money(best.unavoidable, currency)
-    own = f"Of every {total}, testing the truth itself takes {least}"
-    if not pairs:
-        return f"{own}, and nothing is wasted." if best.pair_costs else f"{own}."
-    parts = [f"{ruling_out(pair.truth, pair.tested)} ({money(pair.cost, currency)})" for pair in pairs]
-    return f"{own}; the most expensive wrong test{'s are' if len(parts) > 1 else ' is'} {listed(parts)}."
+        return f"{price.removesuffix(')')}, which includes the stated price: not settled)"
+    return price
 
 
 def recalibrating(model: ModelResult, unit: str | None) -> str | None:
@@ -180,24 +154,30 @@ def recalibrating(model: ModelResult, unit: str | None) -> str | None:
 
 
 def disagreements(
-    models: Sequence[ModelResult],
-    ranks: Mapping[str, Sequence[float]],
-    currency: str | None,
-    workup: WorkupPart | None = None,
+    models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]], currency: str | None, by_workup: bool
 ) -> tuple[str, ...]:
-    """Where another metric would choose another model, or ranks one of the models very differently."""
-    best, apart = models[0], {key: ranks[key] for key in ranks if METRICS[key].ranks_as is None}
-    choices = _choices(models, apart)
-    by_cost = METRICS["expected_cost"].wording if workup is None else "the cost of the work-up"
-    cost = {model.name: model.cost for model in models}
-    place = {model.name: model.rank for model in models}
-    said = [
-        f"{capitalised(listed(keys))} would choose {name}, number {place[name]} by {by_cost}: "
-        f"{money(cost[name] - best.cost, currency)} per case more than {best.name}."
-        for name, keys in choices.items()
-        if place[name] > 1
-    ]
-    return tuple(said + _leaps(models, ranks, by_cost))
+    """Where another metric would choose another model.
+
+    And the models that move furthest between expected cost and a metric that knows no costs, if they move far.
+    """
+    cost = "the cost of the work-up" if by_workup else METRICS["expected_cost"].wording
+    apart, places = {key: ranks[key] for key in ranks if METRICS[key].ranks_as is None}, ranks["expected_cost"]
+    named, sentences = {model.name: model for model in models}, []
+    for name, wordings in _choices(models, apart).items():
+        if named[name].rank > 1:
+            more = f"{money(named[name].cost - models[0].cost, currency)} per case more than {models[0].name}"
+            chosen = f"{capitalised(listed(wordings))} would choose {name}"
+            sentences.append(f"{chosen}, number {named[name].rank} by {cost}: {more}.")
+    leaps: dict[tuple[int, float], list[str]] = {}
+    for key, by_key in apart.items():
+        furthest = max(range(len(models)), key=lambda m: abs(places[m] - by_key[m]))
+        is_far = abs(places[furthest] - by_key[furthest]) >= A_LEAP
+        if is_far and not METRICS[key].priced and key != BASELINE:
+            leaps.setdefault((furthest, by_key[furthest]), []).append(METRICS[key].wording)
+    for (index, place), wordings in leaps.items():
+        name = f"{models[index].name} is number {place:g} of {len(models)} by {listed(wordings)}"
+        sentences.append(f"{name}, but number {places[index]:g} by {cost}.")
+    return tuple(sentences)
 
 
 def _choices(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]) -> dict[str, list[str]]:
@@ -205,53 +185,30 @@ def _choices(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]]
     chosen: dict[str, list[str]] = {}
     for key, places in ranks.items():
         if any(model.scores[key].value is not None for model in models):
-            first = models[min(range(len(models)), key=lambda index: places[index])].name
+            first = models[int(np.argmin(places))].name
             chosen.setdefault(first, []).append(METRICS[key].wording)
     return chosen
-
-
-def _leaps(models: Sequence[ModelResult], ranks: Mapping[str, Sequence[float]], measure: str) -> list[str]:
-    """The models that move furthest between expected cost and a metric that knows no costs, if they move far."""
-    by_cost, leaps = ranks["expected_cost"], dict[tuple[int, float], list[str]]()
-    for key, by_key in ranks.items():
-        if METRICS[key].priced or METRICS[key].ranks_as is not None or key == BASELINE:
-            continue
-        furthest = max(range(len(models)), key=lambda m: abs(by_cost[m] - by_key[m]))
-        if abs(by_cost[furthest] - by_key[furthest]) >= A_LEAP:
-            leaps.setdefault((furthest, by_key[furthest]), []).append(METRICS[key].wording)
-    return [
-        f"{models[index].name} is number {place:g} of {len(models)} by {listed(keys)}, "
-        f"but number {by_cost[index]:g} by {measure}."
-        for (index, place), keys in leaps.items()
-    ]
 
 
 def notes(
     models: Sequence[ModelResult], differences: Sequence[Difference], clusters: int | None
 ) -> tuple[str, ...]:
-    """What a reader should know before trusting the numbers."""
-    said = [*_doubts(models, differences)]
-    said += [
+    """What a reader should know before trusting the numbers: the first few intervals that cannot be, and why."""
+    best, costs = models[0].name, ((model.name, model.scores["expected_cost"].warning) for model in models)
+    gaps = ((f"{gap.against} against {best}", gap.warning) for gap in differences if gap.model == best)
+    sentences = [f"{what}: {warning}." for what, warning in (*costs, *gaps) if warning is not None]
+    if (more := len(sentences) - MOST_DOUBTS) > 0:
+        sentences[MOST_DOUBTS:] = [f"{more} more intervals cannot be trusted: see the JSON."]
+    sentences += [
         f"{model.name}: {key.replace('_', ' ')} is {score.warning}."
         for model in models
         for key, score in model.scores.items()
         if score.value is None and score.warning is not None
     ]
     if clusters is not None and clusters < FEW_CLUSTERS:
-        said.append(
-            f"There {'is' if clusters == 1 else 'are'} only {counted(clusters, 'cluster')}: "
-            f"with fewer than {FEW_CLUSTERS}, intervals tend to be too narrow."
-        )
-    return tuple(said)
-
-
-def _doubts(models: Sequence[ModelResult], differences: Sequence[Difference]) -> list[str]:
-    """The first few intervals of costs, and of differences to the best model, that cannot be trusted."""
-    best, costs = models[0].name, ((model.name, model.scores["expected_cost"].warning) for model in models)
-    gaps = ((f"{gap.against} against {best}", gap.warning) for gap in differences if gap.model == best)
-    said = [f"{what}: {warning}." for what, warning in (*costs, *gaps) if warning is not None]
-    more = len(said) - MOST_DOUBTS
-    return said if more <= 0 else [*said[:MOST_DOUBTS], f"{more} more intervals cannot be trusted: see the JSON."]
+        few = f"There {'is' if clusters == 1 else 'are'} only {counted(clusters, 'cluster')}"
+        sentences.append(f"{few}: with fewer than {FEW_CLUSTERS}, intervals tend to be too narrow.")
+    return tuple(sentences)
 
 
 def few_carriers(carriers: Carriers, what: str, units: str) -> str | None:
