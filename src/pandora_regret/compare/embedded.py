@@ -8,12 +8,15 @@ steps there, two characters each, and shares are tabulated at even distances.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pandora_regret.calibrate.maps import best_inverse_temperature
+from pandora_regret.calibrate.rows import rows_of
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.kernels.reference import log_odds
 from pandora_regret.priors import Exponential, Fixed, Prior, Uniform
@@ -68,56 +71,48 @@ class EmbeddedSample:
 
     def fits(self, names: list[str], n_classes: int) -> bool:
         """Whether every part is as long as it must be, and every class is one of so many."""
-        lengths = [
-            len(self.truth) == 2 * self.rows,
-            len(self.weights) == self.rows,
-            len(self.unit_costs) == n_classes,
-        ]
-        lengths += [len(self.odds.get(name, "")) == 2 * self.rows * (n_classes - 1) for name in names]
+        odds = [len(self.odds.get(name, "")) == 2 * self.rows * (n_classes - 1) for name in names]
         tables = [len(tables) in (1, n_classes**2) for tables in self.shares.values()]
-        text = set(self.truth).union(*self.odds.values()) <= set(DIGITS)
-        known = all(self.inverse_temperatures.get(name, 0.0) > 0 for name in names)
-        return (
-            all([*lengths, *tables, text, known, bool(tables)]) and int(self.truths().max(initial=0)) < n_classes
+        temperatures = [self.inverse_temperatures.get(name, 0.0) > 0 for name in names]
+        lengths = (len(self.truth), len(self.weights), len(self.unit_costs)) == (
+            2 * self.rows,
+            self.rows,
+            n_classes,
         )
+        text = set(self.truth).union(*self.odds.values()) <= set(DIGITS)
+        whole = all([lengths, text, bool(tables), *odds, *tables, *temperatures])
+        return whole and int(self.truths().max(initial=0)) < n_classes
 
 
 def embed(
     forecasts: Mapping[str, Forecast], sample: Sample, prior: Prior, typical: FloatArray, seed: int
 ) -> EmbeddedSample | None:
     """The sample; None of mere orders, of prices or options of each case's own, and where few rows would fit."""
-    n_classes = next(iter(forecasts.values())).n_classes
-    if typical.ndim > 1 or not _fits_in_a_page(forecasts.values(), sample.n_cases, n_classes, prior):
+    n_classes, apart = next(iter(forecasts.values())).n_classes, prior.n_classes is not None
+    most = min(MOST_ROWS, MOST_ODDS // (len(forecasts) * (n_classes - 1)))
+    if typical.ndim > 1 or most < min(sample.n_cases, FEWEST_ROWS) or not np.all(np.asarray(prior.mean) > 0):
         return None
-    chosen, weights = _choose(sample, n_classes, _most_rows(len(forecasts), n_classes), seed)
-    rows = {
-        name: replace(forecast, values=forecast.values.astype(np.float64), costs=None, weights=None).rows(chosen)
-        for name, forecast in forecasts.items()
-    }
+    if (apart and n_classes > MOST_CLASSES_APART) or any(each.order_only for each in forecasts.values()):
+        return None
+    chosen, weights = _choose(sample, n_classes, most, seed)
+    odds, temperatures = {}, {}
+    for name, forecast in forecasts.items():
+        rows = replace(forecast.rows(chosen), costs=None, weights=weights)
+        rows = replace(rows, values=rows.values.astype(np.float64))
+        others = log_odds(rows)[np.arange(n_classes) != rows.truth[:, None]].clip(-1e15, 1e15)
+        odds[name] = _text(np.rint(EVEN * (1 + others / (BEND + np.abs(others)))).astype(np.intp))
+        temperatures[name] = float(f"{best_inverse_temperature(rows_of(rows)[0]):.6g}")
     named = {"as compared": prior} | {name: other for name, other in ALTERNATIVES.items() if other != prior}
     return EmbeddedSample(
         len(chosen),
         len(np.unique(sample.case_of[chosen])),
         _text(sample.truth[chosen]),
         tuple(float(f"{weight:.6g}") for weight in weights),
-        {name: _text(_rounded(each)) for name, each in rows.items()},
-        {name: float(f"{_inverse_temperature(each, weights):.6g}") for name, each in rows.items()},
+        odds,
+        temperatures,
         {name: _shares(each, n_classes) for name, each in named.items()},
-        tuple(float(mean) for mean in np.broadcast_to(prior.mean, n_classes)),
+        tuple(np.broadcast_to(prior.mean, n_classes).tolist()),
     )
-
-
-def _fits_in_a_page(forecasts: Collection[Forecast], n_rows: int, n_classes: int, prior: Prior) -> bool:
-    if any(forecast.order_only for forecast in forecasts):
-        return False
-    if prior.n_classes is not None and n_classes > MOST_CLASSES_APART:
-        return False
-    enough = _most_rows(len(forecasts), n_classes) >= min(n_rows, FEWEST_ROWS)
-    return enough and bool(np.all(np.asarray(prior.mean) > 0))
-
-
-def _most_rows(n_models: int, n_classes: int) -> int:
-    return min(MOST_ROWS, MOST_ODDS // (n_models * (n_classes - 1)))
 
 
 def _choose(sample: Sample, n_classes: int, most: int, seed: int) -> tuple[IntArray, FloatArray]:
@@ -136,26 +131,11 @@ def _choose(sample: Sample, n_classes: int, most: int, seed: int) -> tuple[IntAr
     return chosen, weights[chosen] * (whole / np.where(part > 0, part, 1.0))[truth[chosen]]
 
 
-def _rounded(rows: Forecast) -> IntArray:
-    """The codes of each row's odds but those against itself, (rows, K - 1)."""
-    odds = log_odds(rows)
-    others = np.clip(odds[np.arange(rows.n_classes) != rows.truth[:, None]], -1e15, 1e15)
-    return np.asarray(np.rint(EVEN * (1 + others / (BEND + np.abs(others)))), dtype=np.intp)
-
-
-def _inverse_temperature(rows: Forecast, weights: FloatArray) -> float:
-    from pandora_regret.calibrate.maps import best_inverse_temperature
-    from pandora_regret.calibrate.rows import rows_of
-
-    return best_inverse_temperature(rows_of(replace(rows, weights=weights))[0])
-
-
 def _shares(prior: Prior, n_classes: int) -> tuple[tuple[float, ...], ...]:
     """The prior's share at even distances of the scale; of each pair i, j, where it treats classes differently."""
     apart = prior.n_classes is not None
     odds = _from_scale(np.linspace(-1, 1, 1 + (CELLS_APART if apart else CELLS)))
-    classes = range(n_classes)
-    pairs = [(i, j) for i in classes for j in classes] if apart else [(0, 1)]
+    pairs = product(range(n_classes), repeat=2) if apart else [(0, 1)]
     return tuple(tuple(float(f"{s:.6g}") for s in prior.share(odds, np.intp(i), np.intp(j))) for i, j in pairs)
 
 

@@ -311,7 +311,7 @@ class Comparison(Shown):
             raise InputError(f"this comparison has schema {schema!r:.60}: {SCHEMA!r} can be read here.")
         comparison = from_plain(cls, data, "comparison")
         for place, fits, problem in _expectations(comparison):
-            if not fits:
+            if not fits:  # what is said later may rest on what was said before
                 raise InputError(problem, place=f"the comparison's {place}", fix="write it again")
         return comparison
 
@@ -358,60 +358,54 @@ class Comparison(Shown):
 
     def table(self) -> list[dict[str, Any]]:
         """One flat row per model, for printing: every score with its interval, rank, probability of being best."""
-        return [_flat(model) for model in self.models]
+        rows = []
+        for model in self.models:
+            row = {"model": model.name, "rank": model.rank, "probability_best": model.probability_best}
+            for key, score in (*model.scores.items(), ("predicted_cost", model.predicted_cost)):
+                row |= {key: score.value, f"{key}_low": score.low, f"{key}_high": score.high}
+            rows.append(row)
+        return rows
 
 
-def _flat(model: ModelResult) -> dict[str, Any]:
-    row: dict[str, Any] = {"model": model.name, "rank": model.rank, "probability_best": model.probability_best}
-    for key, score in (*model.scores.items(), ("predicted_cost", model.predicted_cost)):
-        row |= {key: score.value, f"{key}_low": score.low, f"{key}_high": score.high}
-    return row
-
-
-def _expectations(comparison: Comparison) -> Iterator[tuple[str, bool, str]]:
+def _expectations(whole: Comparison) -> Iterator[tuple[str, bool, str]]:
     """That every list is as long as what it is about, and every name is that of a model: place, fits, problem."""
-    data, names = comparison.data, [model.name for model in comparison.models]
-    n_classes, keys = len(data.classes), {metric.key for metric in comparison.metrics}
+    data, names, k = whole.data, [model.name for model in whole.models], len(whole.data.classes)
+    keys, break_even = {metric.key for metric in whole.metrics}, whole.break_even
+    crossings = [crossing for each in break_even for crossing in (each.below, each.above) if crossing]
+    prices = [*(each.stated for each in break_even), *(crossing.price for crossing in crossings)]
+    typical = [
+        costs for costs in (whole.costs.typical, *(each.typical for each in whole.scenarios)) if costs is not None
+    ]
+    groups = [group for breakdown in whole.by for group in breakdown.groups]
     yield "list of models", bool(names), "is empty"
     yield "models", len(set(names)) == len(names), "share a name"
-    yield "data.classes", 2 <= n_classes == len(data.class_weights), "are fewer than 2, or not as many as weights"
+    yield "data.classes", 2 <= k == len(data.class_weights), "are fewer than 2, or not as many as weights"
     yield "data.class_weights", min(data.class_weights, default=0.0) >= 0, "are negative"
-    yield "interval.level", 0 < comparison.interval.level < 1, "is not between 0 and 1"
-    yield "metrics", "expected_cost" in keys and len(keys) == len(comparison.metrics), "lack one, or repeat one"
+    yield "interval.level", 0 < whole.interval.level < 1, "is not between 0 and 1"
+    yield "metrics", "expected_cost" in keys and len(keys) == len(whole.metrics), "lack one, or repeat one"
     for key in keys:
-        yield f"ranks.{key}", len(comparison.ranks.get(key, ())) == len(names), "are not one per model"
-    for typical in (comparison.costs.typical, *(scenario.typical for scenario in comparison.scenarios)):
-        fits = typical is None or (len(typical) == n_classes and min(typical) > 0)
-        yield "typical costs", fits, "are not one positive number per class"
-    fits = comparison.sample is None or comparison.sample.fits(names, n_classes)
-    yield "sample", fits and (comparison.sample is None or comparison.costs.typical is not None), "does not fit"
-    for gap in comparison.differences:
-        yield "differences", {gap.model, gap.against} <= set(names), "name a model that is not there"
-    for group in (group for breakdown in comparison.by for group in breakdown.groups):
-        fits = [model.name for model in group.models] == names and group.leader in names
-        yield "by", fits and group.weight >= 0, "does not list the models as they are, or has a negative weight"
-    verdict, tests = comparison.verdict, [each.test for each in comparison.break_even]
-    yield "verdict", verdict.leader in names and bool(verdict.sentences), "names no model, or says nothing"
-    yield "break_even", set(tests) <= set(data.classes), "names a test that is not there"
-    crossings = [crossing for each in comparison.break_even for crossing in (each.below, each.above) if crossing]
-    prices = [*(each.stated for each in comparison.break_even), *(crossing.price for crossing in crossings)]
-    yield "break_even", all(price > 0 for price in prices), "holds a price that is not positive"
-    for number, model in enumerate(comparison.models):
-        for part, fits, problem in _expectations_of_model(comparison, model, keys):
-            yield f"models[{number}].{part}", fits, problem
-
-
-def _expectations_of_model(
-    comparison: Comparison, model: ModelResult, keys: set[str]
-) -> Iterator[tuple[str, bool, str]]:
-    n_classes, costs = len(comparison.data.classes), model.pair_costs
-    yield "scores", keys <= set(model.scores), "lack a metric"
-    yield "scores.expected_cost.value", model.scores["expected_cost"].value is not None, "is missing"
-    square = {len(costs), *map(len, costs)}
-    yield "pair_costs", not costs or square == {n_classes}, "are not one row and column per class"
-    yield "by_class", len(model.by_class) in (0, n_classes), "is not one entry per class"
-    yield "by_class", all(each.weight >= 0 for each in model.by_class), "holds a negative weight"
-    yield "calibration", all(each.weight >= 0 for each in model.calibration), "holds a negative weight"
-    yield "scenarios", len(model.scenarios) == len(comparison.scenarios), "are not one per scenario"
-    terms = TERMS if model.decomposition is None else model.decomposition
-    yield "decomposition", set(TERMS) <= set(terms), "lacks a term"
+        yield f"ranks.{key}", len(whole.ranks.get(key, ())) == len(names), "are not one per model"
+    fits = all(len(costs) == k and min(costs) > 0 for costs in typical)
+    yield "typical costs", fits, "are not one positive number per class"
+    fits = whole.sample is None or (whole.costs.typical is not None and whole.sample.fits(names, k))
+    yield "sample", fits, "does not fit"
+    fits = {name for gap in whole.differences for name in (gap.model, gap.against)} <= set(names)
+    yield "differences", fits, "name a model that is not there"
+    fits = all([each.name for each in group.models] == names and group.leader in names for group in groups)
+    yield "by", fits, "does not list the models as they are"
+    fits = whole.verdict.leader in names and bool(whole.verdict.sentences)
+    yield "verdict", fits, "names no model, or says nothing"
+    yield "break_even", {each.test for each in break_even} <= set(data.classes), "names a test that is not there"
+    yield "break_even", min(prices, default=1.0) > 0, "holds a price that is not positive"
+    for number, model in enumerate(whole.models):
+        place, square = f"models[{number}].", {len(model.pair_costs), *map(len, model.pair_costs)}
+        yield f"{place}scores", keys <= set(model.scores), "lack a metric"
+        yield f"{place}scores.expected_cost.value", model.scores["expected_cost"].value is not None, "is missing"
+        yield f"{place}pair_costs", square in ({0}, {k}), "are not one row and column per class"
+        yield f"{place}by_class", len(model.by_class) in (0, k), "is not one entry per class"
+        fits = len(model.scenarios) == len(whole.scenarios)
+        yield f"{place}scenarios", fits, "are not one per scenario"
+        terms = TERMS if model.decomposition is None else model.decomposition
+        yield f"{place}decomposition", set(TERMS) <= set(terms), "lacks a term"
+        weights = [each.weight for parts in (model.by_class, model.calibration, groups) for each in parts]
+        yield f"{place}weights", min(weights, default=0.0) >= 0, "are negative"
