@@ -228,7 +228,8 @@ def _of_condition(
     signed, regrets = (np.concatenate(some) for some in list(zip(*parts, strict=True))[:2])
     _, _, constant, picked = parts[0]
     is_reversed = signed[0] * [1 if metric.better == "lower" else -1 for metric in metrics] < 0
-    baseline = [metric.key for metric in metrics].index(BASELINE)
+    keys = [metric.key for metric in metrics]
+    baseline = keys.index(BASELINE)
     taus = signed * np.where(signed[:1] < 0, -1, 1)  # the estimate's absolute value, and what is around it
     gaps = taus - taus[:, [baseline]]
     (low, high), (gap_low, gap_high) = (
@@ -240,15 +241,20 @@ def _of_condition(
     with np.errstate(invalid="ignore"):  # infinite bills on both sides: there is no mean
         mean = regrets[1:].mean(axis=0) if len(regrets) > 1 else np.full_like(regrets[0], np.nan)
     paid = [ends[0] for ends in percentiles(regrets[None, 1:], level)]
-    numbers = np.stack(
-        [taus[0], low[0], high[0], gaps[0], gap_low[0], gap_high[0], regrets[0], *paid, mean], axis=1
+    tau, gap, regret = (
+        [kind(*map(number_of, ends)) for ends in zip(*columns, strict=True)]
+        for kind, *columns in (
+            (Figure, taus[0], low[0], high[0]),
+            (Figure, gaps[0], gap_low[0], gap_high[0]),
+            (Regret, regrets[0], *paid, mean),
+        )
     )
-    results = []
-    for q, (metric, row) in enumerate(zip(metrics, numbers, strict=True)):
-        tau, gap, regret = (list(map(number_of, row[part])) for part in np.split(np.arange(10), [3, 6]))
-        marks = bool(constant[q]), bool(is_reversed[q])
-        results.append(MetricResult(metric.key, *marks, Figure(*tau), Figure(*gap), Regret(*regret), picked[q]))
-    draws = 1 if condition.prior is None else condition.draws
+    cells = zip(keys, constant.tolist(), is_reversed.tolist(), tau, gap, regret, picked, strict=True)
     return ConditionResult(
-        condition.name, condition.title, condition.unit, draws, tuple(results), condition.reading
+        condition.name,
+        condition.title,
+        condition.unit,
+        1 if condition.prior is None else condition.draws,
+        tuple(MetricResult(*cell) for cell in cells),
+        condition.reading,
     )

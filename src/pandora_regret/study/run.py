@@ -7,7 +7,6 @@ finished before an interruption stays finished.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +20,13 @@ from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_s
 from pandora_regret.study.ranking_agreement import agreement
 from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
 from pandora_regret.study.spec import DataEntry, DataSet, Study, read_entries, read_study
-from pandora_regret.study.store import Store
+from pandora_regret.study.store import Place, Store
 
 STUDY, ORIGIN = "study.toml", "origin.json"
 CHANGEABLE = ("timeout", "leave_out")  # entries of a study file that may change after it has begun
 
 
-def begin(study_file: str | os.PathLike[str], folder: str | os.PathLike[str], *, trust: bool = False) -> Study:
+def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
     """Read a study, and make its output folder; one that exists must be of the same study.
 
     Parameters
@@ -69,7 +68,7 @@ def _fixed_part(text: bytes) -> Any:
     return {key: value for key, value in entries.items() if key not in CHANGEABLE} | {"data": data}
 
 
-def reopen(folder: str | os.PathLike[str], *, trust: bool = False) -> Study:
+def reopen(folder: Place, *, trust: bool = False) -> Study:
     """The study of an output folder.
 
     Parameters
@@ -92,7 +91,7 @@ def reopen(folder: str | os.PathLike[str], *, trust: bool = False) -> Study:
     return read_study(file, origin, trust=trust)
 
 
-def _study_file(folder: str | os.PathLike[str]) -> Path:
+def _study_file(folder: Place) -> Path:
     file = Path(folder) / STUDY
     if not file.is_file():
         raise InputError(f"{str(folder)!r} holds no study: start one with pandora study run FILE --out {folder}.")
@@ -101,7 +100,7 @@ def _study_file(folder: str | os.PathLike[str]) -> Path:
 
 def run_study(
     study: Study,
-    folder: str | os.PathLike[str],
+    folder: Place,
     *,
     jobs: int = 1,
     cluster: str | None = None,
@@ -211,7 +210,7 @@ class Standing:
     failures: Mapping[str, str]
 
 
-def standing(folder: str | os.PathLike[str]) -> tuple[list[Standing], bool]:
+def standing(folder: Place) -> tuple[list[Standing], bool]:
     """How far each data set is, and whether there are results; only looks, and disturbs no run under way.
 
     Parameters
@@ -236,7 +235,7 @@ def standing(folder: str | os.PathLike[str]) -> tuple[list[Standing], bool]:
     return parts, (out / RESULTS).is_file()
 
 
-def forget_failures(study: Study, folder: str | os.PathLike[str]) -> None:
+def forget_failures(study: Study, folder: Place) -> None:
     """Let models that failed be tried again.
 
     Parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -20,6 +19,7 @@ from pandora_regret.records import check_keys, did_you_mean, from_plain, parse_t
 from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
 from pandora_regret.study.predicting import Zoo
 from pandora_regret.study.ranking_agreement import Resample
+from pandora_regret.study.store import Place
 from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 
 PATHS = ("cache", "folder", "paths")  # options of a zoo that name files
@@ -101,9 +101,7 @@ class Study:
     text: bytes  # the file itself, to be copied into the output
 
 
-def read_study(
-    path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None, *, trust: bool = False
-) -> Study:
+def read_study(path: Place, folder: Place | None = None, *, trust: bool = False) -> Study:
     """Read a study file and check it; paths in it are relative to `folder`, the file's own unless given.
 
     A file can name metrics as ``"module:name"``, which runs that module; only a file that you `trust` may.

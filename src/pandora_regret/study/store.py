@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,8 @@ from pandora_regret.atomic import write_atomically
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray, Table, read_probabilities
 from pandora_regret.inputs.labels import read_labels, read_truth
 from pandora_regret.optional import import_optional
+
+Place: TypeAlias = str | os.PathLike[str]  # of a file or a folder
 
 LABELS = "labels.safetensors"
 KINDS = {False: "probabilities", True: "logits"}  # the arrays' names in the files
@@ -71,7 +73,7 @@ class Store:
     @classmethod
     def create(
         cls,
-        folder: str | os.PathLike[str],
+        folder: Place,
         truth: ArrayLike,
         classes: Sequence[Any],
         *,
@@ -107,7 +109,7 @@ class Store:
         return store
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str]) -> Store:
+    def open(cls, folder: Place) -> Store:
         """A store that exists."""
         folder = Path(folder)
         try:
@@ -118,7 +120,7 @@ class Store:
         return cls(folder, target, header["about"])
 
     @staticmethod
-    def exists(folder: str | os.PathLike[str]) -> bool:
+    def exists(folder: Place) -> bool:
         """Whether there is a store."""
         return (Path(folder) / LABELS).is_file()
 

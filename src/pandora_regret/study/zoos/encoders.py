@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,8 @@ MEAN_STD = {"imagenet": "ImageNet's", "own": "what the encoder was trained with"
 SUFFIX = ".safetensors"
 
 
-def timm() -> Any:
-    """The library."""
-    return import_optional("timm", extra="images")
+library = partial(import_optional, extra="images")
+timm = partial(library, "timm")
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def pretrained_config(name: str) -> Any:
 @cache
 def count_parameters(name: str) -> int:
     """Parameters of the network as published, its classifier included, counted without allocating any."""
-    with import_optional("torch", extra="images").device("meta"):
+    with library("torch").device("meta"):
         network = timm().create_model(registered(name))
     return sum(parameter.numel() for parameter in network.parameters())
 
@@ -104,7 +103,7 @@ def build(name: str, weights: Weights, resolution: int, **options: Any) -> Any:
     if config.fixed_input_size and tuple(config.input_size[1:]) != (resolution, resolution):
         options["img_size"] = resolution
     if weights.place == "random":
-        import_optional("torch", extra="images").manual_seed(weights.seed)
+        library("torch").manual_seed(weights.seed)
     if weights.folder is not None:  # custom_load would expect the format that was published first, not this file
         file = weights.folder / f"{name}{SUFFIX}"
         options["pretrained_cfg_overlay"] = {"file": str(file), "custom_load": False}

@@ -15,9 +15,9 @@ from pandora_regret.files.formats import FORMATS
 from pandora_regret.files.text import COMPRESSED
 from pandora_regret.inputs import InputError
 from pandora_regret.study.predicting import Outcome
-from pandora_regret.study.store import Prediction, Store, Target, read_groups
+from pandora_regret.study.store import Place, Prediction, Store, Target, read_groups
 
-Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+Paths: TypeAlias = Place | Iterable[Place]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _opened(zoo: FilesZoo) -> PredictionFiles:
 
 def import_predictions(
     paths: Paths,
-    store_folder: str | os.PathLike[str],
+    store_folder: Place,
     *,
     layout: Layout | None = None,
     about: dict[str, Any] | None = None,

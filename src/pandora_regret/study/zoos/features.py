@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import InputError, read_choice
-from pandora_regret.optional import import_optional
 from pandora_regret.study.store import read_arrays, write_arrays
+from pandora_regret.study.zoos.encoders import library
 
 if TYPE_CHECKING:
     import torch
@@ -62,7 +62,7 @@ class Machine:
     at_once: int = 0  # networks that run at the same time: while one is being planned, others compute
 
     def __post_init__(self) -> None:
-        torch = import_optional("torch", extra="images")
+        torch = library("torch")
         device = self.device if self.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
         on_gpu = torch.device(device).type == "cuda"
         choices = {
@@ -170,7 +170,7 @@ class _Session:
     """
 
     def __init__(self, machine: Machine, pixels: NDArray[np.uint8], cache: FeatureCache | None) -> None:
-        self.torch = import_optional("torch", extra="images")
+        self.torch = library("torch")
         self.machine, self.cache = machine, cache
         self.device = self.torch.device(machine.device)
         self.on_gpu = self.device.type == "cuda"

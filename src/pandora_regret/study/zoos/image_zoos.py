@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pandora_regret.inputs import InputError
-from pandora_regret.optional import import_optional
 from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Prediction, Target
-from pandora_regret.study.zoos.encoders import Weights, available, build, build_with_average, mean_and_std
+from pandora_regret.study.zoos.encoders import Weights, available, build, build_with_average, library, mean_and_std
 from pandora_regret.study.zoos.features import Encoder, FeatureCache, Features, Machine, extract
 from pandora_regret.study.zoos.images import ImageData, load_images
 from pandora_regret.study.zoos.probes import Probe
@@ -116,8 +115,6 @@ class ImageZoo:
         recipes = self.recipes()
         groups: dict[str, list[str]] = {}
         for name in names:
-            if name not in recipes:
-                raise InputError(f"{name!r} is not a model of this zoo; its names() are those that are.")
             groups.setdefault(recipes[name].encoder, []).append(name)
         return list(groups.values())
 
@@ -143,7 +140,7 @@ class ImageZoo:
     def _outcome(self, name: str, recipe: Recipe, features: Features, data: ImageData) -> Outcome:
         if features.failure:
             return Outcome(name, failure=features.failure)
-        torch, start = import_optional("torch", extra="images"), time.perf_counter()
+        torch, start = library("torch"), time.perf_counter()
         n, encoder = data.n_train, features.encoder
         try:
             values = torch.cat([features.values[output] for output in recipe.outputs], dim=1)
@@ -272,7 +269,7 @@ class _Layout(NamedTuple):
 @lru_cache(maxsize=1024)
 def _layout(name: str, resolution: int) -> _Layout:
     """Found by a pass on the meta device, which computes shapes only."""
-    torch = import_optional("torch", extra="images")
+    torch = library("torch")
     try:
         with torch.device("meta"), torch.no_grad():
             network = build(name, Weights("random"), resolution).eval()

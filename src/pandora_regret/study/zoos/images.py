@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from pandora_regret.costs import available_costs, load_costs
 from pandora_regret.inputs import InputError, IntArray
-from pandora_regret.optional import MissingLibraryError, import_optional
+from pandora_regret.optional import MissingLibraryError
+from pandora_regret.study.zoos.encoders import library
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def load_images(
 
 def _download(name: str, size: int, folder: str) -> Path:
     """The npz file of a MedMNIST data set, downloaded unless it is there."""
-    medmnist = import_optional("medmnist", extra="images")
+    medmnist = library("medmnist")
     if name not in medmnist.INFO:
         names = ", ".join(sorted(medmnist.INFO))
         raise InputError(f"images is {name!r}, neither an npz file nor a MedMNIST data set: those are {names}.")
@@ -123,7 +124,7 @@ def _class_names(asked: tuple[str, ...], path: Path, at_least: int) -> tuple[str
         names = load_costs(name).classes
     if not names:
         try:
-            info = import_optional("medmnist", extra="images").INFO
+            info = library("medmnist").INFO
             names = tuple(info[name]["label"].values())
         except (MissingLibraryError, KeyError):
             names = tuple(map(str, range(at_least)))

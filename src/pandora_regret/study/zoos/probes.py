@@ -7,7 +7,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from pandora_regret.inputs import InputError
-from pandora_regret.optional import import_optional
+from pandora_regret.study.zoos.encoders import library
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,7 +60,7 @@ class Probe:
         -------
         (m, n_classes) float32 tensor
         """
-        torch = import_optional("torch", extra="images")
+        torch = library("torch")
         train, test, (n, width) = train.float(), test.float(), train.shape
         if self.standardise:
             mean, spread = train.mean(0), train.std(0).clamp_min(1e-6)

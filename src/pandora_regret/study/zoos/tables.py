@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from hashlib import file_digest
 from importlib.resources import files
 from pathlib import Path
@@ -29,6 +29,8 @@ from pandora_regret.study.conditions import tempered
 from pandora_regret.study.predicting import Outcome, matches
 from pandora_regret.study.store import Prediction, Target
 from pandora_regret.study.zoos.table_files import BUNDLED, LabelledTable, add_noise, read_labelled, sample_rows
+
+library = partial(import_optional, extra="zoo")
 
 TURN = RLock()
 MOST_NAMES = 50  # columns that one feature of names becomes; rarer names share the last
@@ -65,10 +67,10 @@ def _made(described: Mapping[str, Any]) -> Any:
     """A scikit-learn object, after what changes the features first; other objects among its parameters, too."""
     options = {key: _made(value) if isinstance(value, Mapping) else value for key, value in described.items()}
     (module, name), first = options.pop("class").rsplit(".", 1), options.pop("first", None)
-    made = getattr(import_optional(f"sklearn.{module}", extra="zoo"), name)(**options)
+    made = getattr(library(f"sklearn.{module}"), name)(**options)
     if first is None:
         return made
-    return import_optional("sklearn.pipeline", extra="zoo").make_pipeline(first, made)
+    return library("sklearn.pipeline").make_pipeline(first, made)
 
 
 @cache
@@ -228,7 +230,7 @@ def _alone() -> Iterator[list[warnings.WarningMessage]]:
 
     Both are settings of the process, so the threads of a Dask worker take turns.
     """
-    limited = import_optional("threadpoolctl", extra="zoo").threadpool_limits
+    limited = library("threadpoolctl").threadpool_limits
     with TURN, limited(limits=1), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         yield warned
@@ -257,7 +259,7 @@ def _folds(zoo: TableZoo, stamp: object) -> list[Fold]:
             "lower folds, or name the column of the class with label=..."
         )
     modules = ("compose", "impute", "model_selection", "pipeline", "preprocessing")
-    compose, impute, selection, pipeline, scale = (import_optional(f"sklearn.{m}", extra="zoo") for m in modules)
+    compose, impute, selection, pipeline, scale = (library(f"sklearn.{m}") for m in modules)
     medians = impute.SimpleImputer(strategy="median", keep_empty_features=True)
     names = scale.OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MOST_NAMES, sparse_output=False
@@ -287,4 +289,4 @@ def _stamp(data: str) -> object:
 
 def _versions() -> dict[str, str]:
     """The libraries that forecasts depend on."""
-    return {"scikit-learn": import_optional("sklearn", extra="zoo").__version__, "numpy": np.__version__}
+    return {"scikit-learn": library("sklearn").__version__, "numpy": np.__version__}
