@@ -103,23 +103,14 @@ class Beta(Prior):
 
     alpha: float
 
+    mean = 0.0  # alpha / (alpha + 1)
+    loss_to_share = 0.0  # b_alpha / E[u], which turns L_alpha into the share: alpha / (2 alpha + 1)
+    strictly_proper = True  # for every finite alpha; at 0 the normalised score still is
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", read_alpha(self.alpha))
-
-    @property
-    def mean(self) -> float:
-        """``alpha / (alpha + 1)``."""
-        return 1 / (1 + 1 / self.alpha) if self.alpha else 0.0
-
-    @property
-    def loss_to_share(self) -> float:
-        """``b_alpha / E[u]``, which turns L_alpha into the share: ``alpha / (2 alpha + 1)``."""
-        return 1 / (2 + 1 / self.alpha) if self.alpha else 0.0
-
-    @property
-    def strictly_proper(self) -> bool:
-        """For every finite alpha; at 0 the normalised score still is."""
-        return self.alpha < np.inf
+        alpha = read_alpha(self.alpha)
+        mean, share = (1 / (1 + 1 / alpha), 1 / (2 + 1 / alpha)) if alpha else (0.0, 0.0)
+        vars(self).update(alpha=alpha, mean=mean, loss_to_share=share, strictly_proper=alpha < np.inf)
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``b_alpha L_alpha(r) / E[u]``."""

@@ -47,6 +47,7 @@ class Empirical(Prior):
     array([1.5, 0.5, 0. ])
     """
 
+    mean: FloatArray = np.zeros(0)  # the mean cost of each class
     strictly_proper = False  # between two observed ratios the score is flat
 
     def __init__(self, samples: Any, labels: Any = None) -> None:
@@ -62,7 +63,7 @@ class Empirical(Prior):
         if self.labels is not None and len(self.labels) != self.samples.shape[1]:
             problem = f"has {len(self.labels)} entries but samples has {self.samples.shape[1]} columns"
             raise InputError(problem, argument="labels", value=len(self.labels), fix="name every column")
-        self.n_classes = self.samples.shape[1]
+        self.n_classes, self.mean = self.samples.shape[1], np.asarray(self.samples.mean(axis=0))
         self._table_of = lru_cache(max(1, TABLE_BYTES // (2 * self.samples.nbytes)))(self._sorted_ratios)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -78,11 +79,6 @@ class Empirical(Prior):
     def __repr__(self) -> str:
         return f"Empirical({self.samples.shape[0]} samples of {self.samples.shape[1]} costs)"
 
-    @property
-    def mean(self) -> FloatArray:
-        """The mean cost of each class."""
-        return np.asarray(self.samples.mean(axis=0))
-
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """The share of j's total cost in samples whose ratio ``c_i / c_j`` exceeds r, ties counted half."""
         return self.share_with_ties(log_odds, i, j, TIE)
@@ -91,9 +87,14 @@ class Empirical(Prior):
         """The same, where a ratio within `width` of r, in logarithms, ties with it."""
         odds, truth, distractor, reach = np.broadcast_arrays(log_odds, i, j, width)
         shares = np.empty(odds.shape)
-        for pair in np.unique(np.stack([truth.ravel(), distractor.ravel()]), axis=1).T:
-            chosen = (truth == pair[0]) & (distractor == pair[1])
-            shares[chosen] = self._share_of_pair(odds[chosen], reach[chosen], int(pair[0]), int(pair[1]))
+        for of_i, of_j in np.unique(np.stack([truth.ravel(), distractor.ravel()]), axis=1).T.tolist():
+            chosen = (truth == of_i) & (distractor == of_j)
+            ratios, spent = (table[of_j] for table in self._table_of(of_i))
+            ours, size = odds[chosen], np.abs(odds[chosen])
+            around = reach[chosen] + TIE * np.where(np.isfinite(size), size, 0.0)  # logarithms are rounded, too
+            at_least = spent[np.searchsorted(ratios, ours - around, side="left")]  # where ties begin
+            above = spent[np.searchsorted(ratios, ours + around, side="right")]  # and where they end
+            shares[chosen] = (at_least + above) / (2 * spent[0])
         return shares
 
     def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
@@ -103,14 +104,6 @@ class Empirical(Prior):
     def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
         """Whole cost vectors, drawn with replacement."""
         return self.samples[rng.integers(len(self.samples), size=n_draws)]
-
-    def _share_of_pair(self, log_odds: FloatArray, width: FloatArray, i: int, j: int) -> FloatArray:
-        """Two binary searches: where ties begin, and where they end."""
-        ratios, spent = self._table_of(i)
-        width = width + TIE * np.where(np.isfinite(log_odds), np.abs(log_odds), 0.0)  # logarithms are rounded, too
-        at_least = spent[j][np.searchsorted(ratios[j], log_odds - width, side="left")]
-        above = spent[j][np.searchsorted(ratios[j], log_odds + width, side="right")]
-        return np.asarray((at_least + above) / (2 * spent[j][0]))
 
     def _sorted_ratios(self, i: int) -> tuple[FloatArray, FloatArray]:
         """``ln(c_i / c_j)`` in rising order, (K, M), and the sums of c_j from each rank upwards, (K, M + 1)."""

@@ -60,16 +60,13 @@ class Gamma(Prior):
 
     shape: float
 
+    mean = 0.0  # the shape
     strictly_proper = True  # the ratio of two gamma costs has full support
     unbounded = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", read_positive(self.shape, "shape"))
-
-    @property
-    def mean(self) -> float:
-        """The shape."""
-        return self.shape
+        shape = read_positive(self.shape, "shape")
+        vars(self).update(shape=shape, mean=shape)
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``I_x(k + 1, k)`` at ``x = 1 / (1 + r)``, I the regularised incomplete beta function.
@@ -112,6 +109,7 @@ class LogNormal(Prior):
     array([0.8324, 0.41  , 0.1033])
     """
 
+    mean: float | FloatArray = 0.0  # exp(sigma^2 / 2)
     strictly_proper = True  # the ratio of two log-normal costs has full support
     unbounded = True
 
@@ -128,15 +126,11 @@ class LogNormal(Prior):
         if not 0 <= self.correlation < 1:
             raise InputError(argument="correlation", value=self.correlation, fix="it must lie in [0, 1)")
         self.n_classes = len(spread) if spread.ndim else None
+        with np.errstate(over="ignore"):
+            self.mean = np.exp(spread**2 / 2) if spread.ndim else float(np.exp(spread**2 / 2))
 
     def __repr__(self) -> str:
         return f"LogNormal(sigma={self.sigma.tolist()}, correlation={self.correlation:g})"
-
-    @property
-    def mean(self) -> float | FloatArray:
-        """``exp(sigma^2 / 2)``."""
-        mean = np.exp(self.sigma**2 / 2)
-        return mean if self.n_classes else float(mean)
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``Phi((-ln r - shift) / sd)``: weighting by u_j shifts ln u_j - ln u_i up."""
