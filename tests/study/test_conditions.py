@@ -10,7 +10,6 @@ from pandora_regret import Gamma, InputError, InputTypeError, Tests, expected_ex
 from pandora_regret.kernels import engine
 from pandora_regret.study.conditions import (
     CONDITIONS,
-    PAPER_CONDITIONS,
     Condition,
     read_condition,
     read_conditions,
@@ -123,15 +122,6 @@ def test_prevalence_weights_classes_as_asked():
     weights = Condition("shift", prevalence=asked).weights(truth, CLASSES)
     assert_allclose(np.bincount(truth, weights), [2, 1, 0, 3])
     assert_array_equal(Condition("none").weights(truth, CLASSES), np.ones(6))
-
-
-def test_conditions_are_read_from_names_and_tables():
-    assert [condition.name for condition in read_conditions(PAPER_CONDITIONS)] == list(PAPER_CONDITIONS)
-    cooler = read_condition({"name": "random_temperature", "sigma": 0.25})
-    assert (cooler.temperature, cooler.sigma, cooler.title) == ("all", 0.25, "Random Temperature")
-    new = read_condition({"name": "both", "temperature": "distractors", "prevalence": "equal"})
-    assert (new.title, new.temperature) == ("both", "distractors")
-    assert read_condition(new) is new
 
 
 def test_a_named_generator_gives_the_uniform_numbers_that_numpy_gives():

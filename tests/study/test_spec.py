@@ -45,22 +45,8 @@ def test_costs_are_those_the_paper_prints(read):
     assert data.currency == "USD"
 
 
-def test_costs_written_down(read):
-    data = read(MINIMAL.replace('costs = "dermamnist"', "costs = { x = 2.5, y = 3 }")).data[0]
-    assert data.costs_of(("y", "x")).tolist() == [3.0, 2.5]
-    with pytest.raises(InputError, match="missing \\['z'\\]"):
-        data.costs_of(("x", "z"))
-
-
 def test_paths_are_relative_to_the_file(read, tmp_path):
     assert read(MINIMAL).data[0].zoo == StoreZoo(str(tmp_path / "predictions" / "derm"))
-
-
-def test_conditions_and_metrics_by_name_and_by_table(read):
-    metrics = 'metrics = ["log_loss", "beta_0.5"]\n'
-    study = read(metrics + 'conditions = ["clinical", {name = "random_temperature", sigma = 0.5}]\n' + MINIMAL)
-    assert [metric.key for metric in study.metrics] == ["pandora_regret", "log_loss", "beta_0.5"]
-    assert study.conditions[1].sigma == 0.5
 
 
 def test_work_ups_are_relative_to_the_file_or_known_by_name(read, tmp_path):

@@ -15,12 +15,6 @@ from pandora_regret.priors.base import Class, Prior
 FAR_BEHIND = -40.0  # ln r below which 1 + r is 1
 
 
-def _expit(x: FloatArray) -> FloatArray:
-    """``1 / (1 + exp(-x))`` without overflow: x = 1 / (1 + r) at ``-ln r``."""
-    small = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
-
-
 @dataclass(frozen=True)
 class Exponential(Prior):
     """Exponential unit costs: the share is ``(p_j / (p_i + p_j))^2``, the pairwise Brier score.
@@ -37,11 +31,15 @@ class Exponential(Prior):
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``1 / (1 + r)^2``."""
-        return _expit(-log_odds) ** 2
+        from scipy.special import expit
+
+        return np.asarray(expit(-log_odds) ** 2)
 
     def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``-2 r / (1 + r)^3``."""
-        return -2 * _expit(-log_odds) ** 2 * _expit(log_odds)
+        from scipy.special import expit
+
+        return np.asarray(-2 * expit(-log_odds) ** 2 * expit(log_odds))
 
     def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
         """Standard exponential draws."""
@@ -73,10 +71,10 @@ class Gamma(Prior):
 
         For r < 1, where x would round to 1, its complement ``I_{1-x}(k, k + 1)``; for tiny r the first term of it.
         """
-        from scipy.special import betainc, betaln
+        from scipy.special import betainc, betaln, expit
 
         k, behind = self.shape, log_odds < 0
-        part = betainc(np.where(behind, k, k + 1), np.where(behind, k + 1, k), _expit(-np.abs(log_odds)))
+        part = betainc(np.where(behind, k, k + 1), np.where(behind, k + 1, k), expit(-np.abs(log_odds)))
         first_term = np.exp(k * np.minimum(log_odds, FAR_BEHIND) - betaln(k, k + 1)) / k
         part = np.where(log_odds < FAR_BEHIND, first_term, part)
         return np.where(behind, 1 - part, part)

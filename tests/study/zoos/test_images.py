@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pandora_regret.costs import load_costs
 from pandora_regret.inputs import InputError
 from pandora_regret.study.zoos.features import Encoder, FeatureCache, Machine, extract
 from pandora_regret.study.zoos.images import load_images
@@ -68,6 +69,16 @@ class TestData:
         same = (data.pixels[:20, None] == arrays["train_images"][None]).all((2, 3, 4))
         assert np.array_equal(data.labels[:20], arrays["train_labels"].ravel()[same.argmax(1)])
         return same.argmax(1).tolist()
+
+    def test_names_classes_as_asked_as_the_pathways_do_or_by_number(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "medmnist", None)
+        write_npz(tmp_path / "mine.npz")
+        write_npz(tmp_path / "octmnist_64.npz", n_classes=4)
+        assert load_images(str(tmp_path / "octmnist_64.npz")).classes == load_costs("octmnist").classes
+        assert load_images(str(tmp_path / "mine.npz")).classes == ("0", "1", "2")
+        assert load_images(str(tmp_path / "mine.npz"), classes=("x", "y", "z")).classes == ("x", "y", "z")
+        with pytest.raises(InputError, match="only 2 classes are named"):
+            load_images(str(tmp_path / "mine.npz"), classes=("x", "y"))
 
     @pytest.mark.parametrize(
         ("replaced", "message"),
