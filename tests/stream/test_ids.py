@@ -24,6 +24,16 @@ def test_equal_ids_have_equal_hashes_whatever_stands_beside_them(texts):
     assert len(set(together.tolist())) >= len(distinct) - 1  # "0" and "" may both be left of zeros
 
 
+@pytest.mark.parametrize("nothing", [pa.chunked_array([], pa.string()), pa.array([], pa.string())], ids=type)
+def test_no_ids_have_no_hashes(nothing):
+    assert len(sums.hashes_of(nothing)) == 0
+
+
+def test_long_ids_are_told_apart_by_their_ends():
+    names = [f"s3://a-bucket/{'folder/' * 12}image-{n}.png" for n in range(50)]
+    assert len(set(sums.hashes_of(pa.array(names)).tolist())) == 50
+
+
 def test_memory_is_bounded_and_a_file_that_comes_twice_is_still_noticed(monkeypatch):
     keys = sums.hashes_of(pa.array([f"case {n}" for n in range(100)] + ["case 7"]))
     assert sums.thinned(np.array_split(keys, 10)).tolist() == sorted(keys.tolist())

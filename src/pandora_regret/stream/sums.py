@@ -221,12 +221,17 @@ def hashes_of(column: Any) -> Keys:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if not len(column):
+        return np.empty(0, np.uint64)
     column = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_integer(column.type):
         numbers = np.asarray(column.fill_null(0).to_numpy()).astype(np.int64).view(np.uint64)
         return np.where(column.is_valid(), mixed(numbers + GOLDEN), np.uint64(0))
-    texts = pc.utf8_slice_codeunits(column.cast(pa.string()).fill_null(""), -LONGEST_ID)
-    n_words = -(-(pc.max(pc.binary_length(texts)).as_py() or 1) // 8)
+    texts = column.cast(pa.string()).fill_null("")
+    if (longest := pc.max(pc.binary_length(texts)).as_py() or 1) > LONGEST_ID:
+        texts = pc.utf8_slice_codeunits(texts, -LONGEST_ID)
+        longest = pc.max(pc.binary_length(texts)).as_py()
+    n_words = -(-longest // 8)
     padded = pc.ascii_rpad(texts, 8 * n_words, "\0")  # eight bytes at a time
     keys = np.zeros(len(texts), np.uint64)
     for word in np.frombuffer(padded.buffers()[2], np.uint64, len(texts) * n_words).reshape(-1, n_words).T:
