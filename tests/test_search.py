@@ -193,3 +193,8 @@ def test_simulation_survives_costs_that_underflow(prior):
     found = simulate_search(TRUTH, TABLE, prior=prior, costs=[0.1, 0.2, 1e-9, 0.3], draws=20_000, seed=11)
     expected = expected_search_cost(TRUTH, TABLE, prior=prior, costs=[0.1, 0.2, 1e-9, 0.3])
     assert abs(found.mean - expected) < 4 * found.standard_error
+
+
+def test_names_of_a_forecast_and_of_costs_are_matched():
+    assert search_order({"flu": 0.6, "cold": 0.4}, {"cold": 9.0, "flu": 1.0}).tolist() == [0, 1]
+    assert search_order({"flu": 0.6, "cold": 0.4}, {"cold": 1.0, "flu": 9.0}).tolist() == [1, 0]

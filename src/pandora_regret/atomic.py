@@ -40,7 +40,9 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], o
         The file that was written.
     """
     target = Path(os.path.realpath(path))
-    mode = target.stat().st_mode if target.exists() else None
+    mode = None
+    with suppress(FileNotFoundError):
+        mode = target.stat().st_mode
     if mode is not None and not S_ISREG(mode):
         raise InputError(f"{target} is not a regular file: name one, or a new one.")
     _remove_left_behind(target)

@@ -352,7 +352,7 @@ def mean_or_rows(forecast: Forecast, scored: Iterable[tuple[Forecast, FloatArray
     total, weight = Sum(), Sum()
     for rows, values in scored:
         if rows.weights is not None:  # an infinite value without weight is nothing
-            values = rows.weights * np.where(rows.weights > 0, values, 0.0)
+            values = rows.weights * np.where(rows.weights > 0, _numbers(rows, values), 0.0)
         part = float(values.sum())
         total.add(_numbers(rows, values).sum() if np.isnan(part) else part)
         weight.add(len(rows) if rows.weights is None else rows.weights.sum())
