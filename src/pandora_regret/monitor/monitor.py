@@ -248,24 +248,23 @@ class Monitor:
     def state(self) -> dict[str, Any]:
         """All of it as plain data, for JSON; `from_state` makes the same monitor of it."""
         paid, promised = self._streams()
-        stored = Stored(
-            schema=SCHEMA,
-            library=f"pandora-regret {__version__}",
-            classes=tuple(int(c) if isinstance(c, (int, np.integer)) else str(c) for c in self.labels or ()),
-            prior=spelled_prior(self.prior),
-            typical_costs=None if self.costs is None else tuple((self.costs * self.prior.mean).tolist()),
-            base_costs=None if self.costs is None else tuple(self.costs.tolist()),
-            level=self.level,
-            run_length=self.run_length or RUN_LENGTH_IN_PERIODS,
-            lag=self.lag,
-            compares=self.compares,
-            paid=paid.state(),
-            promised=promised.state(),
-            waiting={str(key): row for key, row in self.waiting.items()},
-            seen=b64encode(np.array(sorted(self.seen.items()), dtype=SEEN).tobytes()).decode(),
-        )
-        plain: dict[str, Any] = to_plain(stored)
-        return plain
+        costs = None if self.costs is None else self.costs.tolist()
+        return {
+            "schema": SCHEMA,
+            "library": f"pandora-regret {__version__}",
+            "classes": [int(c) if isinstance(c, (int, np.integer)) else str(c) for c in self.labels or ()],
+            "prior": spelled_prior(self.prior),
+            "typical_costs": costs and (self.costs * self.prior.mean).tolist(),  # for people
+            "base_costs": costs,
+            "level": self.level,
+            "run_length": self.run_length,
+            "lag": self.lag,
+            "compares": self.compares,
+            "paid": paid.state(),
+            "promised": promised.state(),
+            "waiting": {str(key): to_plain(row) for key, row in self.waiting.items()},
+            "seen": b64encode(np.array(sorted(self.seen.items()), dtype=SEEN).tobytes()).decode(),
+        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], *, prior: Prior | None = None) -> Self:
@@ -376,13 +375,10 @@ def _keys(ids: Any, n: int | None = None) -> list[int]:
 
 @dataclass(frozen=True)
 class Stored:
-    """What JSON holds of a monitor."""
+    """What is read of a state."""
 
-    schema: str
-    library: str
     classes: tuple[str | int, ...]
     prior: str
-    typical_costs: tuple[float, ...] | None  # for people; the next line is what is read
     base_costs: tuple[float, ...] | None
     level: float
     run_length: float
@@ -412,12 +408,12 @@ def _read_known(y_true: Labels, labels: Sequence[Any], n: int) -> IntArray:
     given = read_array(y_true, "y_true")
     if given.dtype.kind in "biu" or given.shape != (n,):
         return read_truth(y_true, labels, n)
-    listed = np.asarray(y_true, dtype=object)
-    known = np.array([row for row, label in enumerate(listed) if not is_missing(label)], dtype=np.intp)
-    if given.dtype.kind == "f" and not (given[known] % 1).any():  # NaN made floats of whole numbers
-        listed = np.array([None if is_missing(label) else int(label) for label in given], dtype=object)
-    if len(known):
-        truth[known] = read_truth(listed[known], labels, len(known))
+    there = np.flatnonzero([not is_missing(label) for label in np.asarray(y_true, dtype=object)])
+    labelled = np.asarray(y_true, dtype=object)[there]
+    if given.dtype.kind == "f" and not (given[there] % 1).any():  # NaN made floats of whole numbers
+        labelled = given[there].astype(int)
+    if len(there):
+        truth[there] = read_truth(labelled, labels, len(there))
     return truth
 
 

@@ -273,7 +273,7 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
         for (i, j), cost in np.ndenumerate(costs):
             if round(cost, decimals) > 0:
                 colour = "white" if cost > DARK * costs.max() else "black"
-                text = fixed(cost, decimals)
+                text = fixed(float(cost), decimals)
                 axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=size, color=colour)
     axes.set_title(title, parse_math=False)
     names = [shortened(comparison.data.classes[k], LONGEST_OF_CLASS) for k in order]
