@@ -185,14 +185,11 @@ def check_ids(batch: Batch, before: list[tuple[Source, dict[Any, int]]], problem
     if len(first) == len(names) and all(first.keys().isdisjoint(seen) for _, seen in before[:-1]):
         return
     places = {name: (of, row) for of, seen in reversed(before) for name, row in seen.items()}
-    again = {
-        row: name
-        for name, row in zip(names, numbers, strict=True)
-        if name not in (None, "") and places[name] != (source, row)
-    }
+    own = zip(numbers, names, strict=True)
+    again = {int(row): name for row, name in own if name not in (None, "") and places[name] != (source, row)}
     if again:
         name = next(iter(again.values()))
-        problems.in_rows("id", source, [int(row) for row in again], **twice(name, *places[name]))
+        problems.in_rows("id", source, list(again), **twice(name, *places[name]))
 
 
 def twice(name: Any, source: Source, row: int) -> dict[str, Any]:

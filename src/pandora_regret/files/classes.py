@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandora_regret.files.candidates import PREFIX, ListedRows
-from pandora_regret.files.columns import Classes, ColumnReader, is_missing, texts_of
+from pandora_regret.files.columns import Classes, is_missing, texts_of
 from pandora_regret.files.layout import Layout, some
 from pandora_regret.files.roles import COSTS, LABEL, ROLES, SINGLE, VOTES, Role
 from pandora_regret.files.source import RAISED, Collected, FileError, Problems, Source
@@ -172,10 +172,10 @@ class FirstRows:
     def __init__(self, model: Predictions, forecasts: Sequence[str]) -> None:
         label = model.columns.label
         self.labels, self.numbers, self._logits = set[str](), dict[str, Any](), model.logits
-        for source, _, records in model.walk([*filter(None, [label]), *forecasts], SAMPLE_ROWS):
-            reader = ColumnReader(records, source, range(len(records)), problems=Collected())
-            self.labels = set(texts_of(records.column(label))) if label else set()
-            self.numbers = dict(zip(forecasts, reader.forecasts(forecasts), strict=True))
+        silent = replace(model, problems=Collected())
+        for rows in silent.walk([*filter(None, [label]), *forecasts], SAMPLE_ROWS):
+            self.labels = set(texts_of(rows.records.column(label))) if label else set()
+            self.numbers = dict(zip(forecasts, rows.forecasts(forecasts), strict=True))
             break
 
     def share_summing_to_one(self, names: Collection[str]) -> float:
@@ -232,7 +232,7 @@ def _with_columns(
     return replace(model, columns=replace(model.columns, classes=classes, forecasts=forecasts, **about))
 
 
-def settled(model: Predictions, problems: Problems = RAISED) -> Predictions:
+def settled(model: Predictions) -> Predictions:
     """The model, once labels have settled what names of columns leave open; votes settle it."""
     columns = model.columns
     if columns.votes:
@@ -242,14 +242,14 @@ def settled(model: Predictions, problems: Problems = RAISED) -> Predictions:
         fix = "list the classes (--classes), or say what the forecasts' names begin with (--proba-prefix)"
         raise FileError(problem, model.path, fix, argument="classes")
     if not columns.certain:
-        return _by_labels(model, problems)
+        return _by_labels(model)
     named = not Classes(model.classes).by_number and all(source.names_classes for source in model.sources)
     if not (columns.unlabelled or columns.listed or named):
         _check_numbers_start_at_zero(model)
     return model
 
 
-def _by_labels(model: Predictions, problems: Problems) -> Predictions:
+def _by_labels(model: Predictions) -> Predictions:
     """Columns are classes if they occur as labels, also those that hold text in some place."""
     columns, source, classes = model.columns, model.sources[0], Classes(model.classes)
     labels = _labels_until_all(model) - ({None} if columns.unlabelled else set())
@@ -259,7 +259,7 @@ def _by_labels(model: Predictions, problems: Problems) -> Predictions:
     unseen = [name for number, name in enumerate(model.classes) if number not in seen.values()]
     every = tuple(name for name in source.kinds if name in texts or name in columns.forecasts)
     if not labels and not model.count():
-        problems.in_file("rows", model.no_rows())
+        model.problems.in_file("rows", model.no_rows())
     elif unseen and len(seen) == len(labels) and len(every) > 1:  # else whoever reads the rows says what is wrong
         problem = f"hold numbers but never occur as a label in {columns.label!r}"
         fix = (
@@ -267,9 +267,9 @@ def _by_labels(model: Predictions, problems: Problems) -> Predictions:
             "(--proba-prefix), or which column is what (--id, --weight, --group, --cost-prefix)"
         )
         error = FileError(problem, model.path, fix, f": columns {some(unseen)}", argument="classes")
-        problems.in_file("columns", error)
+        model.problems.in_file("columns", error)
     else:
-        _check_several(every, source, " of numbers", problems)
+        _check_several(every, source, " of numbers", model.problems)
     likelier = tuple(name for name in every if name not in unseen)
     if unseen and len(likelier) > 1:  # go on with the columns by which most rows sum to 1
         rows = FirstRows(_with_columns(model, every, every), every)
@@ -280,8 +280,8 @@ def _by_labels(model: Predictions, problems: Problems) -> Predictions:
 def _labels_until_all(model: Predictions) -> set[Any]:
     """The labels that occur, None for missing ones, read until all classes are among them."""
     labels, classes, column = set[Any](), Classes(model.classes), model.columns.label
-    for _, _, records in model.walk([column]):
-        distinct = records.column(column).unique().to_pylist()
+    for rows in model.walk([column]):
+        distinct = rows.records.column(column).unique().to_pylist()
         labels.update(None if is_missing(label) else label for label in distinct)
         if len({*classes.numbers_of(labels)} - {-1}) == len(model.classes) > 1:
             break

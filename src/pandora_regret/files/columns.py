@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import RowNumbers
 from pandora_regret.files.layout import some
-from pandora_regret.files.source import RAISED, FileError, Kind, Problems, Records, Source, unreadable
+from pandora_regret.files.source import FileError, Kind, Problems, Records, Source, unreadable
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, out_of_range
 
 NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
-NO_VOTES = {"problem": "has no votes", "fix": "drop the row, or count a vote"}
-NULL_CHARACTER = {"problem": "holds a null character", "fix": "write the text without it"}
 MOST_NUMBERS = 1 << 16  # of labels that are looked up in a table
 TEXTS = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
+COMMA_NUMBER = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")
 WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 MISSING_NUMBERS = frozenset(arrow_csv.ConvertOptions().null_values)  # what Arrow takes for none
 
@@ -113,15 +112,19 @@ def is_missing(value: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class ColumnReader:
-    """Columns of a table, each as an array of the kind that its role needs."""
+class Rows:
+    """Some rows of a file, each column as an array of the kind that its role needs."""
 
-    records: Records
     source: Source
-    numbers: RowNumbers
-    classes: Sequence[str] = ()
-    unlabelled: bool = False  # whether labels may be missing
-    problems: Problems = RAISED
+    numbers: RowNumbers  # in the file, counted from 0
+    records: Records
+    classes: Sequence[str]
+    unlabelled: bool  # whether labels may be missing
+    problems: Problems
+
+    def take(self, rows: IntArray) -> Rows:
+        """Some of them."""
+        return replace(self, numbers=np.asarray(self.numbers)[rows], records=self.records.take(rows))
 
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; -1 where there is none that is a class."""
@@ -141,18 +144,19 @@ class ColumnReader:
         truth = classes.numbers_of(labels)[codes]
         if len(truth) and truth.min() < 0:
             missing = np.array([is_missing(label) for label in labels])[codes]
-            self._tell("missing", missing & (not self.unlabelled), name, NO_VALUE)
-            self._tell("label", (truth < 0) & ~missing, name, lambda index: self._no_class(labels[codes[index]]))
+            self._tell("missing", missing & (not self.unlabelled), name, **NO_VALUE)
+            plain = [label if isinstance(label, (str, int, float)) else str(label) for label in labels]
+            self._tell(
+                "label",
+                (truth < 0) & ~missing,
+                name,
+                "holds the label {!r}, which has no forecast column",
+                f"the classes are {some(self.classes)}; correct the label, add the column, or say what the "
+                "forecasts' names begin with (--proba-prefix)",
+                np.array(plain, dtype=object)[codes],
+                argument="proba_prefix",
+            )
         return np.asarray(truth)
-
-    def _no_class(self, label: Any) -> dict[str, Any]:
-        label = label if isinstance(label, (str, int, float)) else str(label)
-        fix = (
-            f"the classes are {some(self.classes)}; correct the label, add the column, or say what the "
-            "forecasts' names begin with (--proba-prefix)"
-        )
-        problem = f"holds the label {label!r}, which has no forecast column"
-        return {"problem": problem, "argument": "proba_prefix", "value": label, "fix": fix}
 
     def forecasts(self, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
         """Columns of numbers, of the one float type that all have or else double; not copied where possible."""
@@ -166,16 +170,14 @@ class ColumnReader:
         numbers = self._numbers(name).astype(np.float64, copy=False)
         bad = out_of_range(numbers) & ~np.isnan(numbers) & ~((numbers == 0) & rule.startswith("0"))
         fix = f"it must be {rule} from {SMALLEST:g} to {LARGEST:g}"
-        self._tell(
-            "value", bad, name, lambda i: {"problem": f"is {numbers[i]:g}", "value": float(numbers[i]), "fix": fix}
-        )
+        self._tell("value", bad, name, "is {:g}", fix, numbers)
         return numbers
 
     def votes(self, *names: str) -> FloatArray:
         """Each class's share of a row's votes, (n, K); none is negative, and every row has one."""
         table = np.stack([self.weights(name) for name in names], axis=1)
         total = table.sum(axis=1, keepdims=True)
-        self._tell("value", total[:, 0] == 0, None, NO_VOTES)
+        self._tell("value", total[:, 0] == 0, None, "has no votes", "drop the row, or count a vote")
         return np.asarray(table / np.where(total == 0, 1.0, total))
 
     def costs(self, *names: str) -> FloatArray:
@@ -188,8 +190,9 @@ class ColumnReader:
         if types.is_integer(column.type) and not column.null_count:
             return plain_array(column)
         texts = texts_of(column)
-        self._tell("missing", np.array([not text for text in texts], bool), name, NO_VALUE)
-        self._tell("value", np.array(["\0" in (text or "") for text in texts], bool), name, NULL_CHARACTER)
+        self._tell("missing", np.array([not text for text in texts], bool), name, **NO_VALUE)
+        null = np.array(["\0" in (text or "") for text in texts], bool)
+        self._tell("value", null, name, "holds a null character", "write the text without it")
         values = np.array([int(text) if WHOLE.fullmatch(text or "") else text for text in texts], dtype=object)
         are_whole = len(values) and all(isinstance(value, int) for value in values)
         return values.astype(np.int64) if are_whole else values
@@ -200,6 +203,8 @@ class ColumnReader:
         for name, texts in columns.items():
             if types.is_floating(self.records.column(name).type):
                 texts[texts == "nan"] = None
+            if self.source.decimal == ",":
+                texts[:] = [text and COMMA_NUMBER.sub(r"\1.\2", text) for text in texts]
         return columns
 
     def _numbers(self, name: str) -> NDArray[Any]:
@@ -210,7 +215,7 @@ class ColumnReader:
         array = plain_array(column.fill_null(np.nan) if column.null_count else column)
         array = array if array.flags.aligned else array.copy()
         if len(array) and np.isnan(array.min()):
-            self._tell("missing", np.isnan(array) & ~told, name, NO_VALUE)
+            self._tell("missing", np.isnan(array) & ~told, name, **NO_VALUE)
         return array
 
     def _cast(self, column: Any, name: str) -> tuple[Any, Any]:
@@ -224,7 +229,11 @@ class ColumnReader:
         texts, decimal = texts_of(column), self.source.decimal
         read = [_number(text, decimal) if is_text or text is None else None for text in texts]
         bad = np.array([number is None for number in read], bool)
-        self._tell("number", bad, name, lambda index: _no_number(texts[index], decimal))
+        if bad.any():
+            otherwise = _number(texts[bad.argmax()], "," if decimal == "." else ".") is not None
+            sign = f" with a decimal {'point' if decimal == '.' else 'comma'}, or say which sign they have"
+            fix = f"write a number{sign} (--decimal)" if otherwise else "write a number"
+            self._tell("number", bad, name, "holds {!r:.80}", fix, texts)
         return pa.array(read, pa.float64()), bad
 
     def _tell(
@@ -232,14 +241,17 @@ class ColumnReader:
         kind: str,
         bad: NDArray[np.bool_],
         column: str | None,
-        about: dict[str, str] | Callable[[int], dict[str, Any]],
+        problem: str,
+        fix: str,
+        values: Any = None,
+        **about: Any,
     ) -> None:
-        """The rows that have a problem; what is said is about the first."""
+        """The rows that have a problem; what is said is about the value of the first."""
         if bad.any():
             rows = np.flatnonzero(bad)
-            numbers = np.asarray(self.numbers)[rows].tolist()
-            first = about if isinstance(about, dict) else about(int(rows[0]))
-            self.problems.in_rows(kind, self.source, numbers, column=column, **first)
+            value = None if values is None else values[rows[0]]
+            about |= {"column": column, "problem": problem.format(value), "value": value, "fix": fix}
+            self.problems.in_rows(kind, self.source, np.asarray(self.numbers)[rows].tolist(), **about)
 
 
 def _number(text: str | None, decimal: str) -> float | None:
@@ -250,14 +262,6 @@ def _number(text: str | None, decimal: str) -> float | None:
         return float(text if decimal == "." else text.replace(".", "?").replace(",", "."))
     except ValueError:
         return None
-
-
-def _no_number(value: Any, decimal: str) -> dict[str, Any]:
-    """What is said of a value that is no number."""
-    sign = f"a decimal {'point' if decimal == '.' else 'comma'}, or say which sign they have (--decimal)"
-    otherwise = _number(str(value), "," if decimal == "." else ".") is not None
-    fix = f"write a number with {sign}" if otherwise else "write a number"
-    return {"problem": f"holds {value!r:.80}", "value": value, "fix": fix}
 
 
 class Classes:

@@ -137,17 +137,3 @@ def _spooled(stdin: Any) -> str:
         file.write(beginning)
         shutil.copyfileobj(stdin.buffer, file)
     return path
-
-
-def sources_of_parts(
-    paths: Sequence[str | os.PathLike[str]], classes: Sequence[str] | None, said: Dialect = RECOGNISED
-) -> dict[str, tuple[Source, ...]]:
-    """Each model's tables, one after the other, from files that are parts of one."""
-    opened = [open_sources(path, classes, said) for path in paths]
-    if len(opened) > 1 and all(len(tables) == 1 for tables in opened):
-        opened = [dict(zip(opened[0], tables.values(), strict=True)) for tables in opened]
-    for path, tables in zip(paths, opened, strict=True):
-        if without := next((name for name in opened[0] if name not in tables), None):
-            problem = f"has no model {without!r} but {paths[0]} has"
-            raise FileError(problem, os.fspath(path), "parts need the same models")
-    return {name: tuple(tables[name] for tables in opened) for name in opened[0]}

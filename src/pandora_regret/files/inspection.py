@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -101,11 +101,11 @@ def _inspect(table: Predictions, result: Inspected, keep: bool) -> None:
     """Read as for a score; `keep` all rows to compare them with others."""
     source, problems = table.sources[0], Collected()
     try:
-        models = models_of(table, problems)
+        models = models_of(replace(table, problems=problems))
         result.columns, result.done = models[0].columns, models[0].done if table.columns.certain else source.done
         result.unused = [name for name in source.kinds if name not in models[0].columns.wanted]
         parts: dict[str, list[Batch]] = {}
-        for model, batch in checked_batches(models, problems) if len(models[0].classes) > 1 else ():
+        for model, batch in checked_batches(models) if len(models[0].classes) > 1 else ():
             result.rows += len(batch)
             if model.only is not None:
                 result.models[model.only] += len(batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 from typing import Any
 
@@ -13,11 +13,11 @@ import numpy as np
 
 from pandora_regret.files.batch import Batch, RowNumbers, check_ids, concatenated
 from pandora_regret.files.classes import Columns, find_columns, settled, with_known_classes
-from pandora_regret.files.columns import ColumnReader, is_missing, regrouped, texts_of
-from pandora_regret.files.formats import sources_of_parts
+from pandora_regret.files.columns import Rows, is_missing, regrouped, texts_of
+from pandora_regret.files.formats import open_sources
 from pandora_regret.files.layout import Layout, ModelFiles, some
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import RAISED, FileError, Problems, Records, Source
+from pandora_regret.files.source import RAISED, FileError, Problems, Source
 from pandora_regret.inputs import Done, InputError
 from pandora_regret.text import listed
 
@@ -43,6 +43,7 @@ class Predictions:
     first_row: int = 0  # the number of the first row among those of this model
     is_named: bool = False  # by the caller, so that it must hold one model
     watched: str | None = None  # a column of ids that are only to be told apart, as `Batch.id_column`
+    problems: Problems = field(default=RAISED, compare=False, repr=False)  # who is told what is wrong
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -77,8 +78,8 @@ class Predictions:
 
     def ids(self) -> Iterator[tuple[Source, RowNumbers, Any]]:
         """The watched ids: file, numbers of rows in it, a column."""
-        for _, source, numbers, records in own_rows([self], [self.watched or ""]):
-            yield source, numbers, records.column(self.watched)
+        for _, rows in own_rows([self], [self.watched or ""]):
+            yield rows.source, rows.numbers, rows.records.column(self.watched)
 
     def no_rows(self) -> FileError:
         """The error for files without any row."""
@@ -89,38 +90,34 @@ class Predictions:
         """The rows in order, at most so many at a time; some tens of megabytes of them unless said."""
         number = self.first_row
         wanted = [*self.columns.wanted, *filter(None, [self.watched])]
-        for _, source, numbers, records in own_rows([self], wanted, rows):
-            yield self.batch(records, source, numbers, number)
-            number += len(records)
+        for _, some_rows in own_rows([self], wanted, rows):
+            yield self.batch(some_rows, number)
+            number += len(some_rows.numbers)
 
-    def batch(
-        self, records: Records, source: Source, numbers: RowNumbers, first_row: int, problems: Problems = RAISED
-    ) -> Batch:
+    def batch(self, rows: Rows, first_row: int) -> Batch:
         """Rows of a table as arrays, rescaled where that was asked for; what is missing or no label is told."""
         columns = self.columns
-        reader = ColumnReader(records, source, numbers, columns.classes, columns.unlabelled, problems)
         named = ((role, columns.of(role)) for role in KEPT)
-        fields: dict[str, Any] = {
-            role.field: getattr(reader, role.reads)(*names) for role, names in named if names
-        }
+        fields: dict[str, Any] = {role.field: getattr(rows, role.reads)(*names) for role, names in named if names}
         if columns.votes:
             fields["truth"] = fields["votes"].argmax(axis=1)
-        fields.setdefault("truth", np.full(len(records), -1))
-        fields["id_column"] = records.column(self.watched) if self.watched else None
-        fields |= {"columns": reader.forecasts(columns.forecasts), "origins": ((source, numbers),)}
+        fields.setdefault("truth", np.full(len(rows.numbers), -1))
+        fields["id_column"] = rows.records.column(self.watched) if self.watched else None
+        fields |= {"columns": rows.forecasts(columns.forecasts), "origins": ((rows.source, rows.numbers),)}
         batch = Batch(columns.classes, first_row=first_row, **fields)
         return batch.normalised() if self.normalise and not self.logits else batch
 
-    def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[tuple[Source, int, Records]]:
-        """Some columns, each once: file, number in it of the first row, rows."""
+    def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
+        """Some columns, each once."""
         columns = list(dict.fromkeys(columns))
         rows = rows or max(1, min(ROWS, ELEMENTS // len(columns)))
         numbers = self.columns.numbers & frozenset(columns)
         for source in self.sources:
-            file_row = source.first
+            start = source.first
             for records in regrouped(source.read(columns, numbers, rows), rows):
-                yield source, file_row, records
-                file_row += len(records)
+                of_file = range(start, start + len(records))
+                yield Rows(source, of_file, records, self.classes, self.columns.unlabelled, self.problems)
+                start += len(records)
 
     def fragments(self, n: int) -> list[Predictions]:
         """About n pieces that can be tallied apart, in other processes too; each knows its first row's number."""
@@ -133,23 +130,22 @@ class Predictions:
         """How many rows there are."""
         if self.only is None:
             return sum(source.count() for source in self.sources)
-        return sum(len(records) for *_, records in own_rows([self], []))
+        return sum(len(rows.numbers) for _, rows in own_rows([self], []))
 
 
 def own_rows(
     models: Sequence[Predictions], columns: Sequence[str], rows: int | None = None
-) -> Iterator[tuple[Predictions, Source, RowNumbers, Records]]:
-    """The rows of models that share their files, read once: whose they are, file, numbers in it, rows."""
+) -> Iterator[tuple[Predictions, Rows]]:
+    """The rows of models that share their files, read once, and whose they are."""
     first, place = models[0], {model.only: number for number, model in enumerate(models)}
     shared = [] if first.only is None else [first.columns.model or ""]
-    for source, file_row, records in first.walk([*columns, *shared], rows):
+    for block in first.walk([*columns, *shared], rows):
         if not shared:
-            yield first, source, range(file_row, file_row + len(records)), records
+            yield first, block
             continue
-        owners = np.array([place.get(name, -1) for name in texts_of(records.column(shared[0])).tolist()])
+        owners = np.array([place.get(name, -1) for name in texts_of(block.records.column(shared[0])).tolist()])
         for number in np.unique(owners[owners >= 0]).tolist():
-            own = np.flatnonzero(owners == number)
-            yield models[number], source, own + file_row, records.take(own)
+            yield models[number], block.take(np.flatnonzero(owners == number))
 
 
 def open_predictions(
@@ -219,9 +215,16 @@ def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = No
 def tables_of(files: ModelFiles) -> list[Predictions]:
     """The tables in the files of a model, as far as names of columns tell what they are."""
     layout, tables = files.layout, list[Predictions]()
-    parts = sources_of_parts(files.paths, layout.classes, layout.dialect)
-    _check_one_model(files.name, list(parts), files.paths[0])
-    for name, sources in parts.items():
+    parts = [open_sources(path, layout.classes, layout.dialect) for path in files.paths]
+    _check_one_model(files.name, list(parts[0]), files.paths[0])
+    for name in parts[0]:
+        only = len(parts[0]) == 1
+        if without := [
+            path for path, of in zip(files.paths, parts, strict=True) if name not in of and len(of) > only
+        ]:
+            problem = f"has no model {name!r} but {files.paths[0]} has"
+            raise FileError(problem, without[0], "parts need the same models")
+        sources = tuple(of[name] if name in of else next(iter(of.values())) for of in parts)
         first, *others = (find_columns(layout, source) for source in sources)
         for source, columns in zip(sources[1:], others, strict=True):
             differ = sorted(set(first.forecasts) ^ set(columns.forecasts))
@@ -242,15 +245,15 @@ def _check_one_model(name: str | None, models: Sequence[str], path: str) -> None
         raise FileError(f"holds the models {some(models)}", path, f"pass the file without the name {name!r}")
 
 
-def models_of(table: Predictions, problems: Problems = RAISED) -> list[Predictions]:
+def models_of(table: Predictions) -> list[Predictions]:
     """The models in a table: one for every value of the model column, in order of appearance."""
-    model = settled(table, problems)
+    model = settled(table)
     column = model.columns.model
     names: dict[str, None] = {}
-    for source, row, records in model.walk([column]) if column else ():
-        distinct = texts_of(records.column(column).unique()).tolist()
+    for rows in replace(model, problems=RAISED).walk([column]) if column else ():
+        distinct = texts_of(rows.records.column(column).unique()).tolist()
         if any(is_missing(name) or "\0" in name for name in distinct):
-            ColumnReader(records, source, range(row, row + len(records))).names(column or "")
+            rows.names(column or "")
         names |= dict.fromkeys(distinct)
     if not names:
         return [model]
@@ -300,16 +303,15 @@ def read_models(opened: Sequence[Predictions]) -> Iterator[Batch]:
         yield from (concatenated(parts.pop(model.only)) for model in models)
 
 
-def checked_batches(
-    models: Sequence[Predictions], problems: Problems = RAISED
-) -> Iterator[tuple[Predictions, Batch]]:
+def checked_batches(models: Sequence[Predictions]) -> Iterator[tuple[Predictions, Batch]]:
     """All rows of models that share their files, read once: who predicted them, and a batch.
 
     Forecasts can be scored, no id occurs twice, and there are rows and weights, or it is told.
     """
-    first, ids, has_weight = models[0], {model.only: list[Any]() for model in models}, dict[str | None, bool]()
-    for model, source, numbers, records in own_rows(models, first.columns.wanted):
-        batch = model.batch(records, source, numbers, model.first_row, problems)
+    first, problems = models[0], models[0].problems
+    ids, has_weight = {model.only: list[Any]() for model in models}, dict[str | None, bool]()
+    for model, rows in own_rows(models, first.columns.wanted):
+        batch = model.batch(rows, model.first_row)
         batch.check(first.logits, problems)
         check_ids(batch, ids[model.only], problems)
         weighty = batch.weights is None or bool((batch.weights > 0).any())

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from pandora_regret.files.columns import explained, kinds_of, valid_rows
@@ -39,7 +38,6 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_8 = "utf-8"
 NOT_UTF_8 = ("is not UTF-8 text", "save the file with encoding UTF-8, or name its encoding (--encoding)")
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".br")
-COMMA_NUMBER = r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$"
 END = "\0end of file"  # a last line of our own: an open quotation mark swallows it
 MARKS = {  # what a file begins with that says its encoding; longer ones first
     codecs.BOM_UTF32_LE: "utf-32",
@@ -138,7 +136,6 @@ class DelimitedFile(TextFile):
     """A header and a row per line; values that hold line ends are quoted."""
 
     delimiter: str = ","
-    decimals: frozenset[str] = frozenset()  # columns that hold numbers with a decimal comma
     header_lines: int = 1  # up to the end of the header: empty lines may stand before it
     longest_line: int = 0  # of the first ones, in bytes
     broken_lines: bool = False  # whether values may hold line ends; reading them costs speed
@@ -155,7 +152,7 @@ class DelimitedFile(TextFile):
         `usual` is the separator that its name promises.
         """
         file, sample, complete = cls.begun(path, head, said, location)
-        separator, decimal, with_commas = recognise_marks(sample, said, usual, path)
+        separator, decimal = recognise_marks(sample, said, usual, path)
         file = replace(file, delimiter=separator, decimal=decimal)
         rows = list(file.records(io.BytesIO(sample), complete))
         if not rows:
@@ -168,7 +165,6 @@ class DelimitedFile(TextFile):
         file = replace(
             file,
             kinds=dict.fromkeys(names, "other"),
-            decimals=frozenset(name for number, name in enumerate(names) if number in with_commas),
             header_lines=header_line + sum(name.count("\n") for name in names),
             longest_line=max(map(len, sample.split(b"\n"))),
             broken_lines=any("\n" in value for _, values in rows for value in values),
@@ -226,13 +222,13 @@ class DelimitedFile(TextFile):
         yield END
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
-        """Numbers as numbers, all else as it is written, but that decimal commas of numbers become points.
+        """Numbers as numbers, all else as it is written.
 
         From the first block on in which some are no numbers, they come as text: whoever reads it says where.
         """
         first, n_rows = self.first, self.n_rows
         try:
-            for records in valid_rows(self._parsed(columns, numbers, numbers), first, n_rows):
+            for records in valid_rows(self._parsed(columns, numbers), first, n_rows):
                 yield records
                 first, n_rows = first + len(records), None if n_rows is None else n_rows - len(records)
         except (pa.ArrowException, UnicodeError, OSError) as error:
@@ -240,18 +236,15 @@ class DelimitedFile(TextFile):
             if not numbers:
                 raise unreadable(self.path, "text", error) from None
             with explained(self.path, "text"):
-                yield from valid_rows(self._parsed(columns, frozenset(), numbers), first, n_rows)
+                yield from valid_rows(self._parsed(columns, frozenset()), first, n_rows)
 
-    def _parsed(self, columns: Sequence[str], typed: frozenset[str], numbers: frozenset[str]) -> Iterator[Records]:
+    def _parsed(self, columns: Sequence[str], numbers: frozenset[str]) -> Iterator[Records]:
         if not self.has_rows:
             return
-        types, n_rows = {name: pa.float64() if name in typed else pa.string() for name in columns}, 0
+        types, n_rows = {name: pa.float64() if name in numbers else pa.string() for name in columns}, 0
         with self.stream() as stream:
             counting = _CountingStream(stream)
             for records in self._reader(counting, types):
-                for name in self.decimals & set(columns) - numbers:  # points, as in every other format
-                    texts = pc.replace_substring_regex(records.column(name), COMMA_NUMBER, r"\1.\2")
-                    records = records.set_column(records.schema.get_field_index(name), name, texts)
                 yield records
                 n_rows += len(records)
         if n_rows != counting.ends + (counting.last not in (b"", b"\n")) - self.header_lines:
@@ -378,11 +371,8 @@ def written_otherwise(path: str, encoding: str, separator: str = "", decimal: st
     return (Done("dialect", 1, f"{path} read with {' and '.join(words)}", path),) if words else ()
 
 
-def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tuple[str, str, frozenset[int]]:
-    """Separator and decimal sign of whole lines of UTF-8 text, as said or as recognised; `usual` for the name.
-
-    The columns, by number, in which numbers with a decimal comma occur come along.
-    """
+def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tuple[str, str]:
+    """Separator and decimal sign of whole lines of UTF-8 text, as said or as recognised; `usual` for the name."""
     hint = SEPARATOR_LINE.match(sample)
     lines = sample[hint.end() if hint else 0 :].split(b"\n", LOOKED_AT)[:LOOKED_AT]
     text = b"\n".join(lines).decode("utf-8", "replace")
@@ -397,7 +387,7 @@ def recognise_marks(sample: bytes, said: Dialect, usual: str, path: str) -> tupl
         both = f"a decimal comma (column {commas[0] + 1}) and with a point (column {points[0] + 1})"
         fix = "say which is meant (--decimal comma or point)"
         raise FileError(f"has numbers with {both}", path, fix, argument="decimal")
-    return separator, decimal, frozenset(commas if decimal == "," else ())
+    return separator, decimal
 
 
 def _values(text: str, separator: str) -> list[list[str]]:

@@ -48,8 +48,8 @@ def write_again(predictions: Predictions, path: str | os.PathLike[str], new_fore
 
 def _rewritten(predictions: Predictions, new_forecasts: Rewrite, lengths: list[int]) -> Iterator[Records]:
     """All columns, some rows at a time; `lengths` says how many."""
-    for source, row, records in predictions.walk(list(predictions.sources[0].kinds)):
-        batch = predictions.batch(records, source, range(row, row + len(records)), row)
+    for rows in predictions.walk(list(predictions.sources[0].kinds)):
+        batch, records = predictions.batch(rows, 0), rows.records
         with batch.blamed():
             table = new_forecasts(batch)
         new = dict(zip(predictions.columns.forecasts, table.T, strict=True))
@@ -74,19 +74,19 @@ def writer_of(path: str | os.PathLike[str]) -> Writer:
 
 
 def _write_csv(file: Any, tables: Iterator[Records], predictions: Predictions, usual: str = ",") -> None:
-    like, commas, separator, encoding = predictions.sources[0], frozenset[str](), usual, "utf-8"
+    like, separator, decimal, encoding = predictions.sources[0], usual, ".", "utf-8"
     if isinstance(like, DelimitedFile):
-        separator, encoding = like.delimiter, like.encoding
-        commas = like.decimals.union(predictions.columns.forecasts) if like.decimal == "," else commas
+        separator, decimal, encoding = like.delimiter, like.decimal, like.encoding
     text = io.TextIOWrapper(file, encoding=encoding, newline="", write_through=True)
     writer = csv.writer(text, delimiter=separator, lineterminator="\n")
     for number, records in enumerate(tables):
         if number == 0:
             writer.writerow(records.schema.names)
         columns = []
-        for name in records.schema.names:
-            texts = ["" if each in (None, "nan") else each for each in texts_of(records.column(name)).tolist()]
-            columns.append([each.replace(".", ",") for each in texts] if name in commas else texts)
+        for column in records.columns:
+            texts = ["" if each in (None, "nan") else each for each in texts_of(column).tolist()]
+            is_number = pa.types.is_floating(column.type)
+            columns.append([each.replace(".", decimal) for each in texts] if is_number else texts)
         writer.writerows(zip(*columns, strict=True))
     text.flush()
     text.detach()

@@ -149,7 +149,7 @@ def _read_text(path: Path, header: bool | None) -> Columns:
     lines = [line for line in text.splitlines() if line.strip()]
     if path.suffix.lower() == ".arff":
         return _read_arff(lines, path)
-    separator, decimal, _ = recognise_marks(text.encode(), RECOGNISED, ",", str(path))
+    separator, decimal = recognise_marks(text.encode(), RECOGNISED, ",", str(path))
     spaced = bool(lines) and separator not in lines[0]
     rows = [line.split() for line in lines] if spaced else list(csv.reader(lines, delimiter=separator))
     rows = [[cell.strip() for cell in row] for row in rows]
