@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 Reading: TypeAlias = Literal[
     "labels", "names", "weights", "votes", "costs", "values"
-]  # methods of `columns.ColumnReader`
+]  # methods of `columns.Rows`
 
 
 @dataclass(frozen=True)
