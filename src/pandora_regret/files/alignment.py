@@ -75,13 +75,11 @@ class _Pair:
             return None
         position = {label: k for k, label in enumerate(other.classes)}
         order = np.array([position[label] for label in first.classes])
-        tables = {"votes": other.votes, "costs": other.costs}
-        reordered: dict[str, Any] = {
-            key: np.ascontiguousarray(table[:, order]) for key, table in tables.items() if table is not None
-        }
+        tables = (None if table is None else table[:, order].copy() for table in (other.votes, other.costs))
+        votes, costs = tables
         columns = tuple(other.columns[k] for k in order)
         truth = np.where(other.truth < 0, -1, np.argsort(order)[other.truth])
-        return replace(other, classes=first.classes, columns=columns, truth=truth, **reordered)
+        return replace(other, classes=first.classes, columns=columns, truth=truth, votes=votes, costs=costs)
 
     def rows(self) -> tuple[IntArray, IntArray] | None:
         """The rows of the first, and those of the other that belong to them; None where that cannot be told."""

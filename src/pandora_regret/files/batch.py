@@ -120,14 +120,12 @@ class Batch:
 
     def _tell(self, logits: bool, problems: Problems) -> bool:
         """All rows that cannot be scored, each kind in the words that its first row is refused with; if any."""
-        values, tolerance, told = self.values.astype(np.float64), self.tolerance, False
+        values, told = self.values.astype(np.float64), False
         high, total = values.max(axis=1), values.sum(axis=1)
-        kinds = np.where(np.isfinite(high), "", "value")
-        if not logits:
-            large = high > 1 + tolerance
-            conditions = [values.min(axis=1) < 0, large & (np.abs(total - 100) < 1), large]
-            conditions.append(np.abs(total - 1) > tolerance)
-            kinds = np.select(conditions, ["negative", "percent", "large", "sum"], "")
+        large, off = high > 1 + self.tolerance, np.abs(total - 1) > self.tolerance
+        conditions = [values.min(axis=1) < 0, large & (np.abs(total - 100) < 1), large, off]
+        kinds = np.select(conditions, ["negative", "percent", "large", "sum"], "")
+        kinds = np.where(np.isfinite(high), "", "value") if logits else kinds
         for kind in filter(None, dict.fromkeys(kinds.tolist())):
             rows = np.flatnonzero(kinds == kind)
             try:

@@ -59,18 +59,20 @@ class ParquetFile(Source):
     def open(cls, path: str, *_: Any) -> Self:
         """Columns that take very little room are written as a dictionary; ids, each another, are not."""
         with explained(path, "Parquet"), pq.ParquetFile(path) as file:
-            schema, n_groups = file.schema_arrow, file.metadata.num_row_groups
-            groups = [file.metadata.row_group(index) for index in range(n_groups)]
-            chunks = [group.column(index) for group in groups[:1] for index in range(group.num_columns)]
-            repeating = frozenset(
-                chunk.path_in_schema
-                for chunk in chunks
-                if chunk.total_uncompressed_size < BYTES_IN_DICTIONARY * chunk.num_values
-            )
+            schema, groups = file.schema_arrow, range(file.metadata.num_row_groups)
+            lengths = tuple(file.metadata.row_group(index).num_rows for index in groups)
+            chunks = [
+                file.metadata.row_group(0).column(index)
+                for index in range(file.metadata.num_columns if groups else 0)
+            ]
         check_names(schema.names, path)
-        lengths = tuple(group.num_rows for group in groups)
-        about: dict[str, Any] = {"n_rows": sum(lengths), "lengths": lengths, "groups": tuple(range(n_groups))}
-        return cls(path, kinds_of(schema), repeating=repeating, **about)
+        repeating = frozenset(
+            chunk.path_in_schema
+            for chunk in chunks
+            if chunk.total_uncompressed_size < BYTES_IN_DICTIONARY * chunk.num_values
+        )
+        about: dict[str, Any] = {"groups": tuple(groups), "lengths": lengths, "repeating": repeating}
+        return cls(path, kinds_of(schema), n_rows=sum(lengths), **about)
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Only the columns' own pages are read; text that repeats comes as a dictionary, as it lies there."""

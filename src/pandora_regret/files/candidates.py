@@ -50,7 +50,6 @@ class Row(NamedTuple):
     truth: str | None  # the name of an option; of a sample, the target
     options: Mapping[str, float]  # probabilities or logits of those that it lists
     about: dict[str, Any]  # other fields: ids, weights, groups
-    is_order: bool = False
     readings: tuple[
         int | None, ...
     ] = ()  # of a sample: its true option, if targets are numbers, texts, or neither
@@ -120,19 +119,25 @@ def _rows(file: JsonLines, read: Callable[[dict[str, Any]], Row | None]) -> dict
 
 
 def _table(
-    file: JsonLines, rows: dict[int, Row], truths: Sequence[str | None], classes: Sequence[str], **about: Any
+    file: JsonLines,
+    rows: dict[int, Row],
+    classes: Sequence[str],
+    layout: dict[str, Any],
+    done: Sequence[Done],
+    **about: Any,
 ) -> ListedRows:
     """The table of all options; `classes` come first, then the others as they appear."""
-    named = (name for row in rows.values() for name in row.options)
+    named, truths = (name for row in rows.values() for name in row.options), [row.truth for row in rows.values()]
     options = tuple(dict.fromkeys((*classes, *named, *(truth for truth in truths if truth is not None))))
     if len(options) < 2:
         raise FileError(f"names the options {some(options)}", file.path, "list at least two options")
     others = [row.about for row in rows.values()]
     table = table_of(others, dict.fromkeys(name for each in others for name in each))
     columns = {name: table[name] for name in table.column_names} | {TRUTH: pa.array(truths, pa.string())}
-    about["layout"] = {"proba_prefix": PREFIX, "classes": None, "label": TRUTH} | about["layout"]
+    layout = {"proba_prefix": PREFIX, "classes": None, "label": TRUTH} | layout
     about |= {"row_places": [f" line {line}" for line in rows], "rows": [row.options for row in rows.values()]}
-    return ListedRows(file.path, {}, table=pa.table(columns), **about).over(options)
+    source = ListedRows(file.path, {}, done=tuple(done), layout=layout, table=pa.table(columns), **about)
+    return source.over(options)
 
 
 def _read_lists(file: JsonLines, other: str | None, classes: Sequence[str]) -> ListedRows:
@@ -140,35 +145,35 @@ def _read_lists(file: JsonLines, other: str | None, classes: Sequence[str]) -> L
 
     `other` is the class of everything that a list does not name.
     """
-    rows = _rows(file, lambda values: _row(values, other))
-    order_only = next(iter(rows.values())).is_order
-    outside = {line for line, row in rows.items() if row.truth not in (None, *row.options)}
-    for line, row in rows.items():
-        where = f" line {line}"
-        if row.is_order != order_only:
-            words = ("an order", "probabilities")[:: 1 if row.is_order else -1]
+    kinds, outside = list[type](), list[str]()
+
+    def read(values: dict[str, Any]) -> Row:
+        row = _row(values, other)
+        kinds.append(type(values[FORECAST]))
+        if kinds[-1] != kinds[0]:
+            words = ("an order", "probabilities")[:: 1 if kinds[-1] is list else -1]
             problem = "holds {} where other lines hold {}".format(*words)
-            raise FileError(problem, file.path, "write the same on every line", where)
-        rest = 0.0 if order_only else left_over(np.array([[*row.options.values()]]))[0]
-        if line in outside and other is None and not rest:
+            raise InputError(problem, fix="write the same on every line")
+        if row.truth is None or row.truth in row.options:
+            return row
+        outside.append(row.truth)
+        if other is None and (kinds[0] is list or not left_over(np.array([[*row.options.values()]]))[0]):
             problem = f"has the truth {row.truth!r}, which its list does not name"
-            raise FileError(
-                problem, file.path, "name a class for truths that lists do not name (--other NAME)", where
-            )
-    done = [*file.done]
+            raise InputError(problem, fix="name a class for truths that lists do not name (--other NAME)")
+        return row._replace(truth=other or row.truth)
+
+    rows, done, path = _rows(file, read), [*file.done], file.path
+    order_only, layout = kinds[0] is list, dict[str, Any]()
     if order_only:
-        sentence = (
-            f"{file.path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
-        )
-        done.append(Done("order only", len(rows), sentence, file.path))
-    if other is not None and outside:
-        of = f"{len(outside):,} of {len(rows):,} truths in {file.path}"
-        sentence = f"{of} counted as {other!r}, being outside their lists"
-        done.append(Done("truths to other", len(outside), sentence, file.path))
-    truths = [row.truth if line not in outside else other or row.truth for line, row in rows.items()]
-    about: dict[str, Any] = {"order_only": order_only, "other": other, "done": tuple(done)}
-    about["layout"] = {"logits": True} if order_only else {}
-    return _table(file, rows, truths, classes if other is None else (*classes, other), **about)
+        layout = {"logits": True}
+        sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
+        done.append(Done("order only", len(rows), sentence, path))
+    if other is not None:
+        classes = (*classes, other)
+        counted = f"{len(outside):,} of {len(rows):,} truths in {path} counted as {other!r}"
+        bucket = Done("truths to other", len(outside), f"{counted}, being outside their lists", path)
+        done += [bucket] if outside else []
+    return _table(file, rows, classes, layout, done, order_only=order_only, other=other)
 
 
 def _row(values: dict[str, Any], other: str | None) -> Row:
@@ -178,22 +183,21 @@ def _row(values: dict[str, Any], other: str | None) -> Row:
     forecast = values.get(FORECAST)
     if not forecast or not isinstance(forecast, (dict, list)):
         raise InputError(f"has no {FORECAST}", fix="write names with their probabilities, or names in order")
-    options = _ranked(forecast, other) if isinstance(forecast, list) else _likely(forecast, other)
     about = {key: value for key, value in values.items() if key != TRUTH and not isinstance(value, (dict, list))}
-    return Row(None if truth is None else str(truth), options, about, isinstance(forecast, list))
+    return Row(None if truth is None else str(truth), _options(forecast, other), about)
 
 
-def _ranked(names: list[Any], other: str | None) -> dict[str, float]:
-    """Logits that fall along the list, so steeply that no prices change the order; the bucket comes last."""
-    options = [str(name) for name in names]
-    if not all(isinstance(name, (str, int)) for name in names) or len(set(options)) < len(options):
-        raise InputError(f"holds the list {names!r:.80}", fix="list names, each once")
-    options += [] if other is None or other in options else [other]
-    return {name: -STEP * rank for rank, name in enumerate(options)}
+def _options(forecast: dict[str, Any] | list[Any], other: str | None) -> dict[str, float]:
+    """Probabilities, and what they leave for the bucket.
 
-
-def _likely(forecast: dict[str, Any], other: str | None) -> dict[str, float]:
-    """Probabilities, and what they leave for the bucket."""
+    Or logits that fall along a list, so steeply that no prices change the order; the bucket comes last.
+    """
+    if isinstance(forecast, list):
+        names = [str(name) for name in forecast]
+        if not all(isinstance(name, (str, int)) for name in forecast) or len(set(names)) < len(names):
+            raise InputError(f"holds the list {forecast!r:.80}", fix="list names, each once")
+        names += [] if other is None or other in names else [other]
+        return {name: -STEP * rank for rank, name in enumerate(names)}
     for name, value in forecast.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
             raise InputError(f"gives {name!r} the value {value!r:.40}", fix="write a number")
@@ -222,13 +226,14 @@ def _read_samples(file: JsonLines, classes: Sequence[str]) -> ListedRows:
     if fitting[0] != fitting[-1]:
         problem = "has targets that may be numbers or texts of options, which differ"
         raise FileError(problem, file.path, "log the samples with the metric acc, which tells")
-    truths = [list(row.options)[truth or 0] for row, truth in zip(rows.values(), fitting[0], strict=True)]
+    for (line, row), truth in zip(rows.items(), fitting[0], strict=True):
+        rows[line] = row._replace(truth=list(row.options)[truth or 0])
     words = f"{file.path} read as samples of lm-evaluation-harness: log-likelihoods of options are the forecasts"
     done = [*file.done, Done("format", len(rows), words, file.path)]
     if skipped := filters.total() - len(rows):
         others = f"{skipped:,} rows of filters other than {next(iter(filters))!r} left out of {file.path}"
         done.append(Done("rows left out", skipped, others, file.path))
-    return _table(file, rows, truths, classes, layout={"logits": True}, done=tuple(done))
+    return _table(file, rows, classes, {"logits": True}, done)
 
 
 def _sample(values: Mapping[str, Any]) -> Row:

@@ -291,15 +291,17 @@ def _labels_until_all(model: Predictions) -> set[Any]:
 def _check_numbers_start_at_zero(model: Predictions) -> None:
     """Labels 1, 2, ... of columns without names may count from 0 or from 1; if 0 or K occurs, it is clear."""
     labels, k, label = _labels_until_all(model), len(model.classes), model.columns.label
-    numbers = Classes(model.classes).numbers_of(labels)
-    whole = Classes(tuple(map(str, range(k))))  # which no name is, but a number that counts from 0
-    if numbers.min(initial=k) < 1 or 1 not in numbers or whole.numbers_of(labels).min() < 0:
+    numbers, by_number = (
+        Classes(names).numbers_of(labels) for names in (model.classes, tuple(map(str, range(k))))
+    )
+    if numbers.min(initial=k) < 1 or 1 not in numbers or by_number.min() < 0:
         return
-    names: list[Sequence[Any]] = [range(k), range(1, k + 1), model.classes]
-    zero, one, named = (",".join(map(str, of if k < 5 else [*of[:2], "...", of[-1]])) for of in names)
-    readings = f"{zero} if from 0, {one} if from 1"
-    if model.sources[0].names_classes:
-        readings = f"{named} if from 0; if from 1, write the classes' names as labels"
+    zero, one = (
+        ",".join(map(str, names if k < 5 else [*names[:2], "...", names[-1]]))
+        for names in (model.classes, range(1, k + 1))
+    )
+    named = model.sources[0].names_classes
+    otherwise = "; if from 1, write the classes' names as labels" if named else f", {one} if from 1"
     problem = f"holds numbers from 1 to {numbers.max()} for {k} classes, counted from 0 or from 1"
-    fix = f"list the classes (--classes): {readings}"
+    fix = f"list the classes (--classes): {zero} if from 0{otherwise}"
     raise FileError(problem, model.path, fix, f": column {label!r}", argument="classes", column=label)

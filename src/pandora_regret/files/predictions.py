@@ -218,13 +218,11 @@ def tables_of(files: ModelFiles) -> list[Predictions]:
     parts = [open_sources(path, layout.classes, layout.dialect) for path in files.paths]
     _check_one_model(files.name, list(parts[0]), files.paths[0])
     for name in parts[0]:
-        only = len(parts[0]) == 1
-        if without := [
-            path for path, of in zip(files.paths, parts, strict=True) if name not in of and len(of) > only
-        ]:
-            problem = f"has no model {name!r} but {files.paths[0]} has"
-            raise FileError(problem, without[0], "parts need the same models")
-        sources = tuple(of[name] if name in of else next(iter(of.values())) for of in parts)
+        sources = tuple(of.get(name) or next(iter(of.values())) for of in parts)
+        for path, of in zip(files.paths, parts, strict=True):
+            if len(parts[0]) * len(of) > 1 and name not in of:
+                problem = f"has no model {name!r} but {files.paths[0]} has"
+                raise FileError(problem, path, "parts need the same models")
         first, *others = (find_columns(layout, source) for source in sources)
         for source, columns in zip(sources[1:], others, strict=True):
             differ = sorted(set(first.forecasts) ^ set(columns.forecasts))

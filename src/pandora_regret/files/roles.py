@@ -8,9 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Reading: TypeAlias = Literal[
-    "labels", "names", "weights", "votes", "costs", "values"
-]  # methods of `columns.Rows`
+Reading: TypeAlias = Literal["labels", "names", "weights", "votes", "costs", "values"]  # methods of `columns.Rows`
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?"
 WITH_COMMA, WITH_POINT = (re.compile(NUMBER.format(mark)) for mark in (",", r"\."))
 ONE_PER_LINE = "write one object per line"
+DECODER = msgspec.json.Decoder()
 
 csv.field_size_limit(LONGEST_LINE)
 
@@ -304,10 +305,9 @@ class JsonLines(TextFile):
     def objects(self, records: Iterable[tuple[int, bytes]], each_once: bool = False) -> Iterator[tuple[int, Any]]:
         """Rows with the numbers of their lines as objects, which perhaps name nothing twice."""
         for number, line in records:
-            problem, fix = f"is no JSON object ({line.decode('utf-8', 'replace')[:40]!r})", ONE_PER_LINE
-            values = None
+            values, problem, fix = None, "", ONE_PER_LINE
             try:
-                values = msgspec.json.decode(line)
+                values = DECODER.decode(line)
                 if each_once:
                     json.loads(line, object_pairs_hook=_each_once)
             except RecursionError:
@@ -315,10 +315,11 @@ class JsonLines(TextFile):
             except UnicodeDecodeError:
                 problem, fix = NOT_UTF_8
             except InputError as error:
-                values, problem, fix = None, error.problem, "name each once"
+                problem, fix = error.problem, "name each once"
             except ValueError:
-                pass
-            if not isinstance(values, dict):
+                values = None
+            if problem or not isinstance(values, dict):
+                problem = problem or f"is no JSON object ({line.decode('utf-8', 'replace')[:40]!r})"
                 raise FileError(problem, self.path, fix, f" line {number}")
             yield number, values
 

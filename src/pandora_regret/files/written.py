@@ -150,18 +150,13 @@ def _read(text: str, name: str) -> _Price:
             if WHOLE.fullmatch(whole) and re.fullmatch(r"\d*", fraction):
                 whole = re.sub("[.,' ]", "", whole)
                 readings[mark] = float(f"{whole}.{fraction}{exponent}")
-    if match is None or len(units) > 1 or not readings or not all(map(_is_unit, units)):
+    multiples = {unit for unit in units if unit.strip("$€£¥").casefold() in MULTIPLES}  # which are written out
+    kinds = ({category(letter) for letter in unit} for unit in units)  # letters, or a currency's sign
+    named = all("Sc" in of or any(kind.startswith("L") for kind in of) for of in kinds)
+    if match is None or len(units) > 1 or not readings or multiples or not named:
         fix = "write a number, such as 1250 or 1250.00, with or without its unit"
         raise InputError(f"is {text!r}", column=name, fix=fix)
     return _Price(readings, next(iter(units), ""), digits)
-
-
-def _is_unit(unit: str) -> bool:
-    """Letters or a currency's sign; not a multiple, which has to be written out."""
-    letters = unit.strip("$€£¥").casefold()
-    return letters not in MULTIPLES and any(
-        category(letter)[0] == "L" or category(letter) == "Sc" for letter in unit
-    )
 
 
 def _decimal_mark(prices: Mapping[str, _Price]) -> tuple[str, tuple[str, ...]]:
