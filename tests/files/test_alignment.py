@@ -118,3 +118,10 @@ def test_common_rows_are_kept_and_counted(tmp_path):
     assert (done.what, done.count) == ("rows left out", 7)
     assert done.sentence == "7 rows that not all models have left out (A lost 7, B lost 2, C lost 5)"
     assert common_rows([first, first], ["A", "B"])[1] == ()
+
+
+def test_rows_without_a_label_stay_so_in_another_order_of_classes(tmp_path):
+    columns = rows(4, 1) | {"y_true": ["cat", None, "owl", "dog"]}
+    shuffled = {name: columns[name] for name in ("owl", "cat", "dog", "id", "y_true")}
+    for found in aligned(tmp_path, columns, shuffled, unlabelled=True):
+        assert found.truth.tolist() == [0, -1, 2, 1]
