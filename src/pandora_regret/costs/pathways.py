@@ -170,7 +170,8 @@ class Pathways:
     @property
     def costs(self) -> dict[str, float]:
         """The cost of each class in label order, for use as ``costs=`` or ``typical_costs=``."""
-        return {one.name: rounded(sum(self._spent(one.pathway).values())) for one in self.hypotheses}
+        spent = self._spent()
+        return {one.name: rounded(sum(spent[one.pathway].values())) for one in self.hypotheses}
 
     @property
     def published(self) -> dict[str, float]:
@@ -189,12 +190,12 @@ class Pathways:
         shave_biopsy       95.53
         histopathology     70.14
         """
-        return {key: rounded(amount) for key, amount in self._spent(self._pathway(name)).items()}
+        return {key: rounded(amount) for key, amount in self._spent()[self._pathway(name)].items()}
 
-    def _spent(self, pathway: str) -> dict[str, float]:
-        """On each fee item, on average."""
-        uses = self._uses(lambda step: step.chance)[pathway]
-        return {key: self.items[key].amount * times for key, times in uses.items()}
+    def _spent(self) -> dict[str, dict[str, float]]:
+        """By every pathway on each fee item, on average."""
+        uses = self._uses(lambda step: step.chance).items()
+        return {name: {key: self.items[key].amount * n for key, n in parts.items()} for name, parts in uses}
 
     def describe(self, name: str) -> str:
         """The pathway of a class in words: its steps in order, and how often each happens unless always.

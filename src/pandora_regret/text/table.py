@@ -178,13 +178,12 @@ class Table:
         writer = csv.writer(text, lineterminator="\n")
         for row in (self.header, *self.rows):
             cells = [
-                cell if cell is None or isinstance(cell, (int, float)) else without_controls(str(cell))
-                for cell in row
+                cell if isinstance(cell, (int, float)) else without_controls(str(_cell(cell))) for cell in row
             ]
-            marked = (
-                isinstance(cell, str) and cell.startswith(FORMULA_SIGNS) and not keep_formulas for cell in cells
+            signs = () if keep_formulas else FORMULA_SIGNS
+            writer.writerow(
+                [f"'{cell}" if isinstance(cell, str) and cell.startswith(signs) else cell for cell in cells]
             )
-            writer.writerow(f"'{cell}" if mark else cell for mark, cell in zip(marked, cells, strict=True))
         return text.getvalue()
 
 
