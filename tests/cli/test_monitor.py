@@ -1,6 +1,7 @@
 """`pandora monitor`: three lines, an exit code for cron, and a state that nothing can break."""
 
 import json
+import os
 import subprocess
 
 import pandas as pd
@@ -54,10 +55,17 @@ def test_settings_are_kept_in_the_state(tmp_path, state):
     assert watch(state, second).exit_code == 0
     monitor = Monitor.from_state(json.loads(state.read_bytes()))
     assert (monitor.level, monitor.lag, monitor.paid.n, len(monitor.seen)) == (0.01, 2, 1, 80)
-    for option, value in (("--level", "0.05"), ("--lag", "1"), ("--costs", "flu=1,covid=1,cold=1")):
+    other_unit = COSTS.replace("=", "=$")
+    for option, value in (
+        ("--level", "0.05"),
+        ("--lag", "1"),
+        ("--costs", "flu=1,covid=1,cold=1"),
+        ("--costs", other_unit),
+    ):
         result = watch(state, second, option, value)
         assert result.exit_code == 2
         assert "begin a new state" in result.stderr
+    assert watch(state, second, "--currency", "EUR").exit_code == 2
     assert watch(state, second, "--level", "0.01", "--costs", COSTS, "--prior", "gamma:2").exit_code == 0
 
 
@@ -206,6 +214,22 @@ def test_the_page_is_whole_and_escaped(tmp_path, state):
     assert text.count("<svg") == 6
     assert "Content-Security-Policy" in text
     assert "http" not in text.replace("http-equiv", "")
+
+
+def test_a_page_is_written_before_another_run_may_write_a_newer_one(tmp_path, state, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+
+    def write(*_, **__):
+        folder = os.open(tmp_path, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(folder)
+        written.append(state.exists())
+
+    written = []
+    monkeypatch.setattr("pandora_regret.report.monitor.write_monitor_page", write)
+    watch(state, write_week(tmp_path / "w1.csv", 1), "--html", tmp_path / "page.html")
+    assert written == [True]
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"schema": "pandora-monitor/1"}', '{"schema": "x"}'])

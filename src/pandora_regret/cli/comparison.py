@@ -53,7 +53,7 @@ def print_comparison(
     for number, sentence in enumerate(comparison.headline):
         say(sentence, bold=number == 0)
     echo()
-    tables = _Tables(comparison)
+    tables = _Written(comparison)
     _print(*tables.about_models(pairs), *tables.about_money(), *tables.by_group())
     _print(*(tables.by_class() if by_class else ()))
     say(f"{tables.cases}. Costs: {comparison.costs.in_words}.", dim=True)
@@ -63,7 +63,7 @@ def print_comparison(
 
 def print_scores(comparison: Comparison) -> None:
     """What one model costs, its scores, and where the money goes if that is known."""
-    unit, model, tables = comparison.costs.currency, comparison.best, _Tables(comparison)
+    unit, model, tables = comparison.costs.currency, comparison.best, _Written(comparison)
     cost = model.scores["expected_cost"]
     heading(model.name, f"{tables.cases}, {tables.level}", dim=True)
     bill = money_between(model.cost, cost.low, cost.high, unit, per="per case")
@@ -83,14 +83,37 @@ def _print(*sections: Section) -> None:
         echo()
 
 
-class _Written:
-    """A comparison, and how its numbers are written."""
+def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
+    """The lines of the short form.
 
-    def __init__(self, comparison: Comparison) -> None:
-        data, self.result = comparison.data, comparison
+    The table and what stands below it are always there; the verdict's sentences and the groups have the other
+    lines, in that order.
+    """
+    parts = _Written(comparison, width)
+    table, below = parts.models(), parts.below()
+    room = MOST_LINES - len(table) - len(below) - 2
+    above = parts.verdict(max(min(room, 6 if comparison.by else 8), 1))
+    groups = parts.groups(room - len(above) - 1)
+    lines = [line for part in (above, table, groups, below) if part for line in ("", *part)][1:]
+    return [line if cell_width(line) <= width else wrapped(line, width)[0] for line in lines]
+
+
+def fitted(name: str, width: int) -> str:
+    """A name no wider than that on a terminal, where some letters take two columns: its ends tell it apart."""
+    name = without_controls(name)
+    lengths = range(len(name), 1, -1)
+    return next((short for n in lengths if cell_width(short := shortened(name, n)) <= width), name[:1])
+
+
+class _Written:
+    """A comparison, and how it is written: the lines of the screen, and the sections of the full form."""
+
+    def __init__(self, comparison: Comparison, width: int = WIDTH) -> None:
+        data, self.result, self.width = comparison.data, comparison, width
         self.unit = comparison.costs.currency
         self.formats = Formats.for_costs((model.cost for model in comparison.models), self.unit)
         self.names = [model.name for model in comparison.models]
+        self.short = {name: fitted(name, LONGEST_NAME) for name in self.names}
         self.level = f"{100 * comparison.interval.level:g} % intervals"
         clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
         self.cases = f"{counted(data.rows, 'case')}{clusters}, {len(data.classes)} classes"
@@ -105,28 +128,6 @@ class _Written:
         if estimate.value is None and (estimate.warning or "").startswith("infinite"):
             return Cell("infinite")
         return Cell(*self.formats.estimate(unit, estimate.value, estimate.low, estimate.high), best)
-
-
-def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
-    """The lines of the short form.
-
-    The table and what stands below it are always there; the verdict's sentences and the groups have the other
-    lines, in that order.
-    """
-    parts = _Screen(comparison, width)
-    table, below = parts.models(), parts.below()
-    room = MOST_LINES - len(table) - len(below) - 2
-    above = parts.verdict(max(min(room, 6 if comparison.by else 8), 1))
-    groups = parts.groups(room - len(above) - 1)
-    lines = [line for part in (above, table, groups, below) if part for line in ("", *part)][1:]
-    return [line if cell_width(line) <= width else wrapped(line, width)[0] for line in lines]
-
-
-class _Screen(_Written):
-    def __init__(self, comparison: Comparison, width: int) -> None:
-        super().__init__(comparison)
-        self.width = width
-        self.short = {name: fitted(name, LONGEST_NAME) for name in self.names}
 
     def wrap(self, text: str, most: int | None = None) -> list[str]:
         """Text as lines, with long names shortened; where there are too many lines, the last ends in dots."""
@@ -211,17 +212,6 @@ class _Screen(_Written):
         if result.done:
             lines += self.wrap(f"Done to the files: {'; '.join(each.sentence for each in result.done)}.", 3)
         return [*lines, *self.wrap(f"{self.cases}; {self.level}."), *self.wrap(MORE)]
-
-
-def fitted(name: str, width: int) -> str:
-    """A name no wider than that on a terminal, where some letters take two columns: its ends tell it apart."""
-    name = without_controls(name)
-    lengths = range(len(name), 1, -1)
-    return next((short for n in lengths if cell_width(short := shortened(name, n)) <= width), name[:1])
-
-
-class _Tables(_Written):
-    """The sections of the full form."""
 
     def _columns(
         self, columns: Mapping[str, Sequence[Content]], names: Sequence[str] = (), title: str = "Model"

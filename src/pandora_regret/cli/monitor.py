@@ -106,12 +106,12 @@ def monitor(asked: Asked) -> None:
         kept = {"unit": asked.cost_unit, "layout": layout} | asked.only(*ROLES)
         text = json.dumps(watched.state() | {"command": kept}, allow_nan=False, separators=(",", ":"))
         write_atomically(state, lambda file: file.write(text.encode()))
+        if asked.html is not None:  # while nobody else can write a newer one
+            from pandora_regret.report.monitor import write_monitor_page
+
+            write_monitor_page(watched, asked.html, unit=asked.cost_unit, challenger=asked.challenger)
     summary = watched.summary()
     lines = sentences(summary, asked.cost_unit, asked.challenger)
-    if asked.html is not None:
-        from pandora_regret.report.monitor import write_monitor_page
-
-        write_monitor_page(watched, asked.html, unit=asked.cost_unit, challenger=asked.challenger)
     if asked.json:
         about = {"sentences": lines, "summary": to_plain(summary), "taken": to_plain(taken)}
         print_json(about | {"done": to_plain(done)}, "pandora-monitored/1")
@@ -204,9 +204,10 @@ def _restored(asked: Asked) -> Monitor | None:
     asked.cost_unit = kept.get("unit")
     for name, before in kept.get("layout", {}).items():
         setattr(asked, name, getattr(asked, name, None) or before)
-    if asked.costs is not None:
-        prices = asked.charged(list(_labels_by_name(watched)))[0]["typical_costs"]
-        if watched.costs is None or not np.array_equal(prices / watched.prior.mean, watched.costs):
+    if asked.costs is not None or asked.price_unit:
+        charged, _ = asked.charged(list(_labels_by_name(watched)))
+        base = charged["typical_costs"] / watched.prior.mean
+        if not np.array_equal(base, watched.costs) or charged["currency"] != asked.cost_unit:
             fix = "leave --costs out, or begin a new state: costs at different prices cannot be compared"
             raise InputError(f"--costs gives other prices than {asked.state} was begun with: {fix}.")
     return watched
