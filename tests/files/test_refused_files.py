@@ -92,7 +92,7 @@ def test_columns_that_were_asked_for_must_be_there(tmp_path):
     path = write(tmp_path / "a.csv", {"y_true": ["a", "b"], "a": [0.5, 0.5], "b": [0.5, 0.5]})
     for role in ("label", "id", "weight", "group", "model"):
         assert f"asked for as {role}" in refused(path, **{role: "nowhere"})
-    assert "['c']" in refused(path, classes=("a", "c"))
+    assert "has no column 'c' for the class 'c'" in refused(path, classes=("a", "c"))
     assert "twice" in refused(path, classes=("a", "a", "b"))
     assert "['cost_a', 'cost_b']" in refused(path, cost_prefix="cost_")
     assert "begin with 'p_'" in refused(path, proba_prefix="p_")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandora_regret.files.candidates import PREFIX, ListedRows
-from pandora_regret.files.columns import Classes, is_missing, texts_of
+from pandora_regret.files.columns import any_number, is_missing, numbers_of, texts_of
 from pandora_regret.files.layout import Layout, some
 from pandora_regret.files.roles import COSTS, LABEL, ROLES, SINGLE, VOTES, Role
 from pandora_regret.files.source import RAISED, Collected, FileError, Problems, Source
@@ -140,11 +140,8 @@ def _listed(pairs: Sequence[tuple[str, str]], source: Source) -> dict[str, str]:
     """The columns of the classes that were listed, in file order."""
     missing = {name: column for name, column in pairs if column not in source.kinds}
     if missing:
-        words = f"for the classes {some(missing)}"
-        if list(missing) != list(missing.values()):
-            words = listed([f"{column!r} for the class {name!r}" for name, column in missing.items()], 8)
-        problem = f"has no column {words}; it has {some(source.kinds)}"
-        raise FileError(problem, source.path, argument="classes")
+        words = listed([f"{column!r} for the class {name!r}" for name, column in missing.items()], 8)
+        raise FileError(f"has no column {words}; it has {some(source.kinds)}", source.path, argument="classes")
     for names in zip(*pairs, strict=True):
         if len(set(names)) < len(names):
             twice = max(names, key=names.count)
@@ -243,7 +240,7 @@ def settled(model: Predictions) -> Predictions:
         raise FileError(problem, model.path, fix, argument="classes")
     if not columns.certain:
         return _by_labels(model)
-    named = not Classes(model.classes).by_number and all(source.names_classes for source in model.sources)
+    named = any_number(model.classes) and all(source.names_classes for source in model.sources)
     if not (columns.unlabelled or columns.listed or named):
         _check_numbers_start_at_zero(model)
     return model
@@ -251,10 +248,11 @@ def settled(model: Predictions) -> Predictions:
 
 def _by_labels(model: Predictions) -> Predictions:
     """Columns are classes if they occur as labels, also those that hold text in some place."""
-    columns, source, classes = model.columns, model.sources[0], Classes(model.classes)
-    labels = _labels_until_all(model) - ({None} if columns.unlabelled else set())
-    seen = {label: number for label in labels - {None} if (number := classes.number_of(label)) is not None}
-    texts = {str(label) for label in labels - seen.keys() - {None}} - set(columns.wanted)
+    columns, source, labels = model.columns, model.sources[0], list(_labels_until_all(model))
+    labels = [label for label in labels if label is not None] if columns.unlabelled else labels
+    numbers = zip(labels, numbers_of(labels, model.classes).tolist(), strict=True)
+    seen = {label: number for label, number in numbers if number >= 0}
+    texts = {str(label) for label in labels if label is not None and label not in seen} - set(columns.wanted)
     texts = {text for text in texts if source.kinds.get(text, "nested") != "nested"}
     unseen = [name for number, name in enumerate(model.classes) if number not in seen.values()]
     every = tuple(name for name in source.kinds if name in texts or name in columns.forecasts)
@@ -279,11 +277,11 @@ def _by_labels(model: Predictions) -> Predictions:
 
 def _labels_until_all(model: Predictions) -> set[Any]:
     """The labels that occur, None for missing ones, read until all classes are among them."""
-    labels, classes, column = set[Any](), Classes(model.classes), model.columns.label
+    labels, column = set[Any](), model.columns.label
     for rows in model.walk([column]):
         distinct = rows.records.column(column).unique().to_pylist()
         labels.update(None if is_missing(label) else label for label in distinct)
-        if len({*classes.numbers_of(labels)} - {-1}) == len(model.classes) > 1:
+        if len({*numbers_of(labels, model.classes)} - {-1}) == len(model.classes) > 1:
             break
     return labels
 
@@ -291,9 +289,7 @@ def _labels_until_all(model: Predictions) -> set[Any]:
 def _check_numbers_start_at_zero(model: Predictions) -> None:
     """Labels 1, 2, ... of columns without names may count from 0 or from 1; if 0 or K occurs, it is clear."""
     labels, k, label = _labels_until_all(model), len(model.classes), model.columns.label
-    numbers, by_number = (
-        Classes(names).numbers_of(labels) for names in (model.classes, tuple(map(str, range(k))))
-    )
+    numbers, by_number = (numbers_of(labels, names) for names in (model.classes, tuple(map(str, range(k)))))
     if numbers.min(initial=k) < 1 or 1 not in numbers or by_number.min() < 0:
         return
     zero, one = (

@@ -128,12 +128,13 @@ class Rows:
 
     def labels(self, name: str) -> IntArray:
         """The column number of each row's label; -1 where there is none that is a class."""
-        column, classes = self.records.column(name), Classes(self.classes)
+        column = self.records.column(name)
         if types.is_integer(column.type) and not column.null_count and len(column):
             numbers = plain_array(column)
             lowest, highest = int(numbers.min()), int(numbers.max())
             if highest - lowest < MOST_NUMBERS and highest <= np.iinfo(np.int64).max:
-                truth = classes.numbers_of(range(lowest, highest + 1))[numbers.astype(np.int64) - lowest]
+                places = numbers_of(range(lowest, highest + 1), self.classes)
+                truth = places[numbers.astype(np.int64) - lowest]
                 if truth.min() >= 0:
                     return np.asarray(truth)
         encoded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).unify_dictionaries()
@@ -141,7 +142,7 @@ class Rows:
         chunks = (chunk.indices for chunk in encoded.chunks)  # asked to fill none, Arrow would import pandas
         parts = [plain_array(of.fill_null(len(labels) - 1) if of.null_count else of) for of in chunks]
         codes = np.concatenate([np.empty(0, np.intp), *parts]).astype(np.intp)
-        truth = classes.numbers_of(labels)[codes]
+        truth = numbers_of(labels, self.classes)[codes]
         if len(truth) and truth.min() < 0:
             missing = np.array([is_missing(label) for label in labels])[codes]
             self._tell("missing", missing & (not self.unlabelled), name, **NO_VALUE)
@@ -264,37 +265,27 @@ def _number(text: str | None, decimal: str) -> float | None:
         return None
 
 
-class Classes:
-    """The classes as labels name them: by name, or by column number where no class is named by a number.
+def numbers_of(labels: Iterable[Any], names: Sequence[str]) -> IntArray:
+    """The columns of labels: by name, or by number where no class is named by a number; -1 where there is none.
 
     Examples
     --------
-    >>> classes = Classes(("cat", "dog"))
-    >>> classes.number_of("dog"), classes.number_of(1), classes.number_of("cow")
-    (1, 1, None)
-    >>> Classes(("1", "2")).number_of(1)
-    0
+    >>> numbers_of(["dog", 1, "cow", None], ("cat", "dog")).tolist()
+    [1, 1, -1, -1]
+    >>> numbers_of([1, 1.0, "0"], ("1", "2")).tolist()
+    [0, 0, -1]
     """
+    places = {} if any_number(names) else {str(index): index for index in range(len(names))}
+    places |= {text: index for index, name in enumerate(names) for text in reversed(_spellings(name))}
+    places |= {name: index for index, name in enumerate(names)}  # as it is written, first of all
+    spelled = (() if label is None else _spellings(label) for label in labels)
+    numbers = [next((places[text] for text in texts if text in places), -1) for texts in spelled]
+    return np.array(numbers, dtype=np.intp)
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._n = len(names)
-        self._by_name = {text: index for index, name in enumerate(names) for text in reversed(_spellings(name))}
-        self._by_name |= {name: index for index, name in enumerate(names)}  # as it is written, first of all
-        self.by_number = not any(map(_is_integer, self._by_name))
 
-    def number_of(self, label: Any) -> int | None:
-        """The column of a label, or None where it has none."""
-        for text in _spellings(label):
-            if text in self._by_name:
-                return self._by_name[text]
-            if self.by_number and _is_integer(text) and 0 <= int(text) < self._n:
-                return int(text)
-        return None
-
-    def numbers_of(self, labels: Iterable[Any]) -> IntArray:
-        """The columns of labels; -1 where there is no label, or none that is a class."""
-        numbers = (None if label is None else self.number_of(label) for label in labels)
-        return np.array([-1 if number is None else number for number in numbers], dtype=np.intp)
+def any_number(names: Iterable[str]) -> bool:
+    """Whether a class is named by a whole number, however it is written."""
+    return any(_is_integer(text) for name in names for text in _spellings(name))
 
 
 def _spellings(label: Any) -> tuple[str, ...]:
