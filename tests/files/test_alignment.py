@@ -125,3 +125,5 @@ def test_rows_without_a_label_stay_so_in_another_order_of_classes(tmp_path):
     shuffled = {name: columns[name] for name in ("owl", "cat", "dog", "id", "y_true")}
     for found in aligned(tmp_path, columns, shuffled, unlabelled=True):
         assert found.truth.tolist() == [0, -1, 2, 1]
+    later = shuffled | {"y_true": ["cat", "dog", "owl", None]}
+    assert aligned(tmp_path, columns, later, unlabelled=True)[1].truth.tolist() == [0, 1, 2, -1]

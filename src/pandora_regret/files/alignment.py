@@ -75,8 +75,7 @@ class _Pair:
             return None
         position = {label: k for k, label in enumerate(other.classes)}
         order = np.array([position[label] for label in first.classes])
-        tables = (None if table is None else table[:, order].copy() for table in (other.votes, other.costs))
-        votes, costs = tables
+        votes, costs = (None if of is None else of[:, order].copy() for of in (other.votes, other.costs))
         columns = tuple(other.columns[k] for k in order)
         truth = np.where(other.truth < 0, -1, np.argsort(order)[other.truth])
         return replace(other, classes=first.classes, columns=columns, truth=truth, votes=votes, costs=costs)
@@ -129,8 +128,8 @@ class _Pair:
             if ours is None or others is None:
                 continue
             differ, is_label = _differ(ours, others), argument == LABEL.option
-            if is_label:  # a truth that one model's list names may be outside the other's
-                differ &= ~(_is_other(first) | _is_other(other))
+            if is_label:  # a truth may be missing yet, or outside the list of one model
+                differ &= ~(_is_other(first) | _is_other(other)) & (ours >= 0) & (others >= 0)
             if n := int(differ.sum()):
                 index = int(np.argmax(differ))
                 a, b = (
