@@ -26,8 +26,8 @@ from pandora_regret.inputs import (
     read_count,
     read_positive,
 )
-from pandora_regret.inputs.costs import check_costs
-from pandora_regret.inputs.numbers import LARGEST, SMALLEST, read_floats
+from pandora_regret.inputs.costs import read_costs
+from pandora_regret.inputs.numbers import LARGEST, SMALLEST
 from pandora_regret.inputs.tables import by_name
 from pandora_regret.inputs.tests import SearchName
 from pandora_regret.kernels.engine import in_threads, worth_compiling
@@ -38,14 +38,21 @@ from pandora_regret.priors.names import check_prior
 from pandora_regret.search import search_cost
 from pandora_regret.workup import Workup, workup_cost
 
-TEMPERATURES = {"all": "of all classes", "distractors": "of all but the true class, whose probability is kept"}
-TYPICAL = {"clinical": "costs scatter around the clinical ones", "drawn": "the draws themselves are the costs"}
-READINGS = {
-    "mean_of_taus": "models are ranked under each cost vector, and agreement is averaged",
-    "mean_of_costs": "costs are averaged over cost vectors, and models are ranked once",
-    "per_instance": "every instance has cost vectors of its own, and models are ranked once",
+CHOICES: dict[str, dict[str, str]] = {
+    "temperature": {
+        "all": "of all classes",
+        "distractors": "of all but the true class, whose probability is kept",
+    },
+    "typical": {
+        "clinical": "costs scatter around the clinical ones",
+        "drawn": "the draws themselves are the costs",
+    },
+    "reading": {
+        "mean_of_taus": "models are ranked under each cost vector, and agreement is averaged",
+        "mean_of_costs": "costs are averaged over cost vectors, and models are ranked once",
+        "per_instance": "every instance has cost vectors of its own, and models are ranked once",
+    },
 }
-CHOICES: dict[str, dict[str, str]] = {"temperature": TEMPERATURES, "typical": TYPICAL, "reading": READINGS}
 PERFECT = {"sensitivity": 1.0, "false_positive_rate": 0.0, "confirmatory_cost": 0.0}  # of tests
 DRAWN = {"typical": "clinical", "reading": "mean_of_taus", "generator": None}  # what else than this needs a prior
 GENERATORS = {"default": "numpy.random.default_rng(SEED)", "legacy": "numpy.random.RandomState(SEED)"}
@@ -228,12 +235,7 @@ class Condition:
             return np.ones(len(truth))
         wanted, occurs = np.ones(len(classes)), np.bincount(truth, minlength=len(classes))
         if not (isinstance(self.prevalence, str) and self.prevalence == "equal"):
-            wanted = read_floats(by_name(self.prevalence, classes, "prevalence"), "prevalence")
-            if wanted.shape != (len(classes),):
-                raise InputError(
-                    f"prevalence has shape {wanted.shape}: pass 'equal', or one number for each class."
-                )
-            wanted = check_costs(wanted, "prevalence", classes)
+            wanted = read_costs(self.prevalence, classes, argument="prevalence")
         share = np.divide(wanted, occurs, out=np.zeros(len(classes)), where=occurs > 0)[truth]
         return np.asarray(share * (len(truth) / share.sum()))
 

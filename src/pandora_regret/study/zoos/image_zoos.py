@@ -160,7 +160,6 @@ class ImageZoo:
             "mean": list(encoder.mean),
             "std": list(encoder.std),
             "probe": asdict(recipe.probe),
-            "seed": self.seed,
             "batch": features.batch,
             "seconds_features": features.seconds,
             "seconds": features.seconds + time.perf_counter() - start,

@@ -192,7 +192,7 @@ class TableZoo:
             "rows": len(table),
             "features": table.features.shape[1],
             "sha256": digest,
-            "versions": _versions(),
+            "versions": {"scikit-learn": library("sklearn").__version__, "numpy": np.__version__},
         }
 
     def _outcome(self, classifier: Classifier, folds: Sequence[Fold], shape: tuple[int, int]) -> Outcome:
@@ -211,13 +211,9 @@ class TableZoo:
             return Outcome(classifier.name, failure=f"{type(error).__name__}: {' '.join(str(error).split())}")
         own = hasattr(estimator, "predict_proba")
         metadata = {
-            "model": classifier.name,
             "family": classifier.family,
             "parameters": dict(classifier.parameters),
             "forecast": "predict_proba" if own else "softmax of decision_function",
-            "seed": self.seed,
-            "folds": self.folds,
-            "versions": _versions(),
             "seconds": perf_counter() - start,
             "notes": sorted({f"{warning.category.__name__}: {warning.message}" for warning in warned}),
         }
@@ -285,8 +281,3 @@ def _stamp(data: str) -> object:
         return None
     status = Path(data).stat()
     return status.st_mtime_ns, status.st_size
-
-
-def _versions() -> dict[str, str]:
-    """The libraries that forecasts depend on."""
-    return {"scikit-learn": library("sklearn").__version__, "numpy": np.__version__}
