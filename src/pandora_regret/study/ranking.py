@@ -10,8 +10,9 @@ drawn, they are averaged: one model is deployed, whatever tests will cost.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.kernels.engine import in_threads, worth_compiling
@@ -43,41 +44,42 @@ def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -
     array([[ 0.333, -1.   ,  0.   ]])
     """
     n_metrics, n_models, n_cases = metrics.shape
-    n_replicates = len(counts)
-    n_compared = (n_metrics + costs.shape[2]) * n_models**2 // 2 * n_replicates
-    if not worth_compiling(n_compared):
-        arguments = [(metrics[:, :, r % n_cases], costs[:, r % n_cases], counts[r]) for r in range(n_replicates)]
-        return np.stack([_mean_taus(*of_replicate) for of_replicate in arguments])
-    from pandora_regret.study import ranking_loops
+    taus, n_compared = np.empty((len(counts), n_metrics)), len(counts) * (n_metrics + costs.shape[2]) * n_models**2
+    if worth_compiling(n_compared // 2):
+        from pandora_regret.study import ranking_loops
 
-    taus = np.empty((n_replicates, n_metrics))
+        def compare(replicates: slice) -> None:
+            cases = replicates if n_cases > 1 else slice(None)
+            of_cases = metrics[:, :, cases], costs[:, cases]
+            ranking_loops.replicate_taus(*of_cases, counts[replicates], taus[replicates])
 
-    def compare(replicates: slice) -> None:
-        cases = replicates if n_cases > 1 else slice(None)
-        ranking_loops.replicate_taus(metrics[:, :, cases], costs[:, cases], counts[replicates], taus[replicates])
-
-    in_threads(compare, n_replicates, n_compared)
+        in_threads(compare, len(counts), n_compared // 2)
+        return taus
+    for r, drawn in enumerate(counts):  # the definition: which of two models is ahead, in all rankings
+        rankings, pairs = np.vstack([metrics[:, :, r % n_cases], costs[:, r % n_cases].T]), np.outer(drawn, drawn)
+        signs = np.where(rankings[:, :, None] > rankings[:, None], 1.0, 0.0)
+        signs -= signs.transpose(0, 2, 1)
+        untied = (pairs * np.abs(signs)).sum(axis=(1, 2), keepdims=True)
+        signs /= np.sqrt(np.maximum(untied, 1))  # a ranking's tau with itself is 1
+        taus[r] = (pairs * signs[:n_metrics] * signs[n_metrics:].mean(axis=0)).sum(axis=(1, 2))
     return taus
 
 
-def _mean_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -> FloatArray:
-    """The definition, for one replicate: metrics (Q, M), costs (M, D), counts (M,)."""
-    pairs = np.outer(counts, counts)
-    of_draws = np.mean([_signs(cost, pairs) for cost in costs.T], axis=0)
-    return np.array([(pairs * _signs(metric, pairs) * of_draws).sum() for metric in metrics])
+def regrets_of_choosing(
+    metrics: Sequence[Metric], values: FloatArray, excess: FloatArray, drawn: FloatArray
+) -> tuple[FloatArray, list[IntArray]]:
+    """The excess cost of the models that each metric picks among those drawn, (R, Q); and which those are at first.
 
-
-def _signs(values: FloatArray, pairs: FloatArray) -> FloatArray:
-    """Which of two models has the larger value, divided so that a ranking's tau with itself is 1."""
-    signs = np.greater.outer(values, values).astype(np.float64) - np.less.outer(values, values)
-    untied = (pairs * np.abs(signs)).sum()
-    return signs / np.sqrt(untied) if untied else signs
-
-
-def picked_models(metric: Metric, values: FloatArray, drawn: FloatArray) -> NDArray[np.bool_]:
-    """Which of the models drawn, (R, M), a metric of values (M, R) holds to be best; several if they tie."""
-    losses = np.where(drawn > 0, values.T if metric.better == "lower" else -values.T, np.inf)
-    return np.asarray((losses == losses.min(axis=1, keepdims=True)) & (drawn > 0))
+    Values are (Q, M, R); where several models tie for best, it is their mean.
+    """
+    regrets, picked = [], []
+    for metric, value in zip(metrics, values, strict=True):
+        losses = np.where(drawn > 0, value.T if metric.better == "lower" else -value.T, np.inf)
+        best = (losses == losses.min(axis=1, keepdims=True)) & (drawn > 0)
+        spent = np.multiply(best * drawn, excess, out=np.zeros_like(excess), where=best)
+        regrets.append(spent.sum(axis=1) / (best * drawn).sum(axis=1))
+        picked.append(np.flatnonzero(best[0]))
+    return np.stack(regrets, axis=1), picked
 
 
 def excess_costs(
@@ -103,10 +105,3 @@ def excess_costs(
         best[some] /= left_out[some].sum(axis=1)
     differ = paid != best[:, None]  # infinite both: no excess
     return np.asarray(np.subtract(paid, best[:, None], out=np.zeros(drawn.shape), where=differ))
-
-
-def regret_of(picked: NDArray[np.bool_], excess: FloatArray, drawn: FloatArray) -> FloatArray:
-    """The excess cost of the picked models, their mean where several tie: (R,)."""
-    weight = picked * drawn
-    spent = np.multiply(weight, excess, out=np.zeros_like(excess), where=picked)
-    return np.asarray(spent.sum(axis=1) / weight.sum(axis=1))

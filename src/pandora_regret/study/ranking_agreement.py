@@ -24,7 +24,7 @@ from pandora_regret.inputs.numbers import read_level
 from pandora_regret.metrics import BASELINE, Metric, default_metrics, read_metrics
 from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
 from pandora_regret.study.contest import Contest, read_contest
-from pandora_regret.study.ranking import excess_costs, picked_models, regret_of, replicate_taus
+from pandora_regret.study.ranking import excess_costs, regrets_of_choosing, replicate_taus
 from pandora_regret.study.results import (
     SCHEMA,
     Agreement,
@@ -203,10 +203,9 @@ def _findings(
     costs, rows = contest.search_costs(condition, weights, advance)
     taus = replicate_taus(values, _rounded(costs), drawn)
     excess = excess_costs(rows, base, counts, drawn, contest.groups)
-    picked = [picked_models(m, v, drawn) for m, v in zip(metrics, values, strict=True)]
-    regrets = np.stack([regret_of(models, excess, drawn) for models in picked], axis=1)
+    regrets, picked = regrets_of_choosing(metrics, values, excess, drawn)
     constant = (values[:, :, 0] == values[:, :1, 0]).all(axis=1) | (costs[:, 0] == costs[0, 0]).all()
-    names = [tuple(contest.models[index] for index in np.flatnonzero(models[0])) for models in picked]
+    names = [tuple(contest.models[index] for index in models) for models in picked]
     return taus, regrets, constant, names
 
 
