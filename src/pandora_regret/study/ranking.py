@@ -68,7 +68,7 @@ def replicate_taus(metrics: FloatArray, costs: FloatArray, counts: FloatArray) -
 def regrets_of_choosing(
     metrics: Sequence[Metric], values: FloatArray, excess: FloatArray, drawn: FloatArray
 ) -> tuple[FloatArray, list[IntArray]]:
-    """The excess cost of the models that each metric picks among those drawn, (R, Q); and which those are at first.
+    """The excess cost of the models that each metric picks among those drawn, (R, Q); and who they are at first.
 
     Values are (Q, M, R); where several models tie for best, it is their mean.
     """
