@@ -42,7 +42,7 @@ Exit codes:
   130  interrupted
 """
 SAME = """by costs sensitivity prior bootstrap level seed jobs cluster steps logits found workup separator decimal
-    encoding"""  # arguments of the library that options are called by
+    encoding objective"""  # arguments of the library that options are called by
 OPTION_OF = {name: f"--{name}" for name in SAME.split()} | {
     "y_proba": "forecast",
     "y_true": "label",

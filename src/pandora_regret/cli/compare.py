@@ -37,11 +37,11 @@ from pandora_regret.cli.options import (
 )
 from pandora_regret.cli.output import bars, echo, print_csv, print_done, print_json
 from pandora_regret.files.roles import BY
-from pandora_regret.inputs import Done, InputError
 
 if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
     from pandora_regret.files import Batch, Predictions
+    from pandora_regret.inputs import Done
 
 
 @command(
@@ -176,6 +176,8 @@ def _compared(asked: Asked) -> Comparison:
 
 def _names(opened: Sequence[Predictions]) -> list[str]:
     """Each model's own; those that two files share are told apart by their files."""
+    from pandora_regret.inputs import InputError
+
     times = Counter(one.name for one in opened)
     paths = [one.path if one.only is None else f"{one.name} ({one.path})" for one in opened]
     names = [one.name if times[one.name] == 1 else path for one, path in zip(opened, paths, strict=True)]
@@ -195,16 +197,16 @@ def _scenarios(
 ) -> tuple[dict[str, dict[str, float]], tuple[Done, ...]]:
     """The prices that each scenario changes, by its name, and what was not used of them."""
     from pandora_regret.files import read_price_list
+    from pandora_regret.inputs import InputError
 
     changes: dict[str, dict[str, float]] = {}
     done: tuple[Done, ...] = ()
     for scenario in asked:
         name, equals, costs = (part.strip() for part in scenario.partition("="))
-        if not (name and equals and costs):
-            raise InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as cheap=flu=5,cold=1.")
-        if costs.replace(".", "", 1).isdigit() and not os.path.exists(costs):
-            fix = f"write NAME=CLASS=PRICE, such as cheap={name}={costs}"
-            raise InputError(f"--scenario {scenario!r} has no name: {fix}.")
+        bare = costs.replace(".", "", 1).isdigit() and not os.path.exists(costs)  # the price of a class
+        if bare or not (name and equals and costs):
+            example = f"cheap={scenario}" if bare else "cheap=flu=5,cold=1"
+            raise InputError(f"--scenario {scenario!r} is not NAME=COSTS: write such as {example}.")
         if name in changes:
             raise InputError(f"--scenario gives {name!r} twice: name each once.")
         changes[name], unused = read_price_list(costs).changes(classes, unit)
@@ -214,6 +216,8 @@ def _scenarios(
 
 def _values(breakdowns: Mapping[str, Sequence[str]], batches: Sequence[Batch]) -> dict[str, Any]:
     """What `compare` takes as `by`; a column may stand in any of the files."""
+    from pandora_regret.inputs import InputError
+
     columns = {name: values for batch in reversed(batches) for name, values in (batch.by or {}).items()}
     for missing in (name for names in breakdowns.values() for name in names if name not in columns):
         fix, (name, colon, _) = "name a column that one of the files has", missing.rpartition(":")
@@ -253,6 +257,8 @@ def score(asked: Asked) -> None:
       pandora score part-1.csv part-2.csv --bootstrap 1000 --json
       pandora score huge.parquet --cluster tcp://scheduler:8786
     """
+    from pandora_regret.inputs import InputError
+
     asked.not_both("json", "csv", "choose one")
     asked.not_both("wrong_tests", "workup", "wrong tests are those of a search")
     for file, times in Counter(os.path.realpath(file) for file in asked.files).items():

@@ -34,15 +34,13 @@ from pandora_regret.cli.options import (
     read_saved,
 )
 from pandora_regret.cli.output import echo, print_json
-from pandora_regret.compare.sample import are_stated, in_tests
 from pandora_regret.inputs import Done, InputError
-from pandora_regret.monitor import Monitor, Taken
-from pandora_regret.monitor.summary import sentences
 from pandora_regret.records import to_plain
 from pandora_regret.text import counted
 
 if TYPE_CHECKING:
     from pandora_regret.files import Batch
+    from pandora_regret.monitor import Monitor, Taken
 
 ALARM = 3
 NOT_HERE = ("weight", "group", "votes_prefix", "cost_prefix")  # every case counts once, at the same prices
@@ -95,6 +93,8 @@ def monitor(asked: Asked) -> None:
     Exit code 3 says ALARM or CHANGE: it costs more or less than it promises, or has begun to. DRIFT of promises
     alone is only said, unless --drift-alarm is given. --level bounds false ALARMs, --run-length false CHANGEs.
     """
+    from pandora_regret.monitor.summary import sentences
+
     if not asked.files and asked.labels is None:
         raise click.UsageError("there is nothing to read: give files of forecasts, or --labels.")
     state = Path(asked.state)
@@ -146,6 +146,7 @@ def _updated(asked: Asked) -> tuple[Monitor, Taken, tuple[Done, ...]]:
     The newest period stays open until a later one begins, or `--close`.
     """
     from pandora_regret.files.cases import read_label_table
+    from pandora_regret.monitor import Taken
 
     watched, done = _restored(asked), tuple[Done, ...]()
     late = 0 if watched is None or watched.paid is None else watched.paid.periods.late
@@ -182,6 +183,8 @@ def _labels_by_name(watched: Monitor) -> dict[str, Any]:
 
 def _restored(asked: Asked) -> Monitor | None:
     """The monitor of the state, which tells what is not asked for; what is asked for again must be the same."""
+    from pandora_regret.monitor import Monitor
+
     asked.cost_unit = None
     if not os.path.exists(asked.state):
         return None
@@ -249,6 +252,9 @@ def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dic
 
 def _begun(asked: Asked, batch: Batch, names: Sequence[str]) -> tuple[Monitor, tuple[Done, ...]]:
     """A new monitor, at the prices that are asked for, and prices that were not used."""
+    from pandora_regret.compare.sample import are_stated, in_tests
+    from pandora_regret.monitor import Monitor
+
     (charged, unused), prior = asked.charged(batch.classes), asked.read_prior()
     alike = None if are_stated(prior, None, None) else in_tests(len(batch.classes))
     given = {name: value for name, value in asked.only(*SETTINGS).items() if value is not None}

@@ -18,15 +18,6 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from pandora_regret.calibrate.recalibration import (
-    Recalibration,
-    RecalibrationMap,
-    recalibrate_forecast,
-    shifted_frequencies,
-)
-from pandora_regret.calibrate.recalibration import (
-    judged as judged_by,
-)
 from pandora_regret.cli.options import (
     FILE_ARGUMENTS,
     FORCE,
@@ -40,16 +31,15 @@ from pandora_regret.cli.options import (
     command,
 )
 from pandora_regret.cli.output import echo, print_done, print_json
-from pandora_regret.compare.sample import are_stated, in_tests
 from pandora_regret.inputs import FloatArray, Forecast, InputError
 from pandora_regret.inputs.numbers import read_level
-from pandora_regret.priors import Prior
 from pandora_regret.records import to_plain
-from pandora_regret.scores import priced
 from pandora_regret.text import money, money_between
 
 if TYPE_CHECKING:
+    from pandora_regret.calibrate import Recalibration, RecalibrationMap
     from pandora_regret.files import Batch, Predictions
+    from pandora_regret.priors import Prior
 
 HARDLY_ANY = 0.01  # of what there was of a class
 METHODS = ("temperature", "vector", "matrix", "prior")
@@ -92,7 +82,10 @@ def recalibrate(asked: Asked) -> None:
       pandora recalibrate old.csv --apply new.csv --out new_recalibrated.csv --costs prices.csv
       pandora recalibrate old.csv --method prior --apply new.csv --out new_recalibrated.csv
     """
+    from pandora_regret.calibrate.recalibration import recalibrate_forecast
+    from pandora_regret.compare.sample import are_stated, in_tests
     from pandora_regret.files import ModelFiles, open_models, read_all
+    from pandora_regret.scores import priced
 
     read_level(asked.level)
     map_path = _check_outputs(asked)
@@ -165,10 +158,6 @@ def _check_outputs(asked: Asked) -> Path | None:
             is_prior and asked.objective is not None,
             "--objective says what a map is fitted for; --method prior fits none.",
         ),
-        (
-            asked.method != "temperature" and asked.objective == "search",
-            "--objective search is for --method temperature: others minimise log loss.",
-        ),
     ):
         if is_so:
             raise click.UsageError(problem)
@@ -212,6 +201,7 @@ def _shifted(
     labelled: Forecast, prior: Prior, opened: Predictions, level: float, unit: str | None
 ) -> tuple[RecalibrationMap, Recalibration | None]:
     """New class frequencies, judged on the new cases where all of these have labels."""
+    from pandora_regret.calibrate.recalibration import judged, shifted_frequencies
     from pandora_regret.files import read_all
 
     batch, costs = read_all(opened), labelled.costs
@@ -221,7 +211,7 @@ def _shifted(
         return map_, None
     columns = [map_.classes.index(name) for name in batch.classes]
     charged = new.with_costs(None if costs is None else costs[columns])
-    return map_, judged_by(charged, map_.apply(new)[:, columns], prior, map_, level, unit, batch.groups)
+    return map_, judged(charged, map_.apply(new)[:, columns], prior, map_, level, unit, batch.groups)
 
 
 def _write(opened: Predictions, out: str, map_: RecalibrationMap) -> int:

@@ -9,7 +9,6 @@ import click
 
 from pandora_regret.cli.options import FORCE, PATH, WORK, Asked, Group, Option, check_output, command
 from pandora_regret.cli.output import bars, echo
-from pandora_regret.inputs import InputError
 
 if TYPE_CHECKING:
     from pandora_regret.study import Study
@@ -105,6 +104,7 @@ def figures(asked: Asked) -> None:
     Decision regions of four rules, the Beta family on the simplex, the pair loss, its gradient in logits, and
     with --study the intervals of the gaps to Pandora's Regret.
     """
+    from pandora_regret.inputs import InputError
     from pandora_regret.plots import draw_paper_figures
     from pandora_regret.plots.paper import paper_files
 
