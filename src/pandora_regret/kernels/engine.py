@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from pandora_regret.inputs.tables import row_slices
 from pandora_regret.kernels import reference
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
 from pandora_regret.priors import Beta, Prior
+
+Rows: TypeAlias = Iterator[tuple[Forecast, FloatArray]]  # some at a time, with a number of each
 
 WORTH_COMPILING = 1 << 19  # elements; fewer are scored by NumPy before numba has even been imported
 BLOCKS = 4  # a full block is one of many: so many times its size decide whether to compile
@@ -45,9 +47,7 @@ def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:
     return n_elements >= WORTH_COMPILING and (alpha <= LARGEST_ALPHA or alpha == np.inf) and has_numba()
 
 
-def total_losses(
-    forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, alike: int = 1
-) -> Iterator[tuple[Forecast, FloatArray]]:
+def total_losses(forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, alike: int = 1) -> Rows:
     """``sum_j C_j L_alpha(q_i / q_j)`` of each row; the forecasts are one of so many tables alike."""
     if not worth_compiling(alike * forecast.values.size, alpha):
         yield from ((block, reference.total_losses(block, alpha, ties)) for block in forecast.blocks())
@@ -60,15 +60,13 @@ def total_losses(
         yield part, totals
 
 
-def realised_costs(forecast: Forecast, ties: Ties, alike: int = 1) -> Iterator[tuple[Forecast, FloatArray]]:
+def realised_costs(forecast: Forecast, ties: Ties, alike: int = 1) -> Rows:
     """What each row's search costs when the costs are known."""
     for rows, totals in total_losses(forecast, np.inf, ties, alike):
         yield rows, reference.own_costs(rows) + totals / 2
 
 
-def search_costs(
-    forecast: Forecast, prior: Prior, numbers: IntArray | None = None
-) -> Iterator[tuple[Forecast, FloatArray]]:
+def search_costs(forecast: Forecast, prior: Prior, numbers: IntArray | None = None) -> Rows:
     """``C_i E[u_i] + sum_j C_j L(r_ij)`` of each row; `numbers` as in `reference.mean_waste`."""
     if isinstance(prior, Beta):
         for rows, totals in total_losses(forecast, prior.alpha):

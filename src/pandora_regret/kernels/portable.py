@@ -59,11 +59,12 @@ def total_loss(
             tie = tie_of(values.dtype, xp) if tie is None else tie
             size = finite_size(values, xp) if logits else None
             odds = settle_ties(odds, tie if size is None else tie * (1 + size + _of_truth(size, true, xp)), xp)
-        ahead = xp.where(odds > 0, odds, 0.0)  # a tie is in one part only, so that its slope is not counted twice
-        behind = xp.where(odds > 0, 0.0, odds)
-        losses = power(-ahead, alpha + 1, xp) + rise(
-            behind, alpha, xp
-        )  # L_alpha: see `pandora_regret.priors.beta`
+            losses = 1 - xp.sign(odds)
+        else:  # L_alpha: see `pandora_regret.priors.beta`
+            ahead = xp.where(odds > 0, odds, 0.0)  # a tie is in one part only: its slope is not counted twice
+            behind = xp.where(odds > 0, 0.0, odds)
+            rise = -behind if alpha == 0 else (1 + 1 / alpha) * -xp.expm1(alpha * behind)
+            losses = xp.exp(-(alpha + 1) * ahead) + rise
         return xp.sum(xp.where(true, 0.0, losses if costs is None else costs * losses), axis=1)
 
 
@@ -144,21 +145,3 @@ def limit_of(alpha: float) -> float:
     if alpha < SMALLEST_ALPHA:
         return 0.0
     return alpha if alpha < LARGEST_ALPHA else float("inf")
-
-
-def rise(behind: Array, alpha: float, xp: Namespace) -> Array:
-    """``(1 + 1/alpha)(1 - r^alpha)`` at ``ln r <= 0``."""
-    if alpha == 0:
-        return -behind
-    if alpha == float("inf"):
-        return -xp.sign(behind)
-    return (1 + 1 / alpha) * -xp.expm1(alpha * behind)
-
-
-def power(behind: Array, exponent: float, xp: Namespace) -> Array:
-    """``r^exponent`` at ``ln r <= 0``, with ``1^inf = 0^0 = 1``."""
-    if exponent == 0:
-        return xp.ones_like(behind)
-    if exponent == float("inf"):
-        return 1 + xp.sign(behind)
-    return xp.exp(exponent * behind)

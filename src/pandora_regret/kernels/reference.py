@@ -316,23 +316,16 @@ def rank(block: Forecast) -> Ranking:
     """
     order = by_quotient(block)
     values, costs = (np.take_along_axis(table, order, axis=1) for table in (block.values, costs_of(block)))
-    before, after = (values[:, :-1], costs[:, :-1]), (values[:, 1:], costs[:, 1:])
-    step, tied = _compare(after, before, block)
+    step = log_ratio(values[:, 1:], values[:, :-1], costs[:, 1:], costs[:, :-1], logits=block.logits)
+    tied = np.abs(step) <= _tie_widths(values[:, 1:], values[:, :-1], block)
     rows = np.flatnonzero((tied & (step != 0)).any(axis=1))
-    first = values[rows, 0], costs[rows, 0]  # of the run that is under way
+    first, its_cost = values[rows, 0], costs[rows, 0]  # of the run that is under way
     for b in range(len(rows) and tied.shape[1]):
-        this = values[rows, b + 1], costs[rows, b + 1]
-        joins = tied[rows, b] = _compare(this, first, block)[1]
-        first = np.where(joins, first[0], this[0]), np.where(joins, first[1], this[1])
+        this, cost = values[rows, b + 1], costs[rows, b + 1]
+        odds = log_ratio(this, first, cost, its_cost, logits=block.logits)
+        joins = tied[rows, b] = np.abs(odds) <= _tie_widths(this, first, block)
+        first, its_cost = np.where(joins, first, this), np.where(joins, its_cost, cost)
     return Ranking(order, costs, np.minimum(step, 0.0), tied)
-
-
-def _compare(
-    ours: tuple[FloatArray, FloatArray], theirs: tuple[FloatArray, FloatArray], block: Forecast
-) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """``ln`` of the quotient of values and costs over another, and whether they tie."""
-    odds = log_ratio(ours[0], theirs[0], ours[1], theirs[1], logits=block.logits)
-    return odds, np.abs(odds) <= _tie_widths(ours[0], theirs[0], block)
 
 
 def by_quotient(block: Forecast) -> IntArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from pandora_regret.inputs import (
     read_probabilities,
 )
 from pandora_regret.inputs.tables import is_frame
+from pandora_regret.kernels.engine import Rows
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Beta, Empirical, Exponential, FromScipy, Gamma, LogNormal, Prior
 from pandora_regret.scores import Score, mean_or_rows
@@ -185,23 +186,20 @@ class WorkupRows:
         self.classes = np.argsort(self.columns)  # of each column
         self.policy.worth_loops(len(forecast))
 
-    def costs(self) -> Iterator[tuple[Forecast, FloatArray]]:
+    def costs(self) -> Rows:
         """Rows, and what each one's work-up costs under its truth."""
-        for block in self.forecast.blocks():
-            p = self._ordered(block)
+        for block, p in self._blocks():
             yield block, self._paid(p, np.arange(len(p)), self.classes[block.truth])
 
-    def costs_for_every_truth(self) -> Iterator[tuple[Forecast, FloatArray]]:
+    def costs_for_every_truth(self) -> Rows:
         """Rows, and what each one's work-up costs if each class is the truth, (n, K) in the order of columns."""
-        for block in self.forecast.blocks():
-            p = self._ordered(block)
+        for block, p in self._blocks():
             rows, truths = np.nonzero(np.ones_like(p))
             yield block, self._paid(p, rows, truths).reshape(p.shape)[:, self.classes]
 
-    def predicted(self) -> Iterator[tuple[Forecast, FloatArray]]:
+    def predicted(self) -> Rows:
         """Rows, and what each one expects its work-up to cost."""
-        for block in self.forecast.blocks():
-            p = self._ordered(block)
+        for block, p in self._blocks():
             if isinstance(self.policy, GraphPolicy):  # its value is known before anything is paid
                 yield block, self._average(len(p), partial(self.policy.predicted, p))
             else:
@@ -212,9 +210,12 @@ class WorkupRows:
         every = np.arange(len(self.workup.classes))
         return self._paid(np.eye(len(every)), every, every)[self.classes]
 
-    def _ordered(self, block: Forecast) -> FloatArray:
-        p, in_order = probabilities(block), (np.diff(self.columns) == 1).all()
-        return np.ascontiguousarray(p if in_order else p[:, self.columns])
+    def _blocks(self) -> Rows:
+        """Rows, and their probabilities in the order of the work-up's classes."""
+        in_order = (np.diff(self.columns) == 1).all()
+        for block in self.forecast.blocks():
+            p = probabilities(block)
+            yield block, np.ascontiguousarray(p if in_order else p[:, self.columns])
 
     def _paid(self, p: FloatArray, rows: IntArray, truths: IntArray) -> FloatArray:
         """What each row's policy costs under each of its truths, (P,)."""

@@ -11,7 +11,7 @@ from pandora_regret.text import listed, money
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.format import Stop, WorkupStep
 from pandora_regret.workup.graph import compile_graph
-from pandora_regret.workup.policies import exact_policy
+from pandora_regret.workup.scores import workup_cost, workup_entropy
 from pandora_regret.workup.states import StateSpace
 
 MOST_COUNTED = 20_000  # states of a graph that is not used otherwise
@@ -73,8 +73,8 @@ def summarise(workup: Workup) -> Summary:
     Summary
         Classes, steps, the exact method, the number of states, the range of costs; `to_text` says it in words.
     """
-    policy, every, n_classes = exact_policy(workup), np.arange(len(workup.classes)), len(workup.classes)
-    least = policy.paid(np.eye(n_classes), every, every, workup.costs)
+    n_classes = len(workup.classes)
+    least = workup_cost(list(workup.classes), np.eye(n_classes), workup, per_instance=True)
     graph_is_used = workup.method == "graph" or StateSpace(workup).most_states() <= MOST_COUNTED
     return Summary(
         workup.title,
@@ -85,7 +85,7 @@ def summarise(workup: Workup) -> Summary:
         workup.method,
         len(compile_graph(workup).states) if graph_is_used else None,
         dict(zip(workup.classes, least.tolist(), strict=True)),
-        float(policy.predicted(np.full((1, n_classes), 1 / n_classes), workup.costs)[0]),
+        float(workup_entropy(np.full((1, n_classes), 1 / n_classes), workup)),
     )
 
 
