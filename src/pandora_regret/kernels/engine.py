@@ -25,6 +25,8 @@ from pandora_regret.priors import Beta, Prior
 
 Rows: TypeAlias = Iterator[tuple[Forecast, FloatArray]]  # some at a time, with a number of each
 
+# installed, and not switched off, which would turn compiled loops into slow ones
+HAS_NUMBA = find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 WORTH_COMPILING = 1 << 19  # elements; fewer are scored by NumPy before numba has even been imported
 BLOCKS = 4  # a full block is one of many: so many times its size decide whether to compile
 FEW_CLASSES, FEWER_CLASSES = 128, 12  # at alpha 1, and at others, K compiled passes over pairs beat a sort
@@ -36,15 +38,9 @@ CHUNKS_PER_THREAD = 8  # at most; a core that is interrupted does not keep the o
 MOST_PAIR_BYTES = 1 << 25  # of the (K, K) sums that threads keep to themselves
 
 
-@cache
-def has_numba() -> bool:
-    """Installed, and not switched off, which would turn compiled loops into slow ones."""
-    return find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-
-
 def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:
     """Whether the work is large, alpha one that the compiled loops do to the last digits, and numba here."""
-    return n_elements >= WORTH_COMPILING and (alpha <= LARGEST_ALPHA or alpha == np.inf) and has_numba()
+    return n_elements >= WORTH_COMPILING and (alpha <= LARGEST_ALPHA or alpha == np.inf) and HAS_NUMBA
 
 
 def total_losses(forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, alike: int = 1) -> Rows:

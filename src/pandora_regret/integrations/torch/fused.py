@@ -17,7 +17,15 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 
 from pandora_regret.inputs import InputError
-from pandora_regret.integrations.torch.tensors import Reduction, beside, blocks_of, check_classes
+from pandora_regret.integrations.torch.tensors import (
+    Reduction,
+    beside,
+    blocks_of,
+    check_classes,
+    cost_table,
+    read_rows,
+    refuse_gradient,
+)
 from pandora_regret.kernels.portable import finite_size, limit_of, settle_ties, tie_of
 
 LossAndGradient: TypeAlias = tuple[torch.Tensor, torch.Tensor | None]  # (n,), and (n, K) if it is wanted
@@ -303,18 +311,27 @@ RowGradients = _as_function(row_gradients, 3, _refuse, _refuse)
 RowLosses = _as_function(row_losses, 2, _differentiated_by(row_gradients), _differentiated_by(RowGradients.apply))
 
 
-def fused_or_traced_loss(
-    logits: torch.Tensor, target: torch.Tensor, rule: Any, reduction: Reduction
+def loss_of_batch(
+    logits: torch.Tensor,
+    target: torch.Tensor,
+    alpha: float | torch.Tensor,
+    costs: Any,
+    reduction: Reduction,
+    *others: Any,
 ) -> torch.Tensor:
-    """The reduced loss of rows (N, K), differentiable once; by the operators if the rule's alpha is a tensor."""
-    losses: torch.Tensor
-    if isinstance(rule.alpha, torch.Tensor):
-        losses = (row_losses if torch.compiler.is_compiling() else RowLosses.apply)(logits, target, *rule)
-        if reduction == "none":
-            return losses
-        return losses.sum() if reduction == "sum" else losses.sum() / count_rows(target, rule.ignore_index)
-    rule = rule._replace(alpha=limit_of(rule.alpha))
-    if not (logits.requires_grad and torch.is_grad_enabled()):
-        return reduced_loss(logits, target, rule, reduction, want_grad=False)[0]
-    losses = FusedPandoraLoss.apply(logits, target, rule, reduction)  # type: ignore[no-untyped-call]
-    return losses
+    """The loss, with options that have been read: fused if alpha is a number, by operators if it is a tensor."""
+    refuse_gradient(target, "target")
+    values, flat, shape = read_rows(logits, target)
+    table, loss = cost_table(costs, values.shape[1]), None
+    if isinstance(alpha, torch.Tensor):
+        of_rows = row_losses if torch.compiler.is_compiling() else RowLosses.apply
+        loss = of_rows(values, flat, table, alpha, *others)
+        if reduction != "none":
+            loss = loss.sum() / (count_rows(flat, others[-1]) if reduction == "mean" else 1)
+    else:
+        rule = Rule(table, limit_of(alpha), *others)
+        if values.requires_grad and torch.is_grad_enabled():
+            loss = FusedPandoraLoss.apply(values, flat, rule, reduction)  # type: ignore[no-untyped-call]
+        else:
+            loss = reduced_loss(values, flat, rule, reduction, want_grad=False)[0]
+    return loss.reshape(shape) if reduction == "none" else loss

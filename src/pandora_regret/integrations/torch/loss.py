@@ -7,15 +7,12 @@ from typing import Any
 import torch
 
 from pandora_regret.inputs import read_alpha
-from pandora_regret.integrations.torch.fused import Rule, fused_or_traced_loss
+from pandora_regret.integrations.torch.fused import loss_of_batch
 from pandora_regret.integrations.torch.tensors import (
     ClassCosts,
     Reduction,
-    cost_table,
     read_reduction,
-    read_rows,
     read_smoothing,
-    refuse_gradient,
 )
 
 
@@ -84,7 +81,9 @@ class PandoraLoss(torch.nn.Module):
     def forward(self, logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         """The loss of a batch."""
         alpha = float(self._alpha) if _is_eager(logits) else self._alpha_in_graphs
-        return _loss(logits, target, alpha, self.costs, self.reduction, self.label_smoothing, self.ignore_index)
+        return loss_of_batch(
+            logits, target, alpha, self.costs, self.reduction, self.label_smoothing, self.ignore_index
+        )
 
     def extra_repr(self) -> str:
         """The arguments, for `print`."""
@@ -135,7 +134,7 @@ def pandora_loss(
     """
     value = read_alpha(alpha) if _is_eager(logits) else _as_tensor(alpha)
     options = (read_reduction(reduction), read_smoothing(label_smoothing), ignore_index)
-    return _loss(logits, target, value, costs, *options)
+    return loss_of_batch(logits, target, value, costs, *options)
 
 
 def _as_tensor(alpha: float) -> torch.Tensor:
@@ -148,20 +147,3 @@ def _is_eager(logits: torch.Tensor) -> bool:
     if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         return False
     return type(logits) is torch.Tensor or type(logits) is torch.nn.Parameter
-
-
-def _loss(
-    logits: torch.Tensor,
-    target: torch.Tensor,
-    alpha: float | torch.Tensor,
-    costs: Any,
-    reduction: Reduction,
-    label_smoothing: float,
-    ignore_index: int,
-) -> torch.Tensor:
-    """The loss, with options that have been read: fused if alpha is a number, by operators if it is a tensor."""
-    refuse_gradient(target, "target")
-    values, flat, shape = read_rows(logits, target)
-    rule: Any = (cost_table(costs, values.shape[1]), alpha, label_smoothing, ignore_index)
-    loss = fused_or_traced_loss(values, flat, Rule(*rule), reduction)
-    return loss.reshape(shape) if reduction == "none" else loss
