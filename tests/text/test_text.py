@@ -1,10 +1,11 @@
 """Amounts, shares, lists and names as a person would write them."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pandora_regret.text import Formats, class_name, listed, money, money_between, percent
+from pandora_regret.text import Cell, Formats, Table, class_name, fixed, listed, money, money_between, percent
 
 AMOUNTS = [
     (180.2, "USD", "$180"),
@@ -110,3 +111,11 @@ def test_estimates_in_tables_are_rounded_by_their_own_width():
     assert formats.estimate("score", 0.29174, 0.12, 0.47) == ("0.29", "0.12–0.47")
     assert formats.estimate("share", None, None, None) == ("–", "")
     assert formats.estimate("tests", 2.345, 2.1, 2.52) == ("2.35", "2.10–2.52")
+
+
+def test_numbers_of_numpy_are_written_as_others_are():
+    value, low, high = np.array([180.2, 161.2, -199.7])
+    assert (money(value, "USD"), money(high, "USD"), fixed(low, 1)) == ("$180", "−$200", "161.2")
+    assert money_between(value, low, -high, "USD") == "$180 (161 to 200)"
+    assert Formats("USD", 200.0).money(high) == "−$199.70"
+    assert "*5" in Table(["Model", "Cost"], [["a", Cell("5", best=np.bool_(True))]]).to_text(80, "*")

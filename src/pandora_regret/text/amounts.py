@@ -72,7 +72,7 @@ def decimals_for(largest: float, digits: int = 3) -> int:
 def fixed(value: float, decimals: int, before: str = "", after: str = "") -> str:
     """A number with so many decimals (tens, where these are below 0), between a sign, a symbol and a unit."""
     rounded = round(value, decimals)
-    return f"{'−' * (rounded < 0)}{before}{abs(rounded):,.{max(0, decimals)}f}{after}"
+    return f"{'−' if rounded < 0 else ''}{before}{abs(rounded):,.{max(0, decimals)}f}{after}"
 
 
 def told_from_zero(decimals: int, low: float, high: float) -> int:
@@ -132,7 +132,7 @@ def money(amount: float, unit: str | None = None) -> str:
         number = f"{size:,.{min(12, decimals_for(size))}f}"
         number = number.rstrip("0").rstrip(".") if "." in number else number
     prefix, suffix = affixes(unit)
-    sign = "−" * (amount < 0 and number != "0")
+    sign = "−" if amount < 0 and number != "0" else ""
     return f"{sign}{prefix}{number}{' test' if unit is None and number == '1' else suffix}"
 
 

@@ -117,7 +117,7 @@ class Table:
             ]
             blocks.append(
                 [
-                    [*wrapped(f"{best * cell.best}{cell.text}", widest), *filter(None, [cell.interval])]
+                    [*wrapped(f"{best if cell.best else ''}{cell.text}", widest), *filter(None, [cell.interval])]
                     for cell, widest in cells
                 ]
             )
