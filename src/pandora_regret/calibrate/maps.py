@@ -43,7 +43,7 @@ def read_objective(objective: Any, method: str) -> str:
     """What a map is fitted for: one of OBJECTIVES that suits the method."""
     chosen = read_choice(objective, "objective", OBJECTIVES)
     if chosen == "search" and method != "temperature":
-        fix = "fit vector and matrix maps for log loss, which does as well, or choose method='temperature'"
+        fix = "fit vector and matrix maps for log loss, which does as well, or choose the method temperature"
         raise InputError(f"is 'search' and method is {method!r}", argument="objective", value=chosen, fix=fix)
     return chosen
 
