@@ -10,7 +10,7 @@ from simulated_models import simulated, softmax
 from pandora_regret import Uniform, expected_search_cost
 from pandora_regret.compare import compare
 from pandora_regret.compare.estimates import Measurements
-from pandora_regret.compare.measure import BySearch, Measured, measure
+from pandora_regret.compare.measure import Charge, Measured, measure
 from pandora_regret.compare.result import IntervalMethod
 from pandora_regret.compare.sample import Sample, read_models, read_sample
 from pandora_regret.inference.keyed import keys_of
@@ -56,8 +56,8 @@ def test_rows_that_bring_their_ids_may_come_in_any_order(data, bootstrap, cluste
 def measured(truth, models):
     """One large sample, measured once."""
     forecasts = read_models(truth, models, None, None, False)
-    way, metrics = BySearch(Uniform()), comparison_metrics()
-    return next(iter(forecasts.values())), [measure(name, f, way, metrics) for name, f in forecasts.items()]
+    charge, metrics = Charge(Uniform()), comparison_metrics()
+    return next(iter(forecasts.values())), [measure(name, f, charge, metrics) for name, f in forecasts.items()]
 
 
 def in_sets(whole, models, size, groups=None, replicates=0):

@@ -16,7 +16,7 @@ from pandora_regret.compare.conclusion import conclude, costs_of_workup, read_in
 from pandora_regret.compare.embedded import embed
 from pandora_regret.compare.estimates import COST, Measurements
 from pandora_regret.compare.grouping import SMALLEST_GROUP, read_by
-from pandora_regret.compare.measure import FOLDS, BySearch, ByWorkup, measure, recalibrated, typical_case
+from pandora_regret.compare.measure import FOLDS, Charge, measure, recalibrated, typical_case
 from pandora_regret.compare.result import Comparison, Costs, Data
 from pandora_regret.compare.sample import (
     are_stated,
@@ -38,10 +38,11 @@ from pandora_regret.inputs import (
     read_costs,
 )
 from pandora_regret.metrics import comparison_metrics, workup_metrics
-from pandora_regret.priors import Prior
+from pandora_regret.priors import Prior, Uniform
 from pandora_regret.priors.names import prior_of_orders, spelled_prior
 from pandora_regret.scores import priced
 from pandora_regret.workup import Workup
+from pandora_regret.workup.scores import WorkupRows
 
 
 def compare(
@@ -169,12 +170,11 @@ def compare(
     question, sample = read_by(by, one.n_cases, smallest_group), read_sample(one, ids, groups)
     classes, part = tuple(str(label) for label in one.labels), None
     class_weights = np.bincount(sample.truth, sample.weights, len(classes)).astype(np.float64)
-    way: BySearch | ByWorkup
     if workup is None:
         stated = are_stated(prior, costs, typical_costs)
         typical_costs = typical_costs if stated else in_tests(one.n_classes)
         prior, one = priced(one, prior_of_orders(prior) if orders else prior, costs, typical_costs)
-        way, metrics = BySearch(prior), comparison_metrics(bool(orders))
+        charge, metrics = Charge(prior), comparison_metrics(bool(orders))
         if typical_costs is not None:  # the very numbers
             typical = read_costs(typical_costs, one.labels, one.n_cases, "typical_costs")
         else:
@@ -186,8 +186,9 @@ def compare(
         _check_workup_alone(
             orders, costs=costs, typical_costs=typical_costs, scenarios=scenarios, decompose=decompose
         )
-        way, metrics, other_costs, stated = ByWorkup(workup, prior), workup_metrics(workup, prior), [], False
-        typical, charged = way.least_costs(one), costs_of_workup(workup, prior, currency, source)
+        charge, metrics = Charge(Uniform(), workup, prior), workup_metrics(workup, prior)
+        other_costs, stated = [], False
+        typical, charged = WorkupRows(workup, one, prior).least(), costs_of_workup(workup, prior, currency, source)
         part = typical_case(workup, classes, class_weights)
     forecasts = {name: forecast.with_costs(one.costs) for name, forecast in forecasts.items()}
     rows = {name: sample.of(forecast) for name, forecast in forecasts.items()}
@@ -196,10 +197,10 @@ def compare(
         under = [sample.of(forecasts[name].with_costs(base)) for _, base in other_costs]
         cases = forecasts[name].cases(sample.cases)
         later = recalibrated(cases, sample, method, interval.seed)
-        measured.append(measure(name, forecast, way, metrics, later, under))
+        measured.append(measure(name, forecast, charge, metrics, later, under))
         if decompose and len(sample.keys) > 1:  # of one row, or one group, nothing can be learnt
             about = (FOLDS, interval.seed, interval.level)
-            parts = decompose_forecast(cases, way.prior, "auto", *about, groups=sample.groups)
+            parts = decompose_forecast(cases, charge.prior, "auto", *about, groups=sample.groups)
             terms[name] = {term: getattr(parts, term) for term in TERMS}
         progress()
     measured.sort(key=lambda model: float((sample.weights * model.rows[COST]).sum()))
@@ -217,9 +218,9 @@ def compare(
         ranks=measurements.ranks(),
         scenarios=tuple(scenario for scenario, _ in other_costs),
         workup=part,
-        break_even=break_even(measurements, rows, way.prior) if stated else (),
+        break_even=break_even(measurements, rows, charge.prior) if stated else (),
     )
-    embedded = embed(rows, sample, way.prior, typical, interval.seed) if workup is None else None
+    embedded = embed(rows, sample, charge.prior, typical, interval.seed) if workup is None else None
     result = broken_down(replace(result, sample=embedded, done=done), measurements, question)
     progress()
     return result

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.kernels.engine import search_costs, wasted_pairs
 from pandora_regret.kernels.reference import probabilities, unavoidable_costs
 from pandora_regret.metrics import METRICS, Metric
-from pandora_regret.priors import Prior, Uniform
+from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows, row_costs
-from pandora_regret.tally import Mean, Tally
-from pandora_regret.workup import PlanNode, Workup, plan_workup
+from pandora_regret.tally import Mean, Sum
+from pandora_regret.workup import Workup, plan_workup
 from pandora_regret.workup.scores import WorkupRows
-
-Blocks: TypeAlias = Iterable[tuple[Forecast, FloatArray]]  # rows, some at a time, and (n, K): a value per class
 
 FOLDS = 10
 
@@ -44,107 +42,72 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class BySearch:
-    """Models are charged for the tests of a search, under a prior; forecasts hold its base costs."""
+class Charge:
+    """What models are charged for: the tests of a search, at the forecasts' base costs, or a whole work-up."""
 
-    prior: Prior
+    prior: Prior  # of the search, and of metrics that know no costs
+    workup: Workup | None = None
+    varying: Prior | None = None  # how the work-up's costs vary, unless they are known
 
-    def spending(self, forecast: Forecast) -> tuple[dict[str, FloatArray], float, FloatArray]:
-        """Costs and the excess burden of each row, (N,); what nothing can save; on which tests it goes, (K, K).
-
-        The excess burden, what is wasted as a share of what someone who knew the truth would pay, is a ratio of
-        means: the rows have it as their mean, and spread about it as the ratio does.
-        """
-        tally, own_parts, wasted_parts = Tally(forecast.n_classes), [], []
-        for rows, waste, classes, sums in wasted_pairs(forecast, self.prior):
-            own_parts.append(unavoidable_costs(rows, self.prior))
-            wasted_parts.append(waste)
-            tally.cost.add(own_parts[-1] + waste, rows.weights)
-            tally.pairs.add(sums, index=classes)
-        own, wasted = np.concatenate(own_parts), np.concatenate(wasted_parts)
-        unavoidable = Mean.of(own, forecast.weights).mean
-        ratio = Mean.of(wasted, forecast.weights).mean / unavoidable
-        burden = ratio + (wasted - ratio * own) / unavoidable
-        return {"expected_cost": own + wasted, "excess_burden": burden}, unavoidable, tally.pair_costs
+    def by_workup(self, forecast: Forecast) -> WorkupRows | None:
+        """The rows as a work-up sees them; None by a search."""
+        return None if self.workup is None else WorkupRows(self.workup, forecast, self.varying)
 
     def costs(self, forecast: Forecast) -> FloatArray:
         """Of each row, (N,)."""
-        return row_costs(forecast, self.prior)
-
-    def for_every_truth(self, forecast: Forecast) -> Blocks:
-        """What each row costs if each class is its truth."""
-        return ((block, costs_for_every_truth(block, self.prior)) for block in forecast.blocks())
-
-
-@dataclass(frozen=True)
-class ByWorkup:
-    """Models are charged for a whole work-up, whose costs are known, or vary by a prior."""
-
-    workup: Workup
-    given_prior: Prior | None
-    prior = Uniform()  # of the metrics that know no costs
-
-    def spending(self, forecast: Forecast) -> tuple[dict[str, FloatArray], float, FloatArray]:
-        """Costs of each row, (N,), what nothing can save, and no table of tests."""
-        unavoidable = float(np.average(self.least_costs(forecast)[forecast.truth], weights=forecast.weights))
-        return {"expected_cost": self.costs(forecast)}, unavoidable, np.empty((0, 0))
-
-    def costs(self, forecast: Forecast) -> FloatArray:
-        """Of each row, (N,)."""
-        return np.concatenate([costs for _, costs in self._rows(forecast).costs()])
-
-    def for_every_truth(self, forecast: Forecast) -> Blocks:
-        """What each row costs if each class is its truth."""
-        return self._rows(forecast).costs_for_every_truth()
-
-    def least_costs(self, forecast: Forecast) -> FloatArray:
-        """What someone who knew the truth would pay, for each class in the order of columns, (K,)."""
-        return self._rows(forecast).least()
-
-    def _rows(self, forecast: Forecast) -> WorkupRows:
-        return WorkupRows(self.workup, forecast, self.given_prior)
+        if (rows := self.by_workup(forecast)) is None:
+            return row_costs(forecast, self.prior)
+        return np.concatenate([costs for _, costs in rows.costs()])
 
 
 def measure(
     name: str,
     forecast: Forecast,
-    way: BySearch | ByWorkup,
+    charge: Charge,
     metrics: Sequence[Metric],
     recalibrated: Forecast | None = None,
     scenarios: Iterable[Forecast] = (),
 ) -> Measured:
     """All about one priced forecast; `scenarios` are the same forecast under other costs."""
-    forecast = forecast.check()
-    rows, unavoidable, pairs = way.spending(forecast)
+    forecast, prior, pairs = forecast.check(), charge.prior, np.empty((0, 0))
+    if (seen := charge.by_workup(forecast)) is None:
+        rows, unavoidable, pairs = _spent_on_search(forecast, prior)
+        every_truth: Any = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
+    else:
+        rows, every_truth = {"expected_cost": charge.costs(forecast)}, seen.costs_for_every_truth()
+        unavoidable = float(np.average(seen.least()[forecast.truth], weights=forecast.weights))
     METRICS["expected_cost"].checked_rows(rows["expected_cost"], forecast)
     for metric in metrics:
         if metric.is_mean and metric.key not in rows:
-            rows[metric.key] = metric.of_rows(forecast, way.prior)
-    rows["predicted_cost"], variance, least = predicted_costs(way.for_every_truth(forecast))
-    if recalibrated is not None:
-        rows["recalibrated_cost"] = way.costs(recalibrated)
-    return Measured(
-        name,
-        rows,
-        np.asarray(forecast.values.argmax(axis=1)),
-        variance,
-        least,
-        unavoidable,
-        pairs,
-        tuple(float(mean_or_rows(each, search_costs(each, way.prior), False)) for each in scenarios),
-        forecast.order_only,
-    )
-
-
-def predicted_costs(blocks: Blocks) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What each forecast expects its case to cost: mean, variance, and the least it may be, (N,) each."""
-    means, variances, least = [], [], []
-    for block, costs in blocks:
+            rows[metric.key] = metric.of_rows(forecast, prior)
+    predicted = []
+    for block, costs in every_truth:
         p = probabilities(block)
-        means.append((p * costs).sum(axis=1))
-        variances.append((p * (costs - means[-1][:, None]) ** 2).sum(axis=1))
-        least.append(costs.min(axis=1))
-    return np.concatenate(means), np.concatenate(variances), np.concatenate(least)
+        mean = (p * costs).sum(axis=1)
+        predicted.append([mean, (p * (costs - mean[:, None]) ** 2).sum(axis=1), costs.min(axis=1)])
+    rows["predicted_cost"], variance, least = np.concatenate(predicted, axis=1)
+    if recalibrated is not None:
+        rows["recalibrated_cost"] = charge.costs(recalibrated)
+    likeliest = np.asarray(forecast.values.argmax(axis=1))
+    under = tuple(float(mean_or_rows(each, search_costs(each, prior), False)) for each in scenarios)
+    return Measured(name, rows, likeliest, variance, least, unavoidable, pairs, under, forecast.order_only)
+
+
+def _spent_on_search(forecast: Forecast, prior: Prior) -> tuple[dict[str, FloatArray], float, FloatArray]:
+    """Costs and the excess burden of each row, (N,); what nothing can save; on which tests it goes, (K, K).
+
+    The excess burden, what is wasted as a share of what someone who knew the truth would pay, is a ratio of
+    means: the rows have it as their mean, and spread about it as the ratio does.
+    """
+    pairs, parts = Sum((forecast.n_classes, forecast.n_classes)), []
+    for rows, waste, classes, sums in wasted_pairs(forecast, prior):
+        parts.append([unavoidable_costs(rows, prior), waste])
+        pairs.add(sums, index=classes)
+    own, wasted = np.concatenate(parts, axis=1)
+    unavoidable, mean_waste = (Mean.of(each, forecast.weights).mean for each in (own, wasted))
+    burden = (mean_waste + wasted - mean_waste / unavoidable * own) / unavoidable
+    weight = len(own) if forecast.weights is None else forecast.weights.sum()
+    return {"expected_cost": own + wasted, "excess_burden": burden}, unavoidable, pairs.value / weight
 
 
 def recalibrated(forecast: Forecast, sample: Sample, method: str | None, seed: int) -> Forecast | None:
@@ -177,17 +140,11 @@ def typical_case(workup: Workup, classes: Sequence[str], weights: FloatArray) ->
         plan = plan_workup(dict(zip(classes, (weights / weights.sum()).tolist(), strict=True)), workup)
     except InputError:  # too many states
         return WorkupPart(title, (), "")
-    spending: dict[str, Any] = {}
-    for node in _nodes(plan.tree) if plan.tree is not None else ():
+    spending, nodes = dict[str, Any](), [] if plan.tree is None else [plan.tree]
+    for node in nodes:
+        nodes += node.branches.values()
         if node.kind != "done":
             name = node.name if node.kind == "step" else f"stop: {node.name}"
             spending[name] = spending.get(name, 0) + np.array([node.chance, node.chance * node.cost])
     steps = sorted(spending.items(), key=lambda item: -item[1][1])
     return WorkupPart(title, tuple(StepSpending(name, *map(float, sums)) for name, sums in steps), plan.to_svg())
-
-
-def _nodes(node: PlanNode) -> Iterator[PlanNode]:
-    """A plan and all that may follow."""
-    yield node
-    for child in node.branches.values():
-        yield from _nodes(child)

@@ -15,7 +15,7 @@ As all models are scored on the same cases, a model that costs more in every gro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import NamedTuple
 
@@ -52,7 +52,7 @@ def broken_down(result: Comparison, measurements: Measurements, by: By) -> Compa
 def breakdowns(by: By, measurements: Measurements) -> tuple[Breakdown, ...]:
     """Models, the cheapest first, group by group."""
     groupings = [group(name, columns, measurements.sample, by.smallest) for name, columns in by.columns.items()]
-    splits = [_split(grouping, measurements) for grouping in groupings]
+    splits = [_Split(grouping, measurements) for grouping in groupings]
     for families in (("p_leader", "p_rest"), ("p_others",)):
         _adjust([getattr(split, family) for split in splits for family in families])
     return tuple(split.breakdown(by.smallest) for split in splits)
@@ -76,20 +76,38 @@ class Quantity(NamedTuple):
     influence: FloatArray
 
 
-@dataclass(frozen=True)
 class _Split:
-    """The groups of a breakdown; lists are by model, p-values (models, groups), NaN where nothing is asked."""
+    """The groups of a breakdown, their p-values not yet adjusted.
 
-    measurements: Measurements
-    grouping: Grouping
-    partition: Partition
-    cost: list[Quantity]
-    predicted: list[Quantity]
-    over_leader: list[Quantity]  # cost less the leader's
-    over_others: list[Quantity]  # cost less that of the other models
-    p_leader: FloatArray  # that a model costs what the leader does
-    p_rest: FloatArray  # that it costs what it costs elsewhere
-    p_others: FloatArray  # that, compared with the other models, it does
+    Quantities are listed by model: costs, what is predicted, what a model costs more than the leader, and than the
+    other models. P-values are (models, groups), NaN where nothing is asked or known: that a model costs what the
+    leader does, what it costs elsewhere, and compared with the other models still does so.
+    """
+
+    def __init__(self, grouping: Grouping, measurements: Measurements) -> None:
+        models, sample = measurements.models, measurements.sample
+        self.grouping, self.measurements, self.names = grouping, measurements, [model.name for model in models]
+        self.partition = Partition(sample.weights, sample.cluster_of, grouping.codes)
+        self.units = "clusters" if sample.grouped else "cases"
+        costs = np.stack([model.rows[COST] for model in models])
+        predicted = np.stack([model.rows["predicted_cost"] for model in models])
+        predicted = costs if models[0].order_only else predicted  # an order predicts nothing of its own
+        others = (costs.sum(axis=0) - costs) / (len(models) - 1) if len(models) > 1 else predicted
+        self.cost, self.predicted, self.over_leader, self.over_others = (
+            [Quantity(*self.partition.means(rows)) for rows in table]
+            for table in (costs, predicted, costs - costs[0], costs - others)
+        )
+        questions = [
+            [each.here for each in self.over_leader],
+            [each.rest for each in self.cost],
+            [each.rest for each in self.over_others],
+        ]
+        pairs = [zip(means, self.cost, strict=True) for means in questions]
+        p = np.array([[of.p_values(cost.here.value) for of, cost in each] for each in pairs])
+        p[0, 0] = np.nan
+        p[:, :, [group for group in range(p.shape[2]) if grouping.is_other(group)]] = np.nan
+        p[1:] = np.nan if p.shape[2] == 1 else p[1:]
+        self.p_leader, self.p_rest, self.p_others = p
 
     def breakdown(self, smallest: int) -> Breakdown:
         """The groups as results, with what is to be said of them."""
@@ -97,7 +115,7 @@ class _Split:
         flags = tuple(self._reversals())
         if all(map(grouping.is_other, groups)):
             flags = (
-                f"No group by {grouping.name} has {count(smallest)} {self._units} ({count(grouping.pooled)} "
+                f"No group by {grouping.name} has {count(smallest)} {self.units} ({count(grouping.pooled)} "
                 "smaller ones are pooled): lower --smallest-group (smallest_group), or cut numbers into fewer "
                 "bins, such as age:4.",
             )
@@ -110,7 +128,7 @@ class _Split:
             int(self.grouping.sizes[group]),
             float(self.partition.size[group]),
             tuple(self._model(group, model) for model in range(len(costs))),
-            self._names[int(np.argmin(costs))],
+            self.names[int(np.argmin(costs))],
             () if self.grouping.is_other(group) else tuple(self._flags(group)),
         )
 
@@ -121,26 +139,18 @@ class _Split:
         cost, predicted = (each.mapped(lambda part: max(part, 0.0)) for each in (cost, predicted))
         carriers = self._carriers(self.cost, group, model)
         if cost.low is not None and carriers.few and carriers.number > 0:
-            cost = replace(cost, warning=few_carriers(carriers, "the spread", self._units))
+            cost = replace(cost, warning=few_carriers(carriers, "the spread", self.units))
         carriers = self._carriers(self.over_leader, group, model)
         if gap.value and gap.low is not None and carriers.number == 0:
             effective = float(self.over_leader[model].here.effective[group])
-            gap = replace(gap, warning=same_in_all(gap.value, carriers, self._units, effective))
+            gap = replace(gap, warning=same_in_all(gap.value, carriers, self.units, effective))
         p_holm, p_rest = (
             None if np.isnan(p[model, group]) else float(p[model, group]) for p in (self.p_leader, self.p_rest)
         )
         order_only = self.measurements.models[model].order_only
         rest = self._estimate(self.cost[model].rest, group) if len(self.grouping.labels) > 1 else None
         predicted = NO_PREDICTION if order_only else predicted
-        return GroupModel(self._names[model], cost, gap, p_holm, predicted, rest, p_rest)
-
-    @property
-    def _names(self) -> list[str]:
-        return [model.name for model in self.measurements.models]
-
-    @property
-    def _units(self) -> str:
-        return "clusters" if self.measurements.sample.grouped else "cases"
+        return GroupModel(self.names[model], cost, gap, p_holm, predicted, rest, p_rest)
 
     def _name(self, group: int) -> str:
         return ", ".join(self.grouping.labels[group])
@@ -177,7 +187,7 @@ class _Split:
         """Who is cheaper than the leader here, and who costs more here than elsewhere, due to the cases or not."""
         labels = zip(self.grouping.columns, self.grouping.labels[group], strict=False)
         where = f"Where {' and '.join(f'{column} is {label}' for column, label in labels)},"
-        names, costs, models = self._names, self._costs(group), range(len(self.cost))
+        names, costs, models = self.names, self._costs(group), range(len(self.cost))
         cheaper = [model for model in models if self._against_leader(group, model) < 0]
         if cheaper:
             best = min(cheaper, key=lambda model: costs[model])
@@ -229,7 +239,7 @@ class _Split:
 
     def _reversals(self) -> Iterator[str]:
         """Models that are cheaper than the leader, beyond chance, in groups that make up most cases."""
-        size, groups, names = self.partition.size, range(len(self.grouping.labels)), self._names
+        size, groups, names = self.partition.size, range(len(self.grouping.labels)), self.names
         for model, name in enumerate(names):
             signs = [self._against_leader(group, model) for group in groups]
             cheaper, decisive = ([group for group in groups if signs[group] == sign] for sign in (-1, 1))
@@ -240,36 +250,6 @@ class _Split:
                     f"({_some(map(self._name, cheaper))}); that {names[0]} is cheaper on all of them is due "
                     f"to {_some(map(self._name, decisive))}."
                 )
-
-
-def _split(grouping: Grouping, measurements: Measurements) -> _Split:
-    """The groups of a breakdown, their p-values not yet adjusted; what is left over is asked nothing."""
-    models, sample = measurements.models, measurements.sample
-    partition = Partition(sample.weights, sample.cluster_of, grouping.codes)
-    costs = np.stack([model.rows[COST] for model in models])
-    predicted = np.stack([model.rows["predicted_cost"] for model in models])
-    predicted = costs if models[0].order_only else predicted  # an order predicts nothing of its own
-    others = (costs.sum(axis=0) - costs) / (len(models) - 1) if len(models) > 1 else predicted
-    cost, predicts, over_leader, over_others = (
-        [Quantity(*partition.means(rows)) for rows in table]
-        for table in (costs, predicted, costs - costs[0], costs - others)
-    )
-    scales, n_groups = [each.here.value for each in cost], len(grouping.labels)
-    p_leader, p_rest, p_others = (
-        np.array([of.p_values(scale) for of, scale in zip(means, scales, strict=True)])
-        for means in (
-            [each.here for each in over_leader],
-            [each.rest for each in cost],
-            [q.rest for q in over_others],
-        )
-    )
-    p_leader[0] = np.nan
-    for p in (p_leader, p_rest, p_others):
-        p[:, [group for group in range(n_groups) if grouping.is_other(group)]] = np.nan
-    if n_groups == 1:
-        p_rest[:], p_others[:] = np.nan, np.nan
-    numbers = (cost, predicts, over_leader, over_others, p_leader, p_rest, p_others)
-    return _Split(measurements, grouping, partition, *numbers)
 
 
 def _some(names: Iterable[str]) -> str:
