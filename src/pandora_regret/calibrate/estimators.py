@@ -68,27 +68,24 @@ class ReadsForecasts(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> Forecast:
         """Forecasts and labels, or votes, to fit on; says what the columns stand for."""
         check_row_order(X=X, y=y, sample_weight=sample_weight)
-        labels = self.labels
+        labels, by_votes = self.labels, are_votes(y)
         if is_frame(X):
             listed, labels = read_columns(X, None if labels is None else read_labels(labels), "X")
             X = np.stack(listed, axis=1)
-        if are_votes(y):
-            return self._voted(X, y, sample_weight, labels)
-        X, y = validate_data(self, X, y, dtype=FLOATS, ensure_all_finite=False, ensure_min_features=2)
+        options: dict[str, Any] = {"dtype": FLOATS, "ensure_all_finite": False, "ensure_min_features": 2}
+        if by_votes:
+            X = validate_data(self, X, **options)
+            named = read_columns(y, None, "y")[1] if labels is None and is_frame(y) else labels
+            self._columns: Sequence[Any] = list(range(X.shape[1]) if named is None else read_labels(list(named)))
+            self._order, self.classes_ = None, np.asarray(self._columns)
+            return voted(self._read(X, sample_weight), y)
+        X, y = validate_data(self, X, y, **options)
         check_labels(y)
         self._columns, self._order, self.classes_ = columns(y, X.shape[1], labels)
-        forecast = self._read(X, sample_weight)
-        names = self._columns if self._order is None else np.argsort(self._order).tolist()
+        names = list(self._columns if self._order is None else np.argsort(self._order).tolist())
         numbered = all(isinstance(name, int) for name in names) and names == list(range(len(names)))
-        return replace(forecast, truth=read_truth(y, range(len(names)) if numbered else names, len(forecast)))
-
-    def _voted(self, X: Any, y: Any, sample_weight: Any, labels: Any) -> Forecast:
-        X = validate_data(self, X, dtype=FLOATS, ensure_all_finite=False, ensure_min_features=2)
-        names = read_columns(y, None, "y")[1] if labels is None and is_frame(y) else labels
-        self._columns = list(range(X.shape[1]) if names is None else read_labels(list(names)))
-        self._order, self.classes_ = None, np.asarray(self._columns)
-        forecast = self._read(X, sample_weight)
-        return voted(forecast, y)
+        truth = read_truth(y, range(len(names)) if numbered else names, len(X))
+        return replace(self._read(X, sample_weight), truth=truth)
 
     def _unlabelled(self, X: Any, sample_weight: Any = None) -> Forecast:
         """Forecasts to recalibrate."""
@@ -333,11 +330,9 @@ class PriorShift(ReadsForecasts):
     def adapt(self, X: Any, sample_weight: Any = None) -> PriorShift:
         """Find the class frequencies of a population from forecasts of it, (N, K), without labels."""
         forecast = self._unlabelled(X, sample_weight)
-        table, limit = _table(forecast), read_count(self.max_rounds, "max_rounds")
-        tolerance = read_positive(self.tolerance, "tolerance")
-        self.target_prior_, self.rounds_ = adjusted_frequencies(
-            table, self.source_prior_, forecast.weights, tolerance, limit
-        )
+        limits = read_positive(self.tolerance, "tolerance"), read_count(self.max_rounds, "max_rounds")
+        about = (_table(forecast), self.source_prior_, forecast.weights)
+        self.target_prior_, self.rounds_ = adjusted_frequencies(*about, *limits)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:

@@ -28,7 +28,6 @@ LAST_STEP = 1e-5  # relative; where steps square, what is left after it is 1e-10
 ONE_IN, FEWEST = 16, 4096  # where rows are many, one in so many finds where to start, but no fewer than these
 MOST_PASSES = 100
 NOT_SHRINKING = 0.9  # a Newton step this long beside the one before creeps towards a minimum at infinity
-SMALL_STEP = 0.01  # relative; what is left after it is 1e-6
 GRID = np.logspace(-3, 3, 49).tolist()  # eight steps per decade: a loss of odds cannot turn twice in less
 
 METHODS = {
@@ -209,27 +208,16 @@ def best_inverse_temperature(rows: LabelledScores) -> float:
     Newton's method starts at 1; where there are many rows, at what a part of them, drawn by chance, asks for.
     """
     many = worth_compiling(rows.scores.size)
-    start = _newton(_part(rows), 1.0, many) if many else 1.0
-    return _newton(rows, start, many)
+    return _newton(rows, _newton(_part(rows), 1.0, many) if many else 1.0, many)
 
 
 def out_of_fold_inverse_temperatures(rows: LabelledScores, fold: IntArray) -> FloatArray:
-    """For each row, (N,), the 1 / T of least log loss of the rows in other folds than its own, (N,).
-
-    That is near the best one for all rows, where one pass finds three derivatives of every fold. A step by them is
-    off by the cube of its length, relatively: where it is not small, the fold is searched by itself.
-    """
-    start = best_inverse_temperature(rows)
-    many = worth_compiling(rows.scores.size)
-    sums = derivatives(rows, start, fold, many)
-    slope, curvature, third = (sums.sum(axis=0) - sums).T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        steps = -2 * slope / (curvature + np.sqrt(curvature**2 - 2 * slope * third))
-    inverse = np.clip(start + steps, 1 / HOTTEST, 1 / COLDEST)
-    for number in np.flatnonzero(~(np.abs(inverse / start - 1) < SMALL_STEP)):
+    """For each row, (N,), the 1 / T of least log loss of the rows in other folds than its own."""
+    start, many, inverse = best_inverse_temperature(rows), worth_compiling(rows.scores.size), np.empty(len(rows))
+    for number in np.unique(fold):
         others = replace(rows, weights=np.where(fold == number, 0.0, rows.weights))
-        inverse[number] = _newton(others, start, many)
-    return np.asarray(inverse[fold])
+        inverse[fold == number] = _newton(others, start, many)
+    return inverse
 
 
 def search_inverse_temperature(rows: LabelledScores, prior: Prior) -> float:
@@ -258,8 +246,8 @@ def _part(rows: LabelledScores) -> LabelledScores:
     return rows.at_most(max(len(rows) // ONE_IN, FEWEST))
 
 
-def derivatives(rows: LabelledScores, inverse_temperature: float, fold: IntArray, many: bool) -> FloatArray:
-    """The first three derivatives in 1 / T of the log loss, summed over the rows of each fold, (F, 3).
+def derivatives(rows: LabelledScores, inverse_temperature: float, many: bool) -> tuple[float, float]:
+    """The first two derivatives in 1 / T of the log loss, summed over rows.
 
     They are cumulants of the scores under the forecast, by a compiled loop where rows, or those of which these are
     a part, are many.
@@ -267,15 +255,12 @@ def derivatives(rows: LabelledScores, inverse_temperature: float, fold: IntArray
     if many:
         from pandora_regret.calibrate import loops
 
-        return loops.log_loss_derivatives(rows, inverse_temperature, fold)
+        return loops.log_loss_derivatives(rows, inverse_temperature)
     gaps = rows.scores - rows.scores[rows.truth, np.arange(len(rows))]
     odds = np.exp(inverse_temperature * (gaps - gaps.max(axis=0)))
     odds /= odds.sum(axis=0)
     mean = (odds * gaps).sum(axis=0)
-    spread = gaps - mean
-    squares = odds * spread * spread
-    cumulants = (mean, squares.sum(axis=0), (squares * spread).sum(axis=0))
-    return np.stack([np.bincount(fold, rows.weights * each) for each in cumulants], axis=1)
+    return float(rows.weights @ mean), float(rows.weights @ (odds * (gaps - mean) ** 2).sum(axis=0))
 
 
 def _newton(rows: LabelledScores, start: float, many: bool) -> float:
@@ -284,11 +269,10 @@ def _newton(rows: LabelledScores, start: float, many: bool) -> float:
     Every slope narrows a bracket. A step that leaves it, goes uphill or does not shrink is replaced by the
     bracket's geometric middle.
     """
-    one_fold = np.zeros(len(rows), dtype=np.intp)
     low, high = ends = 1 / HOTTEST, 1 / COLDEST
     x, last = start, np.inf
     for passes in range(MOST_PASSES):
-        slope, curvature, _ = derivatives(rows, x, one_fold, many)[0].tolist()
+        slope, curvature = derivatives(rows, x, many)
         if passes == 0 and slope == curvature == 0:
             return start  # every row says the same of all classes: nothing to scale
         low, high = (low, x) if slope > 0 else (x, high)

@@ -74,6 +74,15 @@ class RecalibrationMap:
     zero: float  # the log-probability at which a probability of 0 counts
     rows: int  # it was fitted on
 
+    @classmethod
+    def of(
+        cls, forecast: Forecast, method: str, objective: str | None, map_: Map, zero: float
+    ) -> RecalibrationMap:
+        """A map that was fitted to a forecast."""
+        factors = [tuple(row) if isinstance(row, list) else row for row in map_.factors.tolist()]
+        about, parts = (method, objective), (tuple(factors), tuple(map_.shifts.tolist()))
+        return cls(tuple(map(str, forecast.labels)), *about, *parts, zero, forecast.n_cases)
+
     @property
     def temperature(self) -> float | None:
         """What logits are divided by, where that is all it does: above 1 the forecasts were overconfident."""
@@ -256,7 +265,7 @@ def recalibrate_forecast(
     fold = folds_of_cases(forecast, rows, folds, seed, units)
     for inside, map_ in cross_fit(rows, fold, fit):
         table[inside] = probabilities_of(map_(rows.scores[:, inside]))
-    map_ = _saved(forecast, method, objective, fit(rows), zero)
+    map_ = RecalibrationMap.of(forecast, method, objective, fit(rows), zero)
     return judged(forecast, table, prior, map_, level, currency, groups)
 
 
@@ -283,16 +292,8 @@ def shifted_frequencies(labelled: Forecast, new: Forecast) -> RecalibrationMap:
     """Adjust forecasts to the class frequencies of new cases, found without their labels, as `PriorShift` does."""
     rows, zero = rows_of(labelled)
     source = rows.frequencies
-    tables = [probabilities(block) for block in new.blocks()]
+    table = np.concatenate([probabilities(block) for block in new.blocks()])
     columns = [list(map(str, new.labels)).index(str(label)) for label in labelled.labels]
-    target, _ = adjusted_frequencies(np.concatenate(tables)[:, columns], source, new.weights)
+    target, _ = adjusted_frequencies(table[:, columns], source, new.weights)
     shifts = np.log(np.maximum(target, SMALLEST_FREQUENCY) / source)
-    return _saved(labelled, "prior", None, Map(np.ones(len(source)), shifts), zero)
-
-
-def _saved(forecast: Forecast, method: str, objective: str | None, map_: Map, zero: float) -> RecalibrationMap:
-    classes, factors = tuple(str(label) for label in forecast.labels), map_.factors.tolist()
-    nested = tuple(tuple(row) if isinstance(row, list) else row for row in factors)
-    return RecalibrationMap(
-        classes, method, objective, nested, tuple(map_.shifts.tolist()), zero, forecast.n_cases
-    )
+    return RecalibrationMap.of(labelled, "prior", None, Map(np.ones(len(source)), shifts), zero)
