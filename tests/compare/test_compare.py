@@ -102,17 +102,6 @@ def test_the_number_of_tests_is_the_place_of_the_truth_in_the_search_order(costs
     assert found.scores["tests"].value == pytest.approx(place.mean(), rel=1e-12)
 
 
-def test_classes_add_up_to_the_whole(data):
-    truth, models, weights = data
-    found = compare(truth, models, sample_weight=weights, typical_costs=[380.0, 120.0, 90.0])
-    for model in found.models:
-        for key in ("pandora_regret", "expected_cost", "realised_cost", "tests", "accuracy"):
-            parts = sum(part.weight * getattr(part, key) for part in model.by_class)
-            assert parts / found.data.weight == pytest.approx(model.scores[key].value, rel=1e-12)
-    assert [part.weight for part in model.by_class] == pytest.approx(np.bincount(truth, weights).tolist())
-    assert found.data.class_weights == tuple(part.weight for part in model.by_class)
-
-
 def test_other_costs_are_scored_too(data):
     truth, models, _ = data
     dear = {"melanoma": 900.0, "nevus": 1.0, "keratosis": 1.0}
@@ -124,11 +113,6 @@ def test_other_costs_are_scored_too(data):
         costs = [expected_search_cost(truth, table, typical_costs=each.typical) for each in found.scenarios]
         assert model.scenarios == pytest.approx(costs, rel=1e-12)
     assert compare(truth, models).scenarios[0].name == "all tests cost the same"
-    only_some = compare(
-        np.take(LABELS, truth), models, labels=LABELS, typical_costs=PRICES, scenarios={"dear": {LABELS[1]: 7.0}}
-    )
-    expected = [found.scenarios[0].typical[0], 7.0, found.scenarios[0].typical[2]]
-    assert list(only_some.scenarios[2].typical) == expected
     rows = np.tile([3.0, 1.0, 2.0], (ROWS, 1))
     own = compare(truth, models, typical_costs=rows, scenarios={"dear": {"1": 7.0}})
     assert own.scenarios[-1].typical is None
@@ -149,26 +133,6 @@ def test_infinite_log_loss_is_null_with_a_note_and_ranks_last():
         assert found.ranks["log_loss"][found.models.index(bold)] == 2
         assert found.notes == ("bold: log loss is infinite: 1 of 3 true classes were given probability 0.",)
         assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
-
-
-def test_json_comes_back_as_what_it_was(data):
-    truth, models, _ = data
-    found = compare(truth, models, typical_costs=[380.0, 120.0, 90.0], currency="USD", source="a fee schedule")
-    text = json.dumps(found.to_dict(), allow_nan=False)
-    assert Comparison.from_dict(json.loads(text)) == found
-    given = json.loads(text)
-    assert given["schema"] == "pandora-comparison/2"
-    assert given["costs"] == {
-        "currency": "USD",
-        "prior": "uniform",
-        "typical": [380.0, 120.0, 90.0],
-        "source": "a fee schedule",
-    }
-    assert given["models"][0]["by_class"][0]["label"] == "0"
-    assert given["models"][0]["decomposition"] is None
-    assert "warning" not in given["models"][0]["scores"]["accuracy"]
-    given["added later"] = given["models"][0]["added later"] = 1
-    assert Comparison.from_dict(given) == found
 
 
 def test_json_of_another_kind_is_refused(data):
@@ -253,10 +217,14 @@ def comparisons(draw):
 def test_whatever_is_valid_is_compared(given):
     truth, tables, options = given
     found = compare(truth, tables, **options)
-    assert Comparison.from_dict(json.loads(json.dumps(found.to_dict(), allow_nan=False))) == found
+    plain = json.loads(json.dumps(found.to_dict() | {"added later": 1}, allow_nan=False))
+    assert Comparison.from_dict(plain) == found
     assert len(found.differences) == len(tables) * (len(tables) - 1) // 2
     for model in found.models:
         assert model.cost == pytest.approx(model.unavoidable + np.sum(model.pair_costs))
+        for key in ("pandora_regret", "expected_cost", "realised_cost", "tests", "accuracy"):
+            parts = sum(part.weight * getattr(part, key) for part in model.by_class if part.weight)
+            assert parts / found.data.weight == pytest.approx(model.scores[key].value, rel=1e-12)
         for score in (*model.scores.values(), model.predicted_cost):
             assert score.low is None or options["bootstrap"] or score.low <= score.value <= score.high
     chances = [model.probability_best for model in found.models]
