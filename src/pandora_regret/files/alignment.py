@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch
 from pandora_regret.files.roles import BY, KEPT, LABEL
-from pandora_regret.files.source import RAISED, FileError, Problems
+from pandora_regret.files.source import RAISED, FileError, Names, Problems
 from pandora_regret.inputs import Done, IntArray
 from pandora_regret.text import count, counted, listed
 
@@ -169,24 +169,22 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
         without = next(batch.path for batch in batches if batch.ids is None)
         fix = "rows that all files have are found by id; say which column it is (--id)"
         raise FileError("has no ids", without, fix, argument="ids")
-    in_all, in_any = set(ids[0]).intersection(*ids[1:]), set[Any]().union(*ids)
+    in_all, in_any = set.intersection(*map(set, ids)), set.union(*map(set, ids))
     if not in_all:
         problem = f"has no id in common with {' and '.join(batch.path for batch in batches[:-1])}"
         raise FileError(problem, batches[-1].path, "say which column holds the ids (--id)")
-    rows = [np.array([i for i, name in enumerate(of) if name in in_all], dtype=np.intp) for of in ids]
+    rows = (np.flatnonzero([name in in_all for name in of]) for of in ids)
     kept = [batch.take(these) for batch, these in zip(batches, rows, strict=True)]
-    n = len(in_any) - len(in_all)
-    if not n:
-        return kept, ()
-    lengths = dict(zip(names, map(len, ids), strict=True))
-    lacking = [name for name, length in lengths.items() if length < len(in_any)]
+    lacking = [name for name, of in zip(names, ids, strict=True) if len(of) < len(in_any)]
     who = f"{lacking[0]} lacks" if len(lacking) == 1 else "not all models have"
-    lost = {name: length - len(in_all) for name, length in lengths.items()}
+    lost = {name: len(of) - len(in_all) for name, of in zip(names, ids, strict=True)}
     of_each = ", ".join(f"{name} lost {count(times)}" for name, times in lost.items() if times)
-    return kept, (Done("rows left out", n, f"{counted(n, 'row')} that {who} left out ({of_each})"),)
+    n = len(in_any) - len(in_all)
+    done = Done("rows left out", n, f"{counted(n, 'row')} that {who} left out ({of_each})")
+    return kept, (done,) if n else ()
 
 
-def truths_outside(batches: Sequence[Batch], names: Sequence[str]) -> tuple[str, ...]:
+def truths_outside(batches: Sequence[Batch], names: Sequence[str]) -> Names:
     """A warning where truths that lists do not name differ between models of the same rows."""
     outside = [_is_other(batch) for batch in batches]
     if all((rows == outside[0]).all() for rows in outside):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import RAISED, FileError, Problems, Source
+from pandora_regret.files.source import RAISED, Fields, FileError, Names, Problems, Source
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.tables import NOTHING_RESCALED, Rescaled, rescale_rows, row_sum_tolerance
 
@@ -23,7 +23,7 @@ RowNumbers: TypeAlias = range | IntArray
 class Batch:
     """Some rows of one model's predictions."""
 
-    classes: tuple[str, ...]
+    classes: Names
     truth: IntArray  # (n,) column numbers; the class of most votes where there are votes
     columns: tuple[NDArray[Any], ...]  # K arrays (n,), all float16, float32 or float64, contiguous
     first_row: int  # the number of the first row among those of the model
@@ -85,14 +85,14 @@ class Batch:
         """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""
         labels, some = list(self.classes), self if rows is None else self.take(rows)
         numbers = range(len(self)) if rows is None else rows
-        about: dict[str, Any] = {"weights": some.weights, "rescaled": some.rescaled, "order_only": self.order_only}
+        about: Fields = {"weights": some.weights, "rescaled": some.rescaled, "order_only": self.order_only}
         forecast = Forecast(some.values, logits, labels, some.truth, numbers, self.tolerance, **about)
         return forecast if some.votes is None else forecast.with_votes(some.votes)
 
     def take(self, rows: IntArray) -> Batch:
         """Some of the rows, in this order."""
         fields = {role.field: getattr(self, role.field) for role in KEPT}
-        some: dict[str, Any] = {
+        some: Fields = {
             name: _arrays(lambda parts: parts[0][rows], [part])
             for name, part in fields.items()
             if part is not None
@@ -147,7 +147,7 @@ class Batch:
             raise source.error(row, **_about(error)) from None
 
 
-def _about(error: InputError) -> dict[str, Any]:
+def _about(error: InputError) -> Fields:
     return {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
 
 
@@ -161,7 +161,7 @@ def _arrays(make: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
 def concatenated(batches: Sequence[Batch]) -> Batch:
     """Batches one after the other, as one; no id may occur twice."""
     parts = {role.field: [getattr(batch, role.field) for batch in batches] for role in KEPT}
-    fields: dict[str, Any] = {name: _arrays(np.concatenate, of) for name, of in parts.items() if of[0] is not None}
+    fields: Fields = {name: _arrays(np.concatenate, of) for name, of in parts.items() if of[0] is not None}
     coarsest = min((batch.dtype for batch in batches), key=lambda dtype: dtype.itemsize)
     columns = (np.concatenate(of) for of in zip(*(batch.columns for batch in batches), strict=True))
     return replace(
@@ -190,7 +190,7 @@ def check_ids(batch: Batch, before: list[tuple[Source, dict[Any, int]]], problem
         problems.in_rows("id", source, list(again), **twice(name, *places[name]))
 
 
-def twice(name: Any, source: Source, row: int) -> dict[str, Any]:
+def twice(name: Any, source: Source, row: int) -> Fields:
     """What is said of an id that a row has although one before, in this place, has it."""
     fix = "each row needs its own id; say which column it is (--id), or drop the second row"
     problem = f"has the id {name!r}, which occurred before ({source.path}{source.place(row)})"

@@ -23,6 +23,7 @@ from pandora_regret.files.columns import explained, kinds_of, valid_rows
 from pandora_regret.files.layout import Dialect, some
 from pandora_regret.files.roles import ROLES
 from pandora_regret.files.source import (
+    Fields,
     FileError,
     Records,
     Source,
@@ -71,12 +72,12 @@ class ParquetFile(Source):
             for chunk in chunks
             if chunk.total_uncompressed_size < BYTES_IN_DICTIONARY * chunk.num_values
         )
-        about: dict[str, Any] = {"groups": tuple(groups), "lengths": lengths, "repeating": repeating}
+        about: Fields = {"groups": tuple(groups), "lengths": lengths, "repeating": repeating}
         return cls(path, kinds_of(schema), n_rows=sum(lengths), **about)
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Only the columns' own pages are read; text that repeats comes as a dictionary, as it lies there."""
-        options: dict[str, Any] = {"read_dictionary": list(self.repeating.intersection(columns) - numbers)}
+        options: Fields = {"read_dictionary": list(self.repeating.intersection(columns) - numbers)}
         options |= {"buffer_size": BUFFER_BYTES, "pre_buffer": False}  # a file read ahead would stay in memory
         with explained(self.path, "Parquet"), pq.ParquetFile(self.path, **options) as file:
             yield from valid_rows(file.iter_batches(rows, columns=list(columns), row_groups=list(self.groups)))
@@ -159,7 +160,7 @@ def _open_model(
         problem = f"holds {some(classes or ())} but {model} has {n_classes} columns"
         raise FileError(problem, path, "name each column once", f": {CLASSES}")
     names = list(map(str, range(n_classes))) if classes is None or len(classes) != n_classes else classes
-    columns: dict[str, Any] = {}
+    columns: Fields = {}
     for key, needed in shapes.items():
         plain = _plain(arrays[key], path, key)
         if needed == shape:

@@ -29,7 +29,7 @@ import pyarrow as pa
 from pandora_regret.files.columns import explained, kinds_of
 from pandora_regret.files.layout import Dialect, some
 from pandora_regret.files.roles import LABEL
-from pandora_regret.files.source import FileError, Source, TableInMemory
+from pandora_regret.files.source import Fields, FileError, Names, Source, TableInMemory
 from pandora_regret.files.text import ONE_PER_LINE, JsonLines, table_of, written_otherwise
 from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.numbers import LARGEST, LEAST_NORMAL
@@ -49,7 +49,7 @@ class Row(NamedTuple):
 
     truth: str | None  # the name of an option; of a sample, the target
     options: Mapping[str, float]  # probabilities or logits of those that it lists
-    about: dict[str, Any]  # other fields: ids, weights, groups
+    about: Fields  # other fields: ids, weights, groups
     readings: tuple[
         int | None, ...
     ] = ()  # of a sample: its true option, if targets are numbers, texts, or neither
@@ -61,7 +61,7 @@ class ListedRows(TableInMemory):
 
     rows: Sequence[Mapping[str, float]] = field(default=(), compare=False, repr=False)  # what each lists
 
-    def over(self, options: tuple[str, ...]) -> Self:
+    def over(self, options: Names) -> Self:
         """The same rows over these options, which include all that the rows list."""
         place = {name: k for k, name in enumerate(options)}
         values = np.full((len(self.rows), len(options)), np.nan)
@@ -102,7 +102,7 @@ def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | No
     return file.with_kinds(sample)
 
 
-def _rows(file: JsonLines, read: Callable[[dict[str, Any]], Row | None]) -> dict[int, Row]:
+def _rows(file: JsonLines, read: Callable[[Fields], Row | None]) -> dict[int, Row]:
     """What is read of each line, by its number; whatever is wrong is said with it."""
     rows = dict[int, Row]()
     with explained(file.path, "text"), file.stream() as stream:
@@ -122,7 +122,7 @@ def _table(
     file: JsonLines,
     rows: dict[int, Row],
     classes: Sequence[str],
-    layout: dict[str, Any],
+    layout: Fields,
     done: Sequence[Done],
     **about: Any,
 ) -> ListedRows:
@@ -147,7 +147,7 @@ def _read_lists(file: JsonLines, other: str | None, classes: Sequence[str]) -> L
     """
     kinds, outside = list[type](), list[str]()
 
-    def read(values: dict[str, Any]) -> Row:
+    def read(values: Fields) -> Row:
         row = _row(values, other)
         kinds.append(type(values[FORECAST]))
         if kinds[-1] != kinds[0]:
@@ -163,7 +163,7 @@ def _read_lists(file: JsonLines, other: str | None, classes: Sequence[str]) -> L
         return row._replace(truth=other or row.truth)
 
     rows, done, path = _rows(file, read), [*file.done], file.path
-    order_only, layout = kinds[0] is list, dict[str, Any]()
+    order_only, layout = kinds[0] is list, Fields()
     if order_only:
         layout = {"logits": True}
         sentence = f"{path} lists options in order only: scored by that order, as at known costs (alpha = inf)"
@@ -176,7 +176,7 @@ def _read_lists(file: JsonLines, other: str | None, classes: Sequence[str]) -> L
     return _table(file, rows, classes, layout, done, order_only=order_only, other=other)
 
 
-def _row(values: dict[str, Any], other: str | None) -> Row:
+def _row(values: Fields, other: str | None) -> Row:
     truth = next((values[name] for name in TRUTHS if values.get(name) is not None), None)
     if not isinstance(truth, (str, int, type(None))):
         raise InputError(f"has the {TRUTH} {truth!r:.40}", fix="write the name of the true option")
@@ -187,7 +187,7 @@ def _row(values: dict[str, Any], other: str | None) -> Row:
     return Row(None if truth is None else str(truth), _options(forecast, other), about)
 
 
-def _options(forecast: dict[str, Any] | list[Any], other: str | None) -> dict[str, float]:
+def _options(forecast: Fields | list[Any], other: str | None) -> dict[str, float]:
     """Probabilities, and what they leave for the bucket.
 
     Or logits that fall along a list, so steeply that no prices change the order; the bucket comes last.
@@ -211,7 +211,7 @@ def _read_samples(file: JsonLines, classes: Sequence[str]) -> ListedRows:
     """The rows of the first filter; targets are numbers or texts of options, whichever fit in all rows."""
     filters: Counter[str] = Counter()
 
-    def read(values: dict[str, Any]) -> Row | None:
+    def read(values: Fields) -> Row | None:
         filters[str(values.get("filter"))] += 1
         return _sample(values) if len(filters) == 1 else None
 

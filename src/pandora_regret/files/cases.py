@@ -18,7 +18,7 @@ from pandora_regret.files.formats import open_sources
 from pandora_regret.files.layout import Layout, ModelFiles, some
 from pandora_regret.files.predictions import Predictions, tables_of
 from pandora_regret.files.roles import ID, LABEL
-from pandora_regret.files.source import ROWS_AT_ONCE, FileError
+from pandora_regret.files.source import ROWS_AT_ONCE, Fields, FileError, Names
 from pandora_regret.inputs import Done, FloatArray, InputError, IntArray
 from pandora_regret.inputs.tables import rescale_rows, row_sum_tolerance
 
@@ -27,7 +27,7 @@ from pandora_regret.inputs.tables import rescale_rows, row_sum_tolerance
 class OneRow:
     """A row of a file of forecasts."""
 
-    classes: tuple[str, ...]
+    classes: Names
     forecast: NDArray[Any]  # (K,) probabilities or logits
     place: str  # file and line
     costs: FloatArray | None = None  # (K,) of this row alone
@@ -134,7 +134,7 @@ def read_label_table(path: str, classes: list[str], layout: Layout) -> tuple[Any
     for role in (ID, LABEL):
         if names[role.name] is None:
             raise no_column(role, source)
-    about: dict[str, Any] = names | {"group": layout.group if layout.group in source.kinds else None}
+    about: Fields = names | {"group": layout.group if layout.group in source.kinds else None}
     columns = Columns(classes=tuple(classes), forecasts=(), unlabelled=True, **about)
     batches = list(Predictions(path, (source,), columns).batches())
     if not batches:

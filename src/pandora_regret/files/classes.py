@@ -15,7 +15,7 @@ from pandora_regret.files.candidates import PREFIX, ListedRows
 from pandora_regret.files.columns import any_number, is_missing, numbers_of, texts_of
 from pandora_regret.files.layout import Layout, some
 from pandora_regret.files.roles import COSTS, LABEL, ROLES, SINGLE, VOTES, Role
-from pandora_regret.files.source import RAISED, Collected, FileError, Problems, Source
+from pandora_regret.files.source import RAISED, Collected, Fields, FileError, Names, Problems, Source
 from pandora_regret.inputs import InputError
 from pandora_regret.text import listed
 
@@ -31,20 +31,20 @@ class Columns:
     """The columns that are read, by name."""
 
     label: str  # empty where there are votes, or where there need be none
-    classes: tuple[str, ...]  # the classes' names
-    forecasts: tuple[str, ...]  # the column of each class
-    votes: tuple[str, ...] = ()  # the column of each class's votes
-    costs: tuple[str, ...] = ()  # the column of each class's cost
+    classes: Names  # the classes' names
+    forecasts: Names  # the column of each class
+    votes: Names = ()  # the column of each class's votes
+    costs: Names = ()  # the column of each class's cost
     id: str | None = None
     weight: str | None = None
     group: str | None = None
     model: str | None = None
-    by: tuple[str, ...] = ()  # that results are broken down by
+    by: Names = ()  # that results are broken down by
     certain: bool = True  # whether the forecasts' columns were said, not found
     listed: bool = False  # whether the classes were, so that it is clear what numbers among labels count
     unlabelled: bool = False  # whether labels may be missing
 
-    def of(self, role: Role) -> tuple[str, ...]:
+    def of(self, role: Role) -> Names:
         """The columns that have a role: none, one, several, or one per class."""
         names = getattr(self, role.name)
         return (names,) if isinstance(names, str) and names else tuple(names or ())
@@ -78,7 +78,7 @@ def find_columns(layout: Layout, source: Source) -> Columns:
             raise FileError(problem, path, "it can be one", f": column {name!r}", argument=asked)
     by = tuple(name for name in dict.fromkeys(layout.by) if name in source.kinds)
     column_of = _forecasts(layout, source, {*role_of, *by})
-    about: dict[str, Any] = {LABEL.name: "", **single, "by": by, "unlabelled": layout.unlabelled}
+    about: Fields = {LABEL.name: "", **single, "by": by, "unlabelled": layout.unlabelled}
     about |= {role.name: _of_each_class(role, layout, column_of, source) for role in (VOTES, COSTS)}
     said = (layout.proba_prefix, layout.classes, layout.columns, layout.votes_prefix)
     about |= {"certain": any(each is not None for each in said), "listed": layout.classes is not None}
@@ -89,7 +89,7 @@ def find_columns(layout: Layout, source: Source) -> Columns:
     return columns
 
 
-def _of_each_class(role: Role, layout: Layout, classes: Iterable[str], source: Source) -> tuple[str, ...]:
+def _of_each_class(role: Role, layout: Layout, classes: Iterable[str], source: Source) -> Names:
     """The columns of a role that has one for each class."""
     prefix: str | None = getattr(layout, role.option)
     names = () if prefix is None else tuple(f"{prefix}{name}" for name in classes)
@@ -168,7 +168,7 @@ class FirstRows:
 
     def __init__(self, model: Predictions, forecasts: Sequence[str]) -> None:
         label = model.columns.label
-        self.labels, self.numbers, self._logits = set[str](), dict[str, Any](), model.logits
+        self.labels, self.numbers, self._logits = set[str](), Fields(), model.logits
         silent = replace(model, problems=Collected())
         for rows in silent.walk([*filter(None, [label]), *forecasts], SAMPLE_ROWS):
             self.labels = set(texts_of(rows.records.column(label))) if label else set()
@@ -182,7 +182,7 @@ class FirstRows:
             return 0.0
         return float((np.abs(np.sum(columns, axis=0, dtype=np.float64) - 1) < ROUGHLY).mean())
 
-    def first_fitting(self, choices: Iterable[Collection[str]]) -> tuple[str, ...]:
+    def first_fitting(self, choices: Iterable[Collection[str]]) -> Names:
         """The first two columns or more that rows do not speak against: by a label, or a sum, of one left out."""
         for classes in choices:
             kept = tuple(name for name in self.numbers if name in classes)
@@ -223,9 +223,7 @@ def with_known_classes(models: Sequence[Predictions], priced: Collection[str] | 
     return narrowed
 
 
-def _with_columns(
-    model: Predictions, classes: tuple[str, ...], forecasts: tuple[str, ...], **about: Any
-) -> Predictions:
+def _with_columns(model: Predictions, classes: Names, forecasts: Names, **about: Any) -> Predictions:
     return replace(model, columns=replace(model.columns, classes=classes, forecasts=forecasts, **about))
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import RowNumbers
 from pandora_regret.files.layout import some
-from pandora_regret.files.source import FileError, Kind, Problems, Records, Source, unreadable
+from pandora_regret.files.source import FileError, Kind, Names, Problems, Records, Source, unreadable
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, out_of_range
 
@@ -288,7 +288,7 @@ def any_number(names: Iterable[str]) -> bool:
     return any(_is_integer(text) for name in names for text in _spellings(name))
 
 
-def _spellings(label: Any) -> tuple[str, ...]:
+def _spellings(label: Any) -> Names:
     """How a label may be written: 1.0 may be 1, True may be true or 1, and bytes may be text."""
     text = label.decode("utf-8", "replace") if isinstance(label, bytes) else str(label)
     if text in ("True", "False"):

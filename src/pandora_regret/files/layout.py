@@ -27,9 +27,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Any
 
-from pandora_regret.files.source import check_readable
+from pandora_regret.files.source import Fields, Names, check_readable
 from pandora_regret.inputs import InputError
 from pandora_regret.records import check_keys, from_plain, parse_toml
 
@@ -149,7 +148,7 @@ class Layout:
 class ModelFiles:
     """The files of one model, parts of one table, and how they are read."""
 
-    paths: tuple[str, ...]
+    paths: Names
     layout: Layout
     name: str | None = None  # None: as the files call it
 
@@ -159,7 +158,7 @@ class ModelEntry:
     """A ``[[models]]`` table; None: as for all models."""
 
     name: str
-    path: str | tuple[str, ...]
+    path: str | Names
     label: str | None = None
     id: str | None = None
     proba_prefix: str | None = None
@@ -172,7 +171,7 @@ class ModelEntry:
 
     def files(self, defaults: Layout, folder: str) -> ModelFiles:
         """The same with what it leaves out, and the files that patterns name in order of their names."""
-        said: dict[str, Any] = {name: value for name, value in vars(self).items() if value is not None}
+        said: Fields = {name: value for name, value in vars(self).items() if value is not None}
         of_text = {each.name: said.pop(each.name) for each in fields(Dialect) if each.name in said}
         name, path = said.pop("name"), said.pop("path")
         if "columns" in said:

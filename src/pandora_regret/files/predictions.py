@@ -17,7 +17,7 @@ from pandora_regret.files.columns import Rows, is_missing, regrouped, texts_of
 from pandora_regret.files.formats import open_sources
 from pandora_regret.files.layout import Layout, ModelFiles, some
 from pandora_regret.files.roles import KEPT
-from pandora_regret.files.source import RAISED, FileError, Problems, Source
+from pandora_regret.files.source import RAISED, Fields, FileError, Names, Problems, Source
 from pandora_regret.inputs import Done, InputError
 from pandora_regret.text import listed
 
@@ -46,7 +46,7 @@ class Predictions:
     problems: Problems = field(default=RAISED, compare=False, repr=False)  # who is told what is wrong
 
     @property
-    def classes(self) -> tuple[str, ...]:
+    def classes(self) -> Names:
         """The classes' names, in the order of the file's columns."""
         return self.columns.classes
 
@@ -98,7 +98,7 @@ class Predictions:
         """Rows of a table as arrays, rescaled where that was asked for; what is missing or no label is told."""
         columns = self.columns
         named = ((role, columns.of(role)) for role in KEPT)
-        fields: dict[str, Any] = {role.field: getattr(rows, role.reads)(*names) for role, names in named if names}
+        fields: Fields = {role.field: getattr(rows, role.reads)(*names) for role, names in named if names}
         if columns.votes:
             fields["truth"] = fields["votes"].argmax(axis=1)
         fields.setdefault("truth", np.full(len(rows.numbers), -1))
@@ -232,7 +232,7 @@ def tables_of(files: ModelFiles) -> list[Predictions]:
                 problem = f"and {sources[0].path} differ in the columns {some(differ)}" if differ else lacks
                 raise FileError(problem, source.path, PARTS)
         logits = any(source.in_layout(layout).logits for source in sources)
-        about: dict[str, Any] = {"logits": logits, "normalise": layout.normalise}
+        about: Fields = {"logits": logits, "normalise": layout.normalise}
         tables.append(Predictions(files.name or name, sources, first, is_named=files.name is not None, **about))
     return tables
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["number", "text", "nested", "other"]
 Records: TypeAlias = Any  # a pyarrow.RecordBatch or Table
+Names: TypeAlias = tuple[str, ...]
+Fields: TypeAlias = dict[str, Any]  # values by name
 
 ROWS_AT_ONCE = 1 << 16  # of a few columns
 HEAD_BYTES = 1 << 20  # of a file, from which its format and the kinds of its columns are told
@@ -71,7 +73,7 @@ class Problems:
         """Rows of a file, numbered from 0, have a problem; what is said of it is about the first of them."""
         raise source.error(int(rows[0]), **about)
 
-    def in_file(self, kind: str, error: InputError, count: int = 1, paths: tuple[str, ...] = ()) -> None:
+    def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
         """A file has a problem as a whole, or several files do; `count` says how many things have it."""
         raise error
 
@@ -88,7 +90,7 @@ class Problem:
     count: int = 1
     rows: list[int] = field(default_factory=list)  # the first few, counted from 0
     places: list[str] = field(default_factory=list)  # the same in words: "line 12"
-    paths: tuple[str, ...] = ()  # of several files that do not go together
+    paths: Names = ()  # of several files that do not go together
 
 
 class Collected(Problems):
@@ -110,7 +112,7 @@ class Collected(Problems):
         noted.count, noted.rows = noted.count + len(rows), noted.rows + first
         self._rows += [(noted, source, row) for row in first]
 
-    def in_file(self, kind: str, error: InputError, count: int = 1, paths: tuple[str, ...] = ()) -> None:
+    def in_file(self, kind: str, error: InputError, count: int = 1, paths: Names = ()) -> None:
         alone = isinstance(error, FileError) and not paths
         message = error.within_file if alone else error.sentence({})  # type: ignore[attr-defined]
         self._problems[kind, message] = Problem(kind, message, count, paths=paths)
@@ -134,7 +136,7 @@ class Source:
     first: int = 0  # the number in the file of the first row, counted from 0
     n_rows: int | None = None  # None: all there are
     done: tuple[Done, ...] = field(default=(), compare=False)  # what was recognised, where it is not plain
-    layout: dict[str, Any] = field(default_factory=dict, compare=False)  # what the format settles of `Layout`
+    layout: Fields = field(default_factory=dict, compare=False)  # what the format settles of `Layout`
     names_classes: bool = True  # whether the columns of forecasts are called by the classes
     order_only: bool = False  # whether forecasts say in which order to look, not how likely anything is
     decimal: str = "."  # of numbers that are read as text

@@ -23,6 +23,7 @@ from pandora_regret.files.layout import SEPARATORS, Dialect
 from pandora_regret.files.source import (
     HEAD_BYTES,
     ROWS_AT_ONCE,
+    Fields,
     FileError,
     Records,
     Source,
@@ -181,7 +182,7 @@ class DelimitedFile(TextFile):
             raise unreadable(path, "text", error) from None
         return replace(file, kinds=kinds_of(table.schema))
 
-    def _reader(self, stream: Any, columns: dict[str, Any] | None = None) -> Any:
+    def _reader(self, stream: Any, columns: Fields | None = None) -> Any:
         """Arrow's, of these columns of these types, or of all."""
         block_bytes = max(BLOCK_BYTES, 4 * self.longest_line)
         return arrow_csv.open_csv(
@@ -324,14 +325,14 @@ class JsonLines(TextFile):
             yield number, values
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _each_once(pairs: list[tuple[str, Any]]) -> Fields:
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
         raise InputError(f"names {max(names, key=names.count)!r:.80} twice")
     return dict(pairs)
 
 
-def table_of(rows: Sequence[dict[str, Any]], names: Iterable[str]) -> Any:
+def table_of(rows: Sequence[Fields], names: Iterable[str]) -> Any:
     """Values by name as an Arrow table: of one type in each column, or else as text."""
     columns = {}
     for name in names:
