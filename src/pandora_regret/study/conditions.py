@@ -142,17 +142,20 @@ class Condition:
             named_generator(self.generator)
         idle = [f"{name}={getattr(self, name)!r}" for name, usual in DRAWN.items() if getattr(self, name) != usual]
         quality = [(getattr(self, name), best) for name, best in PERFECT.items()]
-        problems = {
-            f"has {''.join(idle[:1])} but no prior to draw from: give a prior": self.prior is None and idle,
-            "has reading='per_instance' and imperfect tests, which are the same for all instances: "
-            "leave search out, or choose another reading": self.reading == "per_instance" and self.search,
-            "has a work-up, which says what its steps cost and tell: leave prior and search out": self.workup
-            is not None
-            and (self.prior is not None or self.search is not None),
-            "has imperfect tests: say which search, search='adaptive'": self.search is None
-            and any(not np.isscalar(value) or value != best for value, best in quality),
-        }
-        for problem, is_there in problems.items():
+        imperfect = any(not np.isscalar(value) or value != best for value, best in quality)
+        for is_there, problem in (
+            (self.prior is None and idle, f"has {''.join(idle[:1])} but no prior to draw from: give a prior"),
+            (
+                self.reading == "per_instance" and self.search,
+                "has reading='per_instance' and imperfect tests, which are the same for all instances: "
+                "leave search out, or choose another reading",
+            ),
+            (
+                self.workup and (self.prior or self.search),
+                "has a work-up, which says what its steps cost and tell: leave prior and search out",
+            ),
+            (self.search is None and imperfect, "has imperfect tests: say which search, search='adaptive'"),
+        ):
             if is_there:
                 raise InputError(f"condition {self.name!r} {problem}.")
 

@@ -1,4 +1,9 @@
-"""Where models come from: one file per kind of zoo, found by the name a study's TOML file gives it."""
+"""Where models come from: kinds of zoos, found by the name a study's TOML file gives them.
+
+existing.py     predictions that are there already, in a store or in files
+tables.py       scikit-learn classifiers; table_files.py reads what they learn from
+image_zoos.py   linear probes (probes.py) on what encoders (encoders.py, features.py) see of images (images.py)
+"""
 
 from __future__ import annotations
 
