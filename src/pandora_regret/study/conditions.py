@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -37,6 +37,8 @@ from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
 from pandora_regret.priors.names import check_prior
 from pandora_regret.search import search_cost
 from pandora_regret.workup import Workup, workup_cost
+
+Classes: TypeAlias = tuple[Any, ...]
 
 CHOICES: dict[str, dict[str, str]] = {
     "temperature": {
@@ -187,7 +189,7 @@ class Condition:
         return tempered(proba, scale) if self.temperature == "all" else tempered_distractors(truth, proba, scale)
 
     def cost_draws(
-        self, clinical: FloatArray | None, classes: tuple[Any, ...], seed: int, instances: int = 1
+        self, clinical: FloatArray | None, classes: Classes, seed: int, instances: int = 1
     ) -> FloatArray:
         """The cost vectors that searches pay, one after the other, (D, K), or each instance's own, (D, N, K)."""
         if self.workup is not None or not isinstance(self.prior, Prior):
@@ -199,12 +201,12 @@ class Condition:
         drawn = drawn.reshape(self.draws, instances, len(classes)) if own else drawn
         return np.clip(drawn if self.typical == "drawn" else drawn * (typical / prior.mean), SMALLEST, LARGEST)
 
-    def typical_costs(self, clinical: FloatArray | None, classes: tuple[Any, ...]) -> FloatArray:
+    def typical_costs(self, clinical: FloatArray | None, classes: Classes) -> FloatArray:
         """What somebody who chooses a model beforehand expects a test to cost: effective costs, if it may fail."""
         typical = self._typical(clinical, classes)
         return typical if self.search is None else self._tests(typical, classes).effective_cost
 
-    def bills(self, truth: IntArray, proba: FloatArray, costs: FloatArray, classes: tuple[Any, ...]) -> FloatArray:
+    def bills(self, truth: IntArray, proba: FloatArray, costs: FloatArray, classes: Classes) -> FloatArray:
         """What every row's search costs under each cost vector, (D, n).
 
         Rows are the instances of one model after the other, so an instance's own costs come back for each of them.
@@ -232,7 +234,7 @@ class Condition:
             bill(slice(None))
         return bills
 
-    def weights(self, truth: IntArray, classes: tuple[Any, ...]) -> FloatArray:
+    def weights(self, truth: IntArray, classes: Classes) -> FloatArray:
         """How much each instance counts, (N,), on average 1; a class without instances cannot count."""
         if self.prevalence is None:
             return np.ones(len(truth))
@@ -242,7 +244,7 @@ class Condition:
         share = np.divide(wanted, occurs, out=np.zeros(len(classes)), where=occurs > 0)[truth]
         return np.asarray(share * (len(truth) / share.sum()))
 
-    def _typical(self, clinical: FloatArray | None, classes: tuple[Any, ...]) -> FloatArray:
+    def _typical(self, clinical: FloatArray | None, classes: Classes) -> FloatArray:
         """The clinical costs, or the means of the costs drawn, (K,); a work-up states its own."""
         if self.prior is not None:
             check_prior(self.prior, len(classes), "the forecasts")
@@ -256,7 +258,7 @@ class Condition:
             )
         return clinical
 
-    def _tests(self, costs: FloatArray, classes: tuple[Any, ...]) -> Tests:
+    def _tests(self, costs: FloatArray, classes: Classes) -> Tests:
         return Tests(costs, *(by_name(getattr(self, name), classes, "tests") for name in PERFECT))
 
 

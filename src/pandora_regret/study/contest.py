@@ -16,7 +16,7 @@ from pandora_regret.inputs.numbers import read_array
 from pandora_regret.inputs.tables import check_rows
 from pandora_regret.metrics import Metric, weighted_means
 from pandora_regret.study.conditions import Condition
-from pandora_regret.study.store import read_groups
+from pandora_regret.study.store import Names, read_groups
 
 BATCH_ELEMENTS = 1 << 20  # forecasts, or bills, of as many models as fit are computed at once
 TOLERANCE = float(np.sqrt(np.finfo(np.float32).eps))  # of rows' sums: predictions are stored in float32
@@ -30,7 +30,7 @@ class Contest:
     truth: IntArray  # (N,)
     forecasts: NDArray[Any]  # (M, N, K), as it was handed in
     order: IntArray  # (M,) where each model stands in it
-    models: tuple[str, ...]  # (M,)
+    models: Names  # (M,)
     classes: tuple[Any, ...]  # (K,)
     costs: FloatArray | None  # (K,) clinical costs
     seed: int
@@ -103,7 +103,7 @@ def read_contest(
     return Contest(column, array, order, tuple(names[index] for index in order), listed, priced, seed, grouped)
 
 
-def _read_names(names: Any, count: int, what: str) -> tuple[str, ...]:
+def _read_names(names: Any, count: int, what: str) -> Names:
     listed = tuple(map(str, read_labels(range(count) if names is None else list(names), what)))
     if len(listed) != count:
         raise InputError(f"{what} has {len(listed)} entries but forecasts have {count}: name each of them.")

@@ -8,10 +8,10 @@ from fnmatch import fnmatchcase
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pandora_regret.inputs import InputError, InputTypeError
-from pandora_regret.study.store import Prediction, Store, Target
+from pandora_regret.study.store import Plain, Prediction, Store, Target
 from pandora_regret.work import Death, run_all
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Zoo(Protocol):
     def predict(self, names: Sequence[str]) -> Iterator[Outcome]:
         """The outcome of each model; one that fails does not stop the others."""
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Plain:
         """Settings and library versions, to be kept with the predictions."""
 
 
@@ -162,7 +162,7 @@ def _finished(
         parts = (batches[start : start + TOGETHER] for start in range(0, len(batches), TOGETHER))
         batches = [list(chain.from_iterable(part)) for part in parts]
     do = partial(_predicted, zoo, None if cluster else store.folder)  # another machine need not see the folder
-    how: dict[str, Any] = {"jobs": zoo.most_jobs or jobs, "cluster": cluster, "apart": True}
+    how: Plain = {"jobs": zoo.most_jobs or jobs, "cluster": cluster, "apart": True}
     while batches:
         tried, batches = batches, []
         for batch, result in run_all(do, tried, timeout=lambda batch: timeout and timeout * len(batch), **how):

@@ -13,6 +13,7 @@ import numpy as np
 
 from pandora_regret.inputs import InputError
 from pandora_regret.records import from_plain, to_plain
+from pandora_regret.study.store import Names, Plain
 
 SCHEMA: Final = "pandora-agreement/1"
 STUDY_SCHEMA: Final = "pandora-study/1"
@@ -47,7 +48,7 @@ class MetricResult:
     tau: Figure
     gap: Figure
     regret: Regret
-    picked: tuple[str, ...]
+    picked: Names
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,8 @@ class IntervalMethod:
 class ContestSize:
     """What was compared on what; `groups` is None where each row counts by itself."""
 
-    models: tuple[str, ...]
-    classes: tuple[str, ...]
+    models: Names
+    classes: Names
     rows: int
     groups: int | None = None
 
@@ -147,12 +148,12 @@ class Agreement:
     constant, reversed = _cells("constant"), _cells("reversed")
 
     @property
-    def picked(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    def picked(self) -> tuple[tuple[Names, ...], ...]:
         return tuple(tuple(cell.picked for cell in each.metrics) for each in self.conditions)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Plain:
         """Plain values, ready for JSON; an infinite number becomes "inf", an undefined one null."""
-        plain: dict[str, Any] = to_plain(self)
+        plain: Plain = to_plain(self)
         return plain
 
     @classmethod
@@ -201,7 +202,7 @@ class StudyResults:
             raise InputError(f"has the conditions {conditions}: every data set must have the same")
 
 
-def read_results(folder: str | os.PathLike[str]) -> dict[str, Any]:
+def read_results(folder: str | os.PathLike[str]) -> Plain:
     """What a study found, as plain values; a file that is not of that form is an `InputError` naming the key.
 
     Parameters

@@ -20,7 +20,7 @@ from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_s
 from pandora_regret.study.ranking_agreement import agreement
 from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
 from pandora_regret.study.spec import DataEntry, DataSet, Study, read_entries, read_study
-from pandora_regret.study.store import Place, Store
+from pandora_regret.study.store import Place, Plain, Store
 
 STUDY, ORIGIN = "study.toml", "origin.json"
 CHANGEABLE = ("timeout", "leave_out")  # entries of a study file that may change after it has begun
@@ -105,7 +105,7 @@ def run_study(
     jobs: int = 1,
     cluster: str | None = None,
     watcher: Watcher | None = None,
-) -> dict[str, Any]:
+) -> Plain:
     """Predict what is not predicted yet, then measure agreement; the results, which are also written down.
 
     Parameters
@@ -132,7 +132,7 @@ def run_study(
             condition.cost_draws(costs, store.classes, study.seed)
             condition.typical_costs(costs, store.classes)
             condition.weights(store.truth, store.classes)
-    how: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "timeout": study.timeout, "watcher": watcher}
+    how: Plain = {"jobs": jobs, "cluster": cluster, "timeout": study.timeout, "watcher": watcher}
     parts = [agreement_of(study, data, predict_all(data, out / data.name, **how), watcher) for data in study.data]
     results = {
         "schema": STUDY_SCHEMA,
@@ -144,7 +144,7 @@ def run_study(
     return results
 
 
-def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | None = None) -> dict[str, Any]:
+def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | None = None) -> Plain:
     """The part of the results that is about one data set.
 
     Parameters

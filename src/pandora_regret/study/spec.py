@@ -19,7 +19,7 @@ from pandora_regret.records import check_keys, did_you_mean, from_plain, parse_t
 from pandora_regret.study.conditions import PAPER_CONDITIONS, Condition, read_conditions
 from pandora_regret.study.predicting import Zoo
 from pandora_regret.study.ranking_agreement import Resample
-from pandora_regret.study.store import Place
+from pandora_regret.study.store import Names, Place, Plain
 from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 
 PATHS = ("cache", "folder", "paths")  # options of a zoo that name files
@@ -35,10 +35,10 @@ class DataEntry:
     """One data set as a study file states it."""
 
     name: str
-    zoo: dict[str, Any]
+    zoo: Plain
     costs: str | dict[str, float] | None = None
     currency: str | None = None
-    leave_out: tuple[str, ...] = ()
+    leave_out: Names = ()
 
     def __post_init__(self) -> None:
         if FORBIDDEN.search(self.name) or self.name.casefold() in TAKEN:
@@ -53,12 +53,12 @@ class StudyEntries:
     title: str
     data: Annotated[tuple[DataEntry, ...], Meta(min_length=1)]
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 42
-    metrics: Annotated[tuple[str | dict[str, Any], ...], Meta(min_length=1)] | None = None
+    metrics: Annotated[tuple[str | Plain, ...], Meta(min_length=1)] | None = None
     replicates: Annotated[int, Meta(ge=1, le=1_000_000)] = 1000
     resample: Resample = "both"
     level: Annotated[float, Meta(gt=0, lt=1)] = 0.95
     timeout: Annotated[float, Meta(gt=0, le=A_MONTH)] | None = None
-    conditions: Annotated[tuple[str | dict[str, Any], ...], Meta(min_length=1)] = PAPER_CONDITIONS
+    conditions: Annotated[tuple[str | Plain, ...], Meta(min_length=1)] = PAPER_CONDITIONS
 
     def __post_init__(self) -> None:
         folders = [data.name.casefold() for data in self.data]  # Windows and macOS take a and A for the same
@@ -76,7 +76,7 @@ class DataSet:
     zoo: Zoo
     costs: Mapping[str, float] | None  # by class; None where every test costs the same
     currency: str | None
-    leave_out: tuple[str, ...] = ()  # names of models, or patterns, that are neither run nor ranked
+    leave_out: Names = ()  # names of models, or patterns, that are neither run nor ranked
 
     def costs_of(self, classes: Sequence[str]) -> FloatArray:
         """In the order of the classes, matched by name."""
@@ -128,7 +128,7 @@ def read_study(path: Place, folder: Place | None = None, *, trust: bool = False)
         if code:
             raise InputError(f"metrics names {code[0]!r}, which is code: if you trust the file, pass {TRUST}.")
     data = [_data_set(data, f"{Path(path).name}: data[{n}]", base) for n, data in enumerate(entries.data)]
-    made: dict[str, Any] = {
+    made: Plain = {
         "metrics": None if entries.metrics is None else read_metrics(entries.metrics),
         "data": tuple(data),
         "conditions": read_conditions(

@@ -25,6 +25,8 @@ from pandora_regret.inputs.labels import read_labels, read_truth
 from pandora_regret.optional import import_optional
 
 Place: TypeAlias = str | os.PathLike[str]  # of a file or a folder
+Plain: TypeAlias = dict[str, Any]  # values that JSON holds
+Names: TypeAlias = tuple[str, ...]
 
 LABELS = "labels.safetensors"
 KINDS = {False: "probabilities", True: "logits"}  # the arrays' names in the files
@@ -36,7 +38,7 @@ class Target:
     """What is predicted: the true classes of the instances, as column numbers, and the classes' names."""
 
     truth: IntArray  # (N,)
-    classes: tuple[str, ...]  # (K,)
+    classes: Names  # (K,)
     groups: IntArray | None = None  # (N,) numbers of groups that belong together, such as one patient's visits
 
 
@@ -46,7 +48,7 @@ class Prediction:
 
     values: NDArray[Any]  # (N, K) probabilities, or logits
     logits: bool
-    metadata: dict[str, Any] = field(default_factory=dict)  # parameters, input size, seed, seconds, ...
+    metadata: Plain = field(default_factory=dict)  # parameters, input size, seed, seconds, ...
 
 
 class Store:
@@ -66,7 +68,7 @@ class Store:
             [0.5 , 0.5 ]]])
     """
 
-    def __init__(self, folder: Path, target: Target, about: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, target: Target, about: Plain) -> None:
         self.folder, self.target, self.about = folder, target, about
         self.truth, self.classes, self.groups = target.truth, target.classes, target.groups
 
@@ -78,7 +80,7 @@ class Store:
         classes: Sequence[Any],
         *,
         groups: ArrayLike | None = None,
-        about: dict[str, Any] | None = None,
+        about: Plain | None = None,
     ) -> Store:
         """A store for these labels; one that exists already is continued if its labels are the same.
 
@@ -141,7 +143,7 @@ class Store:
         raise InputError(f"{self.folder} is a store of other data: {difference}; use another folder.")
 
     @property
-    def models(self) -> tuple[str, ...]:
+    def models(self) -> Names:
         """The models that have predictions, sorted."""
         return tuple(name for name, failure in self._outcomes().items() if failure is None)
 
@@ -156,13 +158,11 @@ class Store:
         headers = [read_arrays(path, header_only=True)[1] for path in files]
         return dict(sorted((header["model"], header["failure"]) for header in headers))
 
-    def about_model(self, name: str) -> dict[str, Any]:
+    def about_model(self, name: str) -> Plain:
         """Why a model that is done has no predictions (`failure`), or what is known about it (`metadata`)."""
         return read_arrays(self._file(name), header_only=True)[1]
 
-    def save(
-        self, name: str, values: Table, *, logits: bool = False, metadata: dict[str, Any] | None = None
-    ) -> None:
+    def save(self, name: str, values: Table, *, logits: bool = False, metadata: Plain | None = None) -> None:
         """Keep one model's predictions as float32, in place of earlier ones of that name.
 
         Parameters
@@ -250,7 +250,7 @@ def file_name(model: str) -> str:
     return f"{readable}-{unique}.safetensors" if readable else f"{unique}.safetensors"
 
 
-def write_arrays(path: Path, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
+def write_arrays(path: Path, arrays: dict[str, NDArray[Any]], about: Plain) -> None:
     """A safetensors file of these arrays and of a dict; what JSON does not know becomes a number or its text."""
     text = json.dumps(about, sort_keys=True, default=lambda v: v.tolist() if hasattr(v, "tolist") else str(v))
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
@@ -258,7 +258,7 @@ def write_arrays(path: Path, arrays: dict[str, NDArray[Any]], about: dict[str, A
     write_atomically(path, lambda file: file.write(content))
 
 
-def read_arrays(path: Path, *, header_only: bool = False) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def read_arrays(path: Path, *, header_only: bool = False) -> tuple[dict[str, NDArray[Any]], Plain]:
     """What `write_arrays` wrote, or the dict alone; a file that is not there is a `FileNotFoundError`."""
     library = import_optional("safetensors", extra="zoo")
     try:

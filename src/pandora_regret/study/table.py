@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import read_choice
+from pandora_regret.study.store import Names, Plain
 from pandora_regret.text import table as text_table
 from pandora_regret.text.table import Shown, Table
 
@@ -45,9 +46,9 @@ class Grid(Shown):
     """Conditions x data sets down, metrics across."""
 
     what: str
-    metrics: tuple[str, ...]
+    metrics: Names
     rows: tuple[Row, ...]
-    notes: tuple[str, ...]  # on marks and units
+    notes: Names  # on marks and units
     about: str = ""  # what the figures are, and of how many models and instances
     of_intervals: str = ""
 
@@ -100,7 +101,7 @@ class Grid(Shown):
         ]
 
 
-def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str] = PAPER_METRICS) -> Grid:
+def study_grid(results: Plain, what: str = "tau", metrics: Sequence[str] = PAPER_METRICS) -> Grid:
     """One of a study's tables, of the metrics with these keys, or if none are given of all that are there.
 
     Parameters
@@ -149,7 +150,7 @@ def study_grid(results: dict[str, Any], what: str = "tau", metrics: Sequence[str
     )
 
 
-def _cells(condition: dict[str, Any], keys: Sequence[str], what: str) -> tuple[Cell, ...]:
+def _cells(condition: Plain, keys: Sequence[str], what: str) -> tuple[Cell, ...]:
     by_key, cells = {cell["key"]: cell for cell in condition["metrics"]}, []
     for key in keys:
         figure, is_wrong = by_key[key][what], what != "regret" and by_key[key]["reversed"]
@@ -162,7 +163,7 @@ def _cells(condition: dict[str, Any], keys: Sequence[str], what: str) -> tuple[C
     return tuple(replace(cell, best=best) for cell, best in zip(cells, is_best, strict=True))
 
 
-def _notes(results: dict[str, Any], what: str, rows: Sequence[Row]) -> Iterator[str]:
+def _notes(results: Plain, what: str, rows: Sequence[Row]) -> Iterator[str]:
     """What regrets are counted in, which differs between conditions, and what marks mean."""
     if what == "regret":
         currencies = dict.fromkeys(data.get("currency") or "the costs' unit" for data in results["data"])

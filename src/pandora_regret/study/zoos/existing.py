@@ -8,14 +8,14 @@ from dataclasses import dataclass, fields
 from functools import cache
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from pandora_regret.files import Layout, ModelFiles, align, open_models, read_models
 from pandora_regret.files.formats import FORMATS
 from pandora_regret.files.text import COMPRESSED
 from pandora_regret.inputs import InputError
 from pandora_regret.study.predicting import Outcome
-from pandora_regret.study.store import Place, Prediction, Store, Target, read_groups
+from pandora_regret.study.store import Names, Place, Plain, Prediction, Store, Target, read_groups
 
 Paths: TypeAlias = Place | Iterable[Place]
 
@@ -50,7 +50,7 @@ class StoreZoo(_Existing):
             except InputError as error:
                 yield Outcome(name, failure=str(error))
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Plain:
         return dict(Store.open(self.folder).about)
 
 
@@ -61,14 +61,14 @@ class FilesZoo(_Existing):
     `paths` are files, folders of files, or patterns such as ``"runs/*.csv"``.
     """
 
-    paths: str | tuple[str, ...]
+    paths: str | Names
     label: str | None = None
     proba_prefix: str | None = None
     id: str | None = None
     group: str | None = None
     model: str | None = None
     logits: bool = False
-    classes: tuple[str, ...] | None = None
+    classes: Names | None = None
 
     def target(self) -> Target:
         """The instances of the first model, to which the others are matched."""
@@ -83,7 +83,7 @@ class FilesZoo(_Existing):
         _opened.cache_clear()  # whoever asks again begins at the first file
         yield from (Outcome(name, made) for name, made in files.predictions() if name in wanted)
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Plain:
         return {"zoo": "files", "files": sorted({model.path for model in _opened(self).models})}
 
 
@@ -98,7 +98,7 @@ def import_predictions(
     store_folder: Place,
     *,
     layout: Layout | None = None,
-    about: dict[str, Any] | None = None,
+    about: Plain | None = None,
 ) -> Store:
     r"""Keep the predictions of many models for the same instances in a store.
 

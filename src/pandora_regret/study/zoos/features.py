@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import InputError, read_choice
-from pandora_regret.study.store import read_arrays, write_arrays
+from pandora_regret.study.store import Names, Plain, read_arrays, write_arrays
 from pandora_regret.study.zoos.encoders import library
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Encoder:
     name: str
     build: Callable[[], Any]  # the network
     read: Callable[[Any, torch.Tensor], Tensors]  # network, images (B, 3, R, R) -> features (B, D) by name
-    outputs: tuple[str, ...]  # the names of those features
+    outputs: Names  # the names of those features
     resolution: int
     mean: tuple[float, ...]
     std: tuple[float, ...]
@@ -83,7 +83,7 @@ class Features:
 
     encoder: Encoder
     values: Tensors = field(default_factory=dict)  # (N, D) each, on the device
-    about: dict[str, Any] = field(default_factory=dict)  # which weights, how many, and how it pools
+    about: Plain = field(default_factory=dict)  # which weights, how many, and how it pools
     failure: str | None = None
     seconds: float = 0.0
     batch: int = 0  # images at once in the end; 0 where the features came from the cache
@@ -106,7 +106,7 @@ class FeatureCache:
         key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:24]
         return self.folder / f"{encoder.name.replace('/', '_')}-{key}.safetensors"
 
-    def read(self, encoder: Encoder) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
+    def read(self, encoder: Encoder) -> tuple[dict[str, NDArray[Any]], Plain] | None:
         """The features and what was kept about them, or None."""
         try:
             return read_arrays(self.path(encoder))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pandora_regret.inputs import InputError
 from pandora_regret.study.predicting import Outcome, matches
-from pandora_regret.study.store import Prediction, Target
+from pandora_regret.study.store import Names, Plain, Prediction, Target
 from pandora_regret.study.zoos.encoders import Weights, available, build, build_with_average, library, mean_and_std
 from pandora_regret.study.zoos.features import Encoder, FeatureCache, Features, Machine, extract
 from pandora_regret.study.zoos.images import ImageData, load_images
@@ -34,7 +34,7 @@ class Recipe:
     """One model: a probe on some of the features that one encoder gives, side by side."""
 
     encoder: str
-    outputs: tuple[str, ...]
+    outputs: Names
     probe: Probe
 
 
@@ -127,7 +127,7 @@ class ImageZoo:
             for name in batch:
                 yield self._outcome(name, recipes[name], features, data)
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Plain:
         machine, libraries = self._machine(), ("torch", "timm", "numpy", "medmnist")
         return {
             "zoo": type(self).__name__,
@@ -230,14 +230,14 @@ class VariantsZoo(ImageZoo):
     resolutions: list[int] = field(default_factory=lambda: [224])
     depths: list[str] = field(default_factory=lambda: ["*"])
     poolings: list[str] = field(default_factory=lambda: ["avg", "max", "avg+max", "token"])
-    probes: list[dict[str, Any]] = field(default_factory=lambda: [{}])
+    probes: list[Plain] = field(default_factory=lambda: [{}])
 
     def recipes(self) -> dict[str, Recipe]:
         """Every combination that the encoders have."""
         unknown = {part for pooling in self.poolings for part in pooling.split("+")} - {"avg", "max", "token"}
         if unknown:
             raise InputError(f"poolings has {sorted(unknown)}: choose avg, max, token, or several joined by +.")
-        recipes, usual = {}, {"standardise": self.standardise, "seed": self.seed}
+        recipes, usual = {}, Probe(standardise=self.standardise, seed=self.seed)
         bare = available(Weights(self.weights), self.models, self.max_parameters)
         for encoder, resolution in product(bare, self.resolutions):
             layout = _layout(encoder, resolution)
@@ -245,7 +245,7 @@ class VariantsZoo(ImageZoo):
             poolings = [pooling for pooling in self.poolings if set(pooling.split("+")) <= set(layout.poolings)]
             for depth, pooling, changes in product(depths, poolings, self.probes):
                 outputs = tuple(f"{depth}/{part}" for part in pooling.split("+"))
-                recipe = Recipe(f"{encoder}@{resolution}", outputs, Probe(**usual | changes))
+                recipe = Recipe(f"{encoder}@{resolution}", outputs, replace(usual, **changes))
                 spelled = ",".join(f"{key}={value}" for key, value in changes.items())
                 recipes["/".join(filter(None, (recipe.encoder, depth, pooling, spelled)))] = recipe
         return recipes
@@ -261,8 +261,8 @@ class VariantsZoo(ImageZoo):
 class _Layout(NamedTuple):
     """What can be read from an encoder."""
 
-    depths: tuple[str, ...]
-    poolings: tuple[str, ...]
+    depths: Names
+    poolings: Names
 
 
 @lru_cache(maxsize=1024)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pandora_regret.costs import available_costs, load_costs
 from pandora_regret.inputs import InputError, IntArray
 from pandora_regret.optional import MissingLibraryError
+from pandora_regret.study.store import Names
 from pandora_regret.study.zoos.encoders import library
 
 
@@ -24,7 +25,7 @@ class ImageData:
     pixels: NDArray[np.uint8]  # (N, H, W, C), C = 1 or 3
     labels: IntArray  # (N,)
     n_train: int  # the first so many are to learn from
-    classes: tuple[str, ...]
+    classes: Names
 
     @property
     def truth(self) -> IntArray:
@@ -44,7 +45,7 @@ def load_images(
     *,
     size: int = 224,
     folder: str = "",
-    classes: tuple[str, ...] = (),
+    classes: Names = (),
     train_cap: int = 10_000,
     seed: int = 42,
 ) -> ImageData:
@@ -117,7 +118,7 @@ def _read_split(path: Path, split: str) -> tuple[NDArray[np.uint8], IntArray]:
     return pixels, labels.reshape(n).astype(np.intp)
 
 
-def _class_names(asked: tuple[str, ...], path: Path, at_least: int) -> tuple[str, ...]:
+def _class_names(asked: Names, path: Path, at_least: int) -> Names:
     """The names asked for, or those of the shipped pathways, so that costs fit, or MedMNIST's, or numbers."""
     name, names = path.stem.split("_")[0], asked
     if not names and name in available_costs():
