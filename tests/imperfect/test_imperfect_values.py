@@ -154,7 +154,7 @@ FAINT = Tests(cost=[1.0, 1.0], sensitivity=[0.5, 1e-6])
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda t: imperfect_order([0.5, 0.5], t, search="twice"), "search is 'twice': pass 'single_pass'"),
+        (lambda t: imperfect_order([0.5, 0.5], t, search="twice"), "search is 'twice': pass one of 'single_pass'"),
         (
             lambda t: imperfect_order([0.5, 0.5], t, search="single_pass", steps=3),
             "steps is 3: a single pass ends",

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pandora_regret.imperfect.searches import Race, Search, read_search
+from pandora_regret.imperfect.searches import SEARCHES, Race, order_of_tests
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
     IntArray,
     Labels,
     Table,
+    read_choice,
     read_count,
     read_forecast,
     read_probabilities,
@@ -102,13 +103,13 @@ def imperfect_order(
     array([1, 2, 0, 0, 0, 0, 0, 1])
     """
     single = np.ndim(y_proba) == 1
-    policy = read_search(search)
+    read_choice(search, "search", SEARCHES)
     forecast = read_probabilities(
-        np.asarray(y_proba)[None] if single else y_proba, labels=labels, logits=logits, normalise=normalise
+        np.asarray(y_proba)[None] if single else y_proba, labels, None, logits, normalise
     )
     tests = read_tests(tests, forecast)
     n_steps = forecast.n_classes if steps is None else read_count(steps, "steps")
-    orders = np.concatenate([policy.order(block, tests, n_steps) for block in forecast.blocks()])
+    orders = np.concatenate([order_of_tests(search, block, tests, n_steps) for block in forecast.blocks()])
     return orders[0] if single else orders
 
 
@@ -167,12 +168,10 @@ def expected_expenditure(
     >>> expected_expenditure([0, 1], [[0.7, 0.3], [0.7, 0.3]], tests, search="restarts", per_instance=True)
     array([120., 340.])
     """
-    policy = read_search(search)
-    forecast = read_forecast(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    read_choice(search, "search", SEARCHES)
+    forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     tests = read_tests(tests, forecast)
-    bills = ((block, _mean_bills(block, tests, policy)) for block in forecast.blocks())
+    bills = ((block, _mean_bills(Race.of(search, block, tests))) for block in forecast.blocks())
     return mean_or_rows(forecast, bills, per_instance)
 
 
@@ -208,12 +207,10 @@ def predicted_expenditure(
     >>> round(predicted_expenditure([[0.5, 0.3, 0.2]], tests, search="restarts"), 3)
     5.332
     """
-    policy = read_search(search)
-    forecast = read_probabilities(
-        y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    read_choice(search, "search", SEARCHES)
+    forecast = read_probabilities(y_proba, labels, sample_weight, logits, normalise)
     tests = read_tests(tests, forecast)
-    rows = ((block, _predicted_bills(block, tests, policy)) for block in forecast.blocks())
+    rows = ((block, _predicted_bills(block, tests, search)) for block in forecast.blocks())
     return mean_or_rows(forecast, rows, per_instance)
 
 
@@ -256,50 +253,46 @@ def simulate_expenditure(
     >>> abs(result.mean - 120) < 4 * result.standard_error
     True
     """
-    policy = read_search(search)
-    forecast = read_forecast(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
-    )
+    read_choice(search, "search", SEARCHES)
+    forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
     tests = read_tests(tests, forecast)
     mean, rng = Mean(), read_seed(seed)
     for batch in row_slices(read_count(draws, "draws"), forecast.values.size):
         totals, weight = np.zeros(batch.stop - batch.start), 0.0
         for block in forecast.blocks():
-            w = np.ones(len(block)) if block.weights is None else block.weights
-            totals += _drawn_bills(policy.race(block, tests), policy, len(totals), rng) @ w
-            weight += w.sum()
+            weights = np.ones(len(block)) if block.weights is None else block.weights
+            totals += _drawn_bills(Race.of(search, block, tests), len(totals), rng) @ weights
+            weight += weights.sum()
         mean.add(totals / weight)
     return Simulation(mean.mean, mean.standard_error)
 
 
-def _mean_bills(block: Forecast, tests: Tests, policy: Search) -> FloatArray:
+def _mean_bills(race: Race) -> FloatArray:
     """Fruitless tests at ``c + f C``, and the one that finds the truth."""
-    race = policy.race(block, tests)
-    found = policy.found(policy.mean_misses(race.sensitivity))
-    fruitless = policy.mean_fruitless_tests(race) * tests.fruitless_cost
-    return np.asarray(fruitless.sum(axis=1) + found * tests.finding_cost[block.truth])
+    fruitless = race.mean_fruitless_tests() * race.tests.fruitless_cost
+    return np.asarray(fruitless.sum(axis=1) + race.found(race.mean_misses()) * race.tests.finding_cost[race.truth])
 
 
-def _predicted_bills(block: Forecast, tests: Tests, policy: Search) -> FloatArray:
+def _predicted_bills(block: Forecast, tests: Tests, search: SearchName) -> FloatArray:
     """The mean over every class that might be the truth; impossible ones do not count, however expensive."""
     p, total = probabilities(block), np.zeros(len(block))
     for i in range(block.n_classes):
         rows = np.flatnonzero(p[:, i] > 0)
         if len(rows):
             as_if = replace(block, values=block.values[rows], truth=np.full(len(rows), i, dtype=np.intp))
-            total[rows] += p[rows, i] * _mean_bills(as_if, tests, policy)
+            total[rows] += p[rows, i] * _mean_bills(Race.of(search, as_if, tests))
     return total
 
 
-def _drawn_bills(race: Race, policy: Search, n_draws: int, rng: np.random.Generator) -> FloatArray:
+def _drawn_bills(race: Race, n_draws: int, rng: np.random.Generator) -> FloatArray:
     """What each draw pays for each row, (n_draws, n)."""
-    tests, misses = race.tests, policy.draw_misses(race.sensitivity, n_draws, rng)
-    fruitless = policy.fruitless_tests(race, misses)
+    tests, misses = race.tests, race.draw_misses(n_draws, rng)
+    fruitless = race.fruitless_tests(misses)
     countable = fruitless < MOST_DRAWN
     alarms = rng.binomial(np.where(countable, fruitless, 0).astype(np.int64), tests.false_positive_rate)
     drawn = fruitless * tests.cost + alarms * tests.confirmatory_cost
     spent = np.where(countable, drawn, fruitless * tests.fruitless_cost)
-    return np.asarray(spent.sum(axis=-1) + policy.found(misses) * tests.finding_cost[race.truth])
+    return np.asarray(spent.sum(axis=-1) + race.found(misses) * tests.finding_cost[race.truth])
 
 
 def effective_costs(tests: Tests, *, unit_costs: Any = None) -> FloatArray:

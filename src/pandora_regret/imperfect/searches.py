@@ -1,13 +1,21 @@
 """Three searches with imperfect tests: in which order each of them tests, and how often in vain.
 
+"single_pass"
+    Every class once, by falling ``s p / (c + f C)``; a miss pays the rest of the pass.
+"restarts"
+    Every class in a fixed order, by falling ``p / (c + f C)``, and again until the truth is found: sensitivity
+    decides how many passes are made, not their order.
+"adaptive"
+    Always the largest ``p (1 - s)^n s / (c + f C)``, n the tests of the class so far (Blackwell, Matula). Equal
+    indices are tested in the order of the first pass.
+
 All that chance decides about a search is how often the test of the truth misses it. Given that number, the tests
 made in vain can be counted class by class; a test that misses the truth counts among them.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,192 +26,141 @@ from pandora_regret.inputs.tests import SearchName, Tests, check_repeatable
 from pandora_regret.kernels.reference import log_ratio, rank_odds
 from pandora_regret.kernels.reference import search_order as order_of
 
+SEARCHES = {
+    "single_pass": "every class once",
+    "restarts": "the same pass again until the truth is found",
+    "adaptive": "repeats where they are worth most",
+}
 TIE = 1e-10  # two tests whose indices agree to this are equally good: rounding must not make both the first
 LARGEST_TAIL = 1e-13  # what is left of the series, as a share of the expenditure, when summing stops
 
 
+def indexed(search: SearchName, block: Forecast, tests: Tests) -> Forecast:
+    """Forecasts with the costs that make ``p / c`` the index which the first pass follows."""
+    if search == "adaptive":
+        check_repeatable(tests)
+    return block.with_costs(tests.fruitless_cost if search == "restarts" else tests.effective_cost)
+
+
 @dataclass(frozen=True)
 class Race:
-    """How every class stands against the truth of its row when the search begins."""
+    """How every class stands against the truth of its row when a search begins."""
 
+    search: SearchName
     lead: FloatArray  # (n, K) logarithm of the class's index over the truth's
     before: NDArray[np.bool_]  # (n, K) whether the class is tested first; ties by class number
     truth: IntArray  # (n,)
     tests: Tests
+
+    @classmethod
+    def of(cls, search: SearchName, block: Forecast, tests: Tests) -> Race:
+        """Every class against the truth of its row."""
+        lead = -rank_odds(indexed(search, block, tests))
+        before = (lead > 0) | ((lead == 0) & (np.arange(block.n_classes) < block.truth[:, None]))
+        return cls(search, lead, before, block.truth, tests)
 
     @property
     def sensitivity(self) -> FloatArray:
         """Of the truth's test, (n,)."""
         return np.asarray(self.tests.sensitivity[self.truth])
 
+    def mean_misses(self) -> FloatArray:
+        """How often the truth is missed on average, (n,): once at most, or it takes ``1 / s`` tests to find it."""
+        return 1 - self.sensitivity if self.search == "single_pass" else 1 / self.sensitivity - 1
 
-class Search(ABC):
-    """One way to go on when a test finds nothing."""
-
-    def index_costs(self, tests: Tests) -> FloatArray:
-        """What probabilities are divided by to give the index that the first pass follows: ``(c + f C) / s``."""
-        return tests.effective_cost
-
-    @abstractmethod
-    def fruitless_tests(self, race: Race, misses: FloatArray) -> FloatArray:
-        """How often each class is tested in vain, (..., n, K), if the truth is missed so often, (..., n)."""
-
-    def mean_misses(self, sensitivity: FloatArray) -> FloatArray:
-        """How often the truth is missed on average: it takes ``1 / s`` tests to find it."""
-        return 1 / sensitivity - 1
-
-    def draw_misses(self, sensitivity: FloatArray, n_draws: int, rng: np.random.Generator) -> FloatArray:
+    def draw_misses(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
         """How often the truth is missed in each draw, (n_draws, n)."""
-        return np.asarray(rng.geometric(sensitivity, (n_draws, len(sensitivity))) - 1.0)
+        s, shape = self.sensitivity, (n_draws, len(self.truth))
+        misses = rng.random(shape) >= s if self.search == "single_pass" else rng.geometric(s, shape) - 1
+        return misses.astype(np.float64)
 
     def found(self, misses: FloatArray) -> FloatArray:
         """Whether, or how likely, the search ends with the truth."""
-        return np.ones_like(misses)
+        return 1 - misses if self.search == "single_pass" else np.ones_like(misses)
 
-    def mean_fruitless_tests(self, race: Race) -> FloatArray:
-        """How often each class is tested in vain on average, (n, K)."""
-        return self.fruitless_tests(race, self.mean_misses(race.sensitivity))  # linear in the misses
+    def fruitless_tests(self, misses: FloatArray) -> FloatArray:
+        """How often each class is tested in vain, (..., n, K), if the truth is missed so often, (..., n).
 
-    def order(self, block: Forecast, tests: Tests, steps: int) -> IntArray:
-        """The first tests, (n, steps): a pass, and then the same again."""
-        passes = order_of(block.with_costs(self.index_costs(tests)))
-        return np.take(passes, np.arange(steps) % tests.n_classes, axis=1)
-
-    def race(self, block: Forecast, tests: Tests) -> Race:
-        """Every class against the truth of its row."""
-        lead = -rank_odds(block.with_costs(self.index_costs(tests)))
-        before = (lead > 0) | ((lead == 0) & (np.arange(block.n_classes) < block.truth[:, None]))
-        return Race(lead, before, block.truth, tests)
-
-
-class SinglePass(Search):
-    """Every class once, by falling ``s p / (c + f C)``; a miss pays the rest of the pass."""
-
-    def fruitless_tests(self, race: Race, misses: FloatArray) -> FloatArray:
-        """Classes before the truth, and after a miss all others and the truth itself."""
-        return np.asarray(race.before + misses[..., None] * ~race.before)
-
-    def mean_misses(self, sensitivity: FloatArray) -> FloatArray:
-        """The chance of the one miss there can be."""
-        return 1 - sensitivity
-
-    def draw_misses(self, sensitivity: FloatArray, n_draws: int, rng: np.random.Generator) -> FloatArray:
-        """One or none."""
-        return np.asarray(rng.random((n_draws, len(sensitivity))) >= sensitivity, dtype=np.float64)
-
-    def found(self, misses: FloatArray) -> FloatArray:
-        """Unless it was missed."""
-        return 1 - misses
-
-    def order(self, block: Forecast, tests: Tests, steps: int) -> IntArray:
-        """The first tests of the pass."""
-        if steps > tests.n_classes:
-            limit = f"a single pass ends after {tests.n_classes} tests; use"
-            raise InputError(
-                argument="steps",
-                value=steps,
-                fix=f"{limit} search='restarts' or search='adaptive' to go on",
-                command_fix=f"{limit} --search restarts or --search adaptive to go on",
-            )
-        return super().order(block, tests, steps)
-
-
-class Restarts(Search):
-    """Every class in a fixed order, by falling ``p / (c + f C)``, and again until the truth is found."""
-
-    def index_costs(self, tests: Tests) -> FloatArray:
-        """``c + f C``: sensitivity drops out, since it decides how many passes are made, not their order."""
-        return tests.fruitless_cost
-
-    def fruitless_tests(self, race: Race, misses: FloatArray) -> FloatArray:
-        """A whole pass for each miss, and in the last pass the classes before the truth."""
-        return np.asarray(race.before + misses[..., None])
-
-
-class Adaptive(Search):
-    """Always the largest ``p (1 - s)^n s / (c + f C)``, n the tests of the class so far (Blackwell, Matula).
-
-    Equal indices are tested in the order of the first pass.
-    """
-
-    def index_costs(self, tests: Tests) -> FloatArray:
-        """``(c + f C) / s``."""
-        check_repeatable(tests)
-        return tests.effective_cost
-
-    def fruitless_tests(self, race: Race, misses: FloatArray) -> FloatArray:
-        """Tests whose index exceeds the index of the truth's test after the given misses."""
-        fading = race.tests.fading
-        with np.errstate(invalid="ignore"):  # a perfect test, -ln(1 - s) = inf, that was never made: 0 * inf
-            faded = np.where(misses > 0, misses * fading[race.truth], 0.0)
-            lead = race.lead + faded[..., None]
-            made = np.maximum(np.nan_to_num(np.floor(lead / fading), nan=0.0, posinf=np.inf), 0)
-            sure = made.copy()
-            for more in range(2):  # whether a class that was tested so often is tested once more before the truth
-                earlier = sure + more
-                left = np.where(earlier > 0, lead - earlier * fading, lead)
-                made += (left > TIE) | ((np.abs(left) <= TIE) & race.before)
-        return np.asarray(made)
-
-    def mean_fruitless_tests(self, race: Race) -> FloatArray:
-        """``sum_m s (1 - s)^m N(m)`` over the numbers m of misses, until a bound on the tail is negligible.
-
-        A class is tested at most ``x = (lead + m g_i) / g_j + 1`` times before the truth's m-th repeat, with
-        g = -ln(1 - s), which rises by ``g_i / g_j`` a miss. So the tail is at most
-        ``(1 - s_i)^m sum_j (c_j + f_j C_j) (x_j + g_i / g_j (1 - s_i) / s_i)``.
+        Those before the truth, and after a miss the rest of the pass, or all of it again; or tests whose index
+        exceeds the index of the truth's test after the given misses.
         """
-        total, done, rows = np.zeros_like(race.lead), 0, np.arange(len(race.lead))
-        width, widest = 1, max(1, BLOCK_ELEMENTS // race.lead.size)  # terms at a time, doubling from the first
-        fading, price = race.tests.fading, race.tests.fruitless_cost
-        repeated = np.isfinite(fading)
+        if self.search != "adaptive":
+            again = ~self.before if self.search == "single_pass" else np.ones_like(self.before)
+            return np.asarray(self.before + misses[..., None] * again)
+        fading = self.tests.fading
+        with np.errstate(invalid="ignore"):  # a perfect test, -ln(1 - s) = inf, that was never made: 0 * inf
+            lead = self.lead + np.where(misses > 0, misses * fading[self.truth], 0.0)[..., None]
+            sure = np.maximum(np.nan_to_num(np.floor(lead / fading), nan=0.0, posinf=np.inf), 0)
+            total = sure
+            for made in (sure, sure + 1):  # one more, where its index is still ahead
+                left = np.where(made > 0, lead - made * fading, lead)
+                total = total + ((left > TIE) | ((np.abs(left) <= TIE) & self.before))
+        return np.asarray(total)
+
+    def mean_fruitless_tests(self) -> FloatArray:
+        """How often each class is tested in vain on average, (n, K).
+
+        Of adaptive repeats ``sum_m s (1 - s)^m N(m)``, a series over the number m of misses, which is summed until
+        a bound on its tail is negligible.
+        """
+        if self.search != "adaptive":
+            return self.fruitless_tests(self.mean_misses())  # linear in the misses
+        total, done = np.zeros_like(self.lead), 0
+        width, widest = 1, max(1, BLOCK_ELEMENTS // self.lead.size)  # terms at a time, doubling from the first
+        rows = np.arange(len(self.lead))
         while len(rows):
-            part = Race(race.lead[rows], race.before[rows], race.truth[rows], race.tests)
-            s, own = part.sensitivity, fading[part.truth][:, None]
-            misses = np.broadcast_to(np.arange(float(done), done + width)[:, None], (width, len(rows)))
-            chance = (s * (1 - s) ** misses)[..., None]
-            counts = self.fruitless_tests(part, misses)
-            total[rows] += (chance * np.where(chance > 0, counts, 0.0)).sum(axis=0)
+            part = replace(self, lead=self.lead[rows], before=self.before[rows], truth=self.truth[rows])
+            misses = np.arange(done, done + width, dtype=np.float64)[:, None] + np.zeros(len(rows))
+            chance = (part.sensitivity * (1 - part.sensitivity) ** misses)[..., None]
+            total[rows] += (chance * np.where(chance > 0, part.fruitless_tests(misses), 0.0)).sum(axis=0)
             done, width = done + width, min(2 * width, widest)
-            with np.errstate(invalid="ignore"):  # NaN where the truth's test is perfect: no term is left
-                reach = np.where(repeated, (part.lead + done * own) / fading, 0.0)
-                rise = np.where(repeated, own / fading, 0.0) * ((1 - s) / s)[:, None]
-                tail = (1 - s) ** done * ((np.maximum(reach + 1, 0) + rise) * price).sum(axis=1)
-                spent = race.tests.cost[part.truth] + (total[rows] * price).sum(axis=1)
-                rows = rows[tail > LARGEST_TAIL * spent]
+            rows = rows[part._tail_matters(done, total[rows])]
         return total
 
-    def order(self, block: Forecast, tests: Tests, steps: int) -> IntArray:
-        """Always the largest index, which falls when it is taken; impossible classes once no other is left."""
-        if steps > tests.n_classes and np.all(tests.sensitivity == 1):
-            fix = f"perfect tests find the truth within {tests.n_classes}"
-            raise InputError(argument="steps", value=steps, fix=fix)
-        block = block.with_costs(self.index_costs(tests))
-        first = order_of(block)
-        values = np.take_along_axis(block.values, first, axis=1)
-        costs = np.take_along_axis(np.broadcast_to(np.asarray(block.costs), values.shape), first, axis=1)
-        possible = values > (-np.inf if block.logits else 0.0)
-        ratio = log_ratio(values, values[:, :1], costs, costs[:, :1], logits=block.logits)  # to the best class's
-        index, fading = np.where(possible, ratio, -np.log(costs)), tests.fading[first]
-        chosen, taken = np.empty((len(index), steps), dtype=np.intp), np.zeros_like(index)
-        for step in range(steps):
-            with np.errstate(invalid="ignore"):
-                now = np.where(taken > 0, index - taken * fading, index)
-            rest = ~np.any(possible & (now > -np.inf), axis=1, keepdims=True)
-            now = np.where(possible ^ rest, now, -np.inf)
-            chosen[:, step] = np.argmax(now >= now.max(axis=1, keepdims=True) - TIE, axis=1)
-            taken[np.arange(len(index)), chosen[:, step]] += 1
-        return np.take_along_axis(first, chosen, axis=1)
+    def _tail_matters(self, done: int, total: FloatArray) -> NDArray[np.bool_]:
+        """Whether terms from `done` misses on may add more than `LARGEST_TAIL`, for each row.
+
+        A class is tested at most ``x = (lead + m g_i) / g_j + 1`` times before the m-th repeat of the truth's
+        test, with g = -ln(1 - s), which rises by ``g_i / g_j`` a miss. So the tail is at most
+        ``(1 - s_i)^m sum_j (c_j + f_j C_j) (x_j + g_i / g_j (1 - s_i) / s_i)``.
+        """
+        s, fading, price = self.sensitivity[:, None], self.tests.fading, self.tests.fruitless_cost
+        own, repeated = fading[self.truth][:, None], np.isfinite(fading)
+        with np.errstate(invalid="ignore"):  # NaN where the truth's test is perfect: no term is left
+            reach = np.where(repeated, (self.lead + done * own) / fading, 0.0)
+            most = np.maximum(reach + 1, 0) + np.where(repeated, own / fading, 0.0) * (1 - s) / s
+            tail = (1 - s[:, 0]) ** done * (most * price).sum(axis=1)
+            return np.asarray(tail > LARGEST_TAIL * (self.tests.cost[self.truth] + (total * price).sum(axis=1)))
 
 
-SEARCHES: dict[SearchName, Search] = {"single_pass": SinglePass(), "restarts": Restarts(), "adaptive": Adaptive()}
-
-
-def read_search(search: SearchName) -> Search:
-    """The search of that name."""
-    if search not in tuple(SEARCHES):
-        fix = (
-            "pass 'single_pass' (every class once), 'restarts' (the same pass again until the truth is found) "
-            "or 'adaptive' (repeats where they are worth most)"
+def order_of_tests(search: SearchName, block: Forecast, tests: Tests, steps: int) -> IntArray:
+    """The first tests, (n, steps): a pass, and then the same again, or whatever is best by then."""
+    k, block = tests.n_classes, indexed(search, block, tests)
+    if steps > k and search == "single_pass":
+        limit = f"a single pass ends after {k} tests; use"
+        raise InputError(
+            argument="steps",
+            value=steps,
+            fix=f"{limit} search='restarts' or search='adaptive' to go on",
+            command_fix=f"{limit} --search restarts or --search adaptive to go on",
         )
-        raise InputError(argument="search", value=search, fix=fix)
-    return SEARCHES[search]
+    if steps > k and search == "adaptive" and np.all(tests.sensitivity == 1):
+        fix = f"perfect tests find the truth within {k}"
+        raise InputError(argument="steps", value=steps, fix=fix)
+    first = order_of(block)
+    if search != "adaptive":
+        return np.take(first, np.arange(steps) % k, axis=1)
+    values = np.take_along_axis(block.values, first, axis=1)
+    costs = np.take_along_axis(np.broadcast_to(np.asarray(block.costs), values.shape), first, axis=1)
+    possible = values > (-np.inf if block.logits else 0.0)
+    ratio = log_ratio(values, values[:, :1], costs, costs[:, :1], logits=block.logits)
+    index = np.where(possible, ratio, -np.log(costs))  # impossible classes relative to each other
+    chosen, taken = np.empty((len(index), steps), dtype=np.intp), np.zeros_like(index)
+    for step in range(steps):  # by falling index, each falling when taken
+        with np.errstate(invalid="ignore"):
+            now = np.where(taken > 0, index - taken * tests.fading[first], index)
+        rest = ~np.any(possible & (now > -np.inf), axis=1, keepdims=True)  # impossible classes are left alone
+        now = np.where(possible ^ rest, now, -np.inf)
+        chosen[:, step] = np.argmax(now >= now.max(axis=1, keepdims=True) - TIE, axis=1)
+        taken[np.arange(len(index)), chosen[:, step]] += 1
+    return np.take_along_axis(first, chosen, axis=1)
