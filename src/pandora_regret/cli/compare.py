@@ -35,7 +35,7 @@ from pandora_regret.cli.options import (
     command,
     read_saved,
 )
-from pandora_regret.cli.output import bars, echo, print_csv, print_done, print_json
+from pandora_regret.cli.output import all_done, bars, echo, print_csv, print_done, print_json
 from pandora_regret.files.roles import BY
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _compared(asked: Asked) -> Comparison:
             batches = [*batches, batch]
             progress.advance("reading")
         progress.start("comparing", total=len(opened) + 1)  # which takes its time when all are measured, too
-        done = tuple(dict.fromkeys(each for one in opened for each in one.done))
+        done = all_done(opened)
         if asked.common_rows:
             batches, left_out = common_rows(batches, names)
             done = (*left_out, *done)
@@ -282,7 +282,7 @@ def score(asked: Asked) -> None:
         for result in results:
             print_scores(result)
         echo(f"Costs: {results[0].costs.in_words}.", dim=True)
-        print_done(list(dict.fromkeys(each for result in results for each in result.done)))
+        print_done(all_done(results))
 
 
 def _scored(asked: Asked) -> list[Comparison]:
@@ -296,7 +296,7 @@ def _scored(asked: Asked) -> list[Comparison]:
         if asked.costs or not opened[0].columns.costs
         else ({"currency": asked.price_unit}, ())
     )
-    done = tuple(dict.fromkeys(each for one in opened for each in one.done))
+    done = all_done(opened)
     results = []
     with bars(passing=True) as progress:
         for one in opened:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TypeAlias
 
 from pandora_regret.cli.output import bullets, echo, heading, print_done, print_table, say, width
 from pandora_regret.compare.grouping import MISSING
-from pandora_regret.compare.result import Breakdown, Comparison
+from pandora_regret.compare.result import Breakdown, Comparison, ModelResult
 from pandora_regret.compare.sample import ALIKE, STATED
 from pandora_regret.compare.words import price_sentences, recalibrating
 from pandora_regret.inference.estimate import Estimate
@@ -213,47 +213,40 @@ class _Written:
             lines += self.wrap(f"Done to the files: {'; '.join(each.sentence for each in result.done)}.", 3)
         return [*lines, *self.wrap(f"{self.cases}; {self.level}."), *self.wrap(MORE)]
 
-    def _columns(
-        self, columns: Mapping[str, Sequence[Content]], names: Sequence[str] = (), title: str = "Model"
-    ) -> Table:
-        """A table with one row per name, those of the models unless said."""
-        return Table([title, *columns], list(zip(names or self.names, *columns.values(), strict=True)))
+    def _by_model(self, cells: Callable[[int, ModelResult], Mapping[str, Content]]) -> Table:
+        """A table with one row per model, of the cells under their titles."""
+        models = self.result.models
+        return Table.of([{"Model": model.name, **cells(number, model)} for number, model in enumerate(models)])
 
     def about_models(self, pairs: bool) -> Iterator[Section]:
         """Their scores, differences and ranks, and costs under other prices."""
-        result, how = self.result, self.result.interval
+        result, how, ranks = self.result, self.result.interval, self.result.ranks
         by = f"{count(how.replicates)} bootstrap replicates" if how.method == "bootstrap" else "linearisation"
         note = f"{self.level} by {by}"
+
+        def scores(number: int, model: ModelResult) -> dict[str, Cell]:
+            best = {key: of_all[number] == min(of_all) for key, of_all in ranks.items()}
+            return {of.title: self.cell(model.scores[of.key], of.unit, best[of.key]) for of in result.metrics}
+
+        def other_costs(number: int, model: ModelResult) -> dict[str, Cell]:
+            """With the digits that the expected cost deserves."""
+            cells = {}
+            for n, scenario in enumerate(result.scenarios):
+                cost, expected = model.scenarios[n], model.scores["expected_cost"]
+                best = cost == min(each.scenarios[n] for each in result.models)
+                cells[scenario.name] = Cell(self.cell(replace(expected, value=cost)).text, best=best)
+            return cells
+
         if len(self.names) == 1:
             yield "Scores", note, self.scores(), ()
         else:
-            columns = {
-                metric.title: [
-                    self.cell(model.scores[metric.key], metric.unit, rank == min(result.ranks[metric.key]))
-                    for model, rank in zip(result.models, result.ranks[metric.key], strict=True)
-                ]
-                for metric in result.metrics
-            }
-            yield "Models", f"{note}; best marked {BEST.strip()}", self._columns(columns), ()
+            yield "Models", f"{note}; best marked {BEST.strip()}", self._by_model(scores), ()
             yield self._differences(pairs)
             apart = [metric for metric in result.metrics if not ranks_as_another(metric.key)]
-            ranks = {each.title: [f"{rank:g}" for rank in result.ranks[each.key]] for each in apart}
-            yield "Ranks by each metric", "", self._columns(ranks), result.disagreements
+            table = self._by_model(lambda number, _: {of.title: f"{ranks[of.key][number]:g}" for of in apart})
+            yield "Ranks by each metric", "", table, result.disagreements
         if self.scenarios:
-            costs = {
-                scenario.name: [
-                    replace(
-                        self.cell(replace(model.scores["expected_cost"], value=cost)),
-                        interval="",
-                        best=cost == min(of_all),
-                    )
-                    for model, cost in zip(result.models, of_all, strict=True)
-                ]  # with the digits that the expected cost deserves
-                for scenario, *of_all in zip(
-                    result.scenarios, *(model.scenarios for model in result.models), strict=True
-                )
-            }
-            yield "Under other costs", "expected search cost; best marked *", self._columns(costs), ()
+            yield "Under other costs", "expected search cost; best marked *", self._by_model(other_costs), ()
 
     def scores(self) -> Table:
         """One model's, one below the other."""
@@ -262,19 +255,20 @@ class _Written:
 
     def _differences(self, pairs: bool) -> Section:
         """What other models cost more than the best, or every pair of models."""
-        gaps = [gap for gap in self.result.differences if pairs or gap.model == self.names[0]]
         shares = {model.name: model.probability_best for model in self.result.models}
-        chances = [shares[gap.against] for gap in gaps]
-        columns: dict[str, Sequence[Content]] = {
-            "Costs more": [self.cell(gap.more) for gap in gaps],
-            "p (Holm)": [self.formats.p_value(gap.p_holm) for gap in gaps],
-            "Per 1,000 cases": [self.cell(gap.more.mapped(lambda amount: 1000 * amount)) for gap in gaps],
-            "Cheapest": [UNDEFINED if share is None else percent(share, short=True) for share in chances],
-        }
-        names = [f"{gap.against} over {gap.model}" if pairs else gap.against for gap in gaps]
+        rows = [
+            {
+                "Model": f"{gap.against} over {gap.model}" if pairs else gap.against,
+                "Costs more": self.cell(gap.more),
+                "p (Holm)": self.formats.p_value(gap.p_holm),
+                "Per 1,000 cases": self.cell(gap.more.mapped(lambda amount: 1000 * amount)),
+                "Cheapest": UNDEFINED if (share := shares[gap.against]) is None else percent(share, short=True),
+            }
+            for gap in self.result.differences
+            if pairs or gap.model == self.names[0]
+        ]
         title = "Every pair of models" if pairs else f"What other models cost more than {self.names[0]}"
-        note = "paired, per case; p is adjusted for all pairs, intervals are not"
-        return title, note, self._columns(columns, names), ()
+        return title, "paired, per case; p is adjusted for all pairs, intervals are not", Table.of(rows), ()
 
     def wrong_tests(self) -> Iterator[Section]:
         """Where the money goes."""
@@ -288,32 +282,34 @@ class _Written:
     def about_money(self) -> Iterator[Section]:
         """Wrong tests, steps of a work-up, calibration, and prices that would change the verdict."""
         yield from self.wrong_tests()
-        models, workup = self.result.models, self.result.workup
+        models, workup, write = self.result.models, self.result.workup, self.formats.write
         if workup is not None and workup.spending:
-            steps = {
-                "Made in": [self.formats.write("share", step.chance) for step in workup.spending],
-                "Costs per case": [self.formats.money(step.cost) for step in workup.spending],
-            }
-            table = self._columns(steps, [step.name for step in workup.spending], "Step")
+            rows = [
+                {"Step": of.name, "Made in": write("share", of.chance), "Costs per case": write("money", of.cost)}
+                for of in workup.spending
+            ]
             note = "of which only class frequencies are known"
-            yield "Where the money goes in a typical case", note, table, ()
+            yield "Where the money goes in a typical case", note, Table.of(rows), ()
         if any(model.calibration for model in models):
-            columns: dict[str, list[Estimate | None]] = {
-                "Predicted": [model.predicted_cost for model in models],
-                "Found": [model.scores["expected_cost"] for model in models],
-                "If prices are exact": [model.at_stated_prices for model in models],
-            }
-            for title, key in (("Recalibrated", "cost"), ("Saves", "saved"), ("Over the best", "against_leader")):
-                columns[title] = [getattr(model.recalibrated, key, None) for model in models]
-            for title in ("Miscalibration", "Discrimination", "Uncertainty"):
-                columns[title] = [(model.decomposition or {}).get(title.lower()) for model in models]
-            cells = {title: list(map(self.cell, column)) for title, column in columns.items() if any(column)}
+            parts = [self._calibration(model) for model in models]
+            told = [title for title in parts[0] if any(part[title] for part in parts)]
+            table = self._by_model(lambda number, _: {title: self.cell(parts[number][title]) for title in told})
             sentences = ((model.name, recalibrating(model, self.unit)) for model in models)
             note = "what forecasts predict of their own cost, and what recalibrating (cross-fitted) would save"
-            named = [f"{name}: {text}" for name, text in sentences if text]
-            yield "Cost calibration", note, self._columns(cells), named
+            yield "Cost calibration", note, table, [f"{name}: {text}" for name, text in sentences if text]
         if self.prices:
             yield "Prices", "", None, self.prices
+
+    def _calibration(self, model: ModelResult) -> dict[str, Estimate | None]:
+        parts = {"Recalibrated": "cost", "Saves": "saved", "Over the best": "against_leader"}
+        terms = ("Miscalibration", "Discrimination", "Uncertainty")
+        return {
+            "Predicted": model.predicted_cost,
+            "Found": model.scores["expected_cost"],
+            "If prices are exact": model.at_stated_prices,
+            **{title: getattr(model.recalibrated, key, None) for title, key in parts.items()},
+            **{title: (model.decomposition or {}).get(title.lower()) for title in terms},
+        }
 
     def by_group(self) -> Iterator[Section]:
         """What each model costs in each group, beside its own prediction, and how that differs from the best."""
@@ -333,15 +329,10 @@ class _Written:
     def by_class(self) -> Iterator[Section]:
         """Each model on the cases of each true class."""
         for model in self.result.models:
-            rows = model.by_class
-            columns = {"Cases": [count(row.weight) for row in rows]} | {
-                metric.title: [self.formats.write(metric.unit, getattr(row, metric.key)) for row in rows]
-                for metric in self.result.metrics
-                if hasattr(rows[0], metric.key)
-            }
-            yield (
-                f"{model.name}, class by class",
-                "",
-                self._columns(columns, [row.label for row in rows], "Class"),
-                (),
-            )
+            shown = [metric for metric in self.result.metrics if hasattr(model.by_class[0], metric.key)]
+            rows = [
+                {"Class": row.label, "Cases": count(row.weight)}
+                | {metric.title: self.formats.write(metric.unit, getattr(row, metric.key)) for metric in shown}
+                for row in model.by_class
+            ]
+            yield f"{model.name}, class by class", "", Table.of(rows), ()

@@ -33,7 +33,7 @@ from pandora_regret.cli.options import (
     command,
     read_saved,
 )
-from pandora_regret.cli.output import echo, print_json
+from pandora_regret.cli.output import all_done, echo, print_json
 from pandora_regret.inputs import Done, InputError
 from pandora_regret.records import to_plain
 from pandora_regret.text import counted
@@ -223,7 +223,7 @@ def _read_forecasts(asked: Asked, watched: Monitor | None) -> tuple[Monitor, dic
     classes = {} if watched is None else {"classes": tuple(_labels_by_name(watched))}
     layout = asked.layout(group=asked.period, unlabelled=True, **classes)
     opened = open_models(read_models_argument(asked.files, layout), asked.priced())
-    names, done = [one.name for one in opened], tuple(dict.fromkeys(each for one in opened for each in one.done))
+    names, done = [one.name for one in opened], all_done(opened)
     order = _champion_first(names, asked)
     if len({opened[index].logits for index in order}) > 1:
         raise InputError("one model forecasts logits and the other probabilities: give both alike.")

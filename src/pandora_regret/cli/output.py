@@ -73,6 +73,11 @@ def print_table(table: Table, best: str = "") -> None:
     echo(table.to_text(width(), best))
 
 
+def all_done(parts: Iterable[Any]) -> tuple[Done, ...]:
+    """What was done to several files or models, each thing once."""
+    return tuple(dict.fromkeys(each for one in parts for each in one.done))
+
+
 def print_done(done: Sequence[Done]) -> None:
     """What was changed or left out, one line each."""
     if done:

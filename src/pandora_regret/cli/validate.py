@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pandora_regret.cli.options import COSTS, FILE_ARGUMENTS, JSON, LAYOUT, Asked, command
-from pandora_regret.cli.output import bars, bullets, echo, heading, print_done, print_json
+from pandora_regret.cli.output import all_done, bars, bullets, echo, heading, print_done, print_json
 from pandora_regret.files.roles import LABEL, MODEL, ROLES
 from pandora_regret.records import to_plain
 from pandora_regret.text import count, counted
@@ -66,7 +66,7 @@ def validate(asked: Asked) -> None:
         progress.start("reading", total=sum(len(one.paths) for one in models))
         results, together = inspect_models(models, prices, partial(progress.advance, "reading"))
     fine = all(result.fine for result in results) and not together
-    done = tuple(dict.fromkeys(each for one in results for each in one.done))
+    done = all_done(results)
     understood = [one.columns for one in results if one.columns is not None]
     done += () if prices is None else prices.done
     if prices is not None and len(understood) == len(results):
