@@ -22,7 +22,7 @@ from pandora_regret import (
     search_cost,
 )
 from pandora_regret.workup import Workup, plan_workup, summarise, workup_cost, workup_entropy, workup_regret
-from pandora_regret.workup.policies import GraphPolicy, Nested, exact_policy
+from pandora_regret.workup.policies import GraphPolicy, exact_policy
 
 seeds = st.integers(0, 10**6)
 
@@ -32,6 +32,12 @@ def costs_by_class(policy, p, costs=None):
     p = np.atleast_2d(p)
     pairs = np.nonzero(np.ones_like(p))
     return policy.paid(p, *pairs, policy.workup.costs if costs is None else costs).reshape(p.shape)
+
+
+def both_ways(policy, method, *arguments):
+    """What a method of the policy computes by compiled loops, and by the reference."""
+    for policy.loops_are_ready in (True, False):
+        yield method(*arguments)
 
 
 def forecasts(rng, n, n_classes):
@@ -71,7 +77,7 @@ def test_compiled_sweep_equals_the_reference(seed):
     p = forecasts(rng, 70, len(workup.classes))
     rows, truths = np.nonzero(rng.random(p.shape) < 0.5)
     policy = GraphPolicy(workup)
-    compiled, plain = (policy.predicted_and_paid(p, rows, truths, workup.costs, compiled=c) for c in (True, False))
+    compiled, plain = both_ways(policy, policy.predicted_and_paid, p, rows, truths, workup.costs)
     for ours, expected in zip(compiled, plain, strict=True):
         assert ours == pytest.approx(expected, rel=1e-11, abs=1e-300)
 
@@ -161,9 +167,9 @@ def test_compiled_hierarchy_equals_the_reference(seed):
     rng = np.random.default_rng(seed)
     workup = random_hierarchy(rng)
     assume(workup.method == "hierarchy")
-    p, compiled = forecasts(rng, 40, len(workup.classes)), Nested(workup)
-    compiled.loops_are_ready = True
-    assert costs_by_class(compiled, p) == pytest.approx(costs_by_class(Nested(workup), p), rel=1e-12)
+    p, policy = forecasts(rng, 40, len(workup.classes)), exact_policy(workup)
+    compiled, plain = both_ways(policy, costs_by_class, policy, p)
+    assert compiled == pytest.approx(plain, rel=1e-12)
 
 
 @pytest.mark.parametrize("prior", [Uniform(), Exponential(), Gamma(0.5), LogNormal(0.5, correlation=0.3), Fixed()])
@@ -226,7 +232,7 @@ def test_compiled_forest_equals_the_reference(seed):
     workup = random_forest(rng)
     assume(workup.method == "forest")
     p, policy = forecasts(rng, 20, len(workup.classes)), exact_policy(workup)
-    compiled, plain = (policy.finished(p, workup.costs, compiled=compiled) for compiled in (True, False))
+    compiled, plain = both_ways(policy, policy.finished, p, workup.costs)
     assert compiled == pytest.approx(plain, rel=1e-12)
 
 
@@ -311,11 +317,11 @@ def test_naming_a_class_at_confident_forecasts():
     for some in (steps, definitive):
         policy = GraphPolicy(Workup(classes, some, stops={"name": {"wrong": 50.0}}))
         rows, truths, costs = np.arange(4000), p.argmax(axis=1), policy.workup.costs
-        compiled, plain = (policy.predicted_and_paid(p, rows, truths, costs, compiled=c)[1] for c in (True, False))
+        compiled, plain = both_ways(policy, policy.paid, p, rows, truths, costs)
         assert compiled == pytest.approx(plain, rel=1e-11, abs=1e-300)
         row, endless = np.zeros(1, np.intp), np.full_like(costs, 1e200)
-        paid = policy.predicted_and_paid(p[:1], row, row, endless, compiled=True)[1]
-        assert paid == pytest.approx(50.0 * (p[0].argmax() != 0))  # it stops at once
+        for paid in both_ways(policy, policy.paid, p[:1], row, row, endless):
+            assert paid == pytest.approx(50.0 * (p[0].argmax() != 0))  # it stops at once
         plan = plan_workup([1 - 6e-9, *[1e-9] * 6], policy.workup)
         assert (plan.next, plan.expected_cost) == ("name class 0", pytest.approx(50 * 6e-9))
 

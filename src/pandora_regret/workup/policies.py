@@ -145,26 +145,24 @@ class Forest(Policy):
 
     def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """What has been spent when the step of the truth is done."""
-        finished = self.finished(p, costs, compiled=self.worth_loops(len(p)))
-        return np.asarray(finished[rows, self.members.argmax(axis=0)[truths]])
+        return np.asarray(self.finished(p, costs)[rows, self.members.argmax(axis=0)[truths]])
 
-    def finished(self, p: FloatArray, costs: FloatArray, *, compiled: bool) -> FloatArray:
+    def finished(self, p: FloatArray, costs: FloatArray) -> FloatArray:
         """What has been spent when each step is done, (n, M)."""
         masses, counts = np.asarray(p @ self.members.T, np.float64), self.members.sum(axis=1).astype(np.float64)
         finished = np.empty_like(masses)
-        if compiled:
-            loop = _compiled_forest()
-            work = masses.size * len(costs)
-            engine.in_threads(
-                lambda rows: loop(masses[rows], counts, self.parents, costs, finished[rows]), len(p), work
-            )
-        else:
+        if not self.worth_loops(len(p)):
             forest_costs(masses, counts, self.parents, costs, finished)
+            return finished
+        loop, work = _compiled_forest(), masses.size * len(costs)
+        engine.in_threads(
+            lambda rows: loop(masses[rows], counts, self.parents, costs, finished[rows]), len(p), work
+        )
         return finished
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:
         """As steps are done."""
-        return [int(step) for step in np.argsort(self.finished(p[None], costs, compiled=False)[0], kind="stable")]
+        return [int(step) for step in np.argsort(self.finished(p[None], costs)[0], kind="stable")]
 
 
 def forest_costs(
@@ -276,36 +274,36 @@ class GraphPolicy(Policy):
 
     def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
         """By walking the chosen policy along the outcomes that a class can give."""
-        return self.predicted_and_paid(p, rows, truths, costs, compiled=self.worth_loops(len(p)))[1]
+        return self.predicted_and_paid(p, rows, truths, costs)[1]
 
     def predicted(self, p: FloatArray, costs: FloatArray) -> FloatArray:
         """The value of the start."""
         nothing = np.empty(0, np.intp)
-        return self.predicted_and_paid(p, nothing, nothing, costs, compiled=self.worth_loops(len(p)))[0]
+        return self.predicted_and_paid(p, nothing, nothing, costs)[0]
 
     def predicted_and_paid(
-        self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray, *, compiled: bool
+        self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Both, by compiled loops or by NumPy."""
         arrays, edge_costs = self.graph.arrays, self.graph.edge_costs(costs)
         starts = np.searchsorted(rows, np.arange(len(p) + 1))  # of the truths of each row
         values, paid = np.empty(len(p)), np.empty(len(truths))
-        if compiled:
-            from pandora_regret.workup import loops
-
-            fallback, table = loops.solve(np.ones(p.shape[1]), arrays, edge_costs)[1], np.ascontiguousarray(p)
-
-            def search(some: slice) -> None:
-                first, last = starts[some.start], starts[some.stop]
-                here = (table[some], starts[some.start : some.stop + 1] - first, truths[first:last])
-                loops.graph_costs(*here, arrays, edge_costs, fallback, values[some], paid[first:last])
-
-            engine.in_threads(search, len(p), len(p) * len(self.graph.actions))
+        if not self.worth_loops(len(p)):
+            for some in row_slices(len(p), len(self.graph.states) + 1):
+                pairs = slice(starts[some.start], starts[some.stop])
+                here = (p[some], rows[pairs] - some.start, truths[pairs])
+                values[some], paid[pairs] = graph_costs(*here, arrays, edge_costs)
             return values, paid
-        for some in row_slices(len(p), len(self.graph.states) + 1):
-            pairs = slice(starts[some.start], starts[some.stop])
-            here = (p[some], rows[pairs] - some.start, truths[pairs])
-            values[some], paid[pairs] = graph_costs(*here, arrays, edge_costs)
+        from pandora_regret.workup import loops
+
+        fallback, table = loops.solve(np.ones(p.shape[1]), arrays, edge_costs)[1], np.ascontiguousarray(p)
+
+        def search(some: slice) -> None:
+            first, last = starts[some.start], starts[some.stop]
+            here = (table[some], starts[some.start : some.stop + 1] - first, truths[first:last])
+            loops.graph_costs(*here, arrays, edge_costs, fallback, values[some], paid[first:last])
+
+        engine.in_threads(search, len(p), len(p) * len(self.graph.actions))
         return values, paid
 
 
