@@ -29,7 +29,7 @@ import pyarrow as pa
 from pandora_regret.files.columns import explained, kinds_of
 from pandora_regret.files.layout import Dialect, some
 from pandora_regret.files.roles import LABEL
-from pandora_regret.files.source import Fields, FileError, Names, Source, TableInMemory
+from pandora_regret.files.source import Fields, FileError, Names, Source, TableInMemory, check_names
 from pandora_regret.files.text import ONE_PER_LINE, JsonLines, table_of, written_otherwise
 from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.numbers import LARGEST, LEAST_NORMAL
@@ -99,7 +99,12 @@ def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | No
         return _read_samples(file, classes or ())
     if isinstance(first, dict) and isinstance(first.get(FORECAST), (dict, list)):
         return _read_lists(file, said.other, classes or ())
-    return file.with_kinds(sample)
+    rows = [values for _, values in file.objects(file.records(io.BytesIO(sample)))]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if not names:
+        raise FileError("has no rows", path, ONE_PER_LINE)
+    check_names(names, path)
+    return replace(file, kinds=kinds_of(table_of(rows, names).schema))
 
 
 def _rows(file: JsonLines, read: Callable[[Fields], Row | None]) -> dict[int, Row]:

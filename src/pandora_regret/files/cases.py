@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.batch import Batch
 from pandora_regret.files.candidates import ListedRows
-from pandora_regret.files.classes import Columns, find_column, no_column, with_known_classes
-from pandora_regret.files.formats import open_sources
+from pandora_regret.files.classes import Columns, find_column, with_known_classes
+from pandora_regret.files.formats import only_source
 from pandora_regret.files.layout import Layout, ModelFiles, some
 from pandora_regret.files.predictions import Predictions, tables_of
 from pandora_regret.files.roles import ID, LABEL
@@ -126,14 +126,8 @@ def _one_of(model: Predictions, row: int | None, case: str | None) -> tuple[Batc
 
 def read_label_table(path: str, classes: list[str], layout: Layout) -> tuple[Any, IntArray, Any]:
     """Ids (n,), column numbers of their true classes (n,), -1 where there is none yet, and groups (n,) or None."""
-    [source, *others] = open_sources(path, None, layout.dialect).values()
-    if others:
-        raise FileError("holds several tables", path, "save the labels by themselves")
-    layout = replace(layout, classes=None)
-    names = {role.name: find_column(role, layout, source) for role in (ID, LABEL)}
-    for role in (ID, LABEL):
-        if names[role.name] is None:
-            raise no_column(role, source)
+    source, layout = only_source(path, layout.dialect), replace(layout, classes=None)
+    names = {role.name: find_column(role, layout, source, needed=True) for role in (ID, LABEL)}
     about: Fields = names | {"group": layout.group if layout.group in source.kinds else None}
     columns = Columns(classes=tuple(classes), forecasts=(), unlabelled=True, **about)
     batches = list(Predictions(path, (source,), columns).batches())

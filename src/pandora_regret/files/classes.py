@@ -69,8 +69,8 @@ def find_columns(layout: Layout, source: Source) -> Columns:
         if layout.label is not None:
             problem = f"is read with votes ({layout.votes_prefix!r}) and with the label {layout.label!r}"
             raise FileError(problem, path, "say one of them (--votes-prefix, --label)", argument=LABEL.option)
-    elif LABEL.name not in single and not layout.unlabelled:
-        raise no_column(LABEL, source)
+    else:
+        find_column(LABEL, layout, source, needed=not layout.unlabelled)
     role_of: dict[str, str] = {}
     for asked, name in single.items():
         if (other := role_of.setdefault(name, asked)) != asked:
@@ -99,7 +99,7 @@ def _of_each_class(role: Role, layout: Layout, classes: Iterable[str], source: S
     return names
 
 
-def find_column(role: Role, layout: Layout, source: Source) -> str | None:
+def find_column(role: Role, layout: Layout, source: Source, needed: bool = False) -> str | None:
     """The column that was asked for, which must be there, or one of a usual name that is no class's."""
     name: str | None = getattr(layout, role.option)
     if name is not None and name not in source.kinds:
@@ -107,16 +107,14 @@ def find_column(role: Role, layout: Layout, source: Source) -> str | None:
         raise FileError(problem, source.path, argument=role.option)
     classes = {f"{layout.proba_prefix or ''}{each}" for each in layout.classes or ()}
     classes.update((layout.columns or {}).values())
-    return name or next((usual for usual in role.usual if usual in source.kinds and usual not in classes), None)
-
-
-def no_column(role: Role, source: Source) -> FileError:
-    """The error for a file that lacks a column."""
-    usual = " or ".join(filter(None, (", ".join(role.usual[:-1]), role.usual[-1])))
-    problem = f"has no {role.name} column ({usual}) among {some(source.kinds)}"
-    values = "true classes" if role is LABEL else role.title
-    fix = f"say which one holds the {values} ({role.option}, --{role.option})"
-    return FileError(problem, source.path, fix, argument=role.option)
+    name = name or next((usual for usual in role.usual if usual in source.kinds and usual not in classes), None)
+    if name is None and needed:
+        usual = " or ".join(filter(None, (", ".join(role.usual[:-1]), role.usual[-1])))
+        problem = f"has no {role.name} column ({usual}) among {some(source.kinds)}"
+        values = "true classes" if role is LABEL else role.title
+        fix = f"say which one holds the {values} ({role.option}, --{role.option})"
+        raise FileError(problem, source.path, fix, argument=role.option)
+    return name
 
 
 def _forecasts(layout: Layout, source: Source, taken: set[str]) -> dict[str, str]:

@@ -81,6 +81,14 @@ def open_sources(
     return {stem: opened} if isinstance(opened, Source) else {key or stem: table for key, table in opened.items()}
 
 
+def only_source(path: str | os.PathLike[str], said: Dialect = RECOGNISED) -> Source:
+    """The table of a file that holds one."""
+    source, *others = open_sources(path, said=said).values()
+    if others:
+        raise FileError("holds several tables", os.fspath(path), "write one")
+    return source
+
+
 def read_table(path: str | os.PathLike[str], said: Dialect = RECOGNISED) -> Any:
     """All rows and columns of a file of any format, as one Arrow table: numbers as numbers, all else as text.
 
@@ -89,7 +97,7 @@ def read_table(path: str | os.PathLike[str], said: Dialect = RECOGNISED) -> Any:
     """
     import pyarrow as pa
 
-    [source] = open_sources(path, said=said).values()
+    source = only_source(path, said)
     columns = list(source.kinds)
     numbers = frozenset(name for name, kind in source.kinds.items() if kind == "number")
     with explained(source.path, "a table"):

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 import numpy as np
 
 from pandora_regret.costs import load_costs
-from pandora_regret.files.layout import RECOGNISED, Dialect, Layout, some
+from pandora_regret.files.layout import Dialect, Layout, some
 from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source, check_readable
 from pandora_regret.files.written import (
     Amounts,
@@ -205,9 +205,11 @@ def read_prior_argument(text: str) -> Prior:
 
 def _read_price_table(path: str, name_column: str | None = None, cost_column: str | None = None) -> PriceList:
     """The cost of each class, from columns that are named, or called as such columns are."""
+    import_optional("pyarrow", extra="cli")
     from pandora_regret.files.columns import texts_of
+    from pandora_regret.files.formats import only_source
 
-    source = _only_table(path, AS_WRITTEN)
+    source = only_source(path, AS_WRITTEN)
     columns = [_column(source, NAMES, name_column), _column(source, COSTS, cost_column)]
     columns += [name for name in source.kinds if name not in columns and name.strip().casefold() in UNITS][:1]
     rows: dict[str, tuple[int, str, str]] = {}  # number, cost, unit
@@ -246,10 +248,12 @@ def _column(source: Source, usual: Sequence[str], name: str | None) -> str:
 
 def _read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:
     """Observed cost vectors, (n, K), and the classes: every column of numbers is a class."""
-    source = _only_table(path)
+    import_optional("pyarrow", extra="cli")
     from pandora_regret.files.classes import Columns
+    from pandora_regret.files.formats import only_source
     from pandora_regret.files.predictions import Predictions
 
+    source = only_source(path)
     prefix = source.in_layout(Layout()).proba_prefix or ""
     columns = tuple(name for name, kind in source.kinds.items() if kind == "number" and name.startswith(prefix))
     if len(columns) < 2:
@@ -258,13 +262,3 @@ def _read_observed_costs(path: str) -> tuple[FloatArray, list[str]]:
     if not samples:
         raise FileError("has no rows", path, "write one observed cost vector per row")
     return np.concatenate(samples).astype(np.float64), [name.removeprefix(prefix) for name in columns]
-
-
-def _only_table(path: str, said: Dialect = RECOGNISED) -> Source:
-    import_optional("pyarrow", extra="cli")
-    from pandora_regret.files.formats import open_sources
-
-    source, *others = open_sources(path, said=said).values()
-    if others:
-        raise FileError("holds several tables", path, "write one, of what tests cost")
-    return source

@@ -280,15 +280,6 @@ class _CountingStream:
 class JsonLines(TextFile):
     """One JSON object per line; a column is what its values are, or text where they are now this, now that."""
 
-    def with_kinds(self, sample: bytes) -> Self:
-        """The same file with names and kinds from its first lines."""
-        rows = [values for _, values in self.objects(self.records(io.BytesIO(sample)))]
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        if not names:
-            raise FileError("has no rows", self.path, ONE_PER_LINE)
-        check_names(names, self.path)
-        return replace(self, kinds=kinds_of(table_of(rows, names).schema))
-
     def records(self, lines: Iterable[bytes], whole: bool = True) -> Iterator[tuple[int, Any]]:
         """Lines; empty ones are no rows, nor are those of spaces."""
         for number, line in enumerate(lines, 1):
