@@ -3,8 +3,7 @@
     sample.py       the door: models and instances -> forecasts in one order, cases, clusters, prices
     measure.py      what is known of one model: a number per row and metric, by a search or a work-up
     estimates.py    every estimate with its interval; differences, ranks, calibration
-    conclusion.py   numbers, of rows or of streamed sums, into a Comparison: warnings, verdict
-    verdict.py      what to do, as far as the data settle it, and how many more cases would settle it
+    verdict.py      numbers, of rows or of sums, into a Comparison: warnings, what to do, how many more cases
     words.py        the same in sentences, and where an interval cannot be trusted
     grouping.py     which group each case is in, by columns such as site, age:10, site*sex
     subgroups.py    models group by group, and what stands out beyond chance

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from pandora_regret.calibrate.decomposition import TERMS, decompose_forecast
 from pandora_regret.calibrate.maps import METHODS
 from pandora_regret.compare.break_even import break_even
-from pandora_regret.compare.conclusion import conclude, costs_of_workup, read_interval
 from pandora_regret.compare.embedded import embed
 from pandora_regret.compare.estimates import COST, Measurements
 from pandora_regret.compare.grouping import SMALLEST_GROUP, read_by
@@ -28,6 +27,7 @@ from pandora_regret.compare.sample import (
     read_scenarios,
 )
 from pandora_regret.compare.subgroups import broken_down
+from pandora_regret.compare.verdict import conclude, costs_of_workup, read_interval
 from pandora_regret.inputs import (
     Forecast,
     InputError,

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from pandora_regret.compare.conclusion import Background
 from pandora_regret.compare.measure import Measured
 from pandora_regret.compare.result import (
     Bin,
@@ -21,6 +20,7 @@ from pandora_regret.compare.result import (
     Recalibrated,
 )
 from pandora_regret.compare.sample import Sample
+from pandora_regret.compare.verdict import Background
 from pandora_regret.compare.words import few_carriers, same_in_all
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, hull, interval_by_forecast

@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pandora_regret.compare.conclusion import read_interval
 from pandora_regret.compare.result import Comparison
+from pandora_regret.compare.verdict import read_interval
 from pandora_regret.files import Layout, Predictions
 from pandora_regret.files.classes import find_columns
 from pandora_regret.files.columns import kinds_of

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from pandora_regret.compare.conclusion import Background, conclude, costs_of_workup, read_interval
 from pandora_regret.compare.result import Comparison, Costs, Data, IntervalMethod, ModelResult
 from pandora_regret.compare.sample import are_stated, as_tuple, in_tests
+from pandora_regret.compare.verdict import Background, conclude, costs_of_workup, read_interval
 from pandora_regret.files.batch import twice
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, suitable_interval
