@@ -8,8 +8,7 @@ the first crossing is exact; under a prior it is sought between prices that are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -82,66 +81,60 @@ class PriceCurve:
 
 
 class PriceRace:
-    """The leader, 0, and other models as a test's price changes; factors are prices in units of the stated one."""
+    """The leader and another model as a test's price changes; factors are prices in units of the stated one."""
 
-    def __init__(self, curves: Sequence[PriceCurve], sample: Sample, level: float) -> None:
-        self.curves, self.sample, self.level = curves, sample, level
+    def __init__(self, leader: PriceCurve, other: PriceCurve, sample: Sample, level: float) -> None:
+        self.leader, self.other, self.sample, self.level = leader, other, sample, level
         self.shares = sample.weights / sample.weights.sum()
-        self.rounding = ROUNDING * float((self.shares * curves[0].costs(1.0)).sum())
-        steps = int(np.clip(ROWS_TRIED // len(sample.weights), FEWEST_STEPS, MOST_STEPS))
-        self.steps = np.geomspace(1.0, FURTHEST_PRICE, 1 + steps).tolist()
+        self.rounding = ROUNDING * float((self.shares * leader.costs(1.0)).sum())
 
-    def crossing(self, upwards: bool) -> tuple[float, int] | None:
-        """The first factor, from 1, beyond which another model is cheaper than the leader, and that model."""
-        others = range(1, len(self.curves))
-        if self.curves[0].prior == Fixed():
-            exact = [(self._exact_crossing(model, upwards), model) for model in others]
-            crossings = [(factor, model) for factor, model in exact if factor is not None]
-            return min(crossings, key=lambda each: abs(np.log(each[0])), default=None)
-        for before, after in pairwise(factor if upwards else 1 / factor for factor in self.steps):
-            means = [(self.shares * curve.costs(after)).sum() for curve in self.curves]
-            cheaper = [model for model in others if means[model] < means[0] - self.rounding]
-            if cheaper:
-                roots = [(_root(partial(self._gap, model=model), before, after), model) for model in cheaper]
-                return min(roots, key=lambda each: abs(np.log(each[0])))
+    def gap(self, factor: float) -> float:
+        """By how much the leader costs more."""
+        return float((self.shares * (self.leader.costs(factor) - self.other.costs(factor))).sum())
+
+    def crossing(self, upwards: bool) -> float | None:
+        """The first factor, from 1, beyond which the other model is cheaper than the leader."""
+        if self.leader.prior == Fixed():
+            return self._exact_crossing(upwards)
+        steps = int(np.clip(ROWS_TRIED // len(self.shares), FEWEST_STEPS, MOST_STEPS))
+        for before, after in pairwise(
+            np.geomspace(1.0, FURTHEST_PRICE if upwards else 1 / FURTHEST_PRICE, 1 + steps)
+        ):
+            if self.gap(after) > self.rounding:
+                return _root(self.gap, before, after)
         return None
 
-    def _exact_crossing(self, model: int, upwards: bool) -> float | None:
-        leader, other = (curve.jumps(self.shares) for curve in (self.curves[0], self.curves[model]))
-        jumps = np.concatenate([leader, other * np.array([[1.0], [-1.0], [-1.0]])], axis=1)
+    def _exact_crossing(self, upwards: bool) -> float | None:
+        ours, theirs = (curve.jumps(self.shares) for curve in (self.leader, self.other))
+        jumps = np.concatenate([ours, theirs * np.array([[1.0], [-1.0], [-1.0]])], axis=1)
         jumps = jumps[:, np.argsort(jumps[0], kind="stable")]
         near, far = (1.0, FURTHEST_PRICE) if upwards else (1 / FURTHEST_PRICE, 1.0)
         edges = np.unique(np.concatenate([[near, far], np.clip(jumps[0], near, far)]))
         line = np.cumsum(jumps[1:], axis=1)[:, np.searchsorted(jumps[0], edges[:-1], side="right") - 1]
-        starts, ends = edges[:-1], edges[1:]
-        if not upwards:
-            line, starts, ends = line[:, ::-1], ends[::-1], starts[::-1]
-        at_start, at_end = (line[0] + line[1] * each for each in (starts, ends))
+        parts = np.vstack(
+            [line, edges[:-1], edges[1:]] if upwards else [line[:, ::-1], edges[:0:-1], edges[-2::-1]]
+        )
+        constant, slope, start, end = parts
+        at_start, at_end = constant + slope * start, constant + slope * end
         rounding = self.rounding * max(1.0, jumps.shape[1] / 1000)  # of the sums
-        if not (cheaper := np.maximum(at_start, at_end) > rounding).any():
-            return None
-        first = int(np.argmax(cheaper))
-        return float(starts[first] if at_start[first] > rounding else -line[0, first] / line[1, first])
+        for first in np.flatnonzero(np.maximum(at_start, at_end) > rounding)[:1]:
+            return float(start[first] if at_start[first] > rounding else -constant[first] / slope[first])
+        return None
 
-    def interval(self, factor: float, model: int) -> list[float | None]:
+    def interval(self, factor: float) -> list[float | None]:
         """The factors around a crossing at which the data do not settle which of the two is cheaper."""
 
         def excess(x: float) -> float:
-            gap = self.curves[0].costs(x) - self.curves[model].costs(x)
+            gap = self.leader.costs(x) - self.other.costs(x)
             estimate = Figure.of_mean(gap, self.sample.weights, self.sample.unit_of).estimate(self.level)
             return -np.inf if estimate.low is None else max(estimate.low, -(estimate.high or 0.0))
 
-        above = np.geomspace(1.0, FURTHEST_PRICE, 1 + FEWEST_STEPS)
-        tried, edges = np.concatenate([1 / above[:0:-1], above]), list[float | None]()
+        tried = np.geomspace(1 / FURTHEST_PRICE, FURTHEST_PRICE, 1 + 2 * FEWEST_STEPS)
+        edges: list[float | None] = []
         for beyond in (tried[tried < factor][::-1], tried[tried > factor]):
             steps = pairwise([factor, *beyond.tolist()])
             edges.append(next((_root(excess, a, b) for a, b in steps if excess(b) > 0), None))
         return edges
-
-    def _gap(self, factor: float, model: int) -> float:
-        """By how much the leader costs more than another model."""
-        gap = self.curves[0].costs(factor) - self.curves[model].costs(factor)
-        return float((self.shares * gap).sum())
 
 
 def _root(function: Callable[[float], float], before: float, after: float) -> float:
@@ -159,23 +152,22 @@ def break_even(measurements: Measurements, rows: Mapping[str, Forecast], prior: 
 
     Of many tests, those on which the most is spent are looked at; orders have no prices of their own.
     """
-    models, sample, stated = measurements.models, measurements.sample, measurements.typical
+    models, stated = measurements.models, measurements.typical
     if len(models) == 1 or models[0].order_only:
         return ()
     own = measurements.class_weights / measurements.class_weights.sum() * stated
     spent = own + np.mean([model.pairs.sum(axis=0) for model in models], axis=0)
-    looked_at = np.sort(np.argsort(-spent, kind="stable")[:MOST_TESTS])
     pairs, results = {name: pairs_of(forecast, prior) for name, forecast in rows.items()}, []
-    for test in looked_at.tolist():
-        curves = [PriceCurve(pairs[model.name], model.rows[COST], prior, test) for model in models]
-        race = PriceRace(curves, sample, measurements.interval.level)
+    for test in sorted(np.argsort(-spent, kind="stable")[:MOST_TESTS].tolist()):
+        leader, *others = [PriceCurve(pairs[model.name], model.rows[COST], prior, test) for model in models]
+        races = [PriceRace(leader, other, measurements.sample, measurements.interval.level) for other in others]
         price, sides = float(stated[test]), list[Crossing | None]()
         for upwards in (False, True):
-            if (crossed := race.crossing(upwards)) is None:
-                sides.append(None)
-                continue
-            factor, model = crossed
-            low, high = (None if edge is None else price * edge for edge in race.interval(factor, model))
-            sides.append(Crossing(price * factor, low, high, models[model].name))
+            crossed = [(race.crossing(upwards), number) for number, race in enumerate(races)]
+            factors = [(abs(np.log(at)), at, number) for at, number in crossed if at is not None]
+            sides.append(None)
+            for _, factor, number in sorted(factors)[:1]:
+                low, high = (None if edge is None else price * edge for edge in races[number].interval(factor))
+                sides[-1] = Crossing(price * factor, low, high, models[1 + number].name)
         results.append(BreakEven(measurements.classes[test], price, *sides))
     return tuple(results)
