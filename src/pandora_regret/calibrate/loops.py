@@ -1,32 +1,21 @@
 """The one loop of calibration, compiled by numba: a fused pass over the scores, instances innermost.
 
 Scores come turned, (K, N), so that the innermost loop runs along instances and becomes vector code however few
-the classes are. The compiled function handles the instances from `start` to `stop`; the one in front of it has all
-cores do so, and adds up their sums.
+the classes are. It handles the instances from `start` to `stop`, so that all cores may share them.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from pandora_regret.calibrate.rows import LabelledScores
-from pandora_regret.kernels.engine import in_threads
 from pandora_regret.kernels.jit import FAST, exp_parts, njit
 
 LANES = 512  # instances at a time, so that their running sums stay in the cache
 
 
-def log_loss_derivatives(rows: LabelledScores, inverse_temperature: float) -> tuple[float, float]:
-    """The first two derivatives in 1 / T of the log loss of ``scores / T``, summed over rows."""
-    data = (rows.scores, rows.truth, rows.weights, inverse_temperature)
-    parts = in_threads(lambda part: _derivatives(*data, part.start, part.stop), len(rows), rows.scores.size)
-    slope, curvature = np.sum(parts, axis=0).tolist()
-    return slope, curvature
-
-
 @njit(**FAST)
-def _derivatives(scores, truth, weights, inverse_temperature, start, stop):
-    """Weighted sums of slope and curvature: the cumulants of the scores."""
+def log_loss_derivatives(scores, truth, weights, inverse_temperature, start, stop):
+    """The first two derivatives in 1 / T of the log loss of ``scores / T``: weighted sums of cumulants."""
     slope, curvature = 0.0, 0.0
     highest, s0, s1, s2 = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
     for first in range(start, stop, LANES):

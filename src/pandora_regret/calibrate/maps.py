@@ -15,7 +15,7 @@ import numpy as np
 
 from pandora_regret.calibrate.rows import LabelledScores
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray, read_choice
-from pandora_regret.kernels.engine import search_costs, worth_compiling
+from pandora_regret.kernels.engine import in_threads, search_costs, worth_compiling
 from pandora_regret.priors import Prior
 from pandora_regret.scores import mean_or_rows
 
@@ -88,44 +88,16 @@ def one_factor(inverse_temperature: float, n_classes: int) -> Map:
 
 
 def fitted_map(method: str, rows: LabelledScores, penalties: Penalties = DEFAULT_PENALTIES) -> Map:
-    """The map of least log loss, drawn to the best temperature; `method` is one of METHODS."""
+    """The map of least log loss, drawn to the best temperature; `method` is one of METHODS.
+
+    By L-BFGS with closed-form gradients. Scores are measured from their class's mean, so that a shift is one of
+    the average forecast, and the optimiser need not trade shifts for factors.
+    """
     plain = one_factor(best_inverse_temperature(rows), rows.n_classes)
     if method == "temperature":
         return plain
     if method == "matrix":
         plain = replace(plain, factors=np.diag(plain.factors))
-    return _best_near(plain, rows, penalties)
-
-
-def warranted_map(rows: LabelledScores) -> Map:
-    """Of no map, the class frequencies and the three methods, the one of least AIC.
-
-    Only what the rows give reason for: fitted to calibrated forecasts, a map of many parameters would do harm on
-    other rows, and look like it. The weights' sum says how many independent rows there are.
-    """
-    k = rows.n_classes
-    maps = [
-        (0, one_factor(1.0, k)),
-        (1, fitted_map("temperature", rows)),
-        (k - 1, frequency_map(rows)),
-        (2 * k - 1, fitted_map("vector", rows)),
-    ]
-    if k <= MANY_CLASSES:
-        maps.append((k * k - 1, fitted_map("matrix", rows)))
-
-    def criterion(candidate: tuple[int, Map]) -> float:
-        parameters, map_ = candidate
-        return parameters + _log_loss(map_, rows)[0] * float(rows.weights.sum())
-
-    return min(maps, key=criterion)[1]
-
-
-def _best_near(plain: Map, rows: LabelledScores, penalties: Penalties) -> Map:
-    """The map of least penalised log loss, by L-BFGS with closed-form gradients.
-
-    Scores are measured from their class's mean, so that a shift is one of the average forecast, and the
-    optimiser need not trade shifts for factors.
-    """
     from scipy.optimize import minimize
 
     middle = (rows.scores @ rows.weights / rows.weights.sum())[:, None]
@@ -154,6 +126,29 @@ def _best_near(plain: Map, rows: LabelledScores, penalties: Penalties) -> Map:
     )
     best = as_map(result.x)
     return Map(best.factors, best(-middle)[:, 0])
+
+
+def warranted_map(rows: LabelledScores) -> Map:
+    """Of no map, the class frequencies and the three methods, the one of least AIC.
+
+    Only what the rows give reason for: fitted to calibrated forecasts, a map of many parameters would do harm on
+    other rows, and look like it. The weights' sum says how many independent rows there are.
+    """
+    k = rows.n_classes
+    maps = [
+        (0, one_factor(1.0, k)),
+        (1, fitted_map("temperature", rows)),
+        (k - 1, frequency_map(rows)),
+        (2 * k - 1, fitted_map("vector", rows)),
+    ]
+    if k <= MANY_CLASSES:
+        maps.append((k * k - 1, fitted_map("matrix", rows)))
+
+    def criterion(candidate: tuple[int, Map]) -> float:
+        parameters, map_ = candidate
+        return parameters + _log_loss(map_, rows)[0] * float(rows.weights.sum())
+
+    return min(maps, key=criterion)[1]
 
 
 def _log_loss(map_: Map, rows: LabelledScores) -> tuple[float, Map]:
@@ -253,9 +248,14 @@ def derivatives(rows: LabelledScores, inverse_temperature: float, many: bool) ->
     a part, are many.
     """
     if many:
-        from pandora_regret.calibrate import loops
+        from pandora_regret.calibrate.loops import log_loss_derivatives
 
-        return loops.log_loss_derivatives(rows, inverse_temperature)
+        data = (rows.scores, rows.truth, rows.weights, inverse_temperature)
+        parts = in_threads(
+            lambda part: log_loss_derivatives(*data, part.start, part.stop), len(rows), rows.scores.size
+        )
+        slope, curvature = np.sum(parts, axis=0).tolist()
+        return slope, curvature
     gaps = rows.scores - rows.scores[rows.truth, np.arange(len(rows))]
     odds = np.exp(inverse_temperature * (gaps - gaps.max(axis=0)))
     odds /= odds.sum(axis=0)

@@ -17,7 +17,6 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted, colu
 
 from pandora_regret.calibrate.estimators import (
     MatrixScaling,
-    Scaling,
     TemperatureScaling,
     VectorScaling,
     check_labels,
@@ -27,6 +26,8 @@ from pandora_regret.calibrate.rows import deal, read_groups
 from pandora_regret.inputs import FloatArray, InputError, read_choice
 from pandora_regret.inputs.costs import check_named
 from pandora_regret.priors import Prior
+
+SCALINGS: dict[str, Any] = {"temperature": TemperatureScaling, "vector": VectorScaling, "matrix": MatrixScaling}
 
 
 @dataclass(eq=False, repr=False)
@@ -110,7 +111,13 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
             seen, forecasts = self._out_of_fold(X, y, options, split, groups)
             self.estimator_ = clone(self.estimator).fit(X, y, **options)
         weights = None if sample_weight is None else np.asarray(sample_weight)[seen]
-        self.calibrator_ = self._calibrator().fit(forecasts, np.asarray(y)[seen], weights)
+        method = read_choice(self.method, "method", METHODS)
+        objective = read_objective(self.objective, method)
+        about: dict[str, Any] = {"labels": self.classes_, "logits": not hasattr(self.estimator_, "predict_proba")}
+        if method == "temperature":
+            costs = {"prior": self.prior, "costs": self.costs, "typical_costs": self.typical_costs}
+            about |= {"objective": objective, **costs}
+        self.calibrator_ = SCALINGS[method](**about).fit(forecasts, np.asarray(y)[seen], weights)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -128,18 +135,6 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         """What the classifier says."""
         check_is_fitted(self)
         return int(self.estimator_.n_features_in_)
-
-    def _calibrator(self) -> Scaling:
-        method = read_choice(self.method, "method", METHODS)
-        objective = read_objective(self.objective, method)
-        columns: dict[str, Any] = {
-            "logits": not hasattr(self.estimator_, "predict_proba"),
-            "labels": self.classes_,
-        }
-        if method != "temperature":
-            return (VectorScaling if method == "vector" else MatrixScaling)(**columns)
-        costs = {"prior": self.prior, "costs": self.costs, "typical_costs": self.typical_costs}
-        return TemperatureScaling(objective=objective, **costs, **columns)
 
     def _out_of_fold(
         self, X: Any, y: Any, options: dict[str, Any], split: dict[str, Any], groups: Any
