@@ -21,9 +21,9 @@ from pandora_regret.inputs.labels import read_labels
 from pandora_regret.kernels.engine import search_costs
 from pandora_regret.kernels.reference import costs_of, log_odds
 from pandora_regret.optional import import_optional
-from pandora_regret.priors import Prior, Uniform
+from pandora_regret.priors import Prior
 from pandora_regret.priors.beta import beta_loss_slope
-from pandora_regret.priors.names import read_base_costs
+from pandora_regret.priors.names import read_prices
 from pandora_regret.scores import mean_or_rows, priced
 
 __all__ = ["LightGBMMetric", "SearchObjective", "XGBoostMetric", "predict_proba", "probabilities"]
@@ -97,7 +97,7 @@ class SearchObjective:
         y, raw, weights = _arguments(first, second, sample_weight)
         forecast = _named(read_labelled(y, _table(raw), sample_weight=weights, logits=True), self.labels)
         # base and mean costs are proportional in the Beta family, also at alpha = 0, where the mean vanishes
-        costs = read_base_costs(self.costs, self.typical_costs, Uniform(), forecast.labels, len(forecast))
+        _, costs = read_prices(None, self.costs, self.typical_costs, forecast.labels, len(forecast))
         parts = []
         for block in forecast.with_costs(costs).blocks():
             base, itself = costs_of(block), (np.arange(len(block)), block.truth)

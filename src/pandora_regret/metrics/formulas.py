@@ -26,7 +26,7 @@ def beta_score(alpha: float, forecast: Forecast, prior: Prior) -> FloatArray:
 
 def excess_burden(forecast: Forecast, prior: Prior) -> FloatArray:
     """``(K - 1) S_1``: what is expected to be spent on wrong tests, where the most expensive test costs 1."""
-    return _joined(total_losses(forecast.with_costs(None), 1.0)) / 3
+    return beta_score(1.0, forecast, prior) * (forecast.n_classes - 1)
 
 
 def expected_cost(forecast: Forecast, prior: Prior) -> FloatArray:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from pandora_regret.inputs.numbers import FloatArray
@@ -75,7 +76,7 @@ class Prior(ABC):
         """The derivative of the share in ``ln r``; where the share jumps, zero."""
 
     @abstractmethod
-    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+    def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Unit costs, shape (n_draws, n_classes)."""
 
     def pair_loss(self, odds: ArrayLike, i: Class = 0, j: Class = 1) -> FloatArray:
@@ -86,7 +87,7 @@ class Prior(ABC):
         """The derivative of L in ``ln r``, at odds r."""
         return np.asarray(self.mean_of(j) * self.share_slope(_log_of(odds), i, j))
 
-    def sample(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+    def sample(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Unit costs, shape (n_draws, n_classes), kept above zero where a draw underflows."""
         return np.maximum(self.draw(n_draws, n_classes, rng), np.finfo(np.float64).tiny)
 

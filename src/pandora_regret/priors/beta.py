@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from pandora_regret.inputs.numbers import FloatArray, read_alpha
 from pandora_regret.priors.base import TIE, Class, Prior, settle_ties
@@ -125,7 +126,7 @@ class Beta(Prior):
         """The derivative of the share in ``ln r``."""
         return self.loss_to_share * beta_loss_slope(log_odds, self.alpha)
 
-    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+    def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """By inversion: ``U^(1/alpha)``."""
         uniform = 1 - rng.random((n_draws, n_classes))  # (0, 1]: a test is never free
         return uniform ** (1 / self.alpha) if self.alpha else np.zeros_like(uniform)

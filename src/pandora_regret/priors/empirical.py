@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.errors import InputError
@@ -101,7 +102,7 @@ class Empirical(Prior):
         """Zero: the share is a step function."""
         return np.zeros_like(np.broadcast_arrays(log_odds, i, j)[0], dtype=np.float64)
 
-    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+    def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Whole cost vectors, drawn with replacement."""
         return self.samples[rng.integers(len(self.samples), size=n_draws)]
 

@@ -75,21 +75,14 @@ def spelled_prior(prior: Prior) -> str:
 def read_prices(
     prior: Any, costs: Any, typical_costs: Any, labels: Sequence[Any], n_rows: int | None = None
 ) -> tuple[Prior, FloatArray | None]:
-    """The prior, and the base costs C_k, (K,) or (N, K); None where neither kind of costs is given."""
+    """The prior, and the base costs C_k, (K,) or (N, K), from these or from the mean costs C_k E[u_k], or None."""
     prior = read_prior(prior, labels)
-    return prior, read_base_costs(costs, typical_costs, prior, labels, n_rows)
-
-
-def read_base_costs(
-    costs: Any, typical_costs: Any, prior: Prior, labels: Sequence[Any], n_rows: int | None = None
-) -> FloatArray | None:
-    """Base costs C_k, from base costs or from the mean costs C_k E[u_k]; None where neither is given."""
     if costs is not None and typical_costs is not None:
         fix = "pass costs for base costs C_k (a test costs C_k u_k), or typical_costs for mean costs, not both"
         raise InputError("both costs and typical_costs are given", argument="typical_costs", place="", fix=fix)
     if typical_costs is not None:
-        return read_costs(typical_costs, labels, n_rows, "typical_costs") / prior.mean
-    return None if costs is None else read_costs(costs, labels, n_rows)
+        return prior, read_costs(typical_costs, labels, n_rows, "typical_costs") / prior.mean
+    return prior, None if costs is None else read_costs(costs, labels, n_rows)
 
 
 def read_prior(prior: Any, labels: Sequence[Any]) -> Prior:

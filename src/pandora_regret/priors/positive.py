@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.inputs.errors import InputError, InputTypeError
@@ -41,7 +42,7 @@ class Exponential(Prior):
 
         return np.asarray(-2 * expit(-log_odds) ** 2 * expit(log_odds))
 
-    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+    def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Standard exponential draws."""
         return rng.standard_exponential((n_draws, n_classes))
 
@@ -86,7 +87,7 @@ class Gamma(Prior):
         k, log_x, log_rest = self.shape, -np.logaddexp(0, log_odds), -np.logaddexp(0, -log_odds)
         return -np.exp((k + 1) * log_x + k * log_rest - betaln(k + 1, k))
 
-    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+    def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Gamma draws with scale 1."""
         return rng.standard_gamma(self.shape, (n_draws, n_classes))
 
@@ -141,7 +142,7 @@ class LogNormal(Prior):
         z, sd = self._standardised(log_odds, i, j)
         return np.asarray(-np.exp(-(z**2) / 2) / (np.sqrt(2 * np.pi) * sd))
 
-    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+    def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """One factor shared by all classes, and one of each class's own."""
         common, own = rng.standard_normal((n_draws, 1)), rng.standard_normal((n_draws, n_classes))
         z = np.sqrt(self.correlation) * common + np.sqrt(1 - self.correlation) * own

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.numbers import FloatArray
@@ -107,7 +108,7 @@ class FromScipy(Prior):
             slope = tilt * np.exp(np.abs(place) / self._reach) * expit(logit) * expit(-logit)
         return np.where(np.isinf(place), 0.0, slope)
 
-    def draw(self, n_draws: int, n_classes: int, rng: np.random.Generator) -> FloatArray:
+    def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """The distribution's own ``rvs``."""
         return np.asarray(self.dist.rvs(size=(n_draws, n_classes), random_state=rng), dtype=np.float64)
 
