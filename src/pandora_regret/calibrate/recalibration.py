@@ -33,11 +33,13 @@ from pandora_regret.calibrate.rows import (
     weights_of,
 )
 from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.intervals import hull
 from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
     InputError,
+    IntArray,
     Labels,
     Table,
     read_choice,
@@ -204,7 +206,9 @@ def recalibrate(
         Rows, or groups, are dealt into so many folds, copies of a row into one. Each row's saving comes from a map
         that rows of other folds fitted; the map that is returned is fitted to all rows.
     level
-        Of the intervals, which are Student's, of paired differences.
+        Of the intervals, which are Student's, of paired differences. That of what is saved is about this way of
+        recalibrating on new cases, whatever sample it learns from: it is that of rows or that of folds, whichever
+        is wider.
 
     Returns
     -------
@@ -266,7 +270,8 @@ def recalibrate_forecast(
     for inside, map_ in cross_fit(rows, fold, fit):
         table[inside] = probabilities_of(map_(rows.scores[:, inside]))
     map_ = RecalibrationMap.of(forecast, method, objective, fit(rows), zero)
-    return judged(forecast, table, prior, map_, level, currency, groups)
+    of_cases = np.rint(forecast.per_case(fold.astype(np.float64))).astype(np.intp)
+    return judged(forecast, table, prior, map_, level, currency, groups, of_cases)
 
 
 def judged(
@@ -277,14 +282,22 @@ def judged(
     level: float,
     currency: str | None = None,
     groups: Any = None,
+    folds: IntArray | None = None,
 ) -> Recalibration:
-    """What recalibrated forecasts, one for each row of the forecast and in the order of its columns, save."""
+    """What recalibrated forecasts, one for each row of the forecast and in the order of its columns, save.
+
+    Rows of a fold share a map, and so what is wrong with it: where folds differ by more than their rows explain,
+    the interval of what is saved is theirs.
+    """
     settled = replace(forecast, values=table, logits=False, tolerance=1e-6, checked=True)
-    before, after = (
-        Figure.of_mean(row_costs(each, prior), weights_of(forecast), read_groups(groups, forecast.n_cases))
-        for each in (forecast, settled)
+    units, weights = read_groups(groups, forecast.n_cases), weights_of(forecast)
+    costs = [row_costs(each, prior) for each in (forecast, settled)]
+    cost, recalibrated, saved = (
+        Figure.of_mean(each, weights, units).estimate(level) for each in (*costs, costs[0] - costs[1])
     )
-    cost, recalibrated, saved = (figure.estimate(level) for figure in (before, after, before - after))
+    if folds is not None:
+        by_fold = Figure.of_mean(costs[0] - costs[1], weights, folds).limits(level)
+        saved = Estimate(saved.value, *hull((saved.low, saved.high), by_fold))
     return Recalibration(map_, cost, recalibrated, saved, currency, level)
 
 
