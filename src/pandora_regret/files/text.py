@@ -176,11 +176,10 @@ class DelimitedFile(TextFile):
         if not file.has_rows:
             return file
         try:
-            table = file._reader(io.BytesIO(sample)).read_all()
+            return replace(file, kinds=kinds_of(file._reader(io.BytesIO(sample)).schema))
         except pa.ArrowException as error:
             file._check_lines()
             raise unreadable(path, "text", error) from None
-        return replace(file, kinds=kinds_of(table.schema))
 
     def _reader(self, stream: Any, columns: Fields | None = None) -> Any:
         """Arrow's, of these columns of these types, or of all."""
