@@ -78,11 +78,12 @@ def read_labelled(
     kept = {name: values for name, values in columns.items() if name not in left_out}
     if not kept:
         raise InputError("without leaves no column to predict from: leave fewer out.")
-    for name, values in kept.items():
-        if values.dtype != object and np.isinf(values).any():
-            row = int(np.argmax(np.isinf(values)))
-            raise InputError(f"column {name!r} is infinite in row {row}: correct it, or leave the cell empty.")
-    features = np.column_stack([v if v.dtype != object else _numbered(v)[0] for v in kept.values()])
+    named = np.array([values.dtype == object for values in kept.values()])
+    features = np.column_stack([_numbered(v)[0] if v.dtype == object else v for v in kept.values()])
+    if np.isinf(features).any():
+        row, column = np.argwhere(np.isinf(features))[0]
+        place = f"column {list(kept)[column]!r} is infinite in row {row}"
+        raise InputError(f"{place}: correct it, or leave the cell empty.")
     codes, classes = _numbered(columns[target])
     if np.isnan(codes).any():
         row = int(np.argmax(np.isnan(codes)))
@@ -92,7 +93,6 @@ def read_labelled(
             f"label column {target!r} holds one class only, {classes[0]!r}: name another with label=..."
         )
     names = (int(name) if isinstance(name, float) and name.is_integer() else name for name in classes.tolist())
-    named = np.array([values.dtype == object for values in kept.values()])
     return LabelledTable(features, named, codes.astype(np.intp), tuple(map(str, names)))
 
 

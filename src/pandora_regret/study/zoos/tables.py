@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from threading import RLock
 from time import perf_counter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import softmax
@@ -34,6 +34,7 @@ library = partial(import_optional, extra="zoo")
 
 TURN = RLock()
 MOST_NAMES = 50  # columns that one feature of names becomes; rarer names share the last
+Fold: TypeAlias = tuple[FloatArray, IntArray, FloatArray, IntArray]  # features and truth, unseen features and rows
 
 
 class Classifier(NamedTuple):
@@ -88,15 +89,6 @@ def all_classifiers() -> dict[str, Classifier]:
         for family, models in tomllib.loads(text).items()
         for name, parameters in models.items()
     }
-
-
-class Fold(NamedTuple):
-    """One part of the rows to forecast, and the others to fit on, prepared from the latter alone."""
-
-    features: FloatArray  # (n, P) to fit on
-    truth: IntArray  # (n,)
-    unseen: FloatArray  # (m, P) to forecast
-    rows: IntArray  # (m,) which rows of the table those are
 
 
 @dataclass(frozen=True)
@@ -203,9 +195,9 @@ class TableZoo:
         start, values, estimator = perf_counter(), np.zeros(shape), None
         try:
             with _alone() as warned:
-                for fold in folds:
-                    estimator = classifier.make(self.seed).fit(fold.features, fold.truth)
-                    values[np.ix_(fold.rows, estimator.classes_)] = classifier.forecast(estimator, fold.unseen)
+                for features, truth, unseen, rows in folds:
+                    estimator = classifier.make(self.seed).fit(features, truth)
+                    values[np.ix_(rows, estimator.classes_)] = classifier.forecast(estimator, unseen)
             read_probabilities(values, name="the forecasts").check()
         except Exception as error:
             return Outcome(classifier.name, failure=f"{type(error).__name__}: {' '.join(str(error).split())}")
@@ -271,7 +263,7 @@ def _folds(zoo: TableZoo, stamp: object) -> list[Fold]:
     with _alone():  # a class with fewer rows than folds is warned of, and handled
         for fitted, unseen in split.split(table.truth, table.truth):
             features = prepare.fit_transform(table.features[fitted])
-            folds.append(Fold(features, table.truth[fitted], prepare.transform(table.features[unseen]), unseen))
+            folds.append((features, table.truth[fitted], prepare.transform(table.features[unseen]), unseen))
     return folds
 
 
