@@ -25,7 +25,6 @@ Amount = Annotated[float, Meta(ge=0, le=1e50)]
 PerClass = Amount | dict[str, Amount]  # one number for all classes, or a table in which `others` may stand
 Text = str | int
 Texts = Text | tuple[Text, ...]
-Row = tuple[float, ...]  # one probability per class
 
 
 class Requirement(NamedTuple):
@@ -212,18 +211,18 @@ class _Reader:
         for name, (place, table) in tables.items():
             requires = tuple(_requirement(f"{place}.requires", text, steps) for text in _texts(table.requires))
             steps[name] = replace(steps[name], requires=requires)
-        stops = []
+        stops, every = [], range(len(self.classes))
         for name, stop in file.stops.items():
             key = "wrong" if stop.loss is None else "loss"
-            losses = self._per_class(getattr(stop, key), f"{path('stops', name)}.{key}", self.classes)
-            stops.append(Stop(name, losses, key == "wrong"))
+            losses = self._per_class(getattr(stop, key), f"{path('stops', name)}.{key}", every)
+            stops.append(Stop(name, tuple(losses.tolist()), key == "wrong"))
         about = ("title", "setting", "notes", "currency", "source", "year", "confirm", "budget")
         _check_possible(file, steps)
         return {key: getattr(file, key) for key in about} | {
             "classes": self.classes,
             "steps": tuple(steps.values()),
             "stops": tuple(stops),
-            "unresolved": self._per_class(file.unresolved, "unresolved", self.classes),
+            "unresolved": tuple(self._per_class(file.unresolved, "unresolved", every).tolist()),
             "fee": file.rounds.fee,
             "together": _texts(file.rounds.together),
         }
@@ -274,7 +273,7 @@ class _Reader:
         if table.confirms is not None:
             [index] = self._members(table.confirms, f"{place}.confirms")
             rate = 1.0 if table.sensitivity is None else table.sensitivity
-            return {"yes": certain[index] * self._rates(rate, [index], f"{place}.sensitivity"), "no": None}
+            return {"yes": certain[index] * self._per_class(rate, f"{place}.sensitivity", [index]), "no": None}
         if table.tells_apart is not None:
             members = self._members(table.tells_apart, f"{place}.tells_apart")
             rest: dict[str, Any] = {} if len(members) == len(everyone) else {NONE: None}
@@ -282,8 +281,8 @@ class _Reader:
         if table.positive_for is not None:
             members = self._members(table.positive_for, f"{place}.positive_for")
             others = [k for k in everyone if k not in members]
-            positive = 1 - self._rates(table.specificity, others, f"{place}.specificity")
-            positive[members] = self._rates(table.sensitivity, members, f"{place}.sensitivity")[members]
+            positive = 1 - self._per_class(table.specificity, f"{place}.specificity", others)
+            positive[members] = self._per_class(table.sensitivity, f"{place}.sensitivity", members)[members]
             return {"positive": positive, "negative": None}
         if table.outcomes is None:
             return {"done": np.ones(len(everyone))}
@@ -295,7 +294,7 @@ class _Reader:
             fix = f"give probabilities, or {REST!r} for one outcome"
             _fail(path(place, left[-1]), f"is {rates[left[-1]]!r}", fix)
         return {
-            name: None if name in left else np.array(self._per_class(value, path(place, name)))
+            name: None if name in left else self._per_class(value, path(place, name))
             for name, value in rates.items()
         }
 
@@ -310,28 +309,24 @@ class _Reader:
             _fail(place, "lists no class, or one twice", 'list each class once, or write "all"')
         return [self.classes.index(name) for name in names]
 
-    def _rates(self, value: Any, members: list[int], place: str) -> FloatArray:
-        if value is None:
-            _fail(place, "is missing", "a step with positive_for has both rates")
-        return np.array(self._per_class(value, place, [self.classes[k] for k in members]))
-
-    def _per_class(self, value: Any, place: str, needed: Sequence[str] = ()) -> Row:
+    def _per_class(self, value: Any, place: str, needed: Sequence[int] = ()) -> FloatArray:
         """One number for all classes, or a table by class in which `others` stands for those not named.
 
         Without `others` they have 0, but for those that the table needs to name.
         """
+        if value is None:
+            _fail(place, "is missing", "a step with positive_for has both rates")
         if not isinstance(value, dict):
-            return (float(value),) * len(self.classes)
+            return np.full(len(self.classes), float(value))
         for name in value:
             if name not in self.classes and name != OTHERS:
                 _fail(path(place, name), "is no class", did_you_mean(name, self.classes))
-        others: float | None = None if OTHERS in self.classes else value.get(OTHERS)
-        for name in needed:
-            if name not in value and others is None:
+        others: Any = None if OTHERS in self.classes else value.get(OTHERS)
+        for k in needed:
+            if self.classes[k] not in value and others is None:
                 fix = f"add it, or {OTHERS} = ... for all that are not named"
-                _fail(place, f"says nothing about {name!r}", fix)
-        rest = others or 0.0
-        return tuple(float(value.get(name, rest)) for name in self.classes)
+                _fail(place, f"says nothing about {self.classes[k]!r}", fix)
+        return np.array([float(value.get(name, others or 0.0)) for name in self.classes])
 
 
 def _requirement(place: str, text: str, steps: Mapping[str, WorkupStep]) -> Requirement:
