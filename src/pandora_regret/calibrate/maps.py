@@ -260,7 +260,11 @@ def derivatives(rows: LabelledScores, inverse_temperature: float, many: bool) ->
     odds = np.exp(inverse_temperature * (gaps - gaps.max(axis=0)))
     odds /= odds.sum(axis=0)
     mean = (odds * gaps).sum(axis=0)
-    return float(rows.weights @ mean), float(rows.weights @ (odds * (gaps - mean) ** 2).sum(axis=0))
+    slope, curvature = (
+        rows.weights * mean,
+        rows.weights * (odds * (gaps - mean) ** 2),
+    )  # BLAS would keep cores busy
+    return float(slope.sum()), float(curvature.sum())
 
 
 def _newton(rows: LabelledScores, start: float, many: bool) -> float:

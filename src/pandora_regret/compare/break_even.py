@@ -76,7 +76,7 @@ class PriceCurve:
         paid = shares[self.rows] * self.price
         at = np.exp(np.where(self.rises, -self.odds, self.odds))
         constant, slope = np.where(self.rises, 0.0, paid), np.where(self.rises, -paid, 0.0)
-        start = [0.0, shares @ self.rest, shares @ self.own - slope.sum()]
+        start = [0.0, (shares * self.rest).sum(), (shares * self.own).sum() - slope.sum()]
         return np.column_stack([start, np.stack([at, constant, slope])])
 
 

@@ -23,7 +23,7 @@ ROUNDING = 1e-12  # relative; differences below it are none
 FEWEST = 1.5  # units, effectively: where one of them has nearly all the weight, nothing is known of others
 MOST_CLASSES = 1000  # whose counts are moved one by one
 BIAS_WEIGHT = 3  # of the squared bias beside the variance: enough to cover models that are hard to tell apart
-LARGEST_ACCELERATION = 0.15  # beyond it the correction for skewness is worse than none
+LEAST_AND_MOST_SKEW = -0.15, 0.15  # beyond it the correction for skewness is worse than none
 
 
 def effective_of_sums(weight: Any, second: Any, fourth: Any) -> Any:
@@ -137,7 +137,8 @@ def corrected_interval(
     """
     bias, reach = _score_below(replicates, value), _quantile(effective, level) / math.sqrt(1 - 1 / effective)
     ends = bias + np.array([-reach, reach])
-    low, high = np.quantile(replicates, ndtr(bias + ends / (1 - _bounded(acceleration) * ends)))
+    skew = np.clip(acceleration, *LEAST_AND_MOST_SKEW)
+    low, high = np.quantile(replicates, ndtr(bias + ends / (1 - skew * ends)))
     return float(low), float(high)
 
 
@@ -149,7 +150,7 @@ def corrected_p_value(
     if not drawn.any():
         return 1.0
     bias, below = _score_below(drawn, value), _score_below(drawn, 0.0)
-    end = (below - bias) / (1 + _bounded(acceleration) * (below - bias))
+    end = (below - bias) / (1 + np.clip(acceleration, *LEAST_AND_MOST_SKEW) * (below - bias))
     t = (end - bias) * math.sqrt(1 - 1 / effective)
     return float(max(min(1.0, 2 * stdtr(effective - 1, -abs(t))), 2 / (len(drawn) + 1)))
 
@@ -191,10 +192,6 @@ def _wilson(share: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArra
 
 def _quantile(effective: float, level: float) -> float:
     return float(stdtrit(effective - 1, (1 + level) / 2))
-
-
-def _bounded(acceleration: float) -> float:
-    return min(max(acceleration, -LARGEST_ACCELERATION), LARGEST_ACCELERATION)
 
 
 def _score_below(replicates: FloatArray, value: float) -> float:

@@ -73,8 +73,9 @@ class Figure:
     @property
     def acceleration(self) -> float:
         """BCa's constant: a sixth of the skewness."""
-        spread = float((self.influence**2).sum())
-        return float((self.influence**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+        squares = self.influence**2
+        spread = float(squares.sum())
+        return float((squares * self.influence).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
 
     def limits(self, level: float, is_proportion: bool = False) -> Limits:
         """An interval; None where it is not known. A proportion is a share of instances."""
@@ -216,7 +217,7 @@ class Partition:
 
     def carriers(self, influence: FloatArray, part: int, scale: float) -> Carriers:
         """How many units carry a part's mean."""
-        cells = self.part == part
+        cells = slice(*np.append(self._starts, len(self.part))[part : part + 2])
         return carriers_of(influence[cells] / self.shares[cells], self.shares[cells], ROUNDING * scale)
 
 
