@@ -86,24 +86,27 @@ class _Split:
 
     def __init__(self, grouping: Grouping, measurements: Measurements) -> None:
         models, sample = measurements.models, measurements.sample
-        self.grouping, self.measurements, self.names = grouping, measurements, [model.name for model in models]
+        self.grouping, self.names = grouping, [model.name for model in models]
+        self.level, self.currency = measurements.interval.level, measurements.currency
+        self.order_only = models[0].order_only
         self.partition = Partition(sample.weights, sample.cluster_of, grouping.codes)
         self.units = "clusters" if sample.grouped else "cases"
         costs = np.stack([model.rows[COST] for model in models])
         predicted = np.stack([model.rows["predicted_cost"] for model in models])
-        predicted = costs if models[0].order_only else predicted  # an order predicts nothing of its own
+        predicted = costs if self.order_only else predicted  # an order predicts nothing of its own
         others = (costs.sum(axis=0) - costs) / (len(models) - 1) if len(models) > 1 else predicted
         self.cost, self.predicted, self.over_leader, self.over_others = (
             [Quantity(*self.partition.means(rows)) for rows in table]
             for table in (costs, predicted, costs - costs[0], costs - others)
         )
+        self.costs = np.array([each.here.value for each in self.cost])  # (models, groups)
         questions = [
             [each.here for each in self.over_leader],
             [each.rest for each in self.cost],
             [each.rest for each in self.over_others],
         ]
-        pairs = [zip(means, self.cost, strict=True) for means in questions]
-        p = np.array([[of.p_values(cost.here.value) for of, cost in each] for each in pairs])
+        pairs = [zip(means, self.costs, strict=True) for means in questions]
+        p = np.array([[of.p_values(scale) for of, scale in each] for each in pairs])
         p[0, 0] = np.nan
         p[:, :, [group for group in range(p.shape[2]) if grouping.is_other(group)]] = np.nan
         p[1:] = np.nan if p.shape[2] == 1 else p[1:]
@@ -122,7 +125,7 @@ class _Split:
         return Breakdown(grouping.name, tuple(map(self._subgroup, groups)), grouping.pooled, flags)
 
     def _subgroup(self, group: int) -> Subgroup:
-        costs = self._costs(group)
+        costs = self.costs[:, group].tolist()
         return Subgroup(
             self._name(group),
             int(self.grouping.sizes[group]),
@@ -147,29 +150,25 @@ class _Split:
         p_holm, p_rest = (
             None if np.isnan(p[model, group]) else float(p[model, group]) for p in (self.p_leader, self.p_rest)
         )
-        order_only = self.measurements.models[model].order_only
         rest = self._estimate(self.cost[model].rest, group) if len(self.grouping.labels) > 1 else None
-        predicted = NO_PREDICTION if order_only else predicted
+        predicted = NO_PREDICTION if self.order_only else predicted
         return GroupModel(self.names[model], cost, gap, p_holm, predicted, rest, p_rest)
 
     def _name(self, group: int) -> str:
         return ", ".join(self.grouping.labels[group])
 
-    def _costs(self, group: int) -> list[float]:
-        return [float(quantity.here.value[group]) for quantity in self.cost]
-
     def _estimate(self, means: PartMeans, group: int) -> Estimate:
         """A number with its interval; rounding is nothing."""
-        scale = ROUNDING * max(self._costs(group))
-        estimate = means.estimate(group, self.measurements.interval.level)
+        scale = ROUNDING * self.costs[:, group].max()
+        estimate = means.estimate(group, self.level)
         return estimate.mapped(lambda part: part if abs(part) > scale else 0.0)
 
     def _carriers(self, quantity: list[Quantity], group: int, model: int) -> Carriers:
-        return self.partition.carriers(quantity[model].influence, group, self._costs(group)[model])
+        return self.partition.carriers(quantity[model].influence, group, float(self.costs[model, group]))
 
     def _is_settled(self, p: FloatArray, quantity: list[Quantity], group: int, model: int) -> bool:
         """Whether something is beyond chance, and not carried by a handful of cases."""
-        if not p[model, group] < 1 - self.measurements.interval.level:
+        if not p[model, group] < 1 - self.level:
             return False
         carriers = self._carriers(quantity, group, model)
         return not (carriers.few and carriers.number > 0)
@@ -187,7 +186,7 @@ class _Split:
         """Who is cheaper than the leader here, and who costs more here than elsewhere, due to the cases or not."""
         labels = zip(self.grouping.columns, self.grouping.labels[group], strict=False)
         where = f"Where {' and '.join(f'{column} is {label}' for column, label in labels)},"
-        names, costs, models = self.names, self._costs(group), range(len(self.cost))
+        names, costs, models = self.names, self.costs[:, group].tolist(), range(len(self.cost))
         cheaper = [model for model in models if self._against_leader(group, model) < 0]
         if cheaper:
             best = min(cheaper, key=lambda model: costs[model])
@@ -200,7 +199,7 @@ class _Split:
         ]
         excused = []
         for model in higher:
-            to_blame = self.p_others[model, group] < 1 - self.measurements.interval.level
+            to_blame = self.p_others[model, group] < 1 - self.level
             if not (to_blame and self.over_others[model].rest.value[group] > 0):
                 excused.append(model)
                 continue
@@ -208,7 +207,7 @@ class _Split:
             theirs = (ours[0] - beyond[0], ours[1] - beyond[1])
             expected = f"other models: {self._against(theirs)}"
             if len(models) == 1:
-                expected = f"it predicted {money(theirs[0], self.measurements.currency)}"
+                expected = f"it predicted {money(theirs[0], self.currency)}"
             yield f"{where} {names[model]} costs {self._more(ours)}; {expected}."
         if excused:
             first, ours = names[excused[0]], self._here_and_elsewhere(self.cost[excused[0]], group)
@@ -226,11 +225,11 @@ class _Split:
                 yield f"{where} {some} cost more than elsewhere {example}, {explained}"
 
     def _against(self, costs: tuple[float, float]) -> str:
-        return " against ".join(money(cost, self.measurements.currency) for cost in costs)
+        return " against ".join(money(cost, self.currency) for cost in costs)
 
     def _more(self, costs: tuple[float, float]) -> str:
         """How much more something costs here than elsewhere."""
-        here, elsewhere = (money(cost, self.measurements.currency) for cost in costs)
+        here, elsewhere = (money(cost, self.currency) for cost in costs)
         ratio = costs[0] / costs[1] if costs[1] > 0 else inf
         times = f"{'twice' if ABOUT_TWICE[0] < ratio < ABOUT_TWICE[1] else f'{ratio:.1f} times'} what it costs"
         if ratio < IN_PERCENT or ratio == inf:
