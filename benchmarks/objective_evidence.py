@@ -70,7 +70,8 @@ def cases_of(zoo: TableZoo) -> Iterator[dict[str, Any]]:
     truth, classes = zoo.target().truth, zoo.target().classes
     unequal = np.random.default_rng(0).permutation(np.geomspace(75, 384, len(classes)))
     prices = {"unequal": unequal, "equal": np.full(len(classes), 100.0)}
-    half = deal(truth, 2, seed=0)
+    order, half = np.random.default_rng(0).permutation(len(truth)), np.empty(len(truth), dtype=int)
+    half[order] = deal(truth[order], 2)
     for outcome in zoo.predict(zoo.names()):
         forecasts = np.asarray(outcome.prediction.values, dtype=np.float64)
         for named, costs in prices.items():

@@ -89,7 +89,7 @@ def test_log_loss_temperature_is_the_minimum(power, seed, k):
 @pytest.mark.parametrize("power", [0.2, 1.0, 4.0])
 def test_each_fold_gets_the_temperature_of_the_other_folds(n_rows, power):
     some = rows(n_rows, 3, power=power)
-    fold = deal(some.truth, 10, 0)
+    fold = deal(some.truth, 10)
     inverse = out_of_fold_inverse_temperatures(some, fold)
     for number in range(10):
         alone = best_inverse_temperature(some.some(np.flatnonzero(fold != number)))

@@ -157,7 +157,7 @@ def test_groups_stay_whole_when_folds_are_dealt(data):
     groups = np.unique(groups, return_inverse=True)[1]
     truth = data.draw(hnp.arrays(int, len(groups), elements=st.integers(0, 3)))
     folds = data.draw(st.integers(2, 5))
-    fold = deal(truth, folds, seed=0, groups=groups)
+    fold = deal(truth, folds, groups)
     of_group = [set(fold[groups == group]) for group in range(groups.max() + 1)]
     assert all(len(folds_of_one) == 1 for folds_of_one in of_group)
     counts = np.bincount([min(one) for one in of_group], minlength=folds)

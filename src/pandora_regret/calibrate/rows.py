@@ -106,20 +106,18 @@ def read_groups(groups: Any, n_rows: int) -> IntArray | None:
     return np.unique(keys, return_inverse=True)[1]
 
 
-def deal(truth: IntArray, folds: int, seed: int | None = None, groups: IntArray | None = None) -> IntArray:
+def deal(truth: IntArray, folds: int, groups: IntArray | None = None) -> IntArray:
     """The fold of each row, (N,): those of every class are dealt out in turn, so that folds differ by one at most.
 
     With groups, numbered from 0, whole groups are dealt, each as a row of its most frequent class, of several the
-    first. With a seed they are shuffled before.
+    first.
     """
     if groups is not None:
         n_groups, n_classes = int(groups.max()) + 1, int(truth.max()) + 1
         counts = np.bincount(groups * n_classes + truth, minlength=n_groups * n_classes)
-        return deal(counts.reshape(n_groups, n_classes).argmax(axis=1), folds, seed)[groups]
-    order = np.arange(len(truth)) if seed is None else np.random.default_rng(seed).permutation(len(truth))
-    order = order[np.argsort(truth[order], kind="stable")]
+        return deal(counts.reshape(n_groups, n_classes).argmax(axis=1), folds)[groups]
     fold = np.empty(len(truth), dtype=np.intp)
-    fold[order] = np.arange(len(truth)) % folds
+    fold[np.argsort(truth, kind="stable")] = np.arange(len(truth)) % folds
     return fold
 
 
