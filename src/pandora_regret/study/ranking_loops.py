@@ -23,20 +23,25 @@ def search_bills(values, truth, costs, merit_costs, tie, out):
     far apart, relatively, quotients may be in a tie.
     """
     for start in range(0, len(values), ROWS):
-        part = truth[start : start + ROWS]
-        turned, _ = classes_by_rows(values[start : start + ROWS], part, False, tie)
-        ours = np.empty(len(part))
+        stop = min(start + ROWS, len(values))
+        turned, _ = classes_by_rows(values[start:stop], truth[start:stop], False, tie)
         for d in range(len(costs)):
-            spent = out[d, start : start + ROWS]
-            for n in range(len(part)):
-                ours[n] = merit_of(turned[part[n], n], merit_costs[d, part[n]], False)
-                spent[n] = costs[d, part[n]]
-            for j in range(len(turned)):
-                cost, merit_cost, column = costs[d, j], merit_costs[d, j], turned[j]
-                for n in range(len(part)):
-                    lead, width = merit_of(column[n], merit_cost, False) - ours[n], tie * abs(ours[n])
-                    first = (lead > width) | ((lead >= -width) & (j < part[n]))
-                    spent[n] += cost * types.float64(first)
+            out[d, start:stop] = _bills_of_rows(turned, truth[start:stop], costs[d], merit_costs[d], tie)
+
+
+@njit(**FAST)
+def _bills_of_rows(turned, truth, costs, merit_costs, tie):
+    ours, spent = np.empty(len(truth)), np.empty(len(truth))
+    for n in range(len(truth)):
+        ours[n] = merit_of(turned[truth[n], n], merit_costs[truth[n]], False)
+        spent[n] = costs[truth[n]]
+    for j in range(len(turned)):
+        cost, merit_cost, values = costs[j], merit_costs[j], turned[j]
+        for n in range(len(truth)):
+            lead, width = merit_of(values[n], merit_cost, False) - ours[n], tie * abs(ours[n])
+            first = (lead > width) | ((lead >= -width) & (j < truth[n]))
+            spent[n] += cost * types.float64(first)
+    return spent
 
 
 @njit(**FAST)
