@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from pandora_regret.compare.embedded import embed
 from pandora_regret.compare.estimates import COST, Measurements
 from pandora_regret.compare.grouping import SMALLEST_GROUP, read_by
 from pandora_regret.compare.measure import FOLDS, Charge, measure, recalibrated, typical_case
-from pandora_regret.compare.result import Comparison, Costs, Data
+from pandora_regret.compare.result import Comparison, Costs, Data, Scenario
 from pandora_regret.compare.sample import (
     are_stated,
     as_tuple,
@@ -29,6 +29,7 @@ from pandora_regret.compare.sample import (
 from pandora_regret.compare.subgroups import broken_down
 from pandora_regret.compare.verdict import conclude, costs_of_workup, read_interval
 from pandora_regret.inputs import (
+    FloatArray,
     Forecast,
     InputError,
     InputTypeError,
@@ -37,7 +38,7 @@ from pandora_regret.inputs import (
     read_choice,
     read_costs,
 )
-from pandora_regret.metrics import comparison_metrics, workup_metrics
+from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
 from pandora_regret.priors import Prior, Uniform
 from pandora_regret.priors.names import prior_of_orders, spelled_prior
 from pandora_regret.scores import priced
@@ -168,62 +169,92 @@ def compare(
         forecasts = {name: replace(forecast, order_only=True) for name, forecast in forecasts.items()}
         method, decompose = None, False
     question, sample = read_by(by, one.n_cases, smallest_group), read_sample(one, ids, groups)
-    classes, part = tuple(str(label) for label in one.labels), None
-    class_weights = np.bincount(sample.truth, sample.weights, len(classes)).astype(np.float64)
     if workup is None:
-        stated = are_stated(prior, costs, typical_costs)
-        typical_costs = typical_costs if stated else in_tests(one.n_classes)
-        prior, one = priced(one, prior_of_orders(prior) if orders else prior, costs, typical_costs)
-        charge, metrics = Charge(prior), comparison_metrics(bool(orders))
-        if typical_costs is not None:  # the very numbers
-            typical = read_costs(typical_costs, one.labels, one.n_cases, "typical_costs")
-        else:
-            base = one.by_case().costs
-            typical = (np.ones(one.n_classes) if base is None else base) * prior.mean
-        other_costs = read_scenarios(scenarios, typical, prior, one, stated=stated)
-        charged = Costs(currency or ("" if stated else None), spelled_prior(prior), as_tuple(typical), source)
+        paid = _by_search(one, prior, costs, typical_costs, scenarios, bool(orders), currency, source)
     else:
-        _check_workup_alone(
-            orders, costs=costs, typical_costs=typical_costs, scenarios=scenarios, decompose=decompose
-        )
-        charge, metrics = Charge(Uniform(), workup, prior), workup_metrics(workup, prior)
-        other_costs, stated = [], False
-        typical, charged = WorkupRows(workup, one, prior).least(), costs_of_workup(workup, prior, currency, source)
-        part = typical_case(workup, classes, class_weights)
-    forecasts = {name: forecast.with_costs(one.costs) for name, forecast in forecasts.items()}
+        beside = {"costs": costs, "typical_costs": typical_costs, "scenarios": scenarios, "decompose": decompose}
+        _check_workup_alone(orders, **beside)
+        paid = _by_workup(one, workup, prior, currency, source)
+    classes = tuple(str(label) for label in one.labels)
+    class_weights = np.bincount(sample.truth, sample.weights, len(classes)).astype(np.float64)
+    forecasts = {name: forecast.with_costs(paid.base) for name, forecast in forecasts.items()}
     rows = {name: sample.of(forecast) for name, forecast in forecasts.items()}
     measured, terms = [], {}
     for name, forecast in rows.items():
-        under = [sample.of(forecasts[name].with_costs(base)) for _, base in other_costs]
+        under = [sample.of(forecasts[name].with_costs(base)) for _, base in paid.scenarios]
         cases = forecasts[name].cases(sample.cases)
         later = recalibrated(cases, sample, method, interval.seed)
-        measured.append(measure(name, forecast, charge, metrics, later, under))
+        measured.append(measure(name, forecast, paid.charge, paid.metrics, later, under))
         if decompose and len(sample.keys) > 1:  # of one row, or one group, nothing can be learnt
             about = (FOLDS, interval.seed, interval.level)
-            parts = decompose_forecast(cases, charge.prior, "auto", *about, groups=sample.groups)
+            parts = decompose_forecast(cases, paid.charge.prior, "auto", *about, groups=sample.groups)
             terms[name] = {term: getattr(parts, term) for term in TERMS}
         progress()
     measured.sort(key=lambda model: float((sample.weights * model.rows[COST]).sum()))
+    typical, unit = paid.typical, paid.costs.currency
     on_average = typical if typical.ndim == 1 else typical.mean(axis=0)
-    measurements = Measurements(measured, sample, metrics, classes, interval, on_average, charged.currency, method)
+    measurements = Measurements(measured, sample, paid.metrics, classes, interval, on_average, unit, method)
     weight, clusters = float(sample.weights.sum()), len(sample.keys) if sample.grouped else None
     result = conclude(
         measurements.results(terms),
         Data(sample.n_cases, weight, classes, tuple(class_weights.tolist()), clusters),
-        charged,
+        paid.costs,
         interval,
-        metrics,
+        paid.metrics,
         differences=measurements.differences(),
         both_recalibrated=measurements.both_recalibrated(),
         ranks=measurements.ranks(),
-        scenarios=tuple(scenario for scenario, _ in other_costs),
-        workup=part,
-        break_even=break_even(measurements, rows, charge.prior) if stated else (),
+        scenarios=tuple(scenario for scenario, _ in paid.scenarios),
+        workup=None if workup is None else typical_case(workup, classes, class_weights),
+        break_even=break_even(measurements, rows, paid.charge.prior) if paid.stated else (),
     )
-    embedded = embed(rows, sample, charge.prior, typical, interval.seed) if workup is None else None
+    embedded = embed(rows, sample, paid.charge.prior, typical, interval.seed) if workup is None else None
     result = broken_down(replace(result, sample=embedded, done=done), measurements, question)
     progress()
     return result
+
+
+class _Paid(NamedTuple):
+    """What is paid for, and at which prices."""
+
+    charge: Charge
+    metrics: tuple[Metric, ...]
+    base: FloatArray | None  # base costs, (K,) or (N, K)
+    typical: FloatArray  # what testing each class costs, (K,) or (N, K)
+    costs: Costs
+    scenarios: list[tuple[Scenario, FloatArray]]
+    stated: bool  # whether prices are, and not merely counted in tests
+
+
+def _by_search(
+    one: Forecast,
+    prior: Prior | None,
+    costs: Any,
+    typical_costs: Any,
+    scenarios: Any,
+    by_order: bool,
+    currency: str | None,
+    source: str | None,
+) -> _Paid:
+    stated = are_stated(prior, costs, typical_costs)
+    typical_costs = typical_costs if stated else in_tests(one.n_classes)
+    prior, one = priced(one, prior_of_orders(prior) if by_order else prior, costs, typical_costs)
+    if typical_costs is not None:  # the very numbers
+        typical = read_costs(typical_costs, one.labels, one.n_cases, "typical_costs")
+    else:
+        base = one.by_case().costs
+        typical = (np.ones(one.n_classes) if base is None else base) * prior.mean
+    other = read_scenarios(scenarios, typical, prior, one, stated=stated)
+    charged = Costs(currency or ("" if stated else None), spelled_prior(prior), as_tuple(typical), source)
+    return _Paid(Charge(prior), comparison_metrics(by_order), one.costs, typical, charged, other, stated)
+
+
+def _by_workup(
+    one: Forecast, workup: Workup, prior: Prior | None, currency: str | None, source: str | None
+) -> _Paid:
+    least, charged = WorkupRows(workup, one, prior).least(), costs_of_workup(workup, prior, currency, source)
+    charge, metrics = Charge(Uniform(), workup, prior), workup_metrics(workup, prior)
+    return _Paid(charge, metrics, one.costs, least, charged, [], False)
 
 
 def _check_workup_alone(orders: list[str], **options: Any) -> None:
