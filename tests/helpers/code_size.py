@@ -23,7 +23,7 @@ class Size(NamedTuple):
     files: int
 
 
-LIMITS = Size(265_000, 2_470, 197)  # a ratchet: lower it with the package, to 220,000, 1,900 and 190 in the end
+LIMITS = Size(239_000, 1_900, 190)  # tokens are a ratchet: lower them with the package, to 220,000 in the end
 
 
 def measured(folder):

@@ -115,6 +115,8 @@ class ImageZoo:
         recipes = self.recipes()
         groups: dict[str, list[str]] = {}
         for name in names:
+            if name not in recipes:
+                raise InputError(f"{name!r} is not a model of this zoo; its names() are those that are.")
             groups.setdefault(recipes[name].encoder, []).append(name)
         return list(groups.values())
 
