@@ -5,6 +5,7 @@ Forecasts come as logarithms, one row per class, so that loops run along instanc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -132,7 +133,7 @@ def folds_of_cases(
     that forecasts are merely coarse.
     """
     own, share = rows.scores[rows.truth, np.arange(len(rows))], rows.frequencies[rows.truth]
-    keys = np.round(forecast.per_case(own + np.pi * (rows.scores**2).mean(axis=0) + np.e * share), DIGITS)
+    keys = np.round(forecast.per_case(own + math.pi * (rows.scores**2).mean(axis=0) + math.e * share), DIGITS)
     available = len(keys) if groups is None else int(groups.max()) + 1
     if (n_folds := min(read_count(folds, "folds", least=2), available)) < 2:
         argument, unit = ("y_true", "row") if groups is None else ("groups", "group")
