@@ -71,20 +71,20 @@ def measure(
     """All about one priced forecast; `scenarios` are the same forecast under other costs."""
     forecast, prior, pairs = forecast.check(), charge.prior, np.empty((0, 0))
     if (seen := charge.by_workup(forecast)) is None:
-        rows, unavoidable, pairs = _spent_on_search(forecast, prior)
+        costs, unavoidable, pairs = _spent_on_search(forecast, prior)
         every_truth: Any = ((block, costs_for_every_truth(block, prior)) for block in forecast.blocks())
     else:
-        rows, every_truth = {"expected_cost": charge.costs(forecast)}, seen.costs_for_every_truth()
+        costs, every_truth = charge.costs(forecast), seen.costs_for_every_truth()
         unavoidable = float(np.average(seen.least()[forecast.truth], weights=forecast.weights))
-    METRICS["expected_cost"].checked_rows(rows["expected_cost"], forecast)
+    rows = {"expected_cost": METRICS["expected_cost"].checked_rows(costs, forecast)}
     for metric in metrics:
         if metric.is_mean and metric.key not in rows:
             rows[metric.key] = metric.of_rows(forecast, prior)
     predicted = []
-    for block, costs in every_truth:
+    for block, each in every_truth:
         p = probabilities(block)
-        mean = (p * costs).sum(axis=1)
-        predicted.append([mean, (p * (costs - mean[:, None]) ** 2).sum(axis=1), costs.min(axis=1)])
+        mean = (p * each).sum(axis=1)
+        predicted.append([mean, (p * (each - mean[:, None]) ** 2).sum(axis=1), each.min(axis=1)])
     rows["predicted_cost"], variance, least = np.concatenate(predicted, axis=1)
     if recalibrated is not None:
         rows["recalibrated_cost"] = charge.costs(recalibrated)
@@ -93,21 +93,15 @@ def measure(
     return Measured(name, rows, likeliest, variance, least, unavoidable, pairs, under, forecast.order_only)
 
 
-def _spent_on_search(forecast: Forecast, prior: Prior) -> tuple[dict[str, FloatArray], float, FloatArray]:
-    """Costs and the excess burden of each row, (N,); what nothing can save; on which tests it goes, (K, K).
-
-    The excess burden, what is wasted as a share of what someone who knew the truth would pay, is a ratio of
-    means: the rows have it as their mean, and spread about it as the ratio does.
-    """
+def _spent_on_search(forecast: Forecast, prior: Prior) -> tuple[FloatArray, float, FloatArray]:
+    """The cost of each row, (N,); what nothing can save; on which tests the rest goes, (K, K)."""
     pairs, parts = Sum((forecast.n_classes, forecast.n_classes)), []
     for rows, waste, classes, sums in wasted_pairs(forecast, prior):
         parts.append([unavoidable_costs(rows, prior), waste])
         pairs.add(sums, index=classes)
     own, wasted = np.concatenate(parts, axis=1)
-    unavoidable, mean_waste = (Mean.of(each, forecast.weights).mean for each in (own, wasted))
-    burden = (mean_waste + wasted - mean_waste / unavoidable * own) / unavoidable
     weight = len(own) if forecast.weights is None else forecast.weights.sum()
-    return {"expected_cost": own + wasted, "excess_burden": burden}, unavoidable, pairs.value / weight
+    return own + wasted, Mean.of(own, forecast.weights).mean, pairs.value / weight
 
 
 def recalibrated(forecast: Forecast, sample: Sample, method: str | None, seed: int) -> Forecast | None:

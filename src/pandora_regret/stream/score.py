@@ -151,10 +151,7 @@ def read_settings(
     if typical_costs is not None:
         usual = read_costs(typical_costs, classes, None, "typical_costs")
     typical, base_costs = (None, None) if own else (usual, usual / prior.mean)
-    alike = base_costs is not None and len(set(base_costs)) == 1 and prior == Uniform()
-    metrics = tuple(  # otherwise the excess burden is a ratio of two means, as a comparison in memory has it
-        each for each in comparison_metrics(predictions.order_only) if alike or each.key != "excess_burden"
-    )
+    metrics = comparison_metrics(predictions.order_only)
     is_fused = not predictions.logits and all(each.key in LANE_OF for each in metrics if each.is_mean)
     about_costs = (None, source or "each row's own") if own else (as_tuple(usual), source)
     charged = Costs(currency or ("" if stated else None), spelled_prior(prior), *about_costs)

@@ -16,7 +16,7 @@ PAPER_METRICS = ("pandora_regret", "log_loss", "accuracy", "macro_f1")  # the co
 WHAT = {
     "tau": "how well each metric ranks models by what their searches cost, |Kendall's tau-b|",
     "gap": "the same minus that of Pandora's Regret",
-    "regret": "what the model a metric picks on a resample costs more per case left out of it than the zoo's best",
+    "regret": "what a metric's pick on a resample costs more per case left out of it than one picked by bills",
 }
 DRAWN = {"instances": "instances", "models": "models", "both": "models and instances"}
 
