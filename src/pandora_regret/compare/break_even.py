@@ -49,8 +49,10 @@ class PriceCurve:
     """What each row's search costs a model, as a function of one test's price; `costs` are those as stated."""
 
     def __init__(self, pairs: Pairs, costs: FloatArray, prior: Prior, test: int) -> None:
-        is_own, tests = pairs.truth == test, np.arange(pairs.odds.shape[1])
-        self.rows, self.tested = np.nonzero(is_own[:, None] ^ (tests == test))  # whatever that price may change
+        is_own, others = pairs.truth == test, np.delete(np.arange(pairs.odds.shape[1]), test)
+        own, elsewhere = np.flatnonzero(is_own), np.flatnonzero(~is_own)  # whatever that price may change:
+        self.rows = np.concatenate([elsewhere, np.repeat(own, len(others))])
+        self.tested = np.concatenate([np.full(len(elsewhere), test), np.tile(others, len(own))])
         self.truth, self.prior, self.rises = pairs.truth[self.rows], prior, self.tested == test
         self.odds, self.width, self.price = (table[self.rows, self.tested] for table in pairs[1:])
         self.own = np.where(is_own, pairs.prices[:, test], 0.0)

@@ -25,8 +25,8 @@ class MetricInfo:
 
     key: str
     title: str
-    better: str  # "lower" or "higher"
-    unit: str  # "score", "share", "money" or "tests"
+    better: Literal["lower", "higher"]
+    unit: Literal["score", "share", "money", "tests"]
 
 
 @dataclass(frozen=True)

@@ -405,7 +405,7 @@ def conclude(
         data=data,
         costs=costs,
         interval=interval,
-        metrics=tuple(MetricInfo(**metric.info) for metric in metrics),
+        metrics=tuple(MetricInfo(each.key, each.title, each.better, each.unit) for each in metrics),
         models=models,
         differences=differences,
         ranks=dict(ranks),

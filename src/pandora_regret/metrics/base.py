@@ -147,11 +147,6 @@ class Metric:
         """Whether the metric is the mean of shares from 0 to 1, as accuracy is."""
         return self.is_mean and self.unit == "share" and self.bounds == (0.0, 1.0)
 
-    @property
-    def info(self) -> dict[str, str]:
-        """What a reader of a table has to know of it, as in JSON."""
-        return {"key": self.key, "title": self.title, "better": self.better, "unit": self.unit}
-
     def within_bounds(self, value: float, low: float, high: float) -> tuple[float, float]:
         """An interval that ends where the metric does, and still holds the value."""
         least, most = min(self.bounds[0], value), max(self.bounds[1], value)
