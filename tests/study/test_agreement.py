@@ -300,3 +300,16 @@ def test_forecasts_are_checked_at_the_door():
     for wrong in (proba[0], proba[:1], proba.astype(int)):
         with pytest.raises(InputError, match="at least two models"):
             agreement(truth, wrong, **QUICK)
+
+
+def test_infinite_log_losses_tie_for_the_last_place():
+    truth = np.array([0, 1, 0, 1])
+    good, fair = np.array([[0.8, 0.2], [0.2, 0.8]] * 2), np.array([[0.6, 0.4], [0.4, 0.6]] * 2)
+    wrong, worse = np.array([[1.0, 0.0], [1.0, 0.0]] * 2), np.array([[0.0, 1.0], [1.0, 0.0]] * 2)
+    table = np.stack([good, fair, wrong, worse])
+    found = agreement(truth, table, costs=[1.0, 1.0], conditions=["clinical"], metrics=["log_loss"], replicates=20)
+    costs = cost_of(truth, table, [1.0, 1.0])
+    losses = [METRICS["log_loss"](truth, model) for model in table]
+    assert losses[2] == losses[3] == np.inf
+    assert_allclose(found.tau[0, 1], kendalltau([0, 1, 2, 2], costs).statistic)
+    assert np.isfinite(found.tau_low).all()

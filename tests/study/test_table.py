@@ -1,5 +1,8 @@
 """Tables and the figure of a study, and the commands that print them."""
 
+import csv
+import io
+
 import numpy as np
 import pytest
 
@@ -122,3 +125,18 @@ def test_the_commands_from_run_to_figure(study_folder):
     assert again.exit_code == 2
     assert "f.svg exists: name another file, or replace it with --force" in again.stderr
     pandora_study("figure", out, study_folder / "f.svg", "--force")
+
+
+def test_csv_keeps_every_digit(results):
+    rows = list(csv.DictReader(io.StringIO(study_grid(results, metrics=()).render("csv"))))
+    cells = results["data"][1]["agreement"]["conditions"][0]["metrics"]
+    ours = [row for row in rows if row["data"] == "OCT & co_1"]
+    assert [float(row["tau"]) for row in ours] == [cell["tau"]["value"] for cell in cells]
+    assert [float(row["low"]) for row in ours] == [cell["tau"]["low"] for cell in cells]
+
+
+def test_latex_escapes_names_and_names_a_condition_once(results):
+    latex = study_grid(results).render("latex")
+    assert r"OCT \& co\_1" in latex
+    assert latex.count("Clinical &") == 1
+    assert latex.count(r"\midrule") == 1
