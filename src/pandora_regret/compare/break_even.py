@@ -8,7 +8,7 @@ the first crossing is exact; under a prior it is sought between prices that are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -90,23 +90,13 @@ class PriceRace:
         self.shares = sample.weights / sample.weights.sum()
         self.rounding = ROUNDING * float((self.shares * leader.costs(1.0)).sum())
 
-    def gap(self, factor: float) -> float:
-        """By how much the leader costs more."""
-        return float((self.shares * (self.leader.costs(factor) - self.other.costs(factor))).sum())
+    def gap(self, factor: float, leaders: FloatArray | None = None) -> float:
+        """By how much the leader costs more; `leaders` are its costs there, where they are known."""
+        ours = self.leader.costs(factor) if leaders is None else leaders
+        return float((self.shares * (ours - self.other.costs(factor))).sum())
 
-    def crossing(self, upwards: bool) -> float | None:
-        """The first factor, from 1, beyond which the other model is cheaper than the leader."""
-        if self.leader.prior == Fixed():
-            return self._exact_crossing(upwards)
-        steps = int(np.clip(ROWS_TRIED // len(self.shares), FEWEST_STEPS, MOST_STEPS))
-        for before, after in pairwise(
-            np.geomspace(1.0, FURTHEST_PRICE if upwards else 1 / FURTHEST_PRICE, 1 + steps)
-        ):
-            if self.gap(after) > self.rounding:
-                return _root(self.gap, before, after)
-        return None
-
-    def _exact_crossing(self, upwards: bool) -> float | None:
+    def exact_crossing(self, upwards: bool) -> float | None:
+        """At known prices, the first factor, from 1, beyond which the other model is cheaper than the leader."""
         ours, theirs = (curve.jumps(self.shares) for curve in (self.leader, self.other))
         jumps = np.concatenate([ours, theirs * np.array([[1.0], [-1.0], [-1.0]])], axis=1)
         jumps = jumps[:, np.argsort(jumps[0], kind="stable")]
@@ -149,6 +139,25 @@ def _root(function: Callable[[float], float], before: float, after: float) -> fl
     return float(np.exp(brentq(lambda x: function(float(np.exp(x))), *ends, xtol=CLOSE_ENOUGH)))
 
 
+def first_crossing(races: Sequence[PriceRace], upwards: bool) -> tuple[float, int] | None:
+    """The first factor, from 1, beyond which one of the models is cheaper than the leader, and which one is."""
+    leader, n_rows = races[0].leader, len(races[0].shares)
+    if leader.prior == Fixed():
+        exact = ((race.exact_crossing(upwards), number) for number, race in enumerate(races))
+        return _nearest([(at, number) for at, number in exact if at is not None])
+    steps = int(np.clip(ROWS_TRIED // n_rows, FEWEST_STEPS, MOST_STEPS))
+    for before, after in pairwise(np.geomspace(1.0, FURTHEST_PRICE if upwards else 1 / FURTHEST_PRICE, 1 + steps)):
+        leaders = leader.costs(after)
+        ahead = [n for n, race in enumerate(races) if race.gap(after, leaders) > race.rounding]
+        if ahead:
+            return _nearest([(_root(races[number].gap, before, after), number) for number in ahead])
+    return None
+
+
+def _nearest(crossings: Sequence[tuple[float, int]]) -> tuple[float, int] | None:
+    return min(crossings, key=lambda each: (abs(np.log(each[0])), *each), default=None)
+
+
 def break_even(measurements: Measurements, rows: Mapping[str, Forecast], prior: Prior) -> tuple[BreakEven, ...]:
     """For each test, the prices nearest to the stated one at which the first model is no longer cheapest.
 
@@ -165,10 +174,9 @@ def break_even(measurements: Measurements, rows: Mapping[str, Forecast], prior: 
         races = [PriceRace(leader, other, measurements.sample, measurements.interval.level) for other in others]
         price, sides = float(stated[test]), list[Crossing | None]()
         for upwards in (False, True):
-            crossed = [(race.crossing(upwards), number) for number, race in enumerate(races)]
-            factors = [(abs(np.log(at)), at, number) for at, number in crossed if at is not None]
             sides.append(None)
-            for _, factor, number in sorted(factors)[:1]:
+            if (crossing := first_crossing(races, upwards)) is not None:
+                factor, number = crossing
                 low, high = (None if edge is None else price * edge for edge in races[number].interval(factor))
                 sides[-1] = Crossing(price * factor, low, high, models[1 + number].name)
         results.append(BreakEven(measurements.classes[test], price, *sides))
