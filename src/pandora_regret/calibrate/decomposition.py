@@ -153,7 +153,7 @@ def decompose_forecast(
         some = others.at_most(ENOUGH_ROWS)
         return others.frequencies, warranted_map(some) if by == "auto" else fitted_map(by, some)
 
-    out_of_fold = cross_fit(rows, folds_of_cases(forecast, rows, folds, seed, units), fit)
+    out_of_fold = cross_fit(rows, forecast.per_row(folds_of_cases(forecast, rows, folds, seed, units)), fit)
     baseline, recalibrated = _recalibrated_costs(forecast, prior, own, rows, out_of_fold)
     hindsight = [(np.ones(len(rows), dtype=bool), fit(rows, "vector" if method == "auto" else method))]
     easier, best = _recalibrated_costs(forecast, prior, own, rows, hindsight)

@@ -267,11 +267,10 @@ def recalibrate_forecast(
 
     table, units = np.empty(forecast.values.shape), read_groups(groups, forecast.n_cases)
     fold = folds_of_cases(forecast, rows, folds, seed, units)
-    for inside, map_ in cross_fit(rows, fold, fit):
+    for inside, map_ in cross_fit(rows, forecast.per_row(fold), fit):
         table[inside] = probabilities_of(map_(rows.scores[:, inside]))
     map_ = RecalibrationMap.of(forecast, method, objective, fit(rows), zero)
-    of_cases = np.rint(forecast.per_case(fold.astype(np.float64))).astype(np.intp)
-    return judged(forecast, table, prior, map_, level, currency, groups, of_cases)
+    return judged(forecast, table, prior, map_, level, currency, units, fold)
 
 
 def judged(
@@ -281,16 +280,17 @@ def judged(
     map_: RecalibrationMap,
     level: float,
     currency: str | None = None,
-    groups: Any = None,
+    units: IntArray | None = None,
     folds: IntArray | None = None,
 ) -> Recalibration:
     """What recalibrated forecasts, one for each row of the forecast and in the order of its columns, save.
 
+    Cases of which several are one unit have its number, (n_cases,), and that of the fold that judged them.
     Rows of a fold share a map, and so what is wrong with it: where folds differ by more than their rows explain,
     the interval of what is saved is theirs.
     """
     settled = replace(forecast, values=table, logits=False, tolerance=1e-6, checked=True)
-    units, weights = read_groups(groups, forecast.n_cases), weights_of(forecast)
+    weights = weights_of(forecast)
     costs = [row_costs(each, prior) for each in (forecast, settled)]
     cost, recalibrated, saved = (
         Figure.of_mean(each, weights, units).estimate(level) for each in (*costs, costs[0] - costs[1])

@@ -125,7 +125,7 @@ def deal(truth: IntArray, folds: int, groups: IntArray | None = None) -> IntArra
 def folds_of_cases(
     forecast: Forecast, rows: LabelledScores, folds: Any, seed: int, groups: IntArray | None
 ) -> IntArray:
-    """The fold of each row, (N,): cases, or groups of them, are dealt by chance, each as a whole.
+    """The fold of each case, (n_cases,): cases, or groups of them, are dealt by chance, each as a whole.
 
     Not class by class, from which a map would learn the class frequencies of the fold that it is tried on. Cases
     are told apart by what was said of them and their truth, so that neither the order of rows nor that of columns
@@ -148,7 +148,7 @@ def folds_of_cases(
         if copies.max() > len(keys) / n_folds:
             units = np.argsort(np.lexsort((weights_of(forecast), keys)))
     shuffled = np.random.default_rng(seed).permutation(int(units.max()) + 1)
-    return forecast.per_row(shuffled[units] % n_folds)
+    return np.asarray(shuffled[units] % n_folds)
 
 
 def cross_fit(

@@ -211,7 +211,7 @@ def _shifted(
         return map_, None
     columns = [map_.classes.index(name) for name in batch.classes]
     charged = new.with_costs(None if costs is None else costs[columns])
-    return map_, judged(charged, map_.apply(new)[:, columns], prior, map_, level, unit, batch.groups)
+    return map_, judged(charged, map_.apply(new)[:, columns], prior, map_, level, unit)  # read without groups
 
 
 def _write(opened: Predictions, out: str, map_: RecalibrationMap) -> int:

@@ -112,7 +112,7 @@ def recalibrated(forecast: Forecast, sample: Sample, method: str | None, seed: i
     if method is None or len(sample.keys) < 2:
         return None
     rows, _ = rows_of(forecast)
-    fold = folds_of_cases(forecast, rows, FOLDS, seed, sample.groups)
+    fold = forecast.per_row(folds_of_cases(forecast, rows, FOLDS, seed, sample.groups))
     if method == "temperature":
         scores = rows.scores * out_of_fold_inverse_temperatures(rows, fold)
     else:

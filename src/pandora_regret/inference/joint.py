@@ -79,7 +79,8 @@ class Figure:
 
     def limits(self, level: float, is_proportion: bool = False) -> Limits:
         """An interval; None where it is not known. A proportion is a share of instances."""
-        about, skew = (self.value, self.error, self.effective, level), self.acceleration
+        about = (self.value, self.error, self.effective, level)
+        skew = 0.0 if self.replicates is None else self.acceleration
         return suitable_interval(
             *about, replicates=self.replicates, acceleration=skew, is_proportion=is_proportion
         )
