@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from every_prior import PRIORS, SMOOTH, each_of, every_prior
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
@@ -23,32 +24,14 @@ from pandora_regret import (
     search_cost,
 )
 
-OBSERVED = np.random.default_rng(5).lognormal(0, 1, (40, 3))
-
-SMOOTH = {
-    "Beta(0.3)": Beta(0.3),
-    "Uniform": Uniform(),
-    "Beta(4)": Beta(4.0),
-    "Exponential": Exponential(),
-    "Gamma(0.4)": Gamma(0.4),
-    "Gamma(3)": Gamma(3.0),
-    "LogNormal": LogNormal(0.7),
-    "LogNormal, correlated": LogNormal([0.4, 0.8, 1.3], correlation=0.5),
-    "FromScipy": FromScipy(stats.weibull_min(1.5)),
-    "FromScipy, bounded": FromScipy(stats.uniform(1, 2)),
-}
-STEPS = {"Fixed": Fixed(), "Empirical": Empirical(OBSERVED)}
-PRIORS = SMOOTH | STEPS
-
-every_prior = pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
-smooth_prior = pytest.mark.parametrize("prior", SMOOTH.values(), ids=SMOOTH.keys())
+smooth_prior = each_of(SMOOTH)
 
 
 @every_prior
 def test_sampled_unit_costs_have_the_stated_mean(prior):
-    costs = prior.sample(100_000, 3, np.random.default_rng(1))
+    costs = prior.sample(100_000, 4, np.random.default_rng(1))
     standard_error = costs.std(axis=0) / np.sqrt(len(costs))
-    assert costs.shape == (100_000, 3)
+    assert costs.shape == (100_000, 4)
     assert (np.abs(costs.mean(axis=0) - prior.mean) <= 4 * standard_error + 1e-12).all()
 
 
@@ -63,7 +46,7 @@ def test_sampled_unit_costs_stay_positive_where_draws_underflow(prior):
 def test_pair_loss_falls_from_the_mean_cost_to_nothing(prior):
     odds = np.concatenate([[0.0], np.geomspace(1e-4, 1e4, 401), [np.inf]])
     losses = prior.pair_loss(odds, 0, 1)
-    assert losses[0] == pytest.approx(np.broadcast_to(prior.mean, 3)[1], rel=1e-9)
+    assert losses[0] == pytest.approx(np.broadcast_to(prior.mean, 4)[1], rel=1e-9)
     assert losses[-1] == 0
     assert (np.diff(losses) <= 1e-12).all()
 
