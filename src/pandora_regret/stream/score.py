@@ -19,7 +19,7 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, suitable_interval
 from pandora_regret.inference.joint import carriers_of
 from pandora_regret.inference.keyed import Keys
-from pandora_regret.inputs import InputError, read_costs, read_probabilities
+from pandora_regret.inputs import FloatArray, InputError, read_costs, read_probabilities
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
 from pandora_regret.metrics.fused import LANE_OF
 from pandora_regret.priors import Prior, Uniform
@@ -197,7 +197,11 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
         sums.effective,
         interval.level,
     )
-    scores = {metric.key: _estimate(sums, metric, Background(*about)) for metric in settings.metrics}
+    kept = None
+    if sum(part.shape[1] for part in sums.kept) == sums.cases:
+        kept = np.concatenate(sums.kept, axis=1)
+        kept = kept[:, kept[0] > 0]
+    scores = {metric.key: _estimate(sums, metric, Background(*about), kept) for metric in settings.metrics}
     model = ModelResult(
         name=settings.name,
         scores=scores,
@@ -217,8 +221,11 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
     return replace(result, done=sums.rescaled.done(settings.name))
 
 
-def _estimate(sums: StreamSums, metric: Metric, background: Background) -> Estimate:
-    """From percentiles of the bootstrap if there was one, else from Student's t."""
+def _estimate(sums: StreamSums, metric: Metric, background: Background, kept: FloatArray | None) -> Estimate:
+    """From percentiles of the bootstrap if there was one, else from Student's t.
+
+    Of few rows, weights and scores were kept, (1 + means, n): they say whether a handful carries the mean.
+    """
     settings, counts = sums.settings, sums.sums["counts"].value
     keys, free = [each.key for each in settings.means], 1 - 1 / sums.means.effective_count
     drawn = carriers = None
@@ -242,11 +249,8 @@ def _estimate(sums: StreamSums, metric: Metric, background: Background) -> Estim
             drawn = metric.counts(*totals[:, 1 + len(keys) :].reshape(len(totals), 3, -1).swapaxes(0, 1))
         drawn = drawn if len(sums.clusters) > 1 else None  # a single cluster shows no spread
         error = np.nan if drawn is None else float(drawn.std(ddof=1))
-    n_kept = sum(part.shape[1] for part in sums.kept)
-    if metric.counts is None and not metric.is_proportion and n_kept == sums.cases:
-        table = np.concatenate(sums.kept, axis=1)
-        table = table[:, table[0] > 0]
-        carriers = carriers_of(table[1 + column], table[0] / table[0].sum(), ROUNDING * abs(value))
+    if metric.counts is None and not metric.is_proportion and kept is not None:
+        carriers = carriers_of(kept[1 + column], kept[0] / kept[0].sum(), ROUNDING * abs(value))
     about = (value, error, sums.effective, background.level)
     limits = suitable_interval(*about, replicates=drawn, is_proportion=metric.is_proportion)
     return background.score(metric, value, limits, (counts[0], counts[1], counts[2]), carriers)
