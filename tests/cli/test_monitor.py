@@ -242,6 +242,18 @@ def test_a_state_that_is_none(tmp_path, state, damage):
     assert state.read_text() == damage
 
 
+@pytest.mark.parametrize("layout", [None, 3, [], {"html": "elsewhere.html", "close": True}])
+def test_a_state_tells_nothing_but_how_files_are_laid_out(tmp_path, state, layout, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    watch(state, write_week(tmp_path / "w1.csv", 1), "--period", "week")
+    told = json.loads(state.read_bytes())
+    told["command"]["layout"] = layout
+    state.write_text(json.dumps(told))
+    assert watch(state, write_week(tmp_path / "w2.csv", 2)).exit_code == 0
+    assert Monitor.from_state(json.loads(state.read_bytes())).paid.n == 1  # week 2 is open still
+    assert not (tmp_path / "elsewhere.html").exists()
+
+
 def test_mistakes_are_said_in_a_sentence(tmp_path, state):
     file = write_week(tmp_path / "w1.csv", 1)
     nameless = tmp_path / "nameless.csv"

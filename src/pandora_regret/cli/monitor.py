@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 ALARM = 3
 NOT_HERE = ("weight", "group", "votes_prefix", "cost_prefix")  # every case counts once, at the same prices
 COLUMNS = [option for option in LAYOUT if option.name not in NOT_HERE]
+COLUMNS_NAMED = [str(option.name) for option in COLUMNS]
 ROLES, SETTINGS = ("champion", "challenger", "period"), ("level", "run_length", "lag")
 
 
@@ -102,7 +103,7 @@ def monitor(asked: Asked) -> None:
         check_output(path, force=True)
     with _locked(state):
         watched, taken, done = _updated(asked)
-        layout = asked.only(*(str(option.name) for option in COLUMNS))
+        layout = asked.only(*COLUMNS_NAMED)
         kept = {"unit": asked.cost_unit, "layout": layout} | asked.only(*ROLES)
         text = json.dumps(watched.state() | {"command": kept}, allow_nan=False, separators=(",", ":"))
         write_atomically(state, lambda file: file.write(text.encode()))
@@ -205,8 +206,9 @@ def _restored(asked: Asked) -> Monitor | None:
             raise InputError(f"--{name.replace('_', '-')} is {given}, but {asked.state} was {begun}: {fix}.")
         setattr(asked, name, before)
     asked.cost_unit = kept.get("unit")
-    for name, before in kept.get("layout", {}).items():
-        setattr(asked, name, getattr(asked, name, None) or before)
+    layout = kept["layout"] if isinstance(kept.get("layout"), dict) else {}
+    for name in COLUMNS_NAMED:  # a state tells no other option
+        setattr(asked, name, getattr(asked, name) or layout.get(name))
     if asked.costs is not None or asked.price_unit:
         charged, _ = asked.charged(list(_labels_by_name(watched)))
         base = charged["typical_costs"] / watched.prior.mean
