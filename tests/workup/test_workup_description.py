@@ -183,11 +183,11 @@ def test_hierarchies_that_cannot_be_are_refused(hierarchy, said):
 
 def test_methods_are_recognised_from_what_the_file_says():
     assert search_workup([1, 2, 3]).method == "search"
-    assert search_workup([1, 2], stops={"give up": {"loss": 3}}).method == "prefix"
+    assert search_workup([1, 2], stops={"give up": {"loss": 3}}).method == "forest"
     assert search_workup([1, 2], stops={"give up": {"loss": {"class 0": 3, "others": 1}}}).method == "graph"
     assert search_workup([1, 2], confirm=False).method == "graph"
     assert search_workup([1, 2], budget=10).method == "graph"
-    assert search_workup([1, 0]).method == "graph"
+    assert search_workup([1, 0]).method == "forest"
     tree = {"ab": {"cost": 1, "a": 2, "b": 3}, "c": 4}
     nested = Workup(["a", "b", "c"], hierarchy=tree)
     assert nested.method == "hierarchy"

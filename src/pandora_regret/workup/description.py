@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,10 +19,11 @@ from pandora_regret.costs import Pathways
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.records import parse_toml
 from pandora_regret.text import counted
-from pandora_regret.workup.format import Requirement, Stop, WorkupStep, read_workup
+from pandora_regret.workup.format import Requirement, Stop, WorkupStep, read_workup, requirements
 from pandora_regret.workup.pathways import shared_steps
 
-Method = Literal["search", "hierarchy", "forest", "prefix", "graph"]
+Method = Literal["search", "hierarchy", "forest", "graph"]
+MOST_SHARED = 6  # steps that others need together: all their orders are looked at
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -121,21 +123,18 @@ class Workup:
 
     @property
     def method(self) -> Method:
-        """Which exact method applies: "search", "hierarchy", "forest", "prefix" or "graph"."""
+        """Which exact method applies: "search", "hierarchy", "forest" or "graph"."""
         return self.structure[0]
 
     @cached_property
     def structure(self) -> tuple[Method, Any]:
-        """The fastest exact method, and what it needs: the top level of a hierarchy, or each step's parent."""
-        if not self.confirm or self.budget is not None or self.fee or not (self.costs > 0).all():
+        """The fastest exact method, and what it needs: the top level of a hierarchy, or each step's parents."""
+        if not self.confirm or self.budget is not None or self.fee:
             return "graph", None
-        tree = hierarchy(self)
-        flat = tree is not None and not any(node.children for node in tree)
-        if tree is not None and not self.stops:
-            return ("search" if flat else "hierarchy"), tree
-        if flat and all(stop.is_constant for stop in self.stops):
-            return "prefix", tree
-        parents = None if self.stops else forest(self)
+        tree = hierarchy(self) if (self.costs > 0).all() and not self.stops else None
+        if tree is not None:
+            return ("hierarchy" if any(node.children for node in tree) else "search"), tree
+        parents = forests(self) if all(stop.is_constant for stop in self.stops) else None
         return ("graph", None) if parents is None else ("forest", parents)
 
     @cached_property
@@ -201,20 +200,39 @@ def _is_partition(sets: Sequence[frozenset[int]], classes: frozenset[int]) -> bo
     return sum(map(len, sets)) == len(classes) and frozenset().union(*sets) == classes
 
 
-def forest(workup: Workup) -> tuple[int, ...] | None:
-    """For each step the one that must come before it, or -1, where steps settle disjoint sets of classes."""
-    parents = []
-    for step in workup.steps:
-        before = [workup.steps[workup.step_index[one.step]] for one in step.requires]
-        asked = [
-            (other, other.outcomes.index(one.outcome))
-            for one, other in zip(step.requires, before, strict=True)
-            if one.outcome is not None
-        ]  # an outcome that confirms nothing is as good as any: with the others the work-up ends
-        if len(before) > 1 or any(other.confirmed[outcome] is not None for other, outcome in asked):
-            return None
-        if step.outcomes != ("done",) and not _is_leaf(step):
-            return None
-        parents.append(workup.step_index[before[0].name] if before else -1)
-    every = frozenset(range(len(workup.classes)))
-    return tuple(parents) if _is_partition([step.settles for step in workup.steps], every) else None
+def forests(workup: Workup) -> tuple[tuple[int, ...], ...] | None:
+    """For each step the one that must come before it, or -1, where steps settle disjoint sets of classes.
+
+    Steps that another needs together are made in some order: each order is a forest, in which they are a chain.
+    """
+    steps, index = {step.name: step for step in workup.steps}, workup.step_index
+    asked = [(steps[one.step], one.outcome) for step in workup.steps for one in step.requires]
+    sets = [step.settles for step in workup.steps]
+    every = frozenset[int]().union(*sets) if workup.stops else frozenset(range(len(workup.classes)))
+    if (
+        any(step.outcomes != ("done",) and not _is_leaf(step) for step in workup.steps)
+        # an outcome that confirms nothing is as good as any: with the others the work-up ends
+        or any(outcome and step.confirmed[step.outcomes.index(outcome)] is not None for step, outcome in asked)
+        or not _is_partition(sets, every)
+    ):
+        return None
+    before = [{index[one.step] for one in requirements(step, steps)} for step in workup.steps]  # directly or not
+    last = [needed - set().union(*(before[one] for one in needed)) for needed in before]
+    shared = set().union(*(needed for needed, ends in zip(before, last, strict=True) if len(ends) > 1))
+    if len(shared) > MOST_SHARED:
+        return None
+    feasible = (
+        {step: place for place, step in enumerate(order)}
+        for order in permutations(shared)
+        if not any(set(order[place:]) & before[step] for place, step in enumerate(order))
+    )
+    return tuple(_parents(last, places) for places in feasible)
+
+
+def _parents(last: Sequence[set[int]], places: Mapping[int, int]) -> tuple[int, ...]:
+    """Of steps some of which are made in the order of their places: each one's parent."""
+    chain = dict(zip(places, (-1, *places), strict=False))
+    return tuple(
+        chain.get(step, max(needed, key=lambda one: places.get(one, 0), default=-1))
+        for step, needed in enumerate(last)
+    )

@@ -19,13 +19,12 @@ from pandora_regret.kernels.reference import probabilities
 from pandora_regret.text import Shown, Table, money, percent
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import MOST_STATES, Graph, compile_graph
-from pandora_regret.workup.policies import exact_policy
+from pandora_regret.workup.policies import FREE, exact_policy
 from pandora_regret.workup.scores import check_workup, class_columns
 from pandora_regret.workup.states import UNUSED, State, StateSpace
 from pandora_regret.workup.tree import PlanNode, as_svg
 
 MOST_STEPS = 10  # in a notebook
-FREE = 1e-200  # the cost of a step that has been made
 
 
 @dataclass(frozen=True)

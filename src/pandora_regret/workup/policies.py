@@ -7,8 +7,7 @@ forecast acts as if the classes still possible were equally likely.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +18,11 @@ from pandora_regret.kernels import engine
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, search_order
 from pandora_regret.priors import Prior
 from pandora_regret.workup.description import Node, Workup
-from pandora_regret.workup.graph import BETTER, compile_graph, graph_costs
+from pandora_regret.workup.graph import compile_graph, graph_costs
+from pandora_regret.workup.horn import FIRST, compiled_forest, forest_costs
 
-FIRST = 1e200  # so much likelier is what is possible than what is not
-TIE = 1 + 1e-13  # blocks of steps that rounding cannot tell apart are equally good
+NO_WAY_OUT = 1e80  # the loss of giving up where that is impossible
+FREE = 1e-100  # what a step costs that costs nothing, or has been made
 
 
 @lru_cache(4)
@@ -135,133 +135,50 @@ def _orders(masses: FloatArray, costs: FloatArray) -> IntArray:
 
 
 class Forest(Policy):
-    """Steps that need at most one other before them, and settle disjoint sets of classes: Horn's algorithm."""
+    """Definitive tests, steps that they share, and perhaps one constant loss of giving up: Horn's blocks.
+
+    Where a step needs two others that do not need each other, there is a forest for each order of these. The best
+    policy makes whole blocks of one forest and then gives up.
+    """
 
     def __init__(self, workup: Workup) -> None:
         super().__init__(workup)
-        self.parents = np.array(workup.structure[1], dtype=np.intp)
-        self.members = np.array([[k in step.settles for k in range(len(workup.classes))] for step in workup.steps])
-        self.work_per_row = 8 * len(self.parents) ** 2  # every step with every other, in Python
+        self.parents = np.array(workup.structure[1], dtype=np.intp)  # (orders, M)
+        settled = np.array([[k in step.settles for k in range(len(workup.classes))] for step in workup.steps])
+        self.members = np.vstack([settled, ~settled.any(axis=0)]).astype(np.float64)  # last: those nothing finds
+        self.loss = min((stop.losses[0] for stop in workup.stops), default=NO_WAY_OUT)
+        self.work_per_row = 4 * self.parents.size * len(settled)  # every step with every other, in Python
 
     def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
-        """What has been spent when the step of the truth is done."""
+        """What has been spent when the step of the truth is done, or on giving up."""
         return np.asarray(self.finished(p, costs)[rows, self.members.argmax(axis=0)[truths]])
 
     def finished(self, p: FloatArray, costs: FloatArray) -> FloatArray:
-        """What has been spent when each step is done, (n, M)."""
-        masses, counts = np.asarray(p @ self.members.T, np.float64), self.members.sum(axis=1).astype(np.float64)
-        finished = np.empty_like(masses)
+        """What has been spent when each step is done, and in the last column on giving up, (n, M + 1).
+
+        What is possible is so much likelier than what is not that it alone decides as long as any of it is left.
+        """
+        masses = np.asarray(p @ self.members.T, np.float64)
+        masses = np.where(masses > 0, FIRST * masses, self.members.sum(axis=1))
+        prices, finished = np.maximum(costs, FREE), np.empty_like(masses)
         if not self.worth_loops(len(p)):
-            forest_costs(masses, counts, self.parents, costs, finished)
+            plain, scratch = (
+                (self.parents.tolist(), prices.tolist(), self.loss),
+                [[0] * len(costs) for _ in range(7)],
+            )
+            for row in range(len(p)):
+                forest_costs(masses[row].tolist(), *plain, finished[row], scratch)
             return finished
-        loop, work = _compiled_forest(), masses.size * len(costs)
+        loop, work = compiled_forest(), masses.size * self.parents.size
         engine.in_threads(
-            lambda rows: loop(masses[rows], counts, self.parents, costs, finished[rows]), len(p), work
+            lambda some: loop(masses[some], self.parents, prices, self.loss, finished[some]), len(p), work
         )
         return finished
 
     def order(self, p: FloatArray, costs: FloatArray) -> list[int]:
-        """As steps are done."""
-        return [int(step) for step in np.argsort(self.finished(p[None], costs)[0], kind="stable")]
-
-
-def forest_costs(
-    masses: FloatArray, counts: FloatArray, parents: IntArray, costs: FloatArray, finished: FloatArray
-) -> None:
-    """What has been spent when each step of each row is done, by Horn's algorithm (1972), into `finished`, (n, M).
-
-    Blocks of steps stick together; each has the number of its first step. The block with the most probability per
-    cost comes first: if the step it needs has not been made, it joins the block of that step, for nothing better
-    can stand between the two; otherwise it is next. Blocks that cannot end the work-up go by the number of classes
-    that they settle.
-    """
-    mass, count, cost = np.empty_like(costs), np.empty_like(costs), np.empty_like(costs)  # of each block
-    waiting, block_of = np.empty(len(costs), np.bool_), np.empty(len(costs), np.intp)
-    for row in range(len(masses)):
-        for step in range(len(costs)):
-            mass[step], count[step], cost[step] = masses[row, step], counts[step], costs[step]
-            finished[row, step], waiting[step], block_of[step] = costs[step], True, step
-        spent = 0.0
-        for _ in range(len(costs)):
-            best = _best_block(mass, count, cost, waiting)
-            waiting[best] = False
-            into = block_of[parents[best]] if parents[best] >= 0 else best
-            before = cost[into] if waiting[into] else spent
-            for step in range(len(costs)):
-                if block_of[step] == best:  # what is spent within the block is counted by now
-                    finished[row, step] += before
-                    block_of[step] = into if waiting[into] else best
-            if waiting[into]:
-                mass[into] += mass[best]
-                count[into] += count[best]
-                cost[into] += cost[best]
-            else:
-                spent += cost[best]
-
-
-def _best_block(mass: FloatArray, count: FloatArray, cost: FloatArray, waiting: NDArray[np.bool_]) -> int:
-    """The waiting block with the most probability per cost; among impossible ones the most classes per cost."""
-    best = -1
-    for block in range(len(waiting)):
-        if waiting[block]:
-            impossible = mass[block] == 0 and mass[best] == 0
-            ours, theirs = (count[block], count[best]) if impossible else (mass[block], mass[best])
-            if best < 0 or ours * cost[best] > theirs * cost[block] * TIE:
-                best = block
-    return best
-
-
-@cache
-def _compiled_forest() -> Any:
-    from numba.extending import register_jitable
-
-    from pandora_regret.kernels.jit import FAST, njit
-
-    register_jitable(_best_block)
-    return njit(**FAST)(forest_costs)
-
-
-class Prefix(Policy):
-    """A search that may be given up at one loss for all classes: the best prefix of the p/c order.
-
-    With ``R`` the mass that is still open after m tests, ``V_m = min(R_m loss, R_m c_m + V_{m+1})``.
-    """
-
-    def __init__(self, workup: Workup) -> None:
-        super().__init__(workup)
-        [(self.steps, self.members)] = _levels(workup.structure[1], len(workup.classes))
-        self.loss = min(stop.losses[0] for stop in workup.stops)
-
-    def paid(self, p: FloatArray, rows: IntArray, truths: IntArray, costs: FloatArray) -> FloatArray:
-        """Up to the step of the truth, or to the end of the prefix and the loss."""
-        orders, tests = self._prefixes(p, costs[self.steps])
-        order, made, pairs = orders[rows], tests[rows], np.arange(len(rows))
-        place = np.argmax(order == self.members.argmax(axis=0)[truths][:, None], axis=1)
-        spent = np.cumsum(np.pad(costs[self.steps][order], ((0, 0), (1, 0))), axis=1)
-        return np.where(place < made, spent[pairs, place + 1], spent[pairs, made] + self.loss)
-
-    def order(self, p: FloatArray, costs: FloatArray) -> list[int]:
-        """The tests of the prefix."""
-        [order], [made] = self._prefixes(p[None], costs[self.steps])
-        return [int(step) for step in self.steps[order[:made]]]
-
-    def _prefixes(self, p: FloatArray, costs: FloatArray) -> tuple[IntArray, IntArray]:
-        """The order of tests, and how many to make.
-
-        What is possible is so much likelier than what is not that it alone decides as long as any of it is left.
-        """
-        masses = p @ self.members.T
-        masses = np.where(masses > 0, FIRST * masses, self.members.sum(axis=1))
-        order = _orders(masses, costs)
-        mass = np.take_along_axis(masses, order, axis=1)
-        left = np.pad(np.cumsum(mass[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))  # after 0, 1, ... tests
-        value, made = left[:, -1] * self.loss, np.full(len(p), len(costs))
-        for tests in reversed(range(len(costs))):
-            go_on = left[:, tests] * costs[order[:, tests]] + value
-            stop = left[:, tests] * self.loss
-            stops = ~(go_on < stop * BETTER)
-            value, made = np.where(stops, stop, go_on), np.where(stops, tests, made)
-        return order, made
+        """As steps are done; without those that are not worth it."""
+        *finished, given_up = self.finished(p[None], costs)[0].tolist()
+        return sorted((s for s, spent in enumerate(finished) if spent < given_up), key=finished.__getitem__)
 
 
 class GraphPolicy(Policy):
@@ -311,6 +228,5 @@ POLICIES: dict[str, Callable[[Workup], Policy]] = {
     "search": Nested,
     "hierarchy": Nested,
     "forest": Forest,
-    "prefix": Prefix,
     "graph": GraphPolicy,
 }

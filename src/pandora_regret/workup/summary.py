@@ -18,8 +18,7 @@ MOST_COUNTED = 20_000  # states of a graph that is not used otherwise
 METHODS = {
     "search": "a search with definitive tests: closed form for every prior of costs",
     "hierarchy": "a hierarchy of searches: closed form for every prior of costs",
-    "forest": "steps that need at most one other before them: Horn's algorithm",
-    "prefix": "a search that may be given up: the best prefix of its order",
+    "forest": "definitive tests that may share steps or be given up: Horn's algorithm",
     "graph": "the state graph",
 }
 
