@@ -75,7 +75,7 @@ def flusight(folder: Path, data: Path) -> dict[str, Any]:
 
     store = Store.open(folder / "FluSight")
     [prices] = [each.costs_of(store.classes) for each in reopen(folder).data]
-    zoo = pd.read_parquet(Path(reopen(folder).data[0].zoo.paths))  # type: ignore[attr-defined]
+    zoo = pd.read_parquet(Path(reopen(folder).data[0].zoo.paths))
     cells = zoo[zoo["model"] == zoo["model"].iloc[0]]["id"].str.split(" ", expand=True)
     released = pd.read_parquet(data / "truth_cells.parquet").astype({"location": str, "reference_date": str})
     first = released.set_index(["reference_date", "horizon", "location"])["y_first_release"]

@@ -20,7 +20,7 @@ from pandora_regret.plots import (
     plot_pair_loss,
 )
 from pandora_regret.plots.decision_regions import LEVELS, RULES, _shades, read_case
-from pandora_regret.plots.simplex import area_and_centre, to_plane
+from pandora_regret.plots.simplex import area, to_plane
 from pandora_regret.plots.style import COLOURS, tint
 
 costs_of_three = st.lists(st.floats(0.05, 0.9), min_size=3, max_size=3)
@@ -48,9 +48,10 @@ def classes_that(rule, p, c, truth):
 @given(costs=costs_of_three, truth=classes)
 def test_regions_cover_the_simplex_and_each_tests_what_the_rule_says(rule, costs, truth):
     regions = read_case(rule, [0.2, 0.3, 0.5], costs, truth, None).regions()
-    parts = [(tested, *area_and_centre(corners)) for tested, corners in regions]
-    assert sum(area for _, area, _ in parts) == pytest.approx(1)
-    for tested, _, centre in parts:
+    parts = [(tested, corners) for tested, corners in regions]
+    assert sum(area(corners) for _, corners in parts) == pytest.approx(1)
+    for tested, corners in parts:
+        centre = corners.mean(axis=0)
         said = read_case(rule, centre, costs, truth, None).tested
         assert tested == said == classes_that(rule, centre, np.array(costs), truth)
 
@@ -75,7 +76,7 @@ def test_the_simplex_shows_one_class_in_its_colour_two_in_stripes_three_in_grey(
     grounds = [patch.get_facecolor()[:3] for patch in drawn.patches if patch.get_linewidth() > 0]
     assert sum(colour == to_rgb("0.75") for colour in grounds) == 2  # 2, 3, 1 and 3, 2, 1
     assert len(grounds) == 5
-    stripes = {patch.get_facecolor()[:3] for patch in drawn.patches if patch.get_linewidth() == 0}
+    stripes = {patch.get_edgecolor()[:3] for patch in drawn.patches if patch.get_hatch()}
     assert stripes == {tint(COLOURS[0])}  # of the truth, on that of the class tested before it
 
 
@@ -131,8 +132,8 @@ def colours_at(drawn, forecast):
     """The colours of what is drawn over a forecast, the last on top."""
     x, y = to_plane(np.array(forecast))
     found = [patch.get_facecolor() for patch in drawn.patches if patch.get_path().contains_point((x, y))]
-    for area in drawn.collections[:1]:
-        paths = zip(area.get_paths(), area.get_facecolors(), strict=True)
+    for filled in drawn.collections[:1]:
+        paths = zip(filled.get_paths(), filled.get_facecolors(), strict=True)
         found += [tuple(colour) for path, colour in paths if path.contains_point((x, y))]
     return found
 

@@ -16,13 +16,11 @@ from pandora_regret.inputs.labels import read_truth
 from pandora_regret.plots.simplex import (
     LONGEST_NAME,
     WHOLE,
-    area_and_centre,
+    area,
     clipped,
     frame,
-    stripes,
     three_classes,
     to_plane,
-    width_at,
 )
 from pandora_regret.plots.style import (
     COLOURS,
@@ -100,7 +98,7 @@ class Case(NamedTuple):
             corners = WHOLE
             for side in sides:
                 corners = clipped(corners, side)
-            if area_and_centre(corners)[0] > NOTHING:
+            if area(corners) > NOTHING:
                 yield tested, corners
 
 
@@ -123,7 +121,7 @@ TITLES = {
 }
 OTHER: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 5}
 TRUTH: dict[str, Any] = {"linestyle": "", "marker": "*", "markersize": 8}
-ALL_THREE, BEYOND = "0.75", "0.93"
+ALL_THREE, BEYOND, STRIPES = "0.75", "0.93", "/////"
 LETTER = 0.06  # the size of a letter, as a part of the triangle's side
 
 
@@ -172,9 +170,10 @@ def plot_decision_simplex(
     for tested, corners in case.regions():
         colours = [tint(COLOURS[k]) for k in tested]
         ground: Any = {0: "white", 3: ALL_THREE}.get(len(tested)) or colours[0]
+        if len(tested) == 2:
+            axes.fill(*to_plane(corners).T, facecolor=ground, hatch=STRIPES, edgecolor=colours[1], linewidth=0)
+            ground = "none"
         axes.fill(*to_plane(corners).T, facecolor=ground, edgecolor="black", linewidth=0.5)
-        for stripe in stripes(corners) if len(tested) == 2 else ():
-            axes.fill(*to_plane(stripe).T, facecolor=colours[1], linewidth=0)
         if len(tested) == 1:
             _name(axes, case.names[tested[0]], corners, case.forecast)
     if rule == "pairwise":  # forecasts that give the truth as much lie on both sides of the comparison
@@ -189,11 +188,13 @@ def plot_decision_simplex(
 
 def _name(axes: Axes, name: str, corners: FloatArray, mark: FloatArray) -> None:
     """The only class that is tested, where there is room for it beside the mark of the forecast."""
-    centre, room = area_and_centre(corners)[1], LETTER * (len(name) + 1)
-    for place in (centre, *(centre + corners) / 2):
-        across, up = np.abs(to_plane(place) - to_plane(mark))
-        if (across > room / 2 or up > LETTER) and width_at(corners, place) > room:
-            x, y = to_plane(place)
+    from matplotlib.path import Path as Outline
+
+    centre, room = np.unique(corners.round(9), axis=0).mean(axis=0), LETTER * (len(name) + 1)
+    for x, y in to_plane(np.vstack([centre, (centre + corners) / 2])):
+        across, up = np.abs([x, y] - to_plane(mark))
+        ends = [(x - room / 2, y), (x + room / 2, y)]
+        if (across > room / 2 or up > LETTER) and Outline(to_plane(corners)).contains_points(ends).all():
             axes.text(x, y, name, ha="center", va="center", fontsize="small", parse_math=False)
             return
 
@@ -230,27 +231,22 @@ def plot_decision_plane(
     """
     case, axes = read_case(rule, forecast, costs, truth, labels), axes_of(ax)
     points = np.stack([case.forecast, case.costs])
-    wide, high = far = 1.3 * points.max(axis=1)
+    wide, high = 1.3 * points.max(axis=1)
     axes.set(xlim=(0, wide), ylim=(0, high), xlabel="probability p", ylabel="cost c")
 
-    def ray(point: FloatArray) -> FloatArray:
-        """From the origin through a point, twice as far as the axes reach."""
-        return np.asarray(np.stack([np.zeros(2), point]).T * 2 / (point / far).max())
-
-    last = ray(points[:, case.tested[-1]] if rule != "simultaneous" else np.ones(2))
     if rule == "simultaneous":
-        axes.plot(*last, color="black", linewidth=0.8)
+        axes.axline((0, 0), slope=1, color="black", linewidth=0.8)
     else:
         for k in (case.truth, case.rival) if rule == "pairwise" else case.tested:
-            axes.plot(*ray(points[:, k]), color=COLOURS[k], linewidth=0.8, zorder=1)
-    axes.fill(*np.hstack([last, [[2 * wide, 2 * wide], [2 * high, 0]]]), color=BEYOND, linewidth=0, zorder=0)
-    if rule == "sequential":  # an arc from the lower right to the ray of the truth
-        end = np.arctan2(*(points[:, case.truth] / far)[::-1])
-        arc = 0.97 * np.stack([turn(np.linspace(0.03, end, 60)) for turn in (np.cos, np.sin)], axis=1)
-        axes.plot(*arc[:-1].T, color="black", linewidth=0.8, transform=axes.transAxes)
-        tip = {"arrowstyle": "-|>", "color": "black", "linewidth": 0.8, "mutation_scale": 7}
-        tip |= {"shrinkA": 0, "shrinkB": 0}
-        axes.annotate("", arc[-1], arc[-3], "axes fraction", "axes fraction", arrowprops=tip)
+            axes.axline((0, 0), tuple(points[:, k]), color=COLOURS[k], linewidth=0.8, zorder=1)
+    p, c = (1.0, 1.0) if rule == "simultaneous" else points[:, case.tested[-1]]
+    axes.fill_between([0, wide], [0, wide * c / max(p, NOTHING)], color=BEYOND, linewidth=0, zorder=0)
+    if rule == "sequential":  # nearly a circle's arc, from the lower right to the ray of the truth
+        end = np.arctan2(c / high, p / wide)
+        bend = {"arrowstyle": "-|>", "connectionstyle": f"arc3,rad={np.tan(end / 2) / 2}"}
+        arrow: dict[str, Any] = {"color": "black", "linewidth": 0.8, "shrinkB": 0, **bend}
+        tip = 0.97 * np.cos(end), 0.97 * np.sin(end)
+        axes.annotate("", tip, (0.97, 0), "axes fraction", "axes fraction", arrow)
     for k, (p, c) in enumerate(points.T):
         idle = rule == "pairwise" and k not in (case.truth, case.rival)
         colour: Any = QUIET if idle else COLOURS[k]
@@ -283,7 +279,7 @@ def draw_decision_regions(path: str | os.PathLike[str], width: float = COLUMN) -
             "tested": Line2D([], [], color="0.3", **OTHER),
             "not tested": Line2D([], [], color="0.3", markerfacecolor="white", **OTHER),
             "truth": Line2D([], [], color="0.3", **TRUTH),
-            "two tested": Patch(facecolor="white", edgecolor="0.5", hatch="/////", linewidth=0),
+            "two tested": Patch(facecolor="white", edgecolor="0.5", hatch=STRIPES, linewidth=0),
             "all three tested": Patch(facecolor=ALL_THREE),
         }
         columns = 3 if narrow else 5
@@ -336,7 +332,7 @@ def plot_beta_simplex(
 
     if alpha == np.inf:  # exactly: the score knows nothing but how many classes come before the truth
         for _, corners in Case("sequential", np.full(3, 1 / 3), np.ones(3), 0, ()).regions():
-            colour: Any = shades.to_rgba(scores(area_and_centre(corners)[1][None]))[0]
+            colour: Any = shades.to_rgba(scores(corners.mean(axis=0)[None]))[0]
             axes.fill(*to_plane(corners).T, facecolor=colour, edgecolor=colour, linewidth=0.3)
     else:
         steps = [(i, j, STEPS - i - j) for i in range(STEPS + 1) for j in range(STEPS + 1 - i)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,6 @@ CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])  # of a certa
 WHOLE = np.eye(3)  # the triangle as a convex polygon: its corners, as forecasts
 ROOM = 0.02  # around it
 LONGEST_NAME = 14  # of a corner
-NARROW = 1e-9  # a band that is a line
 
 
 def three_classes(forecast: Forecast) -> Forecast:
@@ -46,32 +46,9 @@ def clipped(polygon: FloatArray, side: FloatArray) -> FloatArray:
     return np.array(corners).reshape(-1, 3)
 
 
-def area_and_centre(polygon: FloatArray) -> tuple[float, FloatArray]:
-    """Of a convex polygon, as a share of the triangle and as a forecast; no area where it has no inside."""
-    if len(polygon) < 3:
-        return 0.0, np.full(3, 1 / 3)
-    fans = np.stack([np.broadcast_to(polygon[0], polygon[2:].shape), polygon[1:-1], polygon[2:]], axis=1)
-    areas = np.abs(np.linalg.det(fans))  # the triangle's is 1
-    total = float(areas.sum())
-    return total, np.asarray((areas @ fans.mean(axis=1)) / total if total else polygon.mean(axis=0))
-
-
-def width_at(polygon: FloatArray, point: FloatArray) -> float:
-    """How much of the level line through a point lies in a convex polygon; 0 where the point lies outside."""
-    height = CORNERS[:, 1] - to_plane(point)[1]
-    level = to_plane(clipped(clipped(polygon, height + NARROW), NARROW - height))
-    if not len(level):
-        return 0.0
-    left, right = level[:, 0].min(), level[:, 0].max()
-    return float(right - left) if left <= to_plane(point)[0] <= right else 0.0
-
-
-def stripes(polygon: FloatArray, width: float = 0.045) -> list[FloatArray]:
-    """Every other oblique band of a polygon."""
-    heights = CORNERS @ (np.array([1.0, 1.0]) / np.sqrt(2))  # above a line that falls at 45 degrees
-    starts = np.arange(0.0, heights.max(), 2 * width)
-    parts = [clipped(clipped(polygon, heights - start), start + width - heights) for start in starts]
-    return [part for part in parts if len(part) > 2]
+def area(polygon: FloatArray) -> float:
+    """Of a convex polygon, as a share of the triangle."""
+    return float(sum(abs(np.linalg.det([polygon[0], a, b])) for a, b in pairwise(polygon[1:])))
 
 
 def frame(axes: Axes, names: Sequence[str], colours: Sequence[str] = ("black",) * 3) -> None:

@@ -24,18 +24,17 @@ from pandora_regret.inputs import (
     IntArray,
     read_choice,
     read_count,
+    read_forecast,
     read_positive,
 )
 from pandora_regret.inputs.costs import read_costs
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST
 from pandora_regret.inputs.tables import by_name
 from pandora_regret.inputs.tests import SearchName
-from pandora_regret.kernels.engine import in_threads, worth_compiling
-from pandora_regret.kernels.reference import unit_near
+from pandora_regret.kernels.engine import in_threads, realised_costs, worth_compiling
+from pandora_regret.kernels.reference import BROKEN_BY_INDEX
 from pandora_regret.priors import Exponential, LogNormal, Prior, Uniform
-from pandora_regret.priors.base import TIE, TIE_IN_SINGLE
 from pandora_regret.priors.names import check_prior
-from pandora_regret.search import search_cost
 from pandora_regret.workup import Workup, workup_cost
 
 Classes: TypeAlias = tuple[Any, ...]
@@ -315,18 +314,11 @@ def search_bills(truth: IntArray, proba: FloatArray, costs: FloatArray) -> Float
     array([[13.,  3.],
            [ 1.,  3.]])
     """
-    if costs.ndim == 3 or not worth_compiling(proba.size * len(costs)):
-        own = (np.tile(drawn, (len(truth) // len(drawn), 1)) if costs.ndim == 3 else drawn for drawn in costs)
-        return np.stack([search_cost(truth, proba, drawn, per_instance=True) for drawn in own])
-    from pandora_regret.study import ranking_loops
-
-    bills = np.empty((len(costs), len(truth)))
-    merit_costs, tie = costs / unit_near(float(costs.max())), TIE_IN_SINGLE if proba.itemsize <= 4 else TIE
-
-    def search(rows: slice) -> None:
-        ranking_loops.search_bills(proba[rows], truth[rows], costs, merit_costs, tie, bills[:, rows])
-
-    in_threads(search, len(truth), proba.size * len(costs))
+    forecast, bills = read_forecast(truth, proba).check(), np.empty((len(costs), len(truth)))
+    for spent, drawn in zip(bills, costs, strict=True):
+        prices = np.tile(drawn, (len(truth) // len(drawn), 1)) if costs.ndim == 3 else drawn
+        parts = realised_costs(forecast.with_costs(prices), BROKEN_BY_INDEX, alike=len(costs))
+        np.concatenate([of_rows for _, of_rows in parts], out=spent)
     return bills
 
 

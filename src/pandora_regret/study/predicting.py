@@ -15,7 +15,7 @@ from pandora_regret.study.store import Plain, Prediction, Store, Target
 from pandora_regret.work import Death, run_all
 
 if TYPE_CHECKING:
-    from pandora_regret.study.spec import DataEntry, DataSet
+    from pandora_regret.study.spec import DataSet
 
 TOGETHER = 8  # batches that the one process of a zoo does in a row, before it says how far it is
 
@@ -143,7 +143,7 @@ def open_store(data: DataSet, folder: Path) -> tuple[Store, list[str]]:
     return store, kept_models(data, store.about["models"])
 
 
-def kept_models(data: DataSet | DataEntry, names: Iterable[str]) -> list[str]:
+def kept_models(data: DataSet, names: Iterable[str]) -> list[str]:
     """The models that the study file does not leave out."""
     return [name for name in names if not matches(name, data.leave_out)]
 

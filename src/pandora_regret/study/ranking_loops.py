@@ -1,47 +1,13 @@
-"""The study's hot loops, compiled by numba: searches of many cost draws, tau of many replicates.
+"""Kendall's tau of many replicates, compiled by numba; `ranking.replicate_taus` says what it must compute.
 
-Each releases the interpreter's lock, so that slices of the work run in threads, and each has a plain NumPy twin
-that says what it must compute.
+It releases the interpreter's lock, so that slices of the work run in threads.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from pandora_regret.kernels.cpu import classes_by_rows, merit_of
 from pandora_regret.kernels.jit import FAST, njit
-
-ROWS = 512  # rows of a search at a time, so that what is turned stays in the cache
-
-
-@njit(**FAST)
-def search_bills(values, truth, costs, merit_costs, tie, out):
-    """What the search of every row costs under every cost vector, (D, n); ties go by class number.
-
-    `merit_costs` are the costs counted in a power of two: the same order, and no quotient underflows. `tie` is how
-    far apart, relatively, quotients may be in a tie.
-    """
-    for start in range(0, len(values), ROWS):
-        stop = min(start + ROWS, len(values))
-        turned, _ = classes_by_rows(values[start:stop], truth[start:stop], False, tie)
-        for d in range(len(costs)):
-            out[d, start:stop] = _bills_of_rows(turned, truth[start:stop], costs[d], merit_costs[d], tie)
-
-
-@njit(**FAST)
-def _bills_of_rows(turned, truth, costs, merit_costs, tie):
-    ours, spent = np.empty(len(truth)), np.empty(len(truth))
-    for n in range(len(truth)):
-        ours[n] = merit_of(turned[truth[n], n], merit_costs[truth[n]], False)
-        spent[n] = costs[truth[n]]
-    for j in range(len(turned)):
-        cost, merit_cost, values = costs[j], merit_costs[j], turned[j]
-        for n in range(len(truth)):
-            lead, width = merit_of(values[n], merit_cost, False) - ours[n], tie * abs(ours[n])
-            first = (lead > width) | ((lead >= -width) & (j < truth[n]))
-            spent[n] += cost * types.float64(first)
-    return spent
 
 
 @njit(**FAST)

@@ -19,7 +19,7 @@ from pandora_regret.records import parse_toml
 from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_store, predict_all
 from pandora_regret.study.ranking_agreement import agreement
 from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
-from pandora_regret.study.spec import DataEntry, DataSet, Study, read_entries, read_study
+from pandora_regret.study.spec import DataSet, Study, read_entries, read_study
 from pandora_regret.study.store import Place, Plain, Store
 
 STUDY, ORIGIN = "study.toml", "origin.json"
@@ -43,13 +43,13 @@ def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
     Study
         What the file says.
     """
-    study, out = read_study(study_file, trust=trust), Path(folder)
+    study, text, out = read_study(study_file, trust=trust), Path(study_file).read_bytes(), Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     copy = out / STUDY
     if (
         copy.exists()
         and any(entry.is_dir() for entry in out.iterdir())
-        and _fixed_part(copy.read_bytes()) != _fixed_part(study.text)
+        and _fixed_part(copy.read_bytes()) != _fixed_part(text)
     ):
         raise InputError(
             f"{str(out)!r} holds another study: choose another folder, or go on with that one by resume. "
@@ -57,7 +57,7 @@ def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
         )
     origin = json.dumps({"folder": str(Path(study_file).resolve().parent)})
     write_atomically(out / ORIGIN, lambda file: file.write(origin.encode()))
-    write_atomically(copy, lambda file: file.write(study.text))
+    write_atomically(copy, lambda file: file.write(text))
     return study
 
 
@@ -196,7 +196,7 @@ def agreement_of(study: Study, data: DataSet, store: Store, watcher: Watcher | N
     return {"name": data.name, "currency": data.currency, "failures": failures, "agreement": result.to_dict()}
 
 
-def _failures(data: DataSet | DataEntry, store: Store) -> dict[str, str]:
+def _failures(data: DataSet, store: Store) -> dict[str, str]:
     return {name: reason for name, reason in store.failures.items() if kept_models(data, [name])}
 
 
@@ -225,7 +225,7 @@ def standing(folder: Place) -> tuple[list[Standing], bool]:
     """
     out = Path(folder)
     parts = []
-    for data in read_entries(_study_file(folder))[0].data:
+    for data in read_entries(_study_file(folder)).data:
         if Store.exists(out / data.name):
             store = Store.open(out / data.name)
             listed, done = (len(kept_models(data, names)) for names in (store.about["models"], store.models))
