@@ -97,7 +97,7 @@ def dear(rng: np.random.Generator, n: int) -> dict[str, Any]:
     shares = np.array([0.4975, 0.4975, 0.005])
     truth = rng.choice(3, n, p=shares)
     forecasts = softmax(np.log(shares) + 1.5 * np.eye(3)[truth] + rng.normal(size=(n, 3)))
-    return {"y_true": truth, "models": {"one": forecasts}, "typical_costs": [1.0, 1.0, 500.0]}
+    return {"y_true": truth, "models": {"one": forecasts}, "costs": [1.0, 1.0, 500.0]}
 
 
 def accurate(rng: np.random.Generator, n: int) -> dict[str, Any]:
@@ -159,8 +159,8 @@ class Row:
 
 
 def mean_cost(sample: dict[str, Any], name: str = "one") -> float:
-    prices = sample.get("typical_costs", IN_TESTS)
-    return float(expected_search_cost(sample["y_true"], sample["models"][name], typical_costs=prices))
+    prices = sample.get("costs", IN_TESTS)
+    return float(expected_search_cost(sample["y_true"], sample["models"][name], costs=prices))
 
 
 def mean_difference(sample: dict[str, Any]) -> float:
@@ -218,7 +218,7 @@ def bins(rng: np.random.Generator, bootstrap: int, sharpness: float, cheapest: b
 
 def implied_costs(signal: np.ndarray, table: np.ndarray, n_bins: int) -> list[float]:
     """What each bin of forecasts costs on average over truths drawn with the probabilities `signal`."""
-    cost = partial(expected_search_cost, y_proba=table, typical_costs=IN_TESTS, per_instance=True)
+    cost = partial(expected_search_cost, y_proba=table, costs=IN_TESTS, per_instance=True)
     every = np.stack([cost(np.full(ROWS, k)) for k in range(3)], axis=1)
     order = np.argsort((table * every).sum(axis=1), kind="stable")
     return [float((signal * every)[rows].sum(axis=1).mean()) for rows in np.array_split(order, n_bins)]

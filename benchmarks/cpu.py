@@ -132,7 +132,9 @@ def memory() -> None:
     _memory("float16 logits, 300,000 x 300", lambda: pr.pandora_regret(truth(long), half, logits=True), half)
     _memory("pair_costs, 5,000,000 x 7 float32", lambda: pr.pair_costs(truth(short), short), short)
     _memory("search_tally, 300,000 x 300 float32", lambda: pr.search_tally(truth(long), long), long)
-    _memory("costs of each instance, 500,000 x 20", lambda: pr.beta_score(truth(table), table, costs=costs), table)
+    _memory(
+        "costs of each instance, 500,000 x 20", lambda: pr.beta_score(truth(table), table, max_costs=costs), table
+    )
     gamma = pr.Gamma(2.0)
     _memory("Gamma prior, 500,000 x 20", lambda: pr.expected_search_cost(truth(table), table, prior=gamma), table)
 

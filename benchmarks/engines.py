@@ -87,8 +87,8 @@ def works_of(frame: Any) -> dict[str, Callable[[], Any]]:
             nw.from_native(frame).select(nw.col(*CLASSES).mean()).to_native()
         ),
         "Pandora's Regret": score(metrics=["pandora_regret"]),
-        "search cost at ten prices": score(metrics=["expected_search_cost"], typical_costs=PRICES),
-        "search cost by class": score(metrics=["expected_search_cost"], typical_costs=PRICES, by=["truth"]),
+        "search cost at ten prices": score(metrics=["expected_search_cost"], costs=PRICES),
+        "search cost by class": score(metrics=["expected_search_cost"], costs=PRICES, by=["truth"]),
     }
 
 

@@ -183,7 +183,7 @@ class Arms:
         return float(log_loss(self.chosen_by.truth, proba, labels=self.columns))
 
     def _cost_of(self, costs: np.ndarray | None) -> Callable[[np.ndarray], float]:
-        return lambda proba: expected_search_cost(self.chosen_by.truth, proba, typical_costs=costs)
+        return lambda proba: expected_search_cost(self.chosen_by.truth, proba, costs=costs)
 
     def _out_of_fold(self, setting: Setting) -> np.ndarray:
         """Forecasts of the rows to learn from, each by a model that has not seen it."""
@@ -204,7 +204,7 @@ class Arms:
             "log loss + vector for log loss": VectorScaling(labels=self.columns),
         } | {
             f"{target}: log loss + temperature for cost": TemperatureScaling(
-                labels=self.columns, objective="search", typical_costs=costs
+                labels=self.columns, objective="search", costs=costs
             )
             for target, costs in self.targets.items()
         }

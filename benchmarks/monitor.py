@@ -103,7 +103,7 @@ def weekly(seed: int) -> bool:
     rng = np.random.default_rng([2, seed])
     table = np.repeat(rng.dirichlet(np.ones(3), CASES // 20), 20, axis=0)  # a week's cases are forecast alike,
     truth = np.repeat(drawn(rng, table[::20]), 20)  # and all turn out alike
-    monitor = Monitor(typical_costs=COSTS, level=LEVEL)
+    monitor = Monitor(costs=COSTS, level=LEVEL)
     monitor.update(truth, table, period=np.repeat(np.arange(CASES // 20), 20))
     return monitor.summary().alarm is not None
 
@@ -113,7 +113,7 @@ def trickling(seed: int) -> bool:
     rng, weeks = np.random.default_rng([7, seed]), CASES // 20
     table = rng.dirichlet(np.ones(3), weeks)
     truth = drawn(rng, table)
-    monitor = Monitor(typical_costs=COSTS, level=LEVEL)
+    monitor = Monitor(costs=COSTS, level=LEVEL)
     for week in range(weeks):
         ids = [20 * week + case for case in range(20)]
         monitor.update(None, np.repeat(table[week : week + 1], 20, axis=0), ids=ids, period=week)

@@ -89,10 +89,10 @@ def costs_of(forecasts: np.ndarray, truth: np.ndarray, half: np.ndarray, costs: 
     for objective in OBJECTIVES:
         table, labels = np.empty_like(forecasts), range(len(costs))
         for inside in (half == 0, half == 1):
-            calibrator = TemperatureScaling(objective=objective, typical_costs=costs, labels=labels)
+            calibrator = TemperatureScaling(objective=objective, costs=costs, labels=labels)
             table[inside] = calibrator.fit(forecasts[~inside], truth[~inside]).predict_proba(forecasts[inside])
         tables.append(table)
-    return [float(expected_search_cost(truth, table, typical_costs=costs)) for table in tables]
+    return [float(expected_search_cost(truth, table, costs=costs)) for table in tables]
 
 
 def summary(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:

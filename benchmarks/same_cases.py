@@ -508,14 +508,14 @@ def call_scores(votes=False):
     costs = list(PRICES.values())
     result = {}
     for name, prior in priors().items():
-        how = {"prior": prior} if name == "empirical" else {"prior": prior, "typical_costs": costs}
+        how = {"prior": prior} if name == "empirical" else {"prior": prior, "costs": costs}
         result[f"cost {name}"] = pr.expected_search_cost(truth, p, per_instance=True, **how)
         result[f"cost {name}, weighted"] = pr.expected_search_cost(truth, p, sample_weight=weights, **how)
         result[f"pair_costs {name}"] = pr.pair_costs(truth, p, **how)
     result["burden"] = pr.excess_search_burden(truth, p, per_instance=True)
     for alpha in (0.0, 0.3, 1.0, 3.0, np.inf):
         result[f"regret {alpha}"] = pr.pandora_regret(truth, p, alpha=alpha, per_instance=True)
-        result[f"beta {alpha}"] = pr.beta_score(truth, p, alpha=alpha, costs=costs, sample_weight=weights)
+        result[f"beta {alpha}"] = pr.beta_score(truth, p, alpha=alpha, max_costs=costs, sample_weight=weights)
     return result
 
 
@@ -541,8 +541,8 @@ def call_entropy():
     costs = list(PRICES.values())
     return {
         name: [
-            pr.search_entropy(q, prior=prior, typical_costs=costs, per_instance=True),
-            pr.search_divergence(p, q, prior=prior, typical_costs=costs, per_instance=True),
+            pr.search_entropy(q, prior=prior, costs=costs, per_instance=True),
+            pr.search_divergence(p, q, prior=prior, costs=costs, per_instance=True),
         ]
         for name, prior in priors().items()
     }
@@ -650,7 +650,7 @@ def call_decompose():
     p = probabilities(3 * logits)
     result = {}
     for method in ("temperature", "vector", "auto"):
-        parts = pr.decompose(truth, p, typical_costs=list(PRICES.values()), method=method)
+        parts = pr.decompose(truth, p, costs=list(PRICES.values()), method=method)
         for term in ("uncertainty", "discrimination", "miscalibration"):
             estimate = getattr(parts, term)
             result[f"{method} {term}"] = [estimate.value, estimate.low, estimate.high]
@@ -717,7 +717,7 @@ def call_monitor():
     from pandora_regret.monitor import Monitor
 
     truth, p, _ = data()
-    monitor = Monitor(typical_costs=list(PRICES.values()), level=0.1)
+    monitor = Monitor(costs=list(PRICES.values()), level=0.1)
     for number in range(6):
         rows = slice(10 * number, 10 * number + 10)
         monitor.update(truth[rows], p[rows], ids=list(range(rows.start, rows.stop)), period=f"week {number}")

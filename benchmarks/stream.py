@@ -49,12 +49,12 @@ def read(path: str, rows: int, **options: Any) -> None:
             pass
 
 
-def score(path: str, typical_costs: Any = None, bootstrap: int = 0) -> Any:
+def score(path: str, costs: Any = None, bootstrap: int = 0) -> Any:
     from pandora_regret.files import open_predictions
     from pandora_regret.stream import score_stream
 
     [predictions] = open_predictions(path)
-    return score_stream(predictions, typical_costs=typical_costs, bootstrap=bootstrap)
+    return score_stream(predictions, costs=costs, bootstrap=bootstrap)
 
 
 def child(path: str, repeats: int) -> None:

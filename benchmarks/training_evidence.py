@@ -183,7 +183,7 @@ Scorer = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # truth, fo
 
 def wasted_if_uncertain(truth: np.ndarray, proba: np.ndarray, costs: np.ndarray) -> np.ndarray:
     """What wrong tests cost, where costs spread uniformly around the typical ones."""
-    return expected_search_cost(truth, proba, typical_costs=costs, per_instance=True) - costs[truth]
+    return expected_search_cost(truth, proba, costs=costs, per_instance=True) - costs[truth]
 
 
 def wasted_if_known(truth: np.ndarray, proba: np.ndarray, costs: np.ndarray) -> np.ndarray:

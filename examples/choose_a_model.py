@@ -37,14 +37,14 @@ def compare_candidates() -> Comparison:
     forecasts = {
         name: cross_val_predict(model, X, y, cv=5, method="predict_proba") for name, model in CANDIDATES.items()
     }
-    return compare(y, forecasts, labels=sorted(PRICES), typical_costs=PRICES, currency="EUR")
+    return compare(y, forecasts, labels=sorted(PRICES), costs=PRICES, currency="EUR")
 
 
 def tune_tree() -> GridSearchCV:
     """The depth of a tree whose searches cost least."""
     X, y = read_samples()
     depths = {"max_depth": [1, 2, 3, 5]}
-    scorer = search_cost_scorer(typical_costs=PRICES)
+    scorer = search_cost_scorer(costs=PRICES)
     return GridSearchCV(DecisionTreeClassifier(random_state=0), depths, scoring=scorer, cv=5).fit(X, y)
 
 

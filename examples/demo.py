@@ -32,7 +32,7 @@ def compare_candidates(study: Study, store: Store) -> Comparison:
         [store.classes[number] for number in store.truth],
         forecasts,
         labels=store.classes,
-        typical_costs=data.costs_of(store.classes),
+        costs=data.costs_of(store.classes),
         currency="USD",
         source=f"made up, see {STUDY.name}",
     )

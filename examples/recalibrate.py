@@ -21,7 +21,7 @@ def main() -> None:
 
     forest = RandomForestClassifier(30, max_depth=6, random_state=0)
     unseen = cross_val_predict(forest, X_train, y_train, cv=5, method="predict_proba")
-    parts = decompose(y_train, unseen, typical_costs=PRICES, currency="USD")
+    parts = decompose(y_train, unseen, costs=PRICES, currency="USD")
     saved = parts.miscalibration
     print(f"A search costs ${parts.score.value:.2f} on average.")
     print(f"Recalibrating would save ${saved.value:.2f} of that (between ${saved.low:.2f} and ${saved.high:.2f}).")
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def bill(name: str, truth: np.ndarray, proba: np.ndarray) -> None:
-    cost = expected_search_cost(truth, proba, typical_costs=PRICES)
+    cost = expected_search_cost(truth, proba, costs=PRICES)
     print(f"  {name:24} ${cost:.2f} per search")
 
 

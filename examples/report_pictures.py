@@ -117,7 +117,7 @@ def write_page(folder: Path) -> Path:
         [diagnoses[k] for k in names["truth"]],
         names["models"],
         labels=diagnoses,
-        typical_costs=names["prices"],
+        costs=names["prices"],
         currency="USD",
         by={"clinic": names["clinic"]},
     )

@@ -57,7 +57,7 @@ def main() -> None:
     for name, alpha in LOSSES.items():
         forecasts[name] = trained(alpha, X_train, y_train, X_new)
 
-    comparison = compare(y_new, forecasts, typical_costs=PRICES, currency="USD")
+    comparison = compare(y_new, forecasts, costs=PRICES, currency="USD")
     print("trained on             per search   log loss   accuracy")
     for row in comparison.table():
         print(f"{row['model']:22}  ${row['expected_cost']:8.2f}  {row['log_loss']:9.3f}  {row['accuracy']:9.1%}")

@@ -59,12 +59,13 @@ def test_every_library_gives_the_numbers_of_the_package(library, alpha, logits, 
         truth = rng.integers(0, 3, table.shape) + np.eye(n_classes)[truth]
     rows_of_costs = np.exp2(rng.integers(-3, 4, table.shape))
     costs = {"none": None, "per class": rows_of_costs[0], "per class and row": rows_of_costs}[costs]
-    options = {"costs": costs, "logits": logits}
+    options = {"max_costs": costs, "logits": logits}
     got = array_api.beta_score(asarray(truth), asarray(table), alpha=alpha, per_instance=True, **options)
     assert type(got) is type(asarray(table))
     expected = pr.beta_score(truth, table, alpha=alpha, per_instance=True, **options)
     np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-10 if voted else 1e-12)
     if alpha > 0:
+        options = {"costs": costs, "logits": logits}
         got = array_api.expected_search_cost(asarray(truth), asarray(table), prior=pr.Beta(alpha), **options)
         expected = pr.expected_search_cost(truth, table, prior=pr.Beta(alpha), **options)
         assert float(got) == pytest.approx(expected, rel=1e-10)
@@ -80,7 +81,7 @@ def test_means_are_scalars_of_the_library_and_weights_matter(library, weighted):
     ours = {"sample_weight": weights}
     pairs = [
         (array_api.pandora_regret, pr.pandora_regret, {"alpha": 0.37}),
-        (array_api.beta_score, pr.beta_score, {"costs": COSTS}),
+        (array_api.beta_score, pr.beta_score, {"max_costs": COSTS}),
         (array_api.expected_search_cost, pr.expected_search_cost, {}),
         (array_api.expected_search_cost, pr.expected_search_cost, {"prior": pr.Beta(3.0), "costs": COSTS}),
     ]
@@ -110,7 +111,9 @@ def test_ties_are_exact_where_ranks_are_all_that_counts(library):
     truth, proba = np.array([0, 1]), np.array([[0.2, 0.4, 0.4], [0.2, 0.4, 0.4]])
     for scale in (1.0, 1e-7, 3e9):
         costs = scale * np.array([1.0, 2.0, 4.0])
-        got = array_api.beta_score(asarray(truth), asarray(proba), alpha=np.inf, costs=costs, per_instance=True)
+        got = array_api.beta_score(
+            asarray(truth), asarray(proba), alpha=np.inf, max_costs=costs, per_instance=True
+        )
         np.testing.assert_allclose(np.asarray(got) / scale, [2.0, 1.0], rtol=1e-12)
 
 
@@ -141,7 +144,7 @@ def test_gradients_agree_with_finite_differences(gradient_of, alpha, logits):
     values[0] += np.arange(4) * 1e-3  # a kink of the second order only, yet nothing for central differences
     proba = np.exp(values) / np.exp(values).sum(axis=1, keepdims=True)
     table = values if logits else proba
-    options = {"alpha": alpha, "costs": COSTS, "logits": logits}
+    options = {"alpha": alpha, "max_costs": COSTS, "logits": logits}
     gradient = gradient_of(lambda asarray, x: array_api.beta_score(asarray(truth), x, **options), table)
     step, differences = 1e-7, np.empty_like(table)
     for at in np.ndindex(table.shape):
@@ -175,7 +178,7 @@ def test_impossible_rivals_leave_gradients_finite(gradient_of, alpha, logits):
     truth, values, proba = forecasts()
     truth[:] = 1
     for costs in (None, COSTS):
-        options = {"alpha": alpha, "logits": logits, "costs": costs}
+        options = {"alpha": alpha, "logits": logits, "max_costs": costs}
         gradient = gradient_of(
             lambda asarray, x, o=options: array_api.beta_score(asarray(truth), x, **o), values if logits else proba
         )
@@ -220,7 +223,7 @@ def test_shapes_and_kinds_are_checked(library):
     with pytest.raises(pr.InputTypeError, match="must be floating point"):
         array_api.pandora_regret(good[0], asarray(np.ones((30, 4), dtype=np.int64)))
     with pytest.raises(pr.InputError, match=r"costs has shape \(2,\): pass one cost per class, shape \(4,\)"):
-        array_api.beta_score(*good, costs=[1.0, 2.0])
+        array_api.beta_score(*good, max_costs=[1.0, 2.0])
     with pytest.raises(pr.InputError, match=r"sample_weight has shape \(2,\)"):
         array_api.pandora_regret(*good, sample_weight=asarray(np.ones(2)))
     with pytest.raises(pr.InputError, match="alpha is -1"):

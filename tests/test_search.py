@@ -128,8 +128,8 @@ TRUTH = [0, 2, 0, 2]
 
 @every_prior
 def test_simulated_search_converges_to_the_expected_search_cost(prior):
-    found = simulate_search(TRUTH, TABLE, prior=prior, costs=COSTS, draws=40_000, seed=1)
-    expected = expected_search_cost(TRUTH, TABLE, prior=prior, costs=COSTS)
+    found = simulate_search(TRUTH, TABLE, prior=prior, max_costs=COSTS, draws=40_000, seed=1)
+    expected = expected_search_cost(TRUTH, TABLE, prior=prior, max_costs=COSTS)
     assert abs(found.mean - expected) <= 4 * found.standard_error + 1e-12
     assert found.standard_error < 0.02 * expected
 
@@ -144,17 +144,17 @@ def test_simulation_under_fixed_costs_is_the_expected_search_cost(search):
         assert found == (expected_search_cost(truth, values, **options), 0.0)
 
 
-def test_simulation_takes_costs_of_each_instance_and_typical_costs():
+def test_simulation_takes_costs_of_each_instance_and_the_largest_ones():
     costs = np.random.default_rng(3).uniform(1, 9, TABLE.shape)
-    for options in ({"costs": costs}, {"typical_costs": costs}, {"typical_costs": COSTS, "prior": Gamma(2.0)}):
+    for options in ({"costs": costs}, {"max_costs": costs}, {"costs": COSTS, "prior": Gamma(2.0)}):
         found = simulate_search(TRUTH, TABLE, draws=20_000, seed=4, **options)
         assert abs(found.mean - expected_search_cost(TRUTH, TABLE, **options)) < 4 * found.standard_error
 
 
 def test_standard_error_of_a_simulation_covers_its_error():
     """Over independent runs, errors in units of the standard error have standard deviation one."""
-    expected = expected_search_cost(TRUTH, TABLE, costs=COSTS)
-    runs = [simulate_search(TRUTH, TABLE, costs=COSTS, draws=200, seed=seed) for seed in range(300)]
+    expected = expected_search_cost(TRUTH, TABLE, max_costs=COSTS)
+    runs = [simulate_search(TRUTH, TABLE, max_costs=COSTS, draws=200, seed=seed) for seed in range(300)]
     assert np.std([(run.mean - expected) / run.standard_error for run in runs]) == pytest.approx(1, abs=0.2)
 
 
@@ -190,8 +190,8 @@ def test_memory_of_a_simulation_does_not_grow_with_draws():
 
 @pytest.mark.parametrize("prior", [Beta(0.005), Gamma(0.005)], ids=str)
 def test_simulation_survives_costs_that_underflow(prior):
-    found = simulate_search(TRUTH, TABLE, prior=prior, costs=[0.1, 0.2, 1e-9, 0.3], draws=20_000, seed=11)
-    expected = expected_search_cost(TRUTH, TABLE, prior=prior, costs=[0.1, 0.2, 1e-9, 0.3])
+    found = simulate_search(TRUTH, TABLE, prior=prior, max_costs=[0.1, 0.2, 1e-9, 0.3], draws=20_000, seed=11)
+    expected = expected_search_cost(TRUTH, TABLE, prior=prior, max_costs=[0.1, 0.2, 1e-9, 0.3])
     assert abs(found.mean - expected) < 4 * found.standard_error
 
 

@@ -20,7 +20,7 @@ def scores_of_every_truth(forecast, prior, costs=COSTS):
     """S(p, y = i) in entry i."""
     classes = np.arange(len(forecast))
     table = np.tile(forecast, (len(forecast), 1))
-    return expected_search_cost(classes, table, prior=prior, costs=costs, per_instance=True)
+    return expected_search_cost(classes, table, prior=prior, max_costs=costs, per_instance=True)
 
 
 def risk(forecast, truth, prior):
@@ -49,7 +49,7 @@ def test_theorem_search_cost_decomposition(prior, forecast):
 @each_of(PRIORS)
 def test_theorem_search_cost_decomposition_depends_on_pairs_only(prior):
     forecast = np.array([0.45, 0.3, 0.15, 0.1])
-    spent = pair_costs(range(4), np.tile(forecast, (4, 1)), prior=prior, costs=COSTS, per_instance=True)
+    spent = pair_costs(range(4), np.tile(forecast, (4, 1)), prior=prior, max_costs=COSTS, per_instance=True)
     for i in range(4):
         for j in set(range(4)) - {i}:
             odds = (forecast[i] / COSTS[i]) / (forecast[j] / COSTS[j])

@@ -51,11 +51,11 @@ WORKUP = Workup(list("0123"), {name: {"cost": 3 + int(name), "confirms": name} f
 SCORES = {
     "regret": pr.pandora_regret,
     "alpha 0": partial(pr.pandora_regret, alpha=0.0),
-    "beta score": partial(pr.beta_score, alpha=12.0, costs=COSTS),
+    "beta score": partial(pr.beta_score, alpha=12.0, max_costs=COSTS),
     "ties by index": partial(pr.search_cost, costs=COSTS),
     "average ties": partial(pr.search_cost, costs=COSTS, ties="average"),
-    "simulated": lambda *case, **rest: pr.simulate_search(*case, draws=20, seed=3, costs=COSTS, **rest).mean,
-    "realised": lambda *case, **rest: pr.search_tally(*case, costs=COSTS, **rest).realised.mean,
+    "simulated": lambda *case, **rest: pr.simulate_search(*case, draws=20, seed=3, max_costs=COSTS, **rest).mean,
+    "realised": lambda *case, **rest: pr.search_tally(*case, max_costs=COSTS, **rest).realised.mean,
     "imperfect tests": partial(expected_expenditure, tests=TESTS, search="single_pass"),
     "work-up": partial(workup_cost, workup=WORKUP),
     "regret of a work-up": partial(workup_regret, workup=WORKUP),
@@ -72,8 +72,8 @@ def test_scores_are_means_over_votes(score, case):
 @every_prior
 @given(case=cases())
 def test_costs_are_means_over_votes(prior, case):
-    agrees(pr.expected_search_cost, *case, prior=prior, typical_costs=COSTS)
-    agrees(pr.pair_costs, *case, prior=prior, typical_costs=COSTS)
+    agrees(pr.expected_search_cost, *case, prior=prior, costs=COSTS)
+    agrees(pr.pair_costs, *case, prior=prior, costs=COSTS)
 
 
 @pytest.mark.slow
@@ -101,8 +101,8 @@ def test_votes_for_one_class_are_labels_to_the_last_bit(prior):
 def test_the_truth_as_votes_is_the_entropy():
     table = np.random.default_rng(2).dirichlet(np.ones(5), size=20)
     costs = [1.0, 2.0, 3.0, 4.0, 5.0]
-    expected = pr.search_entropy(table, typical_costs=costs)
-    assert pr.expected_search_cost(table, table, typical_costs=costs) == pytest.approx(expected, rel=1e-13)
+    expected = pr.search_entropy(table, costs=costs)
+    assert pr.expected_search_cost(table, table, costs=costs) == pytest.approx(expected, rel=1e-13)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -57,9 +57,7 @@ def read_forecasts(folder: Path) -> Any:
 
 def watched(rows: Any, horizon: int) -> dict[str, Any]:
     """What a monitor says in the end of one model at one horizon."""
-    monitor = Monitor(
-        labels=CLASSES, typical_costs=np.ones(5), level=LEVEL, run_length=RUN_LENGTH, lag=horizon + 1
-    )
+    monitor = Monitor(labels=CLASSES, costs=np.ones(5), level=LEVEL, run_length=RUN_LENGTH, lag=horizon + 1)
     monitor.update(rows["y_true"].to_numpy(), rows[CLASSES].to_numpy(), period=rows["week"].to_numpy())
     monitor.close()
     summary = monitor.summary()

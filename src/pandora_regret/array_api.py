@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.kernels.portable import Array, Namespace, device_of, search_cost, total_loss
 from pandora_regret.priors import Beta
 
@@ -46,12 +47,13 @@ def pandora_regret(
     return total / (3 * (y_proba.shape[1] - 1))
 
 
+@renamed("costs", "max_costs")
 def beta_score(
     y_true: Array,
     y_proba: Array,
     *,
     alpha: float = 1.0,
-    costs: Any = None,
+    max_costs: Any = None,
     sample_weight: Array | None = None,
     logits: bool = False,
     per_instance: bool = False,
@@ -60,7 +62,7 @@ def beta_score(
 
     Parameters
     ----------
-    y_true, y_proba, alpha, costs, sample_weight, logits, per_instance
+    y_true, y_proba, alpha, max_costs, sample_weight, logits, per_instance
         As in `pandora_regret.beta_score`, as arrays of one library.
 
     Returns
@@ -71,10 +73,10 @@ def beta_score(
     Examples
     --------
     >>> import numpy as np
-    >>> float(beta_score(np.array([0]), np.array([[0.5, 0.5]]), costs=[1.0, 2.0]))
+    >>> float(beta_score(np.array([0]), np.array([[0.5, 0.5]]), max_costs=[1.0, 2.0]))
     0.5
     """
-    options = {"costs": costs, "logits": logits}
+    options = {"costs": max_costs, "logits": logits}
     return _scored(total_loss, read_alpha(alpha), y_true, y_proba, sample_weight, per_instance, **options)
 
 
@@ -89,8 +91,6 @@ def expected_search_cost(
     per_instance: bool = False,
 ) -> Array:
     """The expected cost of the search under a Beta prior.
-
-    Mean costs, its `typical_costs`, are base costs once divided by ``prior.mean``.
 
     Parameters
     ----------
@@ -108,8 +108,10 @@ def expected_search_cost(
     >>> round(float(expected_search_cost(np.array([0]), np.array([[0.5, 0.25, 0.25]]))), 6)
     0.583333
     """
+    prior = prior or Beta(1.0)
     options = {"costs": costs, "logits": logits}
-    return _scored(search_cost, prior or Beta(1.0), y_true, y_proba, sample_weight, per_instance, **options)
+    paid = _scored(search_cost, prior, y_true, y_proba, sample_weight, per_instance, **options)
+    return paid if costs is None else paid / prior.mean  # base costs are so many times the mean ones
 
 
 def _scored(

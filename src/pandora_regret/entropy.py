@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pandora_regret.inputs import FloatArray, Forecast, InputError, Table, read_probabilities
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import check_row_order
 from pandora_regret.inputs.tables import is_frame
 from pandora_regret.kernels.engine import wasted_for_every_truth
@@ -16,12 +17,13 @@ from pandora_regret.priors import Prior
 from pandora_regret.scores import Score, mean_or_rows, priced
 
 
+@renamed("typical_costs", "costs")
 def search_entropy(
     y_proba: Table,
     *,
     prior: Prior | None = None,
     costs: Any = None,
-    typical_costs: Any = None,
+    max_costs: Any = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -35,7 +37,7 @@ def search_entropy(
 
     Parameters
     ----------
-    y_proba, prior, costs, typical_costs, labels, sample_weight, logits, normalise, per_instance
+    y_proba, prior, costs, max_costs, labels, sample_weight, logits, normalise, per_instance
         As in `expected_search_cost`.
 
     Returns
@@ -57,18 +59,19 @@ def search_entropy(
     0.5833333333333333
     """
     forecast = read_probabilities(y_proba, labels, sample_weight, logits, normalise)
-    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    prior, forecast = priced(forecast, prior, costs, max_costs)
     rows = ((block, expectation(block, probabilities(block), prior)) for block in forecast.blocks())
     return mean_or_rows(forecast, rows, per_instance)
 
 
+@renamed("typical_costs", "costs")
 def search_divergence(
     true_proba: Table,
     y_proba: Table,
     *,
     prior: Prior | None = None,
     costs: Any = None,
-    typical_costs: Any = None,
+    max_costs: Any = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -81,7 +84,7 @@ def search_divergence(
     ----------
     true_proba
         True probabilities, shape (N, K), also where `y_proba` holds logits.
-    y_proba, prior, costs, typical_costs, labels, sample_weight, logits, normalise, per_instance
+    y_proba, prior, costs, max_costs, labels, sample_weight, logits, normalise, per_instance
         As in `search_entropy`.
 
     Returns
@@ -110,7 +113,7 @@ def search_divergence(
         problem = f"has shape {truth.values.shape} but y_proba has shape {forecast.values.shape}"
         fix = "pass one row of each for every instance"
         raise InputError(problem, argument="true_proba", value=truth.values.shape, fix=fix)
-    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    prior, forecast = priced(forecast, prior, costs, max_costs)
     pairs = zip(truth.with_costs(forecast.costs).blocks(), forecast.blocks(), strict=True)
     rows = (  # rounding may dip below 0
         (block, np.maximum(expectation(block, pi.values, prior) - expectation(pi, pi.values, prior), 0.0))

@@ -22,6 +22,7 @@ from pandora_regret.inputs import (
     read_costs,
     read_forecast,
 )
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.kernels.engine import realised_costs, search_costs, total_losses, wasted_pairs
 from pandora_regret.kernels.reference import BROKEN_BY_INDEX, at_mean_costs, mean_waste, unavoidable_costs
 from pandora_regret.priors import Prior
@@ -94,12 +95,13 @@ def pandora_regret(
     return mean_or_rows(forecast, total_losses(forecast, alpha), per_instance) / (3 * (forecast.n_classes - 1))
 
 
+@renamed("costs", "max_costs")
 def beta_score(
     y_true: Labels,
     y_proba: Table,
     *,
     alpha: float = 1.0,
-    costs: Any = None,
+    max_costs: Any = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -112,7 +114,7 @@ def beta_score(
     ----------
     y_true, y_proba, alpha, labels, sample_weight, logits, normalise, per_instance
         As in `pandora_regret`.
-    costs
+    max_costs
         Base costs C_k, shape (K,) or (N, K), or named by class.
 
     Returns
@@ -130,13 +132,13 @@ def beta_score(
 
     Examples
     --------
-    >>> beta_score([0], [[0.5, 0.5]], costs=[1.0, 2.0])
+    >>> beta_score([0], [[0.5, 0.5]], max_costs=[1.0, 2.0])
     0.5
     """
     alpha = read_alpha(alpha)
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
-    if costs is not None:
-        forecast = forecast.with_costs(read_costs(costs, forecast.labels, forecast.n_cases))
+    if max_costs is not None:
+        forecast = forecast.with_costs(read_costs(max_costs, forecast.labels, forecast.n_cases, "max_costs"))
     return mean_or_rows(forecast, total_losses(forecast, alpha), per_instance)
 
 
@@ -182,13 +184,14 @@ def excess_search_burden(
     return mean_or_rows(forecast, total_losses(forecast, 1.0), per_instance) / 3
 
 
+@renamed("typical_costs", "costs")
 def expected_search_cost(
     y_true: Labels,
     y_proba: Table,
     *,
     prior: Prior | None = None,
     costs: Any = None,
-    typical_costs: Any = None,
+    max_costs: Any = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -207,9 +210,9 @@ def expected_search_cost(
     prior
         The distribution of u; `Uniform()` unless given.
     costs
-        Base costs C_k, shape (K,) or (N, K), or named by class; all 1 unless given.
-    typical_costs
-        Mean costs ``C_k E[u_k]`` instead of base costs: what a test of class k costs on average.
+        What a test of each class typically costs, the mean ``C_k E[u_k]``: (K,) or (N, K), or named by class.
+    max_costs
+        The paper's base costs C_k instead, the most that a test costs under a uniform prior; all 1 unless given.
 
     Returns
     -------
@@ -232,21 +235,22 @@ def expected_search_cost(
     --------
     >>> expected_search_cost([0], [[0.5, 0.25, 0.25]])
     0.5833333333333334
-    >>> expected_search_cost([0], [[0.5, 0.25, 0.25]], typical_costs=[100, 200, 300])
+    >>> expected_search_cost([0], [[0.5, 0.25, 0.25]], costs=[100, 200, 300])
     106.94444444444444
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
-    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    prior, forecast = priced(forecast, prior, costs, max_costs)
     return mean_or_rows(forecast, search_costs(forecast, prior), per_instance)
 
 
+@renamed("typical_costs", "costs")
 def pair_costs(
     y_true: Labels,
     y_proba: Table,
     *,
     prior: Prior | None = None,
     costs: Any = None,
-    typical_costs: Any = None,
+    max_costs: Any = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -260,7 +264,7 @@ def pair_costs(
 
     Parameters
     ----------
-    y_true, y_proba, prior, costs, typical_costs, labels, sample_weight, logits, normalise, per_instance
+    y_true, y_proba, prior, costs, max_costs, labels, sample_weight, logits, normalise, per_instance
         As in `expected_search_cost`.
 
     Returns
@@ -283,19 +287,20 @@ def pair_costs(
            [0.08333333, 0.        ]])
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
-    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    prior, forecast = priced(forecast, prior, costs, max_costs)
     if per_instance:
         return forecast.per_case(np.concatenate([mean_waste(block, prior) for block in forecast.blocks()]))
     return _tally_of_costs(forecast, prior).pair_costs
 
 
+@renamed("typical_costs", "costs")
 def search_tally(
     y_true: Labels,
     y_proba: Table,
     *,
     prior: Prior | None = None,
     costs: Any = None,
-    typical_costs: Any = None,
+    max_costs: Any = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -307,7 +312,7 @@ def search_tally(
 
     Parameters
     ----------
-    y_true, y_proba, prior, costs, typical_costs, labels, sample_weight, logits, normalise
+    y_true, y_proba, prior, costs, max_costs, labels, sample_weight, logits, normalise
         As in `expected_search_cost`.
 
     Returns
@@ -326,7 +331,7 @@ def search_tally(
     Tally(2 rows, mean=0.791667, standard_error=0.21)
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise)
-    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    prior, forecast = priced(forecast, prior, costs, max_costs)
     tally = _tally_of_costs(forecast, prior)
     at_means, unit = at_mean_costs(forecast, prior)
     spent = mean_or_rows(forecast, realised_costs(at_means, BROKEN_BY_INDEX), per_instance=True)
@@ -334,9 +339,9 @@ def search_tally(
     return tally
 
 
-def priced(forecast: Forecast, prior: Any, costs: Any, typical_costs: Any) -> tuple[Prior, Forecast]:
+def priced(forecast: Forecast, prior: Any, costs: Any, max_costs: Any = None) -> tuple[Prior, Forecast]:
     """The prior, and the forecast with base costs."""
-    prior, base_costs = read_prices(prior, costs, typical_costs, forecast.labels, forecast.n_cases)
+    prior, base_costs = read_prices(prior, costs, forecast.labels, forecast.n_cases, max_costs)
     return prior, forecast.with_costs(base_costs)
 
 

@@ -18,6 +18,7 @@ from pandora_regret.inputs import (
     read_probabilities,
     read_seed,
 )
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.numbers import read_array
 from pandora_regret.inputs.tables import by_name, is_frame, row_slices
 from pandora_regret.kernels.engine import realised_costs, simulated_totals
@@ -139,13 +140,14 @@ def search_cost(
     return mean_or_rows(forecast, realised_costs(forecast, broken), per_instance)
 
 
+@renamed("typical_costs", "costs")
 def simulate_search(
     y_true: Labels,
     y_proba: Table,
     *,
     prior: Prior | None = None,
     costs: Any = None,
-    typical_costs: Any = None,
+    max_costs: Any = None,
     draws: int = 1000,
     seed: int | np.random.Generator | None = None,
     labels: ArrayLike | None = None,
@@ -160,7 +162,7 @@ def simulate_search(
 
     Parameters
     ----------
-    y_true, y_proba, prior, costs, typical_costs, labels, sample_weight, logits, normalise
+    y_true, y_proba, prior, costs, max_costs, labels, sample_weight, logits, normalise
         As in `expected_search_cost`.
     draws
         How many cost vectors.
@@ -183,7 +185,7 @@ def simulate_search(
     True
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise).check()
-    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    prior, forecast = priced(forecast, prior, costs, max_costs)
     weight = len(forecast) if forecast.weights is None else forecast.weights.sum()
     mean, rng = Mean(), read_seed(seed)
     for batch in row_slices(read_count(draws, "draws"), forecast.n_classes):

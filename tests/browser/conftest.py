@@ -144,7 +144,7 @@ def report(tmp_path_factory):
     found = compare(
         digits[1::2],
         forecasts,
-        typical_costs=prices,
+        costs=prices,
         currency="USD",
         scenarios={"a dear six": [300.0 if k == 6 else price for k, price in enumerate(prices)]},
     )

@@ -112,7 +112,7 @@ PRICES = [
 def test_a_moved_price_costs_what_the_library_says(browser, report, prices):
     browser.open(report.path)
     set_prices(browser, prices)
-    exact = exact_costs(report, typical_costs=prices)
+    exact = exact_costs(report, costs=prices)
     assert shown_costs(browser) == pytest.approx(exact, rel=ROUNDING)
     assert list(shown_costs(browser)) == by_cost(exact)
     assert browser.shown(".at-yours") == [True]
@@ -121,7 +121,7 @@ def test_a_moved_price_costs_what_the_library_says(browser, report, prices):
 def test_intervals_and_verdict_at_other_prices_are_those_of_a_comparison_there(browser, report):
     browser.open(report.path)
     set_prices(browser, PRICES[0])
-    there = compare(report.truth, report.forecasts, typical_costs=PRICES[0], currency="USD")
+    there = compare(report.truth, report.forecasts, costs=PRICES[0], currency="USD")
     names = browser.texts("#bars .name")
     for end in ("low", "high"):
         read = "return [...document.querySelectorAll('#bars .range')].map(e => +e.dataset[arguments[0]])"
@@ -143,8 +143,8 @@ def test_what_recalibrating_would_save_follows_prices(browser, report):
         calmer = proba ** report.comparison.sample.inverse_temperatures[model.name]
         calmer /= calmer.sum(axis=1, keepdims=True)
         saved = [
-            expected_search_cost(report.truth, report.forecasts[model.name], typical_costs=prices)
-            - expected_search_cost(report.truth, calmer, typical_costs=prices)
+            expected_search_cost(report.truth, report.forecasts[model.name], costs=prices)
+            - expected_search_cost(report.truth, calmer, costs=prices)
             for prices in (report.prices, PRICES[0])
         ]
         expected = model.recalibrated.saved.value + saved[1] - saved[0]
@@ -174,7 +174,7 @@ def test_a_slider_moves_a_price_by_keys_and_says_so(browser, report):
     slider = browser.find("#prices li[data-class='6'] input[type=range]")
     slider.send_keys("\ue010")  # End: ten times the stated price
     prices = [10 * price if k == 6 else price for k, price in enumerate(report.prices)]
-    assert shown_costs(browser) == pytest.approx(exact_costs(report, typical_costs=prices), rel=ROUNDING)
+    assert shown_costs(browser) == pytest.approx(exact_costs(report, costs=prices), rel=ROUNDING)
     assert slider.get_attribute("aria-valuetext") == "$600"
     assert browser.find("#prices li[data-class='6'] input[type=text]").get_attribute("value") == "600"
 
@@ -186,7 +186,7 @@ def test_another_prior_costs_what_the_library_says(browser, report, name, prior)
         "const s = document.getElementById('prior'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))",
         name,
     )
-    exact = exact_costs(report, prior=prior, typical_costs=report.prices)
+    exact = exact_costs(report, prior=prior, costs=report.prices)
     assert shown_costs(browser) == pytest.approx(exact, rel=5 * ROUNDING)
 
 
@@ -197,7 +197,7 @@ def test_another_mix_of_cases_is_a_reweighting(browser, report):
     shares = np.bincount(report.truth) / len(report.truth)
     wanted = np.where(np.arange(10) == 3, 0.4, 0.6 * shares / (1 - shares[3]))
     weights = (wanted / shares)[report.truth]
-    exact = exact_costs(report, weights=weights, typical_costs=report.prices)
+    exact = exact_costs(report, weights=weights, costs=report.prices)
     assert shown_costs(browser) == pytest.approx(exact, rel=ROUNDING)
 
 
@@ -212,7 +212,7 @@ def flipping(tmp_path_factory):
     ]
     models = {name: np.exp(z) / np.exp(z).sum(axis=1, keepdims=True) for name, z in zip("AB", knows, strict=True)}
     prices = [90.0, 60.0, 70.0]
-    found = compare(truth, models, typical_costs=prices, currency="USD")
+    found = compare(truth, models, costs=prices, currency="USD")
     path = write_report(found, tmp_path_factory.mktemp("flipping") / "page.html")
     return truth, models, prices, found, path
 
@@ -240,7 +240,7 @@ def test_a_sample_stands_for_all_cases_and_the_page_says_so(browser, flipping):
     assert f"from {found.sample.rows:,} of the 6,000 cases" in browser.texts("#prices .fine")[0]
     moved = [20.0, 200.0, 70.0]
     set_prices(browser, moved)
-    exact = {name: expected_search_cost(truth, proba, typical_costs=moved) for name, proba in models.items()}
+    exact = {name: expected_search_cost(truth, proba, costs=moved) for name, proba in models.items()}
     assert shown_costs(browser) == pytest.approx(exact, rel=0.02)
 
 
@@ -259,7 +259,7 @@ def test_marks_are_where_the_leader_changes(browser, flipping):
         costs = []
         for factor in (0.93, 1.07):
             moved = [price * factor if j == k else other for j, other in enumerate(prices)]
-            costs.append({n: expected_search_cost(truth, p, typical_costs=moved) for n, p in models.items()})
+            costs.append({n: expected_search_cost(truth, p, costs=moved) for n, p in models.items()})
         leaders = [min(each, key=each.get) for each in costs]
         assert leaders[0] != leaders[1]
         name = leaders[0 if below else 1]

@@ -128,7 +128,9 @@ def test_the_search_temperature_of_few_odd_forecasts_is_the_best_of_all(seed):
 
 def search_cost_along(forecast, prior):
     logits, costs = np.log(forecast.values), forecast.costs
-    return lambda at: pr.expected_search_cost(forecast.truth, at * logits, logits=True, prior=prior, costs=costs)
+    return lambda at: pr.expected_search_cost(
+        forecast.truth, at * logits, logits=True, prior=prior, max_costs=costs
+    )
 
 
 def test_a_period_in_the_file_does_not_change_the_temperature():

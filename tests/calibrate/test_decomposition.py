@@ -38,7 +38,7 @@ PRIORS = [None, pr.Beta(0.2), pr.Fixed(), pr.Gamma(2.0), pr.LogNormal(0.5), pr.E
 def test_terms_sum_to_the_score_for_any_prior_and_costs(prior, method):
     truth, forecasts = simulated(150, power=2)
     weights = np.random.default_rng(1).uniform(0.1, 4, 150)
-    given = {"prior": prior, "typical_costs": COSTS, "sample_weight": weights}
+    given = {"prior": prior, "costs": COSTS, "sample_weight": weights}
     parts = decompose(truth, forecasts, method=method, folds=4, **given)
     assert parts.score.value == pytest.approx(pr.expected_search_cost(truth, forecasts, **given), rel=1e-13)
     assert total(parts) == pytest.approx(parts.score.value, rel=1e-12)
@@ -56,7 +56,7 @@ def test_calibrated_forecasts_have_hardly_any_miscalibration():
     covered = 0
     for seed in range(20):
         truth, forecasts = simulated(600, seed=seed)
-        parts = decompose(truth, forecasts, typical_costs=COSTS)
+        parts = decompose(truth, forecasts, costs=COSTS)
         covered += parts.miscalibration.low <= 1e-9 and parts.miscalibration.high >= -1e-9
         assert abs(parts.miscalibration.value) < 0.02 * parts.score.value
     assert covered >= 17
@@ -66,9 +66,9 @@ def test_calibrated_forecasts_have_hardly_any_miscalibration():
 def test_forecasts_too_bold_or_too_meek_are_miscalibrated(power):
     truth, forecasts = simulated(power=power)
     calm = simulated()[1]
-    parts = decompose(truth, forecasts, typical_costs=COSTS)
+    parts = decompose(truth, forecasts, costs=COSTS)
     assert parts.miscalibration.low > 0
-    to_gain = parts.score.value - pr.expected_search_cost(truth, calm, typical_costs=COSTS)
+    to_gain = parts.score.value - pr.expected_search_cost(truth, calm, costs=COSTS)
     assert parts.miscalibration.value == pytest.approx(to_gain, rel=0.2)
 
 
@@ -91,8 +91,8 @@ def test_uncertainty_is_the_cost_of_searching_by_the_class_frequencies_of_other_
     truth, forecasts = simulated(300)
     fold = folds(truth, forecasts)
     others = np.stack([np.bincount(truth[fold != one]) / (fold != one).sum() for one in fold])
-    parts = decompose(truth, forecasts, typical_costs=COSTS)
-    expected = pr.expected_search_cost(truth, others, typical_costs=COSTS)
+    parts = decompose(truth, forecasts, costs=COSTS)
+    expected = pr.expected_search_cost(truth, others, costs=COSTS)
     assert parts.uncertainty.value == pytest.approx(expected, rel=1e-12)
 
 
@@ -134,7 +134,7 @@ def test_neither_the_order_of_rows_nor_that_of_columns_makes_a_difference(method
         (names[truth][rows], forecasts[rows][:, columns], list(names[columns])),
     ]
     for by in (recalibrate, decompose):
-        one, other = (by(y, p, labels=labels, typical_costs=costs, method=method) for y, p, labels in tables)
+        one, other = (by(y, p, labels=labels, costs=costs, method=method) for y, p, labels in tables)
         for term in ("saved", "cost") if by is recalibrate else ("miscalibration", "uncertainty"):
             assert getattr(one, term).value == pytest.approx(getattr(other, term).value, rel=1e-6, abs=1e-6)
     one, other = (

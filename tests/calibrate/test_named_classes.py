@@ -70,18 +70,17 @@ def test_rows_in_another_order_are_an_error(skin):
         VectorScaling().fit(frame, pd.Series(truth).iloc[::-1])
 
 
-@pytest.mark.parametrize("argument", ["costs", "typical_costs"])
-def test_costs_without_names_ask_for_them(argument, skin):
+def test_costs_without_names_ask_for_them(skin):
     forecasts, truth = skin
-    prices = {argument: [380.0, 120.0, 90.0]}
-    message = rf"{argument} is a list without names, but the classes are .*: name them, .* or say the order"
+    prices = {"costs": [380.0, 120.0, 90.0]}
+    message = r"costs is a list without names, but the classes are .*: name them, .* or say the order"
     with pytest.raises(pr.InputError, match=message):
         TemperatureScaling(**prices).fit(pd.DataFrame(forecasts, columns=NAMES), truth)
     with pytest.raises(pr.InputError, match=message):
         CalibratedSearch(GaussianNB(), **prices).fit(forecasts, truth)
     with pytest.raises(pr.InputError, match=message):
         search_cost_scorer(**prices)(GaussianNB().fit(forecasts, truth), forecasts, truth)
-    named = {argument: PRICES}
+    named = {"costs": PRICES}
     by_labels, by_names = (
         TemperatureScaling(labels=NAMES, objective="search", **each).fit(forecasts, truth)
         for each in (prices, named)

@@ -61,9 +61,9 @@ def test_a_frame_of_votes_names_the_columns(voted):
 
 def test_decompose_counts_cases(voted):
     forecasts, votes, _ = voted
-    parts = decompose(votes, forecasts, typical_costs=COSTS)
+    parts = decompose(votes, forecasts, costs=COSTS)
     row, labels, rows, each = expanded(forecasts, votes, np.ones(60))
-    plain = decompose(labels, rows, typical_costs=COSTS, sample_weight=each, groups=row)
+    plain = decompose(labels, rows, costs=COSTS, sample_weight=each, groups=row)
     assert parts.score.value == pytest.approx(plain.score.value)
     assert parts.score.low == pytest.approx(plain.score.low)
     assert parts.miscalibration.value == pytest.approx(plain.miscalibration.value, abs=2.0)

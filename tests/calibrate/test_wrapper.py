@@ -79,9 +79,9 @@ def test_a_bold_classifier_searches_better_on_new_rows(method, objective):
     train, test, y_train, y_test = train_test_split(X, y, random_state=0)
     costs = [100.0, 250.0, 80.0, 120.0]
     plain = GaussianNB().fit(train, y_train)
-    calibrated = CalibratedSearch(GaussianNB(), method=method, objective=objective, typical_costs=costs)
+    calibrated = CalibratedSearch(GaussianNB(), method=method, objective=objective, costs=costs)
     before, after = (
-        pr.expected_search_cost(y_test, model.predict_proba(test), typical_costs=costs)
+        pr.expected_search_cost(y_test, model.predict_proba(test), costs=costs)
         for model in (plain, calibrated.fit(train, y_train))
     )
     assert after < before

@@ -48,7 +48,7 @@ def test_csv_is_one_row_a_model(files):
 
 def test_the_answer_comes_first_and_everything_has_its_table(files):
     page = run("compare", *files, "--costs", COSTS, "--by-class", "--scenario", f"dear={COSTS}").stdout
-    comparison = by_library(typical_costs=TYPICAL)
+    comparison = by_library(costs=TYPICAL)
     assert page.startswith(comparison.headline[0])
     for heading in ("Models", "What other models cost more", "Ranks", "Where the money goes", "Cost calibration"):
         assert f"\n{heading}" in page
@@ -87,7 +87,7 @@ def test_each_row_may_have_its_own_costs(tmp_path):
     extra = {f"cost_{name}": column for name, column in zip(CLASSES, costs.T, strict=True)}
     path = wine_file(tmp_path, "bayes", **extra)
     printed = run_json("compare", path, "--cost-prefix", "cost_")
-    expected = compare(truth, {"bayes": chances["bayes"]}, labels=CLASSES, typical_costs=costs).to_dict()
+    expected = compare(truth, {"bayes": chances["bayes"]}, labels=CLASSES, costs=costs).to_dict()
     assert scores(printed) == scores(expected)
     assert printed["costs"]["typical"] is None
     assert "not both" in refused("compare", path, "--cost-prefix", "cost_", "--costs", COSTS)
@@ -125,7 +125,7 @@ def test_a_scenario_changes_only_the_prices_that_it_names(files):
     assert (
         printed
         == by_library(
-            typical_costs=TYPICAL, source=COSTS, scenarios={"cheap barolo": {"barbera": 31.0, "barolo": 10.0}}
+            costs=TYPICAL, source=COSTS, scenarios={"cheap barolo": {"barbera": 31.0, "barolo": 10.0}}
         ).to_dict()
     )
 
@@ -177,7 +177,7 @@ def test_results_are_broken_down_by_columns_of_any_file(tmp_path):
     files = [wine_file(tmp_path, "tree", site=SITES), wine_file(tmp_path, "bayes", age=age)]
     printed = run_json("compare", *files, "--costs", COSTS, "--by", "site,age:20|60", "--by", "site*age:2")
     by = {"site": SITES, "age:20|60": age, "site*age:2": (SITES, age)}
-    assert printed == by_library(typical_costs=TYPICAL, source=COSTS, by=by).to_dict()
+    assert printed == by_library(costs=TYPICAL, source=COSTS, by=by).to_dict()
     groups = [[group["name"] for group in part["groups"]] for part in printed["by"]]
     assert groups[0] == ["north", "south", "missing"]
     assert groups[1] == ["under 20", "20 to under 60", "60 and over"]

@@ -51,7 +51,7 @@ CLASSES = ["--classes", ",".join(NAMES)]
 def test_it_says_what_is_saved_out_of_fold_and_whether_that_is_worth_it(old):
     options = ("--objective", "search", "--costs", PRICES, *CLASSES)
     printed = run_json("recalibrate", old, *options)
-    expected = recalibrate(*simulated(600, 0), objective="search", typical_costs=COSTS, labels=NAMES)
+    expected = recalibrate(*simulated(600, 0), objective="search", costs=COSTS, labels=NAMES)
     assert printed["saved"]["value"] == pytest.approx(expected.saved.value)
     assert printed["saved"]["low"] == pytest.approx(expected.saved.low)
     assert printed["cost"]["value"] == pytest.approx(expected.cost.value)
@@ -75,8 +75,8 @@ def test_the_map_in_python_is_the_map_of_the_new_file(method, old, new, tmp_path
     np.testing.assert_allclose(written[NAMES], map_.predict_proba(new[NAMES]), atol=1e-12)
     pd.testing.assert_frame_equal(written.drop(columns=NAMES), new.drop(columns=NAMES))
     truth, table = simulated(90, 1)
-    before = expected_search_cost(truth, table, typical_costs=COSTS, labels=NAMES)
-    assert expected_search_cost(truth, written[NAMES], typical_costs=COSTS) < before
+    before = expected_search_cost(truth, table, costs=COSTS, labels=NAMES)
+    assert expected_search_cost(truth, written[NAMES], costs=COSTS) < before
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "jsonl", "parquet", "arrow"])

@@ -31,7 +31,7 @@ def numbers(printed):
 def test_json_holds_the_librarys_numbers(tmp_path):
     printed = run_json("score", wine_file(tmp_path, "bayes"), "--costs", COSTS, "--wrong-tests")
     truth, chances = forecasts()
-    expected = compare(truth, {"bayes": chances["bayes"]}, labels=CLASSES, typical_costs=TYPICAL).to_dict()
+    expected = compare(truth, {"bayes": chances["bayes"]}, labels=CLASSES, costs=TYPICAL).to_dict()
     [model], [wanted] = printed["models"], expected["models"]
     assert printed["schema"] == expected["schema"]
     for part in ("interval", "data", "metrics"):
@@ -42,7 +42,7 @@ def test_json_holds_the_librarys_numbers(tmp_path):
     for pair, other in zip(printed["largest_pairs"], expected["largest_pairs"], strict=True):
         assert pair["sentence"] == other["sentence"]
     assert Comparison.from_dict(printed).best.name == "bayes"
-    spent = pair_costs(truth, chances["bayes"], labels=CLASSES, typical_costs=TYPICAL)
+    spent = pair_costs(truth, chances["bayes"], labels=CLASSES, costs=TYPICAL)
     assert model["pair_costs"][0][1] == pytest.approx(spent[0][1])
 
 
@@ -54,7 +54,7 @@ def test_options_reach_the_library(tmp_path):
     path = wine_file(tmp_path, "tree", heft=weights)
     printed = run_json("score", path, "--prior", "lognormal:0.5", "--weight", "heft", "--level", 0.5)
     given = {"labels": CLASSES, "sample_weight": weights}
-    cost = expected_search_cost(truth, chances["tree"], prior=LogNormal(0.5), typical_costs=[1, 1, 1], **given)
+    cost = expected_search_cost(truth, chances["tree"], prior=LogNormal(0.5), costs=[1, 1, 1], **given)
     assert numbers(printed)["expected_cost value"] == pytest.approx(cost)
     assert numbers(printed)["pandora_regret value"] == pytest.approx(
         pandora_regret(truth, chances["tree"], **given)
@@ -120,10 +120,10 @@ def wait_for_work(client, process):
 def test_the_bill_is_said_in_tests_or_in_money(tmp_path):
     truth, chances = forecasts()
     path = wine_file(tmp_path, "tree")
-    excess = pair_costs(truth, chances["tree"], labels=CLASSES, typical_costs=[1, 1, 1]).sum()
+    excess = pair_costs(truth, chances["tree"], labels=CLASSES, costs=[1, 1, 1]).sum()
     bill = run("score", path).stdout.splitlines()[1]
     assert re.fullmatch(rf"1\.\d+ tests per case \(1\.\d+ to 1\.\d+\), {excess:.3g} wasted\.", bill)
-    excess = pair_costs(truth, chances["tree"], labels=CLASSES, typical_costs=[90, 60, 30]).sum()
+    excess = pair_costs(truth, chances["tree"], labels=CLASSES, costs=[90, 60, 30]).sum()
     bill = run("score", path, "--costs", COSTS, "--currency", "USD").stdout.splitlines()[1]
     assert re.search(rf" per case \(.*\), \${excess:.0f} of it wasted\.$", bill)
 

@@ -31,7 +31,7 @@ def compared(n_models, n_classes, names=ORDINARY, currency="USD"):
     last, east = names[min(2, n_models - 1)], site == "East"
     models[last][east] = np.roll(models[last][east], 1, axis=1)
     by = {"site": site, "age:10": rng.integers(0, 90, ROWS), "site*sex": (site, sex)}
-    costs = {} if currency is None else {"typical_costs": np.linspace(100.0, 900.0, n_classes)}
+    costs = {} if currency is None else {"costs": np.linspace(100.0, 900.0, n_classes)}
     return compare(truth, models, currency=currency, by=by, **costs)
 
 

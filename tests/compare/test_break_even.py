@@ -37,7 +37,7 @@ def specialists(rows=1500):
 def test_the_leader_changes_between_099_and_101_of_the_price(prior):
     truth, models = specialists()
     options = {"prior": prior, "recalibrate": None}
-    found = compare(truth, models, typical_costs=PRICES, **options)
+    found = compare(truth, models, costs=PRICES, **options)
     crossings = 0
     for test, each in enumerate(found.break_even):
         assert (each.test, each.stated) == (str(test), PRICES[test])
@@ -46,7 +46,7 @@ def test_the_leader_changes_between_099_and_101_of_the_price(prior):
                 continue
             crossings += 1
             leaders = [
-                compare(truth, models, typical_costs=_with(test, factor * crossing.price), **options).best.name
+                compare(truth, models, costs=_with(test, factor * crossing.price), **options).best.name
                 for factor in (2 - beyond, beyond)
             ]
             assert leaders == [found.best.name, crossing.leader]
@@ -58,7 +58,7 @@ def test_the_leader_changes_between_099_and_101_of_the_price(prior):
 
 def test_at_the_ends_of_its_interval_zero_leaves_that_of_the_difference():
     truth, models = specialists(6000)
-    found = compare(truth, models, typical_costs=PRICES, recalibrate=None)
+    found = compare(truth, models, costs=PRICES, recalibrate=None)
     ends = [
         (int(each.test), end)
         for each in found.break_even
@@ -69,7 +69,7 @@ def test_at_the_ends_of_its_interval_zero_leaves_that_of_the_difference():
     ]
     assert ends
     for test, end in ends:
-        gap = compare(truth, models, typical_costs=_with(test, end), recalibrate=None).differences[0]
+        gap = compare(truth, models, costs=_with(test, end), recalibrate=None).differences[0]
         assert gap.high == pytest.approx(0, abs=1e-4 * abs(gap.difference))
 
 
@@ -92,11 +92,11 @@ def test_a_price_curve_is_the_score_at_another_price(prior, logits, factor, test
         table = np.log(table) if logits else table
     base = rng.uniform(10, 400, (12, 3) if own_costs else 3)
     forecast = read_forecast(truth, table, logits=logits).check()
-    known, forecast = priced(forecast, prior, None, base)
-    stated = expected_search_cost(truth, table, prior=prior, typical_costs=base, logits=logits, per_instance=True)
+    known, forecast = priced(forecast, prior, base)
+    stated = expected_search_cost(truth, table, prior=prior, costs=base, logits=logits, per_instance=True)
     moved = base.copy()
     moved[..., test] *= factor
-    wanted = expected_search_cost(truth, table, prior=prior, typical_costs=moved, logits=logits, per_instance=True)
+    wanted = expected_search_cost(truth, table, prior=prior, costs=moved, logits=logits, per_instance=True)
     curve = PriceCurve(pairs_of(forecast, known), stated, known, test)
     np.testing.assert_allclose(curve.costs(factor), wanted, rtol=1e-9)
 
@@ -107,14 +107,13 @@ def test_at_known_prices_the_first_crossing_is_that_of_a_dense_scan(seed, upward
     rng = np.random.default_rng(seed)
     truth, prices = rng.integers(0, 3, 8), rng.uniform(10, 400, 3)
     models = {name: rng.dirichlet([1.0, 1.0, 1.0], 8) for name in "abc"}
-    result = compare(truth, models, prior=Fixed(), typical_costs=prices, recalibrate=None)
+    result = compare(truth, models, prior=Fixed(), costs=prices, recalibrate=None)
 
     def excess(test, factor):
         """What the leader costs more than the cheapest other model."""
         moved = np.where(np.arange(3) == test, factor, 1.0) * prices
         costs = {
-            name: expected_search_cost(truth, table, prior=Fixed(), typical_costs=moved)
-            for name, table in models.items()
+            name: expected_search_cost(truth, table, prior=Fixed(), costs=moved) for name, table in models.items()
         }
         return costs.pop(result.best.name) - min(costs.values())
 
@@ -131,8 +130,8 @@ def test_at_known_prices_the_first_crossing_is_that_of_a_dense_scan(seed, upward
 def test_only_stated_prices_can_break_even_and_it_takes_two_models():
     truth, models = specialists(200)
     assert compare(truth, models).break_even == ()
-    assert compare(truth, {"first": models["first"]}, typical_costs=PRICES).break_even == ()
-    same = compare(truth, {"a": models["first"], "b": models["first"]}, typical_costs=PRICES)
+    assert compare(truth, {"first": models["first"]}, costs=PRICES).break_even == ()
+    same = compare(truth, {"a": models["first"], "b": models["first"]}, costs=PRICES)
     assert all(each.below is None and each.above is None for each in same.break_even)
 
 

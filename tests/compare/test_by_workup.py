@@ -73,8 +73,8 @@ def test_costs_may_vary_around_those_of_the_work_up(workup):
 
 def test_prices_of_tests_cannot_stand_beside_a_work_up(workup):
     truth, models = forecasts()
-    with pytest.raises(InputError, match="typical_costs stands beside a work-up"):
-        compare(truth, models, labels=CLASSES, workup=workup, typical_costs=[1, 2, 3])
+    with pytest.raises(InputError, match="costs stands beside a work-up"):
+        compare(truth, models, labels=CLASSES, workup=workup, costs=[1, 2, 3])
 
 
 def test_the_commands_take_a_work_up(workup, tmp_path, compared):

@@ -46,7 +46,7 @@ def test_rows_that_bring_their_ids_may_come_in_any_order(data, bootstrap, cluste
     truth, models, weights = data
     order = np.random.default_rng(4).permutation(ROWS)
     ids, groups = np.array([f"case {row}" for row in range(ROWS)]), np.arange(ROWS) // 4
-    options = {"bootstrap": bootstrap, "typical_costs": [380.0, 120.0, 90.0]}
+    options = {"bootstrap": bootstrap, "costs": [380.0, 120.0, 90.0]}
     asked = {"ids": ids, "sample_weight": weights} | ({"groups": groups} if clustered else {})
     shuffled = {name: values[order] for name, values in asked.items()}
     tables = {name: table[order] for name, table in models.items()}
@@ -166,7 +166,7 @@ def test_bootstrap_and_linearisation_agree_on_large_samples():
 
 def test_differences_are_paired_all_pairs_are_there_and_the_cheaper_comes_first():
     truth, models = simulated(400, noise=(0.9, 0.2, 0.5))
-    found = compare(truth, models, typical_costs=[380.0, 120.0, 90.0])
+    found = compare(truth, models, costs=[380.0, 120.0, 90.0])
     costs = [model.cost for model in found.models]
     assert costs == sorted(costs)
     assert [model.rank for model in found.models] == [1, 2, 3]
@@ -175,7 +175,7 @@ def test_differences_are_paired_all_pairs_are_there_and_the_cheaper_comes_first(
         (names[0], names[1]), (names[0], names[2]), (names[1], names[2])
     ]  # fmt: skip
     rows = {
-        name: expected_search_cost(truth, table, typical_costs=[380.0, 120.0, 90.0], per_instance=True)
+        name: expected_search_cost(truth, table, costs=[380.0, 120.0, 90.0], per_instance=True)
         for name, table in models.items()
     }
     for gap in found.differences:

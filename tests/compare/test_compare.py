@@ -42,11 +42,11 @@ def data():
 
 
 PRICED = {
-    "typical costs": {"typical_costs": [380.0, 120.0, 90.0]},
-    "base costs and gamma": {"costs": [3.0, 1.0, 2.0], "prior": Gamma(2.0)},
-    "fixed": {"typical_costs": [3.0, 1.0, 2.0], "prior": Fixed()},
+    "typical costs": {"costs": [380.0, 120.0, 90.0]},
+    "costs and gamma": {"costs": [3.0, 1.0, 2.0], "prior": Gamma(2.0)},
+    "fixed": {"costs": [3.0, 1.0, 2.0], "prior": Fixed()},
     "empirical": {"prior": Empirical(np.random.default_rng(0).uniform(1, 9, (20, 3)))},
-    "costs per row": {"typical_costs": np.random.default_rng(2).uniform(1, 5, (ROWS, 3)), "prior": LogNormal(0.5)},
+    "costs per row": {"costs": np.random.default_rng(2).uniform(1, 5, (ROWS, 3)), "prior": LogNormal(0.5)},
 }
 
 
@@ -81,7 +81,7 @@ def test_every_score_is_the_public_functions_own(data, given, weighted, logits):
 @pytest.mark.parametrize("prior", [None, Gamma(2.0), Fixed()])
 def test_without_prices_costs_are_counted_in_tests(data, prior):
     truth, models, _ = data
-    found, priced = (compare(truth, models, prior=prior, typical_costs=costs) for costs in (None, np.ones(3)))
+    found, priced = (compare(truth, models, prior=prior, costs=costs) for costs in (None, np.ones(3)))
     assert found.costs.currency is None
     assert priced.costs.currency == ""
     assert [model.cost for model in found.models] == [model.cost for model in priced.models]
@@ -98,26 +98,26 @@ def test_the_number_of_tests_is_the_place_of_the_truth_in_the_search_order(costs
     table /= table.sum(axis=1, keepdims=True)
     order = search_order(table, np.ones(3) if costs is None else costs)
     place = 1 + np.argmax(order == truth[:, None], axis=1)
-    found = compare(truth, {"a": table}, typical_costs=costs, prior=Fixed()).best
+    found = compare(truth, {"a": table}, costs=costs, prior=Fixed()).best
     assert found.scores["tests"].value == pytest.approx(place.mean(), rel=1e-12)
 
 
 def test_other_costs_are_scored_too(data):
     truth, models, _ = data
     dear = {"melanoma": 900.0, "nevus": 1.0, "keratosis": 1.0}
-    found = compare(np.take(LABELS, truth), models, labels=LABELS, typical_costs=PRICES, scenarios={"dear": dear})
+    found = compare(np.take(LABELS, truth), models, labels=LABELS, costs=PRICES, scenarios={"dear": dear})
     assert [scenario.name for scenario in found.scenarios] == ["stated costs", "all tests cost the same", "dear"]
     assert found.scenarios[1].typical == pytest.approx((590 / 3,) * 3)
     for model in found.models:
         table = models[model.name]
-        costs = [expected_search_cost(truth, table, typical_costs=each.typical) for each in found.scenarios]
+        costs = [expected_search_cost(truth, table, costs=each.typical) for each in found.scenarios]
         assert model.scenarios == pytest.approx(costs, rel=1e-12)
     assert compare(truth, models).scenarios[0].name == "all tests cost the same"
     rows = np.tile([3.0, 1.0, 2.0], (ROWS, 1))
-    own = compare(truth, models, typical_costs=rows, scenarios={"dear": {"1": 7.0}})
+    own = compare(truth, models, costs=rows, scenarios={"dear": {"1": 7.0}})
     assert own.scenarios[-1].typical is None
     assert own.best.scenarios[-1] == pytest.approx(
-        expected_search_cost(truth, models[own.best.name], typical_costs=[3.0, 7.0, 2.0])
+        expected_search_cost(truth, models[own.best.name], costs=[3.0, 7.0, 2.0])
     )
 
 
@@ -179,7 +179,7 @@ MISTAKES = {
         "always there",
     ),
     "scenarios": ({"a": HALF}, {"scenarios": 3}, InputTypeError, "scenarios must map names"),
-    "both costs": ({"a": HALF}, {"costs": [1, 1], "typical_costs": [1, 1]}, InputError, "both costs and typical"),
+    "an old name": ({"a": HALF}, {"typical_costs": [1, 1]}, InputTypeError, "is called costs now"),
 }
 
 
@@ -203,7 +203,7 @@ def comparisons(draw):
     options = {
         "logits": logits,
         "bootstrap": draw(st.sampled_from([0, 40])),
-        "typical_costs": draw(st.sampled_from([None, rng.uniform(1, 9, k), rng.uniform(1, 9, (n, k))])),
+        "costs": draw(st.sampled_from([None, rng.uniform(1, 9, k), rng.uniform(1, 9, (n, k))])),
         "prior": draw(st.sampled_from([None, Beta(0.3), Fixed(), LogNormal(0.5)])),
         "sample_weight": draw(st.sampled_from([None, np.append(rng.integers(0, 2, n - 1), 1.5)])),
         "groups": draw(st.sampled_from([None, rng.integers(0, 3, n)])),
@@ -238,7 +238,7 @@ def test_whatever_is_valid_is_compared(given):
 
 def test_a_cost_is_split_into_terms_that_add_up_where_it_is_asked_for(data):
     truth, models, _ = data
-    found = compare(truth, models, typical_costs=[90.0, 60.0, 30.0], decompose=True)
+    found = compare(truth, models, costs=[90.0, 60.0, 30.0], decompose=True)
     for model in found.models:
         terms = {name: term.value for name, term in model.decomposition.items()}
         total = terms["uncertainty"] + terms["miscalibration"] - terms["discrimination"]

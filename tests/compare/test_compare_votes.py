@@ -35,9 +35,9 @@ def _number(value):
 @pytest.mark.parametrize(
     "options",
     [
-        {"typical_costs": PRICES, "decompose": False},
-        {"typical_costs": PRICES, "bootstrap": 300},
-        {"prior": Gamma(2.0), "typical_costs": PRICES},
+        {"costs": PRICES, "decompose": False},
+        {"costs": PRICES, "bootstrap": 300},
+        {"prior": Gamma(2.0), "costs": PRICES},
         {"workup": Workup(LABELS, {name: {"cost": cost, "confirms": name} for name, cost in PRICES.items()})},
     ],
     ids=["analytic", "bootstrap", "pairwise prior", "work-up"],

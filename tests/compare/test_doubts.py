@@ -18,7 +18,7 @@ def sparse():
     """Two models that differ in 3 of 60 cases, where the first is right and the second wrong."""
     truth = np.arange(CASES) % 3
     wrong = np.where(np.arange(CASES) < 3, (truth + 1) % 3, truth)
-    return compare(truth, {"right": certain(truth), "wrong": certain(wrong)}, typical_costs=[90.0, 60.0, 30.0])
+    return compare(truth, {"right": certain(truth), "wrong": certain(wrong)}, costs=[90.0, 60.0, 30.0])
 
 
 def test_a_difference_that_a_few_cases_carry_is_not_settled(sparse):
@@ -42,7 +42,7 @@ def test_models_that_cost_the_same_in_every_case_are_not_shown_to_be_equal():
 def same(cases, bootstrap=0):
     """Two models that say the same of every case, all of which are of one class."""
     models = {"near": np.tile([0.8, 0.1, 0.1], (cases, 1)), "far": np.tile([0.2, 0.4, 0.4], (cases, 1))}
-    return compare(np.zeros(cases, int), models, typical_costs=[90.0, 60.0, 30.0], bootstrap=bootstrap)
+    return compare(np.zeros(cases, int), models, costs=[90.0, 60.0, 30.0], bootstrap=bootstrap)
 
 
 @pytest.mark.parametrize("bootstrap", [0, 100])
@@ -70,7 +70,7 @@ def test_ordinary_differences_have_no_warning():
 @pytest.mark.parametrize("times", [0, 1, 3])
 def test_a_class_that_is_rare_and_very_dear_is_warned_of_whether_it_occurs_or_not(times):
     truth = np.where(np.arange(CASES) < times, 2, np.arange(CASES) % 2)
-    found = compare(truth, {"a": certain(np.arange(CASES) % 2)}, typical_costs=[1.0, 1.0, 500.0], currency="USD")
+    found = compare(truth, {"a": certain(np.arange(CASES) % 2)}, costs=[1.0, 1.0, 500.0], currency="USD")
     warning = found.best.scores["expected_cost"].warning
     assert warning.endswith("do not trust this interval")
     assert ("never occurs" in warning) == (times == 0)

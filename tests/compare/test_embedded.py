@@ -53,10 +53,10 @@ def cost_from(sample, model, prices, prior=None):
 def test_costs_at_other_prices_are_the_library_s_up_to_rounding(prior):
     truth, models = cases(400, 4)
     prices = [10.0, 40.0, 20.0, 5.0]
-    sample = compare(truth, models, prior=prior, typical_costs=prices).sample
+    sample = compare(truth, models, prior=prior, costs=prices).sample
     assert sample.rows == 400
     for moved in (prices, [1.0, 40.0, 200.0, 5.0], [1.0, 1.0, 1.0, 1.0]):
-        exact = expected_search_cost(truth, models["model 1"], prior=prior, typical_costs=moved)
+        exact = expected_search_cost(truth, models["model 1"], prior=prior, costs=moved)
         assert cost_from(sample, "model 1", moved) == pytest.approx(
             exact, rel=5e-3 if prior == priors.Fixed() else 1e-3
         )
@@ -64,12 +64,10 @@ def test_costs_at_other_prices_are_the_library_s_up_to_rounding(prior):
 
 def test_other_priors_come_along_and_the_comparison_s_own_is_first():
     truth, models = cases(300, 3)
-    sample = compare(truth, models, prior=priors.Gamma(3.0), typical_costs=[10.0, 40.0, 20.0]).sample
+    sample = compare(truth, models, prior=priors.Gamma(3.0), costs=[10.0, 40.0, 20.0]).sample
     first, *others = sample.shares
     assert others == ["fixed", "uniform", "exponential"]
-    exact = expected_search_cost(
-        truth, models["model 0"], prior=priors.Exponential(), typical_costs=[1.0, 4.0, 2.0]
-    )
+    exact = expected_search_cost(truth, models["model 0"], prior=priors.Exponential(), costs=[1.0, 4.0, 2.0])
     assert cost_from(sample, "model 0", [1.0, 4.0, 2.0], "exponential") == pytest.approx(exact, rel=1e-3)
     assert len(sample.shares[first][0]) == CELLS + 1
 
@@ -79,7 +77,7 @@ def test_many_cases_are_sampled_by_class_and_weigh_as_much_as_all():
     truth[:40] = 3
     models = {name: np.pad(p * 0.97, ((0, 0), (0, 1)), constant_values=0.03) for name, p in models.items()}
     weights = np.random.default_rng(1).uniform(0.5, 2.0, len(truth))
-    compared = compare(truth, models, sample_weight=weights, typical_costs=[1.0, 2.0, 3.0, 4.0])
+    compared = compare(truth, models, sample_weight=weights, costs=[1.0, 2.0, 3.0, 4.0])
     sample = compared.sample
     assert MOST_ROWS - 10 <= sample.rows <= MOST_ROWS
     by_class = np.bincount(sample.truths(), sample.weights)
@@ -93,10 +91,10 @@ def test_many_cases_are_sampled_by_class_and_weigh_as_much_as_all():
 def test_votes_have_a_row_for_each_class_that_has_some():
     _, models = cases(50, 3)
     votes = np.random.default_rng(2).integers(0, 3, size=(50, 3)) + np.eye(3)[np.arange(50) % 3]
-    sample = compare(votes, models, typical_costs=[10.0, 40.0, 20.0]).sample
+    sample = compare(votes, models, costs=[10.0, 40.0, 20.0]).sample
     assert (sample.cases, sample.rows) == (50, int((votes > 0).sum()))
     moved = [30.0, 10.0, 20.0]
-    exact = expected_search_cost(votes, models["model 0"], typical_costs=moved)
+    exact = expected_search_cost(votes, models["model 0"], costs=moved)
     assert cost_from(sample, "model 0", moved) == pytest.approx(exact, rel=1e-3)
 
 

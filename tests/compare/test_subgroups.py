@@ -32,7 +32,7 @@ def failing(forecasts, rows):
 
 
 def compared(truth, models, by, **options):
-    return compare(truth, models, typical_costs=PRICES, currency="USD", by=by, **options)
+    return compare(truth, models, costs=PRICES, currency="USD", by=by, **options)
 
 
 def flags(comparison):
@@ -66,7 +66,7 @@ def test_without_the_failure_nothing_is_flagged():
     truth, models = simulated(ROWS, noise=(0.4, 0.45))
     result = compared(truth, models, {"site": sites(ROWS)})
     assert flags(result) == []
-    assert result.headline == compare(truth, models, typical_costs=PRICES, currency="USD").headline
+    assert result.headline == compare(truth, models, costs=PRICES, currency="USD").headline
 
 
 def test_numbers_of_a_group_are_those_of_its_cases_alone(planted):
@@ -74,9 +74,7 @@ def test_numbers_of_a_group_are_those_of_its_cases_alone(planted):
     weights = np.random.default_rng(3).uniform(0.2, 2.0, ROWS)
     result = compared(truth, models, {"site": site}, sample_weight=weights)
     east = site == "East"
-    costs = {
-        name: expected_search_cost(truth, p, typical_costs=PRICES, per_instance=True) for name, p in models.items()
-    }
+    costs = {name: expected_search_cost(truth, p, costs=PRICES, per_instance=True) for name, p in models.items()}
     found = group(result, "East")
     assert (found.rows, found.weight) == (east.sum(), pytest.approx(weights[east].sum()))
     assert [model.name for model in found.models] == [model.name for model in result.models]

@@ -21,7 +21,7 @@ def truth_of(rows, seed=0):
 
 
 def compared(truth, models, **options):
-    return compare(truth, models, **{"typical_costs": PRICES, "currency": "USD"} | options)
+    return compare(truth, models, **{"costs": PRICES, "currency": "USD"} | options)
 
 
 def test_a_model_is_deployed_only_if_it_is_told_apart_from_every_other():
@@ -119,7 +119,7 @@ def test_a_recalibrated_self_is_what_temperature_scaling_out_of_fold_would_cost(
     groups = np.arange(900) // 3
     for given in ({}, {"groups": groups}, {"sample_weight": np.random.default_rng(5).uniform(0.5, 2, 900)}):
         model = compared(truth, {"a": table}, **given).best
-        terms = decompose(truth, table, typical_costs=PRICES, method="temperature", **given)
+        terms = decompose(truth, table, costs=PRICES, method="temperature", **given)
         saved, reference = model.recalibrated.saved, terms.miscalibration
         assert saved.value == pytest.approx(reference.value, rel=1e-5)
         assert saved.low == pytest.approx(reference.low, rel=1e-5)
@@ -129,11 +129,11 @@ def test_prices_as_stated_stand_beside_uncertain_ones_and_a_flip_is_said():
     truth = truth_of(3000)
     models = {"calm": calibrated(truth, 1.5, 1), "bold": sharpened(calibrated(truth, 1.55, 2), 9.0)}
     costs = [100.0, 101.0, 102.0]  # so nearly the same that only the order of probabilities counts
-    found = compared(truth, models, typical_costs=costs)
-    certain = compared(truth, models, typical_costs=costs, prior=Fixed())
+    found = compared(truth, models, costs=costs)
+    certain = compared(truth, models, costs=costs, prior=Fixed())
     assert (found.best.name, certain.best.name) == ("calm", "bold")
     for model in found.models:
-        known = expected_search_cost(truth, models[model.name], typical_costs=costs, prior=Fixed())
+        known = expected_search_cost(truth, models[model.name], costs=costs, prior=Fixed())
         assert model.at_stated_prices.value == pytest.approx(known)
         assert model.at_stated_prices == model.scores["realised_cost"]
     said = "If prices are exactly as stated, bold is the cheapest: $"
@@ -152,10 +152,7 @@ class TestCasesNeeded:
 
     def gaps(self, rows, seed):
         truth, tables = self.population(rows, seed)
-        a, b = (
-            expected_search_cost(truth, table, typical_costs=PRICES, per_instance=True)
-            for table in tables.values()
-        )
+        a, b = (expected_search_cost(truth, table, costs=PRICES, per_instance=True) for table in tables.values())
         return a - b
 
     @pytest.mark.parametrize("power", [0.5, 0.8])

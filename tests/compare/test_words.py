@@ -22,7 +22,7 @@ def truth():
 
 
 def compared(truth, models, **options):
-    options = {"labels": LABELS, "typical_costs": PRICES, "currency": "USD"} | options
+    options = {"labels": LABELS, "costs": PRICES, "currency": "USD"} | options
     return compare(np.take(LABELS, truth), models, **options)
 
 

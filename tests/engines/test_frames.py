@@ -72,7 +72,7 @@ def test_rows_agree_with_the_library(engine, alpha):
     prices = dict(zip(classes, [10.0, 20.0, 20.0, 5.0, 80.0], strict=True))
     metrics = ["pandora_regret", "log_loss"] + ["expected_search_cost"] * (alpha > 0)
     scored = collected(
-        with_scores(engine(frame), classes, label="truth", alpha=alpha, typical_costs=prices, metrics=metrics)
+        with_scores(engine(frame), classes, label="truth", alpha=alpha, costs=prices, metrics=metrics)
     )
     regrets = pandora_regret(frame["truth"], frame[classes], alpha=alpha, per_instance=True)
     assert_allclose(scored["pandora_regret"].astype(float), regrets, rtol=1e-12, atol=1e-14)
@@ -82,28 +82,26 @@ def test_rows_agree_with_the_library(engine, alpha):
     assert (own == 0).any()
     if alpha > 0:
         costs = expected_search_cost(
-            frame["truth"], frame[classes], prior=Beta(alpha), typical_costs=prices, per_instance=True
+            frame["truth"], frame[classes], prior=Beta(alpha), costs=prices, per_instance=True
         )
         assert_allclose(scored["expected_search_cost"].astype(float), costs, rtol=1e-12)
 
 
 def test_impossible_classes_are_compared_by_their_costs(engine):
     frame = pd.DataFrame({"y": ["a", "b"], "a": [0.0, 0.0], "b": [0.0, 0.0], "c": [1.0, 1.0], "row": [0, 1]})
-    scored = collected(with_scores(engine(frame), ["a", "b", "c"], label="y", typical_costs=[3, 7, 2]))
-    costs = expected_search_cost(frame["y"], frame[["a", "b", "c"]], typical_costs=[3, 7, 2], per_instance=True)
+    scored = collected(with_scores(engine(frame), ["a", "b", "c"], label="y", costs=[3, 7, 2]))
+    costs = expected_search_cost(frame["y"], frame[["a", "b", "c"]], costs=[3, 7, 2], per_instance=True)
     assert_allclose(scored["expected_search_cost"].astype(float), costs, rtol=1e-12)
 
 
 def test_groups(engine):
     frame, classes = predictions()
     table = collected(
-        score_frame(engine(frame), classes, label="truth", typical_costs=[1, 2, 3, 4, 5], by=["site"]), ["site"]
+        score_frame(engine(frame), classes, label="truth", costs=[1, 2, 3, 4, 5], by=["site"]), ["site"]
     )
     for row in table.to_dict("records"):
         part = frame[frame["site"] == row["site"]]
-        scores = expected_search_cost(
-            part["truth"], part[classes], typical_costs=[1, 2, 3, 4, 5], per_instance=True
-        )
+        scores = expected_search_cost(part["truth"], part[classes], costs=[1, 2, 3, 4, 5], per_instance=True)
         assert row["count"] == len(part)
         assert row["not_scored"] == 0
         assert_allclose(row["expected_search_cost"], scores.mean(), rtol=1e-12)
@@ -129,11 +127,11 @@ def test_expressions_stand_alone():
     rows = nw.from_native(_polars().from_pandas(frame))
     scored = rows.select(
         regret=pandora_regret_expr(classes, label="truth"),
-        cost=expected_search_cost_expr(classes, label="truth", typical_costs=[1, 2, 3, 4, 5], alpha=2.0),
+        cost=expected_search_cost_expr(classes, label="truth", costs=[1, 2, 3, 4, 5], alpha=2.0),
         log_loss=log_loss_expr(classes, label="truth"),
     )
     costs = expected_search_cost(
-        frame["truth"], frame[classes], prior=Beta(2.0), typical_costs=[1, 2, 3, 4, 5], per_instance=True
+        frame["truth"], frame[classes], prior=Beta(2.0), costs=[1, 2, 3, 4, 5], per_instance=True
     )
     assert_allclose(
         scored["regret"], pandora_regret(frame["truth"], frame[classes], per_instance=True), rtol=1e-12
@@ -145,13 +143,11 @@ def test_expressions_stand_alone():
 def test_sql_runs_and_agrees():
     duckdb = pytest.importorskip("duckdb", reason="DuckDB: make engines")
     frame, classes = predictions()
-    query = duckdb_sql("forecasts", classes, label="truth", by="site", typical_costs=[1, 2, 3, 4, 5])
+    query = duckdb_sql("forecasts", classes, label="truth", by="site", costs=[1, 2, 3, 4, 5])
     with duckdb.connect() as connection:
         connection.register("forecasts", frame)
         table = connection.sql(query).df().sort_values("site").reset_index(drop=True)
-    direct = collected(
-        score_frame(frame, classes, label="truth", by=["site"], typical_costs=[1, 2, 3, 4, 5]), ["site"]
-    )
+    direct = collected(score_frame(frame, classes, label="truth", by=["site"], costs=[1, 2, 3, 4, 5]), ["site"])
     pd.testing.assert_frame_equal(table[direct.columns], direct, check_dtype=False, rtol=1e-12)
 
 
@@ -163,7 +159,7 @@ def test_sql_runs_and_agrees():
         ({"classes": ["a"]}, "two or more"),
         ({"classes": "ab"}, "list of column names"),
         ({"alpha": 0.0}, "mean cost 0"),
-        ({"typical_costs": [1.0]}, "typical_costs"),
+        ({"costs": [1.0]}, "costs"),
     ],
 )
 def test_mistakes_are_named(change, sentence):

@@ -41,7 +41,7 @@ def test_a_comparison_is_logged_whole(mlflow, data):
         truth,
         {"net": forecasts, "<vague>": np.full((120, 3), 1 / 3)},
         labels=CLASSES,
-        typical_costs=PRICES,
+        costs=PRICES,
         currency="USD",
     )
     with mlflow.start_run() as run:
@@ -77,11 +77,11 @@ def test_scores_in_evaluate(mlflow, data, as_columns):
             data=frame,
             targets="truth",
             predictions="answer",
-            extra_metrics=make_metrics(CLASSES, typical_costs=PRICES),
+            extra_metrics=make_metrics(CLASSES, costs=PRICES),
             evaluators="default",
             evaluator_config=config,
         )
-    expected = expected_search_cost(truth, forecasts, labels=CLASSES, typical_costs=PRICES)
+    expected = expected_search_cost(truth, forecasts, labels=CLASSES, costs=PRICES)
     assert result.metrics["expected_search_cost/mean"] == pytest.approx(expected)
     assert result.metrics["expected_search_cost/low"] < expected < result.metrics["expected_search_cost/high"]
     assert result.metrics["pandora_regret/mean"] == pytest.approx(pandora_regret(truth, forecasts, labels=CLASSES))

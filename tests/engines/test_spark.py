@@ -18,7 +18,7 @@ def test_twenty_classes_are_compiled(spark, tmp_path):
     spark.createDataFrame(frame).write.parquet(str(tmp_path / "rows"))
     rows = spark.read.parquet(str(tmp_path / "rows"))
     prices = np.arange(1.0, 21.0)
-    table = score_frame(rows, classes, label="truth", typical_costs=prices, by=["site"])
+    table = score_frame(rows, classes, label="truth", costs=prices, by=["site"])
     assert len(table.collect()) == 3
     assert "codegen" not in spark.log.read_text().lower()
     plan = table._jdf.queryExecution().executedPlan().toString()
@@ -46,8 +46,8 @@ def test_partitions_give_the_numbers_of_a_file(rows, tmp_path, bootstrap):
 
     frame, on_spark, layout = rows
     layout = layout if bootstrap else replace(layout, group=None)
-    ours = score_spark(on_spark, layout, typical_costs=[1, 2, 3, 4, 5], bootstrap=bootstrap, pairs=True)
-    theirs = _file_score(frame, layout, tmp_path, typical_costs=[1, 2, 3, 4, 5], bootstrap=bootstrap, pairs=True)
+    ours = score_spark(on_spark, layout, costs=[1, 2, 3, 4, 5], bootstrap=bootstrap, pairs=True)
+    theirs = _file_score(frame, layout, tmp_path, costs=[1, 2, 3, 4, 5], bootstrap=bootstrap, pairs=True)
     assert ours.data == theirs.data
     for metric in ("expected_cost", "pandora_regret", "macro_f1"):
         one, other = (astuple(result.best.scores[metric])[:3] for result in (ours, theirs))
@@ -59,7 +59,7 @@ def test_a_killed_worker_changes_no_digit(rows, tmp_path, monkeypatch):
     from pandora_regret.integrations import spark as module
 
     _, on_spark, layout = rows
-    options = {"typical_costs": [1, 2, 3, 4, 5], "bootstrap": 100}
+    options = {"costs": [1, 2, 3, 4, 5], "bootstrap": 100}
     undisturbed = module.score_spark(on_spark, layout, **options)
     killed, plain = tmp_path / "killed", module._tally_partition
 

@@ -13,7 +13,7 @@ from cli_files import run
 from corpus import corpus, csv_text
 
 SECONDS = 5
-LIBRARY_WORDS = ("axis=", "logits=", "labels=", "typical_costs=", "keepdims", "np.", "astype(")
+LIBRARY_WORDS = ("axis=", "logits=", "labels=", "costs=", "keepdims", "np.", "astype(")
 LONGER = int(os.environ.get("FAULTS", "1"))  # how many times as many random files; `make faults` asks for more
 FAULTS = corpus(n_mutations=80 * LONGER)
 

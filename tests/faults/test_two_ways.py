@@ -189,7 +189,7 @@ def test_the_library_the_page_and_a_saved_comparison_say_what_the_command_says(s
         one["label"],
         forecasts,
         labels=list(PRICES),
-        typical_costs=list(PRICES.values()),
+        costs=list(PRICES.values()),
         by={"site": one["site"]},
         ids=one["id"],
     )

@@ -47,7 +47,7 @@ def test_score_reads_votes(case, suffix, tmp_path):
     path = write(tmp_path, "a", votes, tables["a"], weights, suffix=suffix)
     printed = run_json("score", path, "--votes-prefix", "votes_", "--costs", PRICES, "--wrong-tests")
     [model] = printed["models"]
-    arguments = {"sample_weight": weights, "typical_costs": COSTS, "labels": NAMES}
+    arguments = {"sample_weight": weights, "costs": COSTS, "labels": NAMES}
     expected = expected_search_cost(votes, tables["a"], **arguments)
     assert model["scores"]["expected_cost"]["value"] == pytest.approx(expected)
     assert printed["data"]["rows"] == 80

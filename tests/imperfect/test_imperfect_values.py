@@ -44,7 +44,7 @@ def test_effective_costs_keep_propriety(truth):
     forecasts = np.concatenate([LATTICE, [truth]])
     risk = sum(
         truth[i]
-        * beta_score(np.full(len(forecasts), i), forecasts, costs=effective_costs(TESTS), per_instance=True)
+        * beta_score(np.full(len(forecasts), i), forecasts, max_costs=effective_costs(TESTS), per_instance=True)
         for i in range(3)
     )
     others = np.abs(forecasts - truth).max(axis=1) > 1e-9

@@ -227,7 +227,7 @@ def test_the_coarsest_column_says_how_far_a_row_may_be_off():
 )
 def test_costs_by_name_that_do_not_fit(costs, message):
     with pytest.raises(InputError, match=message):
-        beta_score(list("acb"), P, costs=costs, labels=list("abc"))
+        expected_search_cost(list("acb"), P, costs=costs, labels=list("abc"))
 
 
 @pytest.mark.parametrize(
@@ -247,10 +247,10 @@ def test_costs_by_name_that_do_not_fit(costs, message):
 )
 def test_costs_by_name_or_in_column_order(costs):
     frame = pl.DataFrame(columns_of(P, NAMES, (2, 0, 1)))
-    for score in (beta_score, expected_search_cost, search_cost):
-        expected = score(Y, P, costs=COSTS)
-        assert score(NAMED_Y, P, costs=costs, labels=NAMES) == pytest.approx(expected, rel=1e-15)
-        assert score(NAMED_Y, frame, costs=costs, labels=NAMES) == pytest.approx(expected, rel=1e-14)
+    for score, name in ((beta_score, "max_costs"), (expected_search_cost, "costs"), (search_cost, "costs")):
+        expected = score(Y, P, **{name: COSTS})
+        assert score(NAMED_Y, P, **{name: costs}, labels=NAMES) == pytest.approx(expected, rel=1e-15)
+        assert score(NAMED_Y, frame, **{name: costs}, labels=NAMES) == pytest.approx(expected, rel=1e-14)
 
 
 def test_each_instance_may_have_its_own_costs():

@@ -174,7 +174,7 @@ def test_a_mask_is_never_ignored(name):
     arguments = {"y_true": Y, "y_proba": P, "sample_weight": np.ones(3), "costs": np.ones(3)}
     arguments[name] = np.ma.array(arguments[name], mask=arguments[name] == arguments[name].max())
     with pytest.raises(InputTypeError, match=f"{name} is a masked array: drop or fill the masked entries"):
-        beta_score(**arguments)
+        expected_search_cost(**arguments)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_mask_is_never_ignored(name):
         {"sample_weight": np.r_[np.ones(200_000), -1]},
         {"costs": np.r_[np.ones((200_000, 2)), [[1, 0]]]},
         {"prior": "Uniform"},
-        {"typical_costs": [1, 1], "costs": [1, 1]},
+        {"max_costs": [1, 1], "costs": [1, 1]},
     ],
     ids=lambda wrong: "-".join(wrong),
 )

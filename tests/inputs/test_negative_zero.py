@@ -30,7 +30,7 @@ def check_same(score, dtype=np.float64, copies=1):
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0, 2.0, np.inf])
 def test_scores(alpha, dtype, copies):
     check_same(lambda y, p: pr.pandora_regret(y, p, alpha=alpha, per_instance=True), dtype, copies)
-    check_same(lambda y, p: pr.beta_score(y, p, alpha=alpha, costs=COSTS, per_instance=True), dtype, copies)
+    check_same(lambda y, p: pr.beta_score(y, p, alpha=alpha, max_costs=COSTS, per_instance=True), dtype, copies)
 
 
 @pytest.mark.parametrize("search", ["single_pass", "restarts", "adaptive"])
@@ -42,5 +42,5 @@ def test_imperfect_searches(search):
 def test_orders_and_realised_costs():
     check_same(lambda y, p: pr.search_order(p, costs=COSTS))
     check_same(lambda y, p: pr.search_cost(y, p, COSTS, per_instance=True))
-    check_same(lambda y, p: pr.search_tally(y, p, costs=COSTS).realised.mean)
+    check_same(lambda y, p: pr.search_tally(y, p, max_costs=COSTS).realised.mean)
     check_same(lambda y, p: pr.simulate_search(y, p, draws=20, seed=0).mean)

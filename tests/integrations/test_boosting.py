@@ -24,7 +24,9 @@ def random_rows(n_classes, seed, n_rows=12, spread=2.0):
 
 def weighted_total(y, raw, alpha, costs, weights):
     """What the gradient is the gradient of, in the library's own score."""
-    return weights @ beta_score(y, raw, alpha=alpha, costs=costs / costs.mean(), logits=True, per_instance=True)
+    return weights @ beta_score(
+        y, raw, alpha=alpha, max_costs=costs / costs.mean(), logits=True, per_instance=True
+    )
 
 
 def slopes_by_difference(loss, raw, step=1e-5):
@@ -57,7 +59,7 @@ def test_no_quadratic_of_that_curvature_lies_below_the_loss_in_any_direction(alp
     direction, step = np.random.default_rng(seed).normal(size=raw.shape), 1e-4
     for t in (direction, np.eye(n_classes)[y], np.eye(n_classes)[y] - np.eye(n_classes)[y - 1]):
         sides = [
-            weights * beta_score(y, raw + s * t, alpha=alpha, costs=costs / costs.mean(), logits=True,
+            weights * beta_score(y, raw + s * t, alpha=alpha, max_costs=costs / costs.mean(), logits=True,
                                  per_instance=True)
             for s in (-step, 0, step)
         ]  # fmt: skip
@@ -80,11 +82,11 @@ def test_only_the_proportions_of_costs_count_and_they_may_be_named():
     expected = SearchObjective(costs=[1.0, 2.0, 4.0])(y, raw)[0]
     named = {"c": 40.0, "a": 10.0, "b": 20.0}
     for objective in (
-        SearchObjective(typical_costs=[10, 20, 40]),
+        SearchObjective(costs=[10, 20, 40]),
         SearchObjective(costs=named, labels=["a", "b", "c"]),
     ):
         np.testing.assert_allclose(objective(y, raw)[0], expected)
-    assert SearchObjective(alpha=0, typical_costs=[1, 2, 4])(y, raw)[0].shape == (12, 3)
+    assert SearchObjective(alpha=0, costs=[1, 2, 4])(y, raw)[0].shape == (12, 3)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,6 @@ def test_only_the_proportions_of_costs_count_and_they_may_be_named():
         ({"alpha": np.inf}, None, "choose a finite alpha"),
         ({"alpha": -1}, None, "alpha"),
         ({"costs": [1, 2]}, np.array([0]), "one cost per class"),
-        ({"costs": [1, 2, 3], "typical_costs": [1, 2, 3]}, np.array([0]), "not both"),
         ({"labels": ["a", "b"]}, np.array([0]), "labels has 2 entries"),
         ({}, np.array([3]), "which is not among the column numbers 0 to 2"),
         ({}, np.array([0.5]), "not a column number"),
@@ -109,13 +110,11 @@ def test_what_cannot_be_boosted_is_said(options, call, words):
 
 def test_metrics_are_the_expected_search_cost():
     y, raw, costs, weights = random_rows(4, seed=7)
-    expected = expected_search_cost(
-        y, raw, prior=Beta(0.5), typical_costs=costs, sample_weight=weights, logits=True
-    )
-    options = {"prior": Beta(0.5), "typical_costs": costs}
+    expected = expected_search_cost(y, raw, prior=Beta(0.5), costs=costs, sample_weight=weights, logits=True)
+    options = {"prior": Beta(0.5), "costs": costs}
     assert XGBoostMetric(**options)(y, raw, sample_weight=weights) == pytest.approx(expected)
     assert LightGBMMetric(**options)(y, raw, weights) == ("search_cost", pytest.approx(expected), False)
-    named = {"prior": Beta(0.5), "typical_costs": dict(zip("abcd", costs, strict=True)), "labels": list("abcd")}
+    named = {"prior": Beta(0.5), "costs": dict(zip("abcd", costs, strict=True)), "labels": list("abcd")}
     assert XGBoostMetric(**named)(y, raw, weights) == pytest.approx(expected)
     proba = probabilities(raw)
     assert XGBoostMetric(**options, logits=False)(y, proba, weights) == pytest.approx(expected)

@@ -31,7 +31,7 @@ def test_the_metric_is_the_mean_of_the_score(prior):
     for truth, forecast in cases:
         metric.update(truth, forecast)
     table = [[forecast[name] for name in CLASSES] for _, forecast in cases]
-    expected = expected_search_cost([t for t, _ in cases], table, labels=CLASSES, typical_costs=COSTS, prior=prior)
+    expected = expected_search_cost([t for t, _ in cases], table, labels=CLASSES, costs=COSTS, prior=prior)
     assert metric.get() == pytest.approx(expected)
     metric.revert(*cases[-1])
     metric.update(*cases[-1])

@@ -48,8 +48,8 @@ def test_a_scorer_is_minus_the_score(model):
     assert neg_pandora_regret_scorer(model, X, truth) == -pr.pandora_regret(truth, proba, labels=NAMES)
     half = pandora_regret_scorer(alpha=0.5)(model, X, truth)
     assert half == -pr.pandora_regret(truth, proba, labels=NAMES, alpha=0.5)
-    cost = pr.expected_search_cost(truth, proba, labels=NAMES, typical_costs=PRICES, prior=pr.Gamma(2.0))
-    assert search_cost_scorer(typical_costs=PRICES, prior=pr.Gamma(2.0))(model, X, truth) == -cost
+    cost = pr.expected_search_cost(truth, proba, labels=NAMES, costs=PRICES, prior=pr.Gamma(2.0))
+    assert search_cost_scorer(costs=PRICES, prior=pr.Gamma(2.0))(model, X, truth) == -cost
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -58,7 +58,7 @@ def test_frames_and_text_labels(library):
     frame = frames.DataFrame({f"f{at}": X[:, at] for at in range(4)})
     labels = frames.Series(NAMES[Y].tolist())
     model = make_pipeline(StandardScaler(), LogisticRegression())
-    scorer = search_cost_scorer(typical_costs=PRICES)
+    scorer = search_cost_scorer(costs=PRICES)
     scores = cross_val_score(model, frame, labels, scoring=scorer, error_score="raise")
     plain = cross_val_score(model, X, NAMES[Y], scoring=scorer)
     np.testing.assert_allclose(scores, plain)
@@ -106,7 +106,7 @@ def test_several_metrics_share_one_forecast(monkeypatch):
 
 
 def test_grid_search_and_learning_curves():
-    scorer = search_cost_scorer(typical_costs=PRICES)
+    scorer = search_cost_scorer(costs=PRICES)
     search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 40]}, scoring=scorer, cv=3).fit(X, NAMES[Y])
     assert search.best_score_ == search.cv_results_["mean_test_score"].max() < -233
     assert clone(search).scoring(search.best_estimator_, X, NAMES[Y]) == search.score(X, NAMES[Y])
@@ -137,7 +137,7 @@ def test_weights_with_routing():
 
 
 def test_scorers_are_picklable_and_say_what_they_score(model):
-    scorer = search_cost_scorer(typical_costs=PRICES, prior=pr.Gamma(2.0))
+    scorer = search_cost_scorer(costs=PRICES, prior=pr.Gamma(2.0))
     again = pickle.loads(pickle.dumps(scorer))
     assert again(model, X, NAMES[Y]) == scorer(model, X, NAMES[Y])
     assert "expected_search_cost" in repr(scorer)

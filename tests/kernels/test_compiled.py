@@ -223,9 +223,9 @@ def test_public_functions_say_the_same_with_and_without_numba(plain):
     for function, options in [
         (pandora_regret, {"alpha": 0.37, "sample_weight": weights}),
         (pandora_regret, {"per_instance": True}),
-        (beta_score, {"alpha": 0.0, "costs": costs[0]}),
+        (beta_score, {"alpha": 0.0, "max_costs": costs[0]}),
         (expected_search_cost, {"prior": Beta(3.0), "costs": costs, "sample_weight": weights}),
-        (pair_costs, {"prior": Beta(0.5), "typical_costs": costs[0], "sample_weight": weights}),
+        (pair_costs, {"prior": Beta(0.5), "costs": costs[0], "sample_weight": weights}),
         (search_cost, {"costs": costs, "ties": "average"}),
         (search_cost, {"costs": costs, "ties": "index", "per_instance": True}),
         (simulate_search, {"costs": costs[0], "draws": 50, "seed": 1, "sample_weight": weights}),

@@ -71,7 +71,7 @@ def costs_apart(seed, n_classes=5):
 def test_scores_of_logits_keep_every_digit(alpha, costs):
     table = logit_tables(2)
     truth = np.arange(len(table)) % 5
-    got = beta_score(truth, table, alpha=alpha, costs=costs, logits=True, per_instance=True)
+    got = beta_score(truth, table, alpha=alpha, max_costs=costs, logits=True, per_instance=True)
     logs = [log_merits(map(mp.mpf, row.tolist()), costs) for row in table]
     assert_all_digits(got, [exact_score(q, costs, i, alpha) for q, i in zip(logs, truth, strict=True)])
 
@@ -90,7 +90,7 @@ def small_probabilities(seed):
 def test_scores_of_probabilities_down_to_1e_300_keep_every_digit(alpha, costs):
     table = small_probabilities(4)
     truth = np.arange(len(table)) % 5
-    got = beta_score(truth, table, alpha=alpha, costs=costs, per_instance=True)
+    got = beta_score(truth, table, alpha=alpha, max_costs=costs, per_instance=True)
     logs = [log_merits([mp.log(p) for p in row.tolist()], costs) for row in table]
     assert_all_digits(got, [exact_score(q, costs, i, alpha) for q, i in zip(logs, truth, strict=True)])
 
@@ -155,7 +155,7 @@ def exact_expectation(truth, logs, costs, alpha):
 def test_entropies_keep_every_digit(alpha):
     costs, rng = costs_apart(8), np.random.default_rng(9)
     table = np.concatenate([rng.normal(0, 5, (10, 5)), rng.uniform(-1e4, 1e4, (5, 5))])
-    got = search_entropy(table, prior=Beta(alpha), costs=costs, logits=True, per_instance=True)
+    got = search_entropy(table, prior=Beta(alpha), max_costs=costs, logits=True, per_instance=True)
     exact = []
     for row in table.tolist():
         logs = [mp.mpf(z) for z in row]

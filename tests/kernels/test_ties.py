@@ -63,14 +63,16 @@ def table_of(p, dtype, logits):
 
 
 def by_fixed_prior(truth, table, costs, logits):
-    return pr.expected_search_cost(truth, table, prior=pr.Fixed(), costs=costs, logits=logits, per_instance=True)
+    return pr.expected_search_cost(
+        truth, table, prior=pr.Fixed(), max_costs=costs, logits=logits, per_instance=True
+    )
 
 
 def by_observed_unit_costs(truth, table, costs, logits):
     """Base costs times observed ones: the first of two factors moves the odds."""
     base = np.array([0.3, 7.0, 1.1, 0.07, 13.0])[: len(costs)]
     prior = pr.Empirical((costs / base)[None])
-    return pr.expected_search_cost(truth, table, prior=prior, costs=base, logits=logits, per_instance=True)
+    return pr.expected_search_cost(truth, table, prior=prior, max_costs=base, logits=logits, per_instance=True)
 
 
 def by_known_costs(truth, table, costs, logits):
@@ -78,12 +80,12 @@ def by_known_costs(truth, table, costs, logits):
 
 
 def by_ranks(truth, table, costs, logits):
-    score = pr.beta_score(truth, table, alpha=np.inf, costs=costs, logits=logits, per_instance=True)
+    score = pr.beta_score(truth, table, alpha=np.inf, max_costs=costs, logits=logits, per_instance=True)
     return costs + score / 2
 
 
 def by_pairs(truth, table, costs, logits):
-    spent = pr.pair_costs(truth, table, prior=pr.Fixed(), costs=costs, logits=logits, per_instance=True)
+    spent = pr.pair_costs(truth, table, prior=pr.Fixed(), max_costs=costs, logits=logits, per_instance=True)
     return costs + spent.sum(axis=1)
 
 
@@ -102,7 +104,7 @@ def by_array_api(truth, table, costs, logits):
 def by_divergence(truth, table, costs, logits):
     """What a sure truth pays, by the kernel that does every truth at once."""
     sure = np.eye(len(truth))
-    excess = pr.search_divergence(sure, table, prior=pr.Fixed(), costs=costs, logits=logits, per_instance=True)
+    excess = pr.search_divergence(sure, table, prior=pr.Fixed(), max_costs=costs, logits=logits, per_instance=True)
     return costs + excess
 
 
@@ -224,7 +226,7 @@ def test_a_stream_ties_as_exact_arithmetic_does(dtype, tmp_path):
     columns = {name: (parts[:, k] / 20).astype(dtype) for k, name in enumerate("abcd")}
     pq.write_table(pa.table({"y_true": np.array(list("abcd"))[truth], **columns}), tmp_path / "model.parquet")
     [predictions] = open_predictions(tmp_path / "model.parquet")
-    scores = score_stream(predictions, prior=pr.Fixed(), typical_costs=floats(costs)).best.scores
+    scores = score_stream(predictions, prior=pr.Fixed(), costs=floats(costs)).best.scores
     exact = [
         (exact_costs(p, costs)[i], exact_costs(p, costs, 1, 0)[i])
         for p, i in (([Fraction(int(n), 20) for n in row], i) for row, i in zip(parts, truth, strict=True))
@@ -255,5 +257,5 @@ def test_a_run_of_ties_reaches_no_further_than_its_first_class():
 @given(search=searches(zeros=False))
 def test_entropies_of_known_costs_tie_as_exact_arithmetic_does(search):
     p, costs = search
-    entropy = pr.search_entropy(floats(p)[None], prior=pr.Fixed(), costs=floats(costs))
+    entropy = pr.search_entropy(floats(p)[None], prior=pr.Fixed(), max_costs=floats(costs))
     assert entropy == pytest.approx(float(np.dot(floats(p), exact_costs(p, costs))), rel=1e-12)

@@ -73,7 +73,7 @@ def test_scores_of_search_are_the_librarys_own(sample):
         assert_allclose(METRICS[key](truth, proba, sample_weight=weights), expected, rtol=1e-12)
     pairwise = expected_search_cost(truth, proba, prior=Exponential(), sample_weight=weights)
     assert_allclose(METRICS["pairwise_brier"](truth, proba, sample_weight=weights), pairwise, rtol=1e-12)
-    priced = expected_search_cost(truth, proba, typical_costs=COSTS, sample_weight=weights)
+    priced = expected_search_cost(truth, proba, costs=COSTS, sample_weight=weights)
     assert_allclose(METRICS["cost_weighted"](truth, proba, costs=COSTS, sample_weight=weights), priced, rtol=1e-12)
 
 

@@ -37,7 +37,7 @@ def test_another_label_of_a_counted_case_is_said():
 def test_labels_come_later_and_out_of_order():
     y, p = cases(40)
     ids, weeks = np.arange(40), np.repeat(["week 1", "week 2"], 20)
-    late, order = Monitor(typical_costs=COSTS), np.random.default_rng(0).permutation(20)
+    late, order = Monitor(costs=COSTS), np.random.default_rng(0).permutation(20)
     assert late.update(None, p, ids=ids, period=weeks).waiting == 40
     assert late.summary().overpaid is None
     late = Monitor.from_state(json.loads(as_text(late)))
@@ -47,7 +47,7 @@ def test_labels_come_later_and_out_of_order():
         assert taken.counted == 20
     assert late.label([3, "nobody"], [0, 0]) == type(taken)(skipped=1, unknown=1)
     late.close()
-    at_once = Monitor(typical_costs=COSTS)
+    at_once = Monitor(costs=COSTS)
     at_once.update(y, p, ids=ids, period=weeks)
     at_once.close()
     assert len(late.waiting) == 0
@@ -90,13 +90,13 @@ def test_one_update_of_several_periods_does_not_depend_on_its_order():
     """Labels of forecasts that waited and new rows of the same weeks: no week closes before all of it is in."""
     y, p = cases(60)
     weeks, waits = np.repeat([1, 2, 3], 20), np.arange(60) % 2 == 0
-    mixed, at_once = Monitor(typical_costs=COSTS), Monitor(typical_costs=COSTS)
+    mixed, at_once = Monitor(costs=COSTS), Monitor(costs=COSTS)
     at_once.update(y, p, ids=range(60), period=weeks)
     first = np.flatnonzero(waits)
     mixed.update(None, p[first], ids=first, period=np.ones(30, dtype=int))
     mixed.update(y, p, ids=range(60), period=weeks)
     assert mixed.summary().late == 0
-    together = Monitor(typical_costs=COSTS)
+    together = Monitor(costs=COSTS)
     together.update(None, p[first], ids=first, period=weeks[first])
     with together.together():
         rest = np.flatnonzero(~waits)

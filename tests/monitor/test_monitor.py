@@ -36,12 +36,12 @@ def test_rows_are_those_of_the_scores(table, prior):
     p = table / table.sum(axis=1, keepdims=True)
     base = np.array(COSTS) / prior.mean
     rows = possible_costs(read_probabilities(p).with_costs(base), prior)
-    promised = search_entropy(p, prior=prior, typical_costs=COSTS, per_instance=True)
+    promised = search_entropy(p, prior=prior, costs=COSTS, per_instance=True)
     np.testing.assert_allclose(rows[:, -1], promised, rtol=1e-10)
     least, most = bounds(base, prior)
     for truth in range(3):
         y = np.full(4, truth)
-        paid = expected_search_cost(y, p, prior=prior, typical_costs=COSTS, per_instance=True)
+        paid = expected_search_cost(y, p, prior=prior, costs=COSTS, per_instance=True)
         np.testing.assert_allclose(rows[:, truth], paid, rtol=1e-10)
         x, low, high = overpaid(rows, y)
         assert ((low <= x) & (x <= high)).all()
@@ -52,14 +52,14 @@ def test_rows_are_those_of_the_scores(table, prior):
 
 def test_summary_in_plain_numbers():
     y, p = cases(50)
-    monitor = Monitor(typical_costs=COSTS)
+    monitor = Monitor(costs=COSTS)
     monitor.update(y, p, period="week 1")
     so_far = monitor.summary()
     assert (so_far.increments, so_far.overpaid, so_far.last.complete) == (0, None, False)
     monitor.close()
     summary = monitor.summary()
-    paid = expected_search_cost(y, p, typical_costs=COSTS)
-    promised = search_entropy(p, typical_costs=COSTS)
+    paid = expected_search_cost(y, p, costs=COSTS)
+    promised = search_entropy(p, costs=COSTS)
     assert (summary.last.name, summary.last.cases, summary.last.complete) == ("week 1", 50, True)
     assert (so_far.last.paid, so_far.last.promised) == (summary.last.paid, summary.last.promised)
     assert summary.last.paid == pytest.approx(paid)
@@ -74,12 +74,12 @@ def test_summary_in_plain_numbers():
 def test_batches_cut_at_period_borders_change_nothing(cuts, closing):
     y, p = cases(100, power=1.5)
     q, ids, weeks = cases(100, seed=1)[1], [f"case {i}" for i in range(100)], np.repeat(np.arange(10), 10)
-    whole, parts = Monitor(typical_costs=COSTS, lag=2), None
+    whole, parts = Monitor(costs=COSTS, lag=2), None
     whole.update(y, p, challenger=q, ids=ids, period=weeks)
     whole.close()
     for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), 10], strict=True):
         part = slice(10 * start, 10 * end)
-        monitor = Monitor(typical_costs=COSTS, lag=2) if parts is None else Monitor.from_state(json.loads(parts))
+        monitor = Monitor(costs=COSTS, lag=2) if parts is None else Monitor.from_state(json.loads(parts))
         monitor.update(y[part], p[part], challenger=q[part], ids=ids[part], period=weeks[part])
         if closing or end == 10:
             monitor.close()
@@ -89,14 +89,14 @@ def test_batches_cut_at_period_borders_change_nothing(cuts, closing):
 
 def test_the_last_period_is_one_however_long_the_history_is():
     y, p = cases(302)
-    monitor = Monitor(typical_costs=COSTS)
+    monitor = Monitor(costs=COSTS)
     monitor.update(y, p, period=np.arange(302))
     monitor.close()
     monitor = Monitor.from_state(json.loads(as_text(monitor)))
     summary = monitor.summary()
     assert (summary.last.name, summary.last.cases) == ("301", 1)
-    assert summary.last.paid == pytest.approx(expected_search_cost(y[-1:], p[-1:], typical_costs=COSTS))
-    assert summary.last.promised == summary.predicted == pytest.approx(search_entropy(p[-1:], typical_costs=COSTS))
+    assert summary.last.paid == pytest.approx(expected_search_cost(y[-1:], p[-1:], costs=COSTS))
+    assert summary.last.promised == summary.predicted == pytest.approx(search_entropy(p[-1:], costs=COSTS))
 
 
 @pytest.mark.parametrize("prior", [Beta(1.0), Gamma(2.0)], ids=["beta", "gamma"])
@@ -113,7 +113,7 @@ def test_forecasts_that_nearly_sum_to_one_promise_what_they_pay(prior):
 
 
 def test_an_overconfident_model_is_caught_and_dated():
-    monitor = Monitor(typical_costs=COSTS)
+    monitor = Monitor(costs=COSTS)
     for week in range(60):
         y, p = cases(100, seed=week, power=1.0 if week < 30 else 4.0)
         monitor.update(y, p, period=f"week {week + 1}")
@@ -130,9 +130,9 @@ def test_names_of_classes_are_matched():
 
     y, p = cases(20)
     frame = pd.DataFrame(p, columns=["a", "b", "c"])
-    named = Monitor(labels=["a", "b", "c"], typical_costs={"c": 40.0, "a": 100.0, "b": 200.0})
+    named = Monitor(labels=["a", "b", "c"], costs={"c": 40.0, "a": 100.0, "b": 200.0})
     named.update(np.array(["a", "b", "c"])[y], frame[["b", "c", "a"]])
-    plain = Monitor(typical_costs=COSTS)
+    plain = Monitor(costs=COSTS)
     plain.update(y, p)
     assert named.paid.state() == plain.paid.state()
     again = Monitor.from_state(json.loads(as_text(named)))

@@ -15,7 +15,7 @@ COSTS = [100.0, 200.0, 40.0]
 @pytest.mark.parametrize("prior", [None, Beta(2.0), Fixed(), Gamma(1.5), LogNormal(0.5)])
 def test_priors_survive_in_the_state(prior):
     y, p = cases(20)
-    monitor = Monitor(prior=prior, typical_costs=COSTS)
+    monitor = Monitor(prior=prior, costs=COSTS)
     monitor.update(y, p)
     assert as_text(Monitor.from_state(json.loads(as_text(monitor)))) == as_text(monitor)
 
@@ -43,7 +43,7 @@ def places(value, path=()):
 
 def test_no_damage_to_a_state_is_more_than_a_sentence():
     y, p = cases(60)
-    monitor = Monitor(typical_costs=COSTS, lag=2)
+    monitor = Monitor(costs=COSTS, lag=2)
     labels = [None if i % 7 == 0 else int(k) for i, k in enumerate(y)]
     monitor.update(labels, p, challenger=p[::-1], ids=range(60), period=np.repeat(np.arange(6), 10))
     text, refused, rng = as_text(monitor), 0, np.random.default_rng(0)

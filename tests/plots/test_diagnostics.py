@@ -38,7 +38,7 @@ MODELS = {f"model {number}": forecasts(1 + number / 4, 0.5 + number / 8) for num
 @pytest.fixture(scope="module")
 def found():
     names = np.array(CLASSES)[TRUTH]
-    return compare(names, MODELS, labels=CLASSES, typical_costs=[384, 75, 180], currency="USD")
+    return compare(names, MODELS, labels=CLASSES, costs=[384, 75, 180], currency="USD")
 
 
 def axes():

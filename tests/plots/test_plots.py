@@ -26,7 +26,7 @@ FORECASTS = np.random.default_rng(1).dirichlet([1.0, 1.0, 1.0], 8)
 @pytest.fixture(scope="module")
 def found():
     blunt = (FORECASTS + 1 / 3) / 2
-    return compare(TRUTH, {"_sharp": FORECASTS, "$a and $b": blunt}, typical_costs=[90, 60, 30], currency="US$")
+    return compare(TRUTH, {"_sharp": FORECASTS, "$a and $b": blunt}, costs=[90, 60, 30], currency="US$")
 
 
 def every_plot(found):

@@ -70,8 +70,8 @@ def test_remark_gradient_profile(alpha):
 @each_alpha
 def test_corollary_weighted_beta_score(alpha):
     b_alpha = 1 / ((1 + 1 / alpha) * (2 + 1 / alpha))
-    score = scores_of_every_truth(beta_score, alpha=alpha, costs=COSTS)
-    raw = scores_of_every_truth(expected_search_cost, prior=Beta(alpha), costs=COSTS)
+    score = scores_of_every_truth(beta_score, alpha=alpha, max_costs=COSTS)
+    raw = scores_of_every_truth(expected_search_cost, prior=Beta(alpha), max_costs=COSTS)
     assert raw == pytest.approx(alpha / (alpha + 1) * COSTS + b_alpha * score, rel=1e-13)
 
 
@@ -81,7 +81,7 @@ def test_corollary_weighted_beta_score_is_strictly_proper(alpha):
 
     def risk(free_logits):
         rows = np.tile([0.0, *free_logits], (4, 1))
-        return truth @ beta_score(range(4), rows, alpha=alpha, costs=COSTS, logits=True, per_instance=True)
+        return truth @ beta_score(range(4), rows, alpha=alpha, max_costs=COSTS, logits=True, per_instance=True)
 
     found = optimize.minimize(risk, [0.3, -0.3, 0.2], tol=1e-9).x
     assert found == pytest.approx(np.log(truth[1:] / truth[0]), abs=1e-4)
@@ -91,8 +91,8 @@ def test_corollary_uniform_unit_cost_case():
     odds = np.array([0.0, 0.25, 1.0, 2.0, 10.0])
     with np.errstate(divide="ignore"):
         assert beta_loss(np.log(odds), 1.0).tolist() == pytest.approx([3.0, 2.5, 1.0, 0.25, 0.01], rel=1e-15)
-    raw = scores_of_every_truth(expected_search_cost, costs=COSTS)
-    score = scores_of_every_truth(beta_score, alpha=1.0, costs=COSTS)
+    raw = scores_of_every_truth(expected_search_cost, max_costs=COSTS)
+    score = scores_of_every_truth(beta_score, alpha=1.0, max_costs=COSTS)
     assert raw == pytest.approx(COSTS / 2 + score / 6, rel=1e-14)
 
 
@@ -116,8 +116,8 @@ def test_corollary_lower_endpoint_limit():
     assert beta_loss(gap, 0.0) == pytest.approx(limit, rel=1e-14)
     far = [np.abs(beta_loss(gap, alpha) - limit).max() for alpha in (1e-2, 1e-4, 1e-6)]
     assert far == pytest.approx([far[0], 1e-2 * far[0], 1e-4 * far[0]], rel=0.05)  # first order in alpha
-    at_zero = scores_of_every_truth(beta_score, alpha=0.0, costs=COSTS)
-    assert scores_of_every_truth(beta_score, alpha=1e-12, costs=COSTS) == pytest.approx(at_zero, rel=1e-10)
+    at_zero = scores_of_every_truth(beta_score, alpha=0.0, max_costs=COSTS)
+    assert scores_of_every_truth(beta_score, alpha=1e-12, max_costs=COSTS) == pytest.approx(at_zero, rel=1e-10)
 
 
 def test_corollary_deterministic_rank_limit():
@@ -126,8 +126,8 @@ def test_corollary_deterministic_rank_limit():
     assert beta_loss(gap, 1e13) == pytest.approx(beta_loss(gap, np.inf), abs=1e-12)
     merit = FORECAST / COSTS
     beats = (merit > merit[:, None]) + 0.5 * (merit == merit[:, None]) - 0.5 * np.eye(4)
-    assert scores_of_every_truth(beta_score, alpha=np.inf, costs=COSTS) == pytest.approx(2 * beats @ COSTS)
-    raw = scores_of_every_truth(expected_search_cost, prior=Fixed(), costs=COSTS)
+    assert scores_of_every_truth(beta_score, alpha=np.inf, max_costs=COSTS) == pytest.approx(2 * beats @ COSTS)
+    raw = scores_of_every_truth(expected_search_cost, prior=Fixed(), max_costs=COSTS)
     assert raw == pytest.approx(COSTS + beats @ COSTS)
     assert raw == pytest.approx(scores_of_every_truth(search_cost, costs=COSTS, ties="average"))
 

@@ -123,7 +123,7 @@ def test_empirical_score_is_the_mean_over_the_observed_costs(seed):
     samples, base = rng.integers(1, 5, (6, 4)).astype(float), 2.0 ** rng.integers(-2, 3, 4)
     forecasts, truth = rng.multinomial(8, [0.25] * 4, size=5) / 8, rng.integers(0, 4, 5)
     each = [search_cost(truth, forecasts, base * c, ties="average", per_instance=True) for c in samples]
-    got = expected_search_cost(truth, forecasts, prior=Empirical(samples), costs=base, per_instance=True)
+    got = expected_search_cost(truth, forecasts, prior=Empirical(samples), max_costs=base, per_instance=True)
     assert got == pytest.approx(np.mean(each, axis=0), rel=1e-13)
 
 

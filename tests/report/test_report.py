@@ -29,7 +29,7 @@ NASTY = ["<script>alert(1)</script>", "</script><b>", "\"quotes' & \u2028 ends",
 
 @pytest.fixture(scope="module")
 def comparison():
-    prices = {"typical_costs": [10.0, 40.0, 20.0, 5.0], "currency": "USD"}
+    prices = {"costs": [10.0, 40.0, 20.0, 5.0], "currency": "USD"}
     return compared(4, **prices, scenarios={"dear": [100.0, 40.0, 20.0, 5.0]})
 
 
@@ -69,8 +69,8 @@ def test_recalibration_is_a_part_of_the_bar_and_never_more_than_the_waste(compar
 def test_the_dearest_wrong_tests_come_first_and_the_rest_is_counted():
     truth, proba = forecasts(np.random.default_rng(1))
     costs = [10.0, 40.0, 20.0, 5.0]
-    page = Page(render_report(compare(truth, {"one": proba}, typical_costs=costs)))
-    spent = np.sort(pair_costs(truth, proba, typical_costs=costs)[~np.eye(4, dtype=bool)])[::-1]
+    page = Page(render_report(compare(truth, {"one": proba}, costs=costs)))
+    spent = np.sort(pair_costs(truth, proba, costs=costs)[~np.eye(4, dtype=bool)])[::-1]
     rest = spent[MOST_PAIRS:].sum()
     assert page.numbers("wrong-test-table") == pytest.approx([*spent[:MOST_PAIRS], rest], rel=1e-12)
 
@@ -169,7 +169,7 @@ def test_what_is_no_comparison_is_said(given, error, says, tmp_path):
 @pytest.mark.slow
 def test_twenty_models_of_ten_classes_stay_under_one_and_a_half_megabytes(tmp_path):
     labels = [f"a class of some length, number {k}" for k in range(10)]
-    big = compared(20, 10, labels=labels, rows=3000, typical_costs=np.arange(10.0, 20.0), currency="USD")
+    big = compared(20, 10, labels=labels, rows=3000, costs=np.arange(10.0, 20.0), currency="USD")
     assert big.sample.rows > 1400
     assert write_report(big, tmp_path / "page.html").stat().st_size < 1.5e6
 
@@ -206,7 +206,7 @@ def test_rounding_noise_is_no_saving(comparison, lost, sentence):
 
 @pytest.fixture(scope="module")
 def sixty():
-    return compared(60, typical_costs=[10.0, 40.0, 20.0, 5.0])
+    return compared(60, costs=[10.0, 40.0, 20.0, 5.0])
 
 
 @pytest.mark.slow
@@ -267,9 +267,7 @@ def by_site():
     site = np.array(["North", "South", "<East>"])[rng.integers(3, size=600)]
     truth, proba = forecasts(rng, rows=600)
     failing = np.where((site == "<East>")[:, None], 0.25, proba)
-    return compare(
-        truth, {"good": proba, "fails": failing}, by={"site": site}, currency="USD", typical_costs=[9.0] * 4
-    )
+    return compare(truth, {"good": proba, "fails": failing}, by={"site": site}, currency="USD", costs=[9.0] * 4)
 
 
 def test_groups_are_drawn_side_by_side_and_flags_are_said(by_site):

@@ -87,8 +87,8 @@ def test_a_stream_is_a_comparison_of_one_model(tmp_path, way, prior, typical):
     truth, values = forecasts(60)
     predictions = predictions_of(tmp_path, truth, values)
     for rows in (1, 7, 1000):
-        streamed = score_stream(predictions, prior=prior, typical_costs=typical, rows=rows, currency="USD")
-        check(streamed, truth, values, prior=prior, typical_costs=typical, currency="USD")
+        streamed = score_stream(predictions, prior=prior, costs=typical, rows=rows, currency="USD")
+        check(streamed, truth, values, prior=prior, costs=typical, currency="USD")
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
@@ -96,8 +96,8 @@ def test_lower_precision_and_logits(tmp_path, way, dtype):
     truth, values = forecasts(300, dtype=dtype)
     check(score_stream(predictions_of(tmp_path, truth, values), rows=70), truth, values)
     logits = np.log(np.maximum(values, 1e-3)) + dtype(3)
-    streamed = score_stream(predictions_of(tmp_path, truth, logits, logits=True), typical_costs=PRICES)
-    check(streamed, truth, logits, typical_costs=PRICES, logits=True)
+    streamed = score_stream(predictions_of(tmp_path, truth, logits, logits=True), costs=PRICES)
+    check(streamed, truth, logits, costs=PRICES, logits=True)
 
 
 def test_costs_of_each_row(tmp_path, way):
@@ -105,9 +105,9 @@ def test_costs_of_each_row(tmp_path, way):
     typical = np.random.default_rng(1).uniform(1, 5, (60, 4))
     columns = {f"cost_{name}": typical[:, k] for k, name in enumerate(CLASSES)}
     predictions = predictions_of(tmp_path, truth, values, **columns)
-    check(score_stream(predictions, rows=11), truth, values, typical_costs=typical)
+    check(score_stream(predictions, rows=11), truth, values, costs=typical)
     with pytest.raises(InputError, match="not both"):
-        score_stream(predictions, typical_costs=PRICES)
+        score_stream(predictions, costs=PRICES)
 
 
 def test_ties_and_impossible_classes(tmp_path, way):
@@ -116,7 +116,7 @@ def test_ties_and_impossible_classes(tmp_path, way):
     check(score_stream(predictions_of(tmp_path, truth, values)), truth, values)
     impossible = np.array([1, 2, 0, 3])
     predictions = predictions_of(tmp_path, impossible, values)
-    check(score_stream(predictions, typical_costs=PRICES), impossible, values, typical_costs=PRICES)
+    check(score_stream(predictions, costs=PRICES), impossible, values, costs=PRICES)
     scores = score_stream(predictions, bootstrap=50).best.scores
     assert scores["log_loss"].warning == "infinite: a true class was given probability 0"
     assert scores["log_loss"].value is None
@@ -240,15 +240,15 @@ def test_nothing_to_score_is_an_error(tmp_path):
     with pytest.raises(InputError, match="weight of every row is 0"):
         score_stream(predictions_of(tmp_path, truth, values, weight=np.zeros(3)))
     with pytest.raises(InputError, match="shape"):
-        score_stream(predictions_of(tmp_path, truth, values), typical_costs=[1.0, 2.0])
+        score_stream(predictions_of(tmp_path, truth, values), costs=[1.0, 2.0])
 
 
 def test_a_handful_of_rows_that_carries_a_cost_is_warned_of_as_long_as_rows_are_few(tmp_path, monkeypatch):
     truth, values = np.zeros(400, dtype=int), np.tile([0.9, 0.0498, 0.0501, 0.0001], (400, 1))
     truth[:4] = 3
     predictions, prices = predictions_of(tmp_path, truth, values), [1.0, 1.0, 1.0, 500.0]
-    check(score_stream(predictions, typical_costs=prices, jobs=2), truth, values, typical_costs=prices)
-    warned = score_stream(predictions, typical_costs=prices).best.scores["expected_cost"].warning
+    check(score_stream(predictions, costs=prices, jobs=2), truth, values, costs=prices)
+    warned = score_stream(predictions, costs=prices).best.scores["expected_cost"].warning
     assert warned.startswith("4 of 400 cases make up 100 % of the spread")
     monkeypatch.setattr(sums, "MOST_REMEMBERED", 100)
-    assert score_stream(predictions, typical_costs=prices, rows=60).best.scores["expected_cost"].warning is None
+    assert score_stream(predictions, costs=prices, rows=60).best.scores["expected_cost"].warning is None

@@ -23,7 +23,7 @@ def forecasts(strength):
 
 def comparison(**options):
     models = {MARKUP: forecasts(2.0), "vague": forecasts(0.5)}
-    return compare(TRUTH, models, typical_costs=[900.0, 600.0, 300.0], currency="USD", **options)
+    return compare(TRUTH, models, costs=[900.0, 600.0, 300.0], currency="USD", **options)
 
 
 WORKUP = Workup(

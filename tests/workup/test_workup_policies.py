@@ -177,9 +177,9 @@ def test_one_level_is_the_score_of_the_paper(prior):
     rng = np.random.default_rng(2)
     costs, p, y = rng.uniform(1, 5, 4), rng.dirichlet(np.ones(4), 30), rng.integers(4, size=30)
     ours = workup_cost(y, p, search_workup(costs), prior=prior, per_instance=True)
-    assert ours == pytest.approx(expected_search_cost(y, p, prior=prior, typical_costs=costs, per_instance=True))
+    assert ours == pytest.approx(expected_search_cost(y, p, prior=prior, costs=costs, per_instance=True))
     if prior == Uniform():  # C E[u] + b L with E[u] = 1/2 and b = 1/6, where C are base costs, twice the means
-        beta = beta_score(y, p, costs=2 * costs, per_instance=True)
+        beta = beta_score(y, p, max_costs=2 * costs, per_instance=True)
         assert ours == pytest.approx(costs[y] + beta / 6)
 
 

@@ -108,8 +108,8 @@ def test_priors_of_single_steps_reach_every_level_of_a_hierarchy():
         one_by_one.append(workup_cost(["b"], p, Workup(list("abc"), hierarchy=drawn)))
     assert paid == pytest.approx(np.mean(one_by_one))
     spread = [0.1, 0.5, 1.0, 0.3]
-    top = expected_search_cost([0], [[0.6, 0.4]], prior=LogNormal([0.1, 0.3]), typical_costs=[2.0, 1.5])
-    below = expected_search_cost([1], [[0.5, 0.5]], prior=LogNormal([0.5, 1.0]), typical_costs=[2.5, 1.0])
+    top = expected_search_cost([0], [[0.6, 0.4]], prior=LogNormal([0.1, 0.3]), costs=[2.0, 1.5])
+    below = expected_search_cost([1], [[0.5, 0.5]], prior=LogNormal([0.5, 1.0]), costs=[2.5, 1.0])
     assert workup_cost(["b"], p, workup, prior=LogNormal(spread)) == pytest.approx(top + below)
 
 

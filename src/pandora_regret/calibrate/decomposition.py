@@ -22,6 +22,7 @@ from pandora_regret.calibrate.rows import (
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure, effective_number, within
 from pandora_regret.inputs import FloatArray, Forecast, Labels, Table, read_choice, read_forecast
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.priors import Prior
 from pandora_regret.scores import priced, row_costs
@@ -44,13 +45,13 @@ class Decomposition:
     level: float
 
 
+@renamed("typical_costs", "costs")
 def decompose(
     y_true: Labels,
     y_proba: Table,
     *,
     prior: Prior | None = None,
     costs: Any = None,
-    typical_costs: Any = None,
     currency: str | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -77,7 +78,7 @@ def decompose(
 
     Parameters
     ----------
-    y_true, y_proba, prior, costs, typical_costs, labels, sample_weight, logits, normalise
+    y_true, y_proba, prior, costs, labels, sample_weight, logits, normalise
         As in `expected_search_cost`.
     currency
         The costs' unit, to be handed on.
@@ -111,7 +112,7 @@ def decompose(
     >>> calm = rng.dirichlet([1.0, 1.0, 1.0], size=2000)
     >>> truth = [rng.choice(3, p=p) for p in calm]
     >>> bold = calm**3 / (calm**3).sum(axis=1, keepdims=True)
-    >>> parts = decompose(truth, bold, typical_costs=[100.0, 200.0, 300.0], currency="USD")
+    >>> parts = decompose(truth, bold, costs=[100.0, 200.0, 300.0], currency="USD")
     >>> parts.miscalibration.low > 0 and parts.discrimination.low > 0
     True
     >>> abs(decompose(truth, calm).miscalibration.value) < 0.005
@@ -120,7 +121,7 @@ def decompose(
     forecast = read_forecast(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
-    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    prior, forecast = priced(forecast, prior, costs)
     method = read_choice(method, "method", CHOICES)
     return decompose_forecast(forecast, prior, method, folds, seed, read_level(level), currency, groups)
 

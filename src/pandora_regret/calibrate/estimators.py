@@ -41,6 +41,7 @@ from pandora_regret.inputs import (
     read_probabilities,
 )
 from pandora_regret.inputs.costs import check_named
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.forecast import voted
 from pandora_regret.inputs.labels import are_votes, check_row_order, read_labels, read_truth
 from pandora_regret.inputs.numbers import read_number
@@ -127,6 +128,7 @@ class Scaling(ReadsForecasts):
         return self._in_class_order(probabilities_of(Map(self.factors_, self.shifts_)(scores)))
 
 
+@renamed("typical_costs", "costs")
 @dataclass(eq=False, repr=False, kw_only=True)
 class TemperatureScaling(Scaling):
     """One temperature for all forecasts, ``softmax(ln p / T)``: it changes how sure they are, not their order.
@@ -139,7 +141,7 @@ class TemperatureScaling(Scaling):
     ----------
     objective
         "log_loss", or "search", the expected search cost under `prior` and `costs`.
-    prior, costs, typical_costs
+    prior, costs
         What a search costs, for that objective, as in `expected_search_cost`; costs may be named by class.
     logits
         Whether forecasts come as logits.
@@ -183,15 +185,14 @@ class TemperatureScaling(Scaling):
     objective: str = "log_loss"
     prior: Prior | None = None
     costs: Any = None
-    typical_costs: Any = None
 
     def _fitted_map(self, rows: LabelledScores, forecast: Forecast) -> Map:
         if self.labels is None:
-            check_named(forecast.labels, costs=self.costs, typical_costs=self.typical_costs)
+            check_named(forecast.labels, self.costs)
         if read_objective(self.objective, "temperature") == "log_loss":
             inverse = best_inverse_temperature(rows)
         else:
-            prior, forecast = priced(forecast, self.prior, self.costs, self.typical_costs)
+            prior, forecast = priced(forecast, self.prior, self.costs)
             inverse = search_inverse_temperature(replace(rows, costs=forecast.costs), prior)
         self.temperature_ = 1 / inverse
         return one_factor(inverse, rows.n_classes)

@@ -46,6 +46,7 @@ from pandora_regret.inputs import (
     read_forecast,
     read_probabilities,
 )
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.priors import Prior
@@ -169,6 +170,7 @@ class Recalibration:
         return self.saved.low > 0
 
 
+@renamed("typical_costs", "costs")
 def recalibrate(
     y_true: Labels,
     y_proba: Table,
@@ -177,7 +179,6 @@ def recalibrate(
     objective: str = "log_loss",
     prior: Prior | None = None,
     costs: Any = None,
-    typical_costs: Any = None,
     currency: str | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
@@ -198,7 +199,7 @@ def recalibrate(
         "temperature" (one factor), "vector" (one factor and one shift per class) or "matrix" scaling.
     objective
         What the map is fitted for: "log_loss", or, of a temperature, "search", the expected search cost itself.
-    prior, costs, typical_costs, currency
+    prior, costs, currency
         What tests cost, as in `expected_search_cost`: what is saved is in their unit.
     groups
         What rows belong together, (N,): no row is judged by a map that saw another of its group.
@@ -232,13 +233,13 @@ def recalibrate(
     >>> calm = rng.dirichlet([1.0, 1.0, 1.0], size=2000)
     >>> truth = [rng.choice(3, p=p) for p in calm]
     >>> bold = calm**3 / (calm**3).sum(axis=1, keepdims=True)
-    >>> result = recalibrate(truth, bold, typical_costs=[100.0, 200.0, 300.0])
+    >>> result = recalibrate(truth, bold, costs=[100.0, 200.0, 300.0])
     >>> result.worth_it, round(result.map.temperature)
     (True, 3)
     """
     options: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
     forecast = read_forecast(y_true, y_proba, logits=logits, normalise=normalise, **options)
-    prior, forecast = priced(forecast, prior, costs, typical_costs)
+    prior, forecast = priced(forecast, prior, costs)
     return recalibrate_forecast(
         forecast, prior, method, objective, folds, seed, read_level(level), currency, groups
     )

@@ -25,11 +25,13 @@ from pandora_regret.calibrate.maps import METHODS, read_objective
 from pandora_regret.calibrate.rows import deal, read_groups
 from pandora_regret.inputs import FloatArray, InputError, read_choice
 from pandora_regret.inputs.costs import check_named
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.priors import Prior
 
 SCALINGS: dict[str, Any] = {"temperature": TemperatureScaling, "vector": VectorScaling, "matrix": MatrixScaling}
 
 
+@renamed("typical_costs", "costs")
 @dataclass(eq=False, repr=False)
 class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose forecasts are recalibrated, so that searching by them costs less.
@@ -45,7 +47,7 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         The classifier.
     method
         "temperature", "vector" or "matrix" scaling.
-    objective, prior, costs, typical_costs
+    objective, prior, costs
         As in `TemperatureScaling`; the search objective is one of temperature scaling.
     cv
         A number of folds, into which the rows of every class are dealt in turn (a class with fewer rows than folds
@@ -86,7 +88,6 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
     objective: str = "log_loss"
     prior: Prior | None = None
     costs: Any = None
-    typical_costs: Any = None
     cv: Any = 5
     n_jobs: int | None = None
 
@@ -102,7 +103,7 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         check_labels(y)
         frozen = isinstance(self.estimator, FrozenEstimator)
         self.classes_ = np.asarray(self.estimator.classes_) if frozen else np.unique(y)
-        check_named(self.classes_.tolist(), costs=self.costs, typical_costs=self.typical_costs)
+        check_named(self.classes_.tolist(), self.costs)
         options, split = self._routed(sample_weight, groups, fit_params)
         if frozen:
             self.estimator_ = self.estimator
@@ -115,7 +116,7 @@ class CalibratedSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         objective = read_objective(self.objective, method)
         about: dict[str, Any] = {"labels": self.classes_, "logits": not hasattr(self.estimator_, "predict_proba")}
         if method == "temperature":
-            costs = {"prior": self.prior, "costs": self.costs, "typical_costs": self.typical_costs}
+            costs = {"prior": self.prior, "costs": self.costs}
             about |= {"objective": objective, **costs}
         self.calibrator_ = SCALINGS[method](**about).fit(forecasts, np.asarray(y)[seen], weights)
         return self

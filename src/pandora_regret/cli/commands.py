@@ -50,7 +50,6 @@ OPTION_OF = {name: f"--{name}" for name in SAME.split()} | {
     "sample_weight": "--weight",
     "ids": "--id",
     "groups": "--group",
-    "typical_costs": "--costs",
     "cost": "--costs",
 }
 PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {

@@ -211,7 +211,7 @@ def _restored(asked: Asked) -> Monitor | None:
         setattr(asked, name, getattr(asked, name) or layout.get(name))
     if asked.costs is not None or asked.price_unit:
         charged, _ = asked.charged(list(_labels_by_name(watched)))
-        base = charged["typical_costs"] / watched.prior.mean
+        base = charged["costs"] / watched.prior.mean
         if not np.array_equal(base, watched.costs) or charged["currency"] != asked.cost_unit:
             fix = "leave --costs out, or begin a new state: costs at different prices cannot be compared"
             raise InputError(f"--costs gives other prices than {asked.state} was begun with: {fix}.")
@@ -258,12 +258,12 @@ def _begun(asked: Asked, batch: Batch, names: Sequence[str]) -> tuple[Monitor, t
     from pandora_regret.monitor import Monitor
 
     (charged, unused), prior = asked.charged(batch.classes), asked.read_prior()
-    alike = None if are_stated(prior, None, None) else in_tests(len(batch.classes))
+    alike = None if are_stated(prior, None) else in_tests(len(batch.classes))
     given = {name: value for name, value in asked.only(*SETTINGS).items() if value is not None}
     asked.champion, asked.challenger = (*names, None)[:2]
     asked.cost_unit = charged.get("currency")
-    costs = charged.get("typical_costs", alike)
-    return Monitor(prior=prior, typical_costs=costs, labels=batch.classes, **given), unused
+    costs = charged.get("costs", alike)
+    return Monitor(prior=prior, costs=costs, labels=batch.classes, **given), unused
 
 
 def _champion_first(names: Sequence[str], asked: Asked) -> list[int]:

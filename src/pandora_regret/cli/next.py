@@ -127,7 +127,7 @@ def _plan_search(forecast: str, asked: Asked) -> None:
         sensitivity: Any = float(asked.sensitivity or 1)
     except ValueError:
         sensitivity = read_pairs(asked.sensitivity, "--sensitivity")
-    tests = Tests(cost=charged.get("typical_costs", 1.0), sensitivity=sensitivity, labels=labels)
+    tests = Tests(cost=charged.get("costs", 1.0), sensitivity=sensitivity, labels=labels)
     with case.blamed():
         plan = plan_search(case.forecast, tests=tests, labels=labels, **asked.only("search", "steps", "logits"))
     if asked.plot is not None:

@@ -187,11 +187,11 @@ class Asked(SimpleNamespace):
             if self.costs is not None:
                 fix = "use one price list, not both"
                 raise InputError(f"the files have cost columns and --costs is given too: {fix}.")
-            return {"typical_costs": own, "currency": self.price_unit, "source": source}, ()
+            return {"costs": own, "currency": self.price_unit, "source": source}, ()
         if self.price_list is not None:
             prices = self.price_list.for_classes(classes)
             about = {name: getattr(prices, name) for name in ("currency", "source")}
-            return {"typical_costs": prices.costs} | about, prices.done
+            return {"costs": prices.costs} | about, prices.done
         if self.price_unit:
             raise click.UsageError("--currency and --unit say what --costs are in: add them.")
         return {}, ()

@@ -92,10 +92,10 @@ def recalibrate(asked: Asked) -> None:
     opened = _only_model(open_models([ModelFiles(tuple(asked.files), asked.layout())], asked.priced()))
     batch, prior = read_all(opened), asked.read_prior()
     charged, unused = asked.charged(opened.classes, batch.costs)
-    stated = are_stated(prior, None, charged or None)
+    stated = are_stated(prior, charged or None)
     unit = charged.get("currency", "" if stated else None)
-    typical = charged.get("typical_costs") if stated else in_tests(len(opened.classes))
-    prior, forecast = priced(batch.forecast(opened.logits).check(), prior, None, typical)
+    typical = charged.get("costs") if stated else in_tests(len(opened.classes))
+    prior, forecast = priced(batch.forecast(opened.logits).check(), prior, typical)
     new = None if asked.apply is None else _open_new(asked, opened.classes)
     shifted = new is not None and asked.method == "prior"
     judged: Recalibration | None = None

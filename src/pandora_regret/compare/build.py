@@ -38,6 +38,7 @@ from pandora_regret.inputs import (
     read_choice,
     read_costs,
 )
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
 from pandora_regret.priors import Prior, Uniform
 from pandora_regret.priors.names import prior_of_orders, spelled_prior
@@ -46,13 +47,13 @@ from pandora_regret.workup import Workup
 from pandora_regret.workup.scores import WorkupRows
 
 
+@renamed("typical_costs", "costs")
 def compare(
     y_true: Labels | None,
     models: Mapping[str, Table | Forecast],
     *,
     prior: Prior | None = None,
     costs: Any = None,
-    typical_costs: Any = None,
     currency: str | None = None,
     source: str | None = None,
     labels: ArrayLike | None = None,
@@ -81,7 +82,7 @@ def compare(
     models
         Forecasts by name, each (N, K): arrays, or frames whose columns are matched by name. Where each is a
         `Forecast` that was read before, with its truth, `y_true` is None.
-    prior, costs, typical_costs
+    prior, costs
         What tests cost, as in `expected_search_cost`.
     currency
         The unit of costs: a code such as "USD", a symbol, or "min". Where nothing says what tests cost, results
@@ -150,7 +151,7 @@ def compare(
     Examples
     --------
     >>> sharp, vague = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]], [[0.4, 0.3, 0.3], [0.3, 0.4, 0.3]]
-    >>> result = compare([0, 1], {"vague": vague, "sharp": sharp}, typical_costs=[90, 60, 30], currency="USD")
+    >>> result = compare([0, 1], {"vague": vague, "sharp": sharp}, costs=[90, 60, 30], currency="USD")
     >>> [model.name for model in result.models], round(result.best.cost, 2)
     (['sharp', 'vague'], 76.47)
     >>> result.verdict.kind, result.verdict.cases_needed
@@ -170,9 +171,9 @@ def compare(
         method, decompose = None, False
     question, sample = read_by(by, one.n_cases, smallest_group), read_sample(one, ids, groups)
     if workup is None:
-        paid = _by_search(one, prior, costs, typical_costs, scenarios, bool(orders), currency, source)
+        paid = _by_search(one, prior, costs, scenarios, bool(orders), currency, source)
     else:
-        beside = {"costs": costs, "typical_costs": typical_costs, "scenarios": scenarios, "decompose": decompose}
+        beside = {"costs": costs, "scenarios": scenarios, "decompose": decompose}
         _check_workup_alone(orders, **beside)
         paid = _by_workup(one, workup, prior, currency, source)
     classes = tuple(str(label) for label in one.labels)
@@ -230,20 +231,17 @@ def _by_search(
     one: Forecast,
     prior: Prior | None,
     costs: Any,
-    typical_costs: Any,
     scenarios: Any,
     by_order: bool,
     currency: str | None,
     source: str | None,
 ) -> _Paid:
-    stated = are_stated(prior, costs, typical_costs)
-    typical_costs = typical_costs if stated else in_tests(one.n_classes)
-    prior, one = priced(one, prior_of_orders(prior) if by_order else prior, costs, typical_costs)
-    if typical_costs is not None:  # the very numbers
-        typical = read_costs(typical_costs, one.labels, one.n_cases, "typical_costs")
-    else:
-        base = one.by_case().costs
-        typical = (np.ones(one.n_classes) if base is None else base) * prior.mean
+    stated = are_stated(prior, costs)
+    costs = costs if stated else in_tests(one.n_classes)
+    prior, one = priced(one, prior_of_orders(prior) if by_order else prior, costs)
+    typical = np.ones(one.n_classes) * prior.mean
+    if costs is not None:  # the very numbers
+        typical = read_costs(costs, one.labels, one.n_cases)
     other = read_scenarios(scenarios, typical, prior, one, stated=stated)
     charged = Costs(currency or ("" if stated else None), spelled_prior(prior), as_tuple(typical), source)
     return _Paid(Charge(prior), comparison_metrics(by_order), one.costs, typical, charged, other, stated)

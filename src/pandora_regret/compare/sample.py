@@ -149,9 +149,9 @@ def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
     return Sample(cases, rows.truth, weights, case_of, cluster[case_of], distinct, groups is not None)
 
 
-def are_stated(prior: Prior | None, costs: Any, typical_costs: Any) -> bool:
+def are_stated(prior: Prior | None, costs: Any) -> bool:
     """Whether anything says what tests cost: a prior that speaks of each class does, too."""
-    return costs is not None or typical_costs is not None or getattr(prior, "n_classes", None) is not None
+    return costs is not None or getattr(prior, "n_classes", None) is not None
 
 
 def in_tests(n_classes: int) -> FloatArray:

@@ -169,7 +169,7 @@ class Pathways:
 
     @property
     def costs(self) -> dict[str, float]:
-        """The cost of each class in label order, for use as ``costs=`` or ``typical_costs=``."""
+        """The cost of each class in label order, for use as ``costs=``."""
         spent = self._spent()
         return {one.name: rounded(sum(spent[one.pathway].values())) for one in self.hypotheses}
 

@@ -26,14 +26,13 @@ def read_costs(
     return check_costs(array, argument, labels)
 
 
-def check_named(labels: Sequence[Any], **costs: Any) -> None:
+def check_named(labels: Sequence[Any], costs: Any) -> None:
     """Costs of classes that have names must say which is whose, unless somebody said the classes' order."""
-    for argument, listed in costs.items():
-        named = listed is None or hasattr(listed, "keys") or is_frame(listed) or np.ndim(listed) == 0
-        if not named and any(isinstance(label, str) for label in labels):
-            fix = f"name them, {{{labels[0]!r}: ...}}, or say the order of the classes with labels=[...]"
-            problem = f"is a list without names, but the classes are {list(map(str, labels[:8]))}"
-            raise InputError(problem, argument=argument, fix=fix)
+    named = costs is None or hasattr(costs, "keys") or is_frame(costs) or np.ndim(costs) == 0
+    if not named and any(isinstance(label, str) for label in labels):
+        fix = f"name them, {{{labels[0]!r}: ...}}, or say the order of the classes with labels=[...]"
+        problem = f"is a list without names, but the classes are {list(map(str, labels[:8]))}"
+        raise InputError(problem, argument="costs", fix=fix)
 
 
 def check_costs(array: FloatArray, name: str, labels: Sequence[Any] | None = None) -> FloatArray:

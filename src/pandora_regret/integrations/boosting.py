@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import softmax
 
 from pandora_regret.inputs import FloatArray, Forecast, InputError, read_alpha, read_labelled
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.kernels.engine import search_costs
 from pandora_regret.kernels.reference import costs_of, log_odds
@@ -32,6 +33,7 @@ __all__ = ["LightGBMMetric", "SearchObjective", "XGBoostMetric", "predict_proba"
 LEAST_CURVATURE = 1e-16
 
 
+@renamed("typical_costs", "costs")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchObjective:
     """A multiclass objective for XGBoost and LightGBM: the weighted Beta score of the softmax of raw scores.
@@ -44,7 +46,7 @@ class SearchObjective:
     ----------
     alpha
         From 0, where the objective is convex, to any finite number; 1 is Pandora's Regret.
-    costs, typical_costs
+    costs
         What a test of each class costs, shape (K,) in class order, or named by class; only proportions count.
     labels
         The classes in the order of their numbers, where costs are named; 0 to K - 1 unless given.
@@ -84,7 +86,6 @@ class SearchObjective:
 
     alpha: float = 1.0
     costs: Any = None
-    typical_costs: Any = None
     labels: Any = None
 
     def __post_init__(self) -> None:
@@ -96,8 +97,7 @@ class SearchObjective:
         """Gradient and curvature at ``(raw, data)``, as `train` calls it, or at ``(y, raw, weight)``."""
         y, raw, weights = _arguments(first, second, sample_weight)
         forecast = _named(read_labelled(y, _table(raw), sample_weight=weights, logits=True), self.labels)
-        # base and mean costs are proportional in the Beta family, also at alpha = 0, where the mean vanishes
-        _, costs = read_prices(None, self.costs, self.typical_costs, forecast.labels, len(forecast))
+        _, costs = read_prices(None, self.costs, forecast.labels, len(forecast))
         parts = []
         for block in forecast.with_costs(costs).blocks():
             base, itself = costs_of(block), (np.arange(len(block)), block.truth)
@@ -112,13 +112,13 @@ class SearchObjective:
         return slopes, np.maximum(2 * bends, LEAST_CURVATURE)
 
 
+@renamed("typical_costs", "costs")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchMetric:
     """The expected search cost of raw scores, or of probabilities."""
 
     prior: Prior | None = None
     costs: Any = None
-    typical_costs: Any = None
     labels: Any = None
     logits: bool = True
 
@@ -132,7 +132,7 @@ class SearchMetric:
         forecast = _named(
             read_labelled(y, predicted, sample_weight=sample_weight, logits=self.logits), self.labels
         )
-        prior, forecast = priced(forecast, self.prior, self.costs, self.typical_costs)
+        prior, forecast = priced(forecast, self.prior, self.costs)
         return float(mean_or_rows(forecast, search_costs(forecast, prior), per_instance=False))
 
 
@@ -144,7 +144,7 @@ class XGBoostMetric(SearchMetric):
 
     Parameters
     ----------
-    prior, costs, typical_costs
+    prior, costs
         As in `expected_search_cost`, with one cost per class.
     labels
         As in `SearchObjective`.
@@ -154,7 +154,7 @@ class XGBoostMetric(SearchMetric):
 
     Examples
     --------
-    >>> metric = XGBoostMetric(typical_costs=[100, 200])
+    >>> metric = XGBoostMetric(costs=[100, 200])
     >>> round(metric(np.array([0, 1]), np.array([[3.0, 0.0], [0.0, 3.0]])), 2)
     150.19
     """

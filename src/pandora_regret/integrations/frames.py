@@ -19,6 +19,7 @@ import narwhals as nw
 import numpy as np
 
 from pandora_regret.inputs import InputError, read_alpha
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.tables import TOLERANCE
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Beta
@@ -71,8 +72,9 @@ def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.
     return scores.score("pandora_regret", scores.truth())
 
 
+@renamed("typical_costs", "costs")
 def expected_search_cost_expr(
-    classes: Sequence[str], *, label: str, typical_costs: Any = None, alpha: float = 1.0
+    classes: Sequence[str], *, label: str, costs: Any = None, alpha: float = 1.0
 ) -> nw.Expr:
     """What each row's search is expected to cost under a `Beta(alpha)` prior; null where it cannot be scored.
 
@@ -80,7 +82,7 @@ def expected_search_cost_expr(
     ----------
     classes, label, alpha
         As in `pandora_regret_expr`.
-    typical_costs
+    costs
         Mean costs of the tests, in the order of the classes or by name; without them base costs are 1, as in
         `expected_search_cost`.
 
@@ -89,7 +91,7 @@ def expected_search_cost_expr(
     narwhals.Expr
         One number per row, in the costs' unit.
     """
-    scores = _Scores(classes, label, alpha, typical_costs, priced=True)
+    scores = _Scores(classes, label, alpha, costs, priced=True)
     return scores.score("expected_search_cost", scores.truth())
 
 
@@ -110,13 +112,14 @@ def log_loss_expr(classes: Sequence[str], *, label: str) -> nw.Expr:
     return scores.score("log_loss", scores.truth())
 
 
+@renamed("typical_costs", "costs")
 def with_scores(
     frame: Any,
     classes: Sequence[str],
     *,
     label: str,
     alpha: float = 1.0,
-    typical_costs: Any = None,
+    costs: Any = None,
     metrics: Iterable[str] = METRICS,
 ) -> Any:
     """The frame with a column per metric; null where a row cannot be scored.
@@ -125,7 +128,7 @@ def with_scores(
     ----------
     frame
         A frame of any library that narwhals knows.
-    classes, label, alpha, typical_costs
+    classes, label, alpha, costs
         As in `expected_search_cost_expr`.
     metrics
         Names of the columns to add: "pandora_regret", "expected_search_cost", "log_loss".
@@ -136,7 +139,7 @@ def with_scores(
         A frame of the same library.
     """
     names = _read_metrics(metrics)
-    scores = _Scores(classes, label, alpha, typical_costs, "expected_search_cost" in names)
+    scores = _Scores(classes, label, alpha, costs, "expected_search_cost" in names)
     rows = nw.from_native(frame)
     columns = set(rows.collect_schema().names())
     if missing := [name for name in (*scores.classes, label) if name not in columns]:
@@ -154,13 +157,14 @@ def with_scores(
     return scored.drop(*HELPERS).to_native()
 
 
+@renamed("typical_costs", "costs")
 def score_frame(
     frame: Any,
     classes: Sequence[str],
     *,
     label: str,
     alpha: float = 1.0,
-    typical_costs: Any = None,
+    costs: Any = None,
     metrics: Iterable[str] = METRICS,
     by: str | Sequence[str] = (),
 ) -> Any:
@@ -168,7 +172,7 @@ def score_frame(
 
     Parameters
     ----------
-    frame, classes, label, alpha, typical_costs, metrics
+    frame, classes, label, alpha, costs, metrics
         As in `with_scores`.
     by
         Columns of groups; without any, one row about all rows.
@@ -188,7 +192,7 @@ def score_frame(
     [(0.177..., 0.156..., 2, 1)]
     """
     names = _read_metrics(metrics)
-    scored = with_scores(frame, classes, label=label, alpha=alpha, typical_costs=typical_costs, metrics=names)
+    scored = with_scores(frame, classes, label=label, alpha=alpha, costs=costs, metrics=names)
     rows, columns = nw.from_native(scored), _listed(by)
     summaries = [nw.col(name).mean() for name in names]
     summaries += [nw.col(name).std().alias(f"{name}_se") for name in names]
@@ -246,7 +250,7 @@ class _Scores:
     """The closed forms of a Beta prior over named columns."""
 
     def __init__(
-        self, classes: Sequence[str], label: str, alpha: float, typical_costs: Any = None, priced: bool = False
+        self, classes: Sequence[str], label: str, alpha: float, costs: Any = None, priced: bool = False
     ) -> None:
         names = list(classes)
         if isinstance(classes, str) or not all(isinstance(name, str) for name in names):
@@ -257,7 +261,7 @@ class _Scores:
             raise InputError(argument="label", value=label, fix="it must name a column that is no class")
         self.classes, self.label = names, label
         self.prior = Beta(read_alpha(alpha))
-        base = read_prices(self.prior, None, typical_costs, self.classes, 1)[1] if priced else None
+        base = read_prices(self.prior, costs, self.classes, 1)[1] if priced else None
         self.costs = [1.0] * len(self.classes) if base is None else [float(cost) for cost in base]
         self.same_costs = len(set(self.costs)) == 1
 

@@ -13,6 +13,7 @@ import numpy as np
 from pandora_regret.compare.result import Comparison
 from pandora_regret.inference.intervals import suitable_interval
 from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.numbers import read_level
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
@@ -44,7 +45,7 @@ def log_comparison(comparison: Comparison, *, folder: str = "pandora", page: boo
     Examples
     --------
     >>> with mlflow.start_run():  # doctest: +SKIP
-    ...     log_comparison(compare(y_true, {"forest": forest, "net": net}, typical_costs=prices))
+    ...     log_comparison(compare(y_true, {"forest": forest, "net": net}, costs=prices))
     """
     mlflow = import_optional("mlflow", extra="mlflow")
     numbers, names = dict[str, float | None](), list[str]()
@@ -62,11 +63,12 @@ def log_comparison(comparison: Comparison, *, folder: str = "pandora", page: boo
         mlflow.log_text(render_report(comparison), f"{folder}/report.html")
 
 
+@renamed("typical_costs", "costs")
 def make_metrics(
     classes: Sequence[str],
     *,
     prior: Prior | None = None,
-    typical_costs: Any = None,
+    costs: Any = None,
     alpha: float = 1.0,
     level: float = 0.95,
 ) -> list[Any]:
@@ -82,7 +84,7 @@ def make_metrics(
         The names of the classes, in the order of the probabilities. MLflow looks columns up by the names of
         parameters; for classes that cannot be one, such as "no fault", pass ``evaluator_config={"col_mapping":
         column_mapping(classes)}`` too.
-    prior, typical_costs
+    prior, costs
         As in `expected_search_cost`.
     alpha
         As in `pandora_regret`.
@@ -97,7 +99,7 @@ def make_metrics(
     each: dict[str, Any] = {"labels": list(classes), "per_instance": True}
     scores: dict[str, Any] = {
         "pandora_regret": partial(pandora_regret, alpha=alpha, **each),
-        "expected_search_cost": partial(expected_search_cost, prior=prior, typical_costs=typical_costs, **each),
+        "expected_search_cost": partial(expected_search_cost, prior=prior, costs=costs, **each),
     }
     return [_metric(score, name, classes, read_level(level)) for name, score in scores.items()]
 

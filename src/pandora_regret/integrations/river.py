@@ -13,12 +13,14 @@ import numpy as np
 from river import base, metrics
 
 from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.monitor import Monitor
 from pandora_regret.priors import Prior
 from pandora_regret.scores import expected_search_cost
 
 
+@renamed("typical_costs", "costs")
 class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
     """The mean cost of the search that forecasts order: lower is better.
 
@@ -26,12 +28,12 @@ class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
     ----------
     classes
         All classes that may come.
-    typical_costs, prior
+    costs, prior
         What tests cost, as in `expected_search_cost`; costs in the order of the classes, or named by class.
 
     Examples
     --------
-    >>> metric = MeanSearchCost(["flu", "cold"], typical_costs={"flu": 20, "cold": 5})
+    >>> metric = MeanSearchCost(["flu", "cold"], costs={"flu": 20, "cold": 5})
     >>> metric.update("flu", {"flu": 0.8, "cold": 0.2})
     >>> metric.update("cold", {"flu": 0.8, "cold": 0.2})
     >>> metric
@@ -42,15 +44,16 @@ class MeanSearchCost(metrics.base.MeanMetric, metrics.base.MultiClassMetric):
     bigger_is_better = False
     requires_labels = False  # but probabilities
 
-    def __init__(self, classes: Sequence[Any], typical_costs: Any = None, prior: Prior | None = None) -> None:
+    def __init__(self, classes: Sequence[Any], costs: Any = None, prior: Prior | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.classes, self.typical_costs, self.prior = classes, typical_costs, prior
+        self.classes, self.costs, self.prior = classes, costs, prior
 
     def _eval(self, y_true: Any, y_pred: Mapping[Any, float]) -> float:
-        prices = {"typical_costs": self.typical_costs, "prior": self.prior}
+        prices = {"costs": self.costs, "prior": self.prior}
         return float(expected_search_cost([y_true], as_row(y_pred, self.classes), labels=self.classes, **prices))
 
 
+@renamed("typical_costs", "costs")
 class OverpayDetector(base.DriftAndWarningDetector):
     """Whether forecasts have begun to cost more, or less, than they promise.
 
@@ -60,7 +63,7 @@ class OverpayDetector(base.DriftAndWarningDetector):
 
     Parameters
     ----------
-    classes, typical_costs, prior
+    classes, costs, prior
         As in `MeanSearchCost`.
     level, run_length
         As in `pandora_regret.monitor.Monitor`.
@@ -79,19 +82,19 @@ class OverpayDetector(base.DriftAndWarningDetector):
     def __init__(
         self,
         classes: Sequence[Any],
-        typical_costs: Any = None,
+        costs: Any = None,
         prior: Prior | None = None,
         level: float = 0.05,
         run_length: float = 1_000_000.0,
     ) -> None:
         super().__init__()
-        self.classes, self.typical_costs, self.prior = classes, typical_costs, prior
+        self.classes, self.costs, self.prior = classes, costs, prior
         self.level, self.run_length = level, run_length
         self._reset()
 
     def _reset(self) -> None:
         super()._reset()
-        prices = {"typical_costs": self.typical_costs, "prior": self.prior}
+        prices = {"costs": self.costs, "prior": self.prior}
         self.monitor = Monitor(labels=self.classes, level=self.level, run_length=self.run_length, **prices)
 
     @property

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.inputs import InputError, read_alpha
 from pandora_regret.inputs.costs import check_named
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import read_labels
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
@@ -42,7 +43,7 @@ class ForecastScorer(_BaseScorer):  # type: ignore[misc]
         options, y_true = dict(self._kwargs), np.asarray(y_true)
         labels = _every_class(options, estimator.classes_, y_true)
         if options["labels"] is None:
-            check_named(labels, costs=options.get("costs"), typical_costs=options.get("typical_costs"))
+            check_named(labels, options.get("costs"))
         position = {str(label): column for column, label in enumerate(labels)}
         unknown = [label for label in estimator.classes_.tolist() if str(label) not in position]
         if unknown:
@@ -87,16 +88,15 @@ def pandora_regret_scorer(*, alpha: float = 1.0, labels: Any = None) -> Forecast
     return ForecastScorer(pandora_regret, alpha=read_alpha(alpha), labels=labels)
 
 
-def search_cost_scorer(
-    *, prior: Prior | None = None, costs: Any = None, typical_costs: Any = None, labels: Any = None
-) -> ForecastScorer:
+@renamed("typical_costs", "costs")
+def search_cost_scorer(*, prior: Prior | None = None, costs: Any = None, labels: Any = None) -> ForecastScorer:
     """A scorer of minus the expected search cost, in the costs' unit.
 
     A class that the estimator has not been trained on has probability zero in its forecasts.
 
     Parameters
     ----------
-    prior, costs, typical_costs
+    prior, costs
         As in `expected_search_cost`. Costs named by class are matched by name, and say which classes there are.
     labels
         Every class there is, in the order of costs without names. Unless given: the names of the costs, else those
@@ -113,13 +113,11 @@ def search_cost_scorer(
     >>> from sklearn.model_selection import cross_val_score
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = load_iris(return_X_y=True)
-    >>> scorer = search_cost_scorer(typical_costs={0: 100.0, 1: 200.0, 2: 400.0})
+    >>> scorer = search_cost_scorer(costs={0: 100.0, 1: 200.0, 2: 400.0})
     >>> cross_val_score(GaussianNB(), X, y, scoring=scorer).round()
     array([-250., -240., -258., -245., -234.])
     """
-    return ForecastScorer(
-        expected_search_cost, prior=prior, costs=costs, typical_costs=typical_costs, labels=labels
-    )
+    return ForecastScorer(expected_search_cost, prior=prior, costs=costs, labels=labels)
 
 
 neg_pandora_regret_scorer = pandora_regret_scorer()
@@ -131,7 +129,7 @@ def _every_class(options: dict[str, Any], known: NDArray[Any], y_true: NDArray[A
     if options["labels"] is not None:
         return list(read_labels(options["labels"]))
     prior_labels = getattr(options.get("prior"), "labels", None)
-    named = [options[name] for name in ("costs", "typical_costs") if hasattr(options.get(name), "keys")]
-    if named or prior_labels is not None:
-        return list(read_labels(list(named[0].keys()) if named else prior_labels))
+    costs: Any = options.get("costs")
+    if hasattr(costs, "keys") or prior_labels is not None:
+        return list(read_labels(list(costs.keys()) if hasattr(costs, "keys") else prior_labels))
     return sorted({*known.tolist(), *y_true.tolist()})

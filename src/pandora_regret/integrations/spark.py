@@ -21,6 +21,7 @@ from pandora_regret.files.classes import find_columns
 from pandora_regret.files.columns import kinds_of
 from pandora_regret.files.source import Records, Source
 from pandora_regret.inputs import InputError
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.stream.score import concluded, read_settings, tally
@@ -40,13 +41,14 @@ class Partition(Source):
         return (batch.select(list(columns)) for batch in self.batches)
 
 
+@renamed("typical_costs", "costs")
 def score_spark(
     frame: Any,
     layout: Layout,
     *,
     name: str = "Spark frame",
     prior: Prior | None = None,
-    typical_costs: Any = None,
+    costs: Any = None,
     bootstrap: int = 0,
     level: float = 0.95,
     seed: int = 0,
@@ -63,7 +65,7 @@ def score_spark(
         `id` or a `group` too: rows have no numbers in Spark.
     name
         What to call the frame in the result.
-    prior, typical_costs, bootstrap, level, seed, pairs
+    prior, costs, bootstrap, level, seed, pairs
         As in `score_stream`.
 
     Returns
@@ -85,7 +87,7 @@ def score_spark(
     columns = find_columns(layout, source)
     model = Predictions(name, (source,), columns, layout.logits)
     interval = read_interval(level, bootstrap, seed)
-    settings = read_settings(model, prior, typical_costs, interval, pairs)
+    settings = read_settings(model, prior, costs, interval, pairs)
     rows = frame.select(*columns.wanted).mapInArrow(_tally_partition(model, settings), TALLIES)
     parts = ((number, pickle.loads(part)) for number, part in rows.collect())  # pickled by our own code, below
     return concluded(model, settings, parts)

@@ -23,6 +23,7 @@ from pandora_regret.inputs import (
     Table,
     read_probabilities,
 )
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.labels import is_missing, read_truth
 from pandora_regret.inputs.numbers import read_array, read_count, read_number, read_positive
 from pandora_regret.monitor.possible_costs import bounds, possible_costs
@@ -69,12 +70,13 @@ class Taken:
         return Taken(*sums)
 
 
+@renamed("typical_costs", "costs")
 class Monitor:
     """Watch what a model's forecasts cost, in money, with guarantees that survive looking every day.
 
     Parameters
     ----------
-    prior, typical_costs
+    prior, costs
         What tests cost, as in `expected_search_cost`; the same for all cases.
     level
         The probability with which a false alarm may ever come, and with which a confidence sequence may ever miss:
@@ -102,7 +104,7 @@ class Monitor:
 
     Examples
     --------
-    >>> monitor = Monitor(typical_costs=[20.0, 35.0, 5.0])
+    >>> monitor = Monitor(costs=[20.0, 35.0, 5.0])
     >>> monitor.update([0, 2], [[0.5, 0.2, 0.3], [0.1, 0.2, 0.7]], period="week 1")
     Taken(counted=2, waiting=0, skipped=0, unknown=0, differing=0)
     >>> monitor.close()
@@ -115,7 +117,7 @@ class Monitor:
         self,
         *,
         prior: Prior | None = None,
-        typical_costs: Any = None,
+        costs: Any = None,
         level: float = 0.05,
         run_length: float | None = None,
         lag: int = 1,
@@ -130,7 +132,7 @@ class Monitor:
         if read_count(lag, "lag") > MOST_LANES:
             raise InputError(f"is {lag}", argument="lag", value=lag, fix=f"it must be at most {MOST_LANES}")
         self.lag = int(lag)
-        self._asked = (prior, typical_costs)
+        self._asked = (prior, costs)
         self.labels: Sequence[Any] | None = labels if labels is None else list(labels)
         self.waiting: dict[int, Waiting] = {}  # by the id's key
         self.seen: dict[int, int] = {}  # counted cases: the label of each id's key
@@ -184,7 +186,7 @@ class Monitor:
             waited = np.flatnonzero([key in self.waiting for key in keys] & (cases.truth >= 0))
         differing = self._differing(cases)
         if self.paid is None:
-            prior, costs = read_prices(self._asked[0], None, self._asked[1], forecast.labels)
+            prior, costs = read_prices(self._asked[0], self._asked[1], forecast.labels)
         else:
             prior, costs = self.prior, self.costs
         possible = np.hstack([possible_costs(table.rows(new).with_costs(costs), prior) for table in tables])

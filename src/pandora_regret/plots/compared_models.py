@@ -254,7 +254,7 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
     >>> from matplotlib.figure import Figure
     >>> from pandora_regret.compare import compare
     >>> vague = {"vague": [[0.5, 0.5], [0.5, 0.5]]}
-    >>> comparison = compare(["a", "b"], vague, labels=["a", "b"], typical_costs=[60, 30])
+    >>> comparison = compare(["a", "b"], vague, labels=["a", "b"], costs=[60, 30])
     >>> axes = plot_pair_costs(comparison, ax=Figure().subplots())
     >>> [text.get_text() for text in axes.texts]
     ['10.0', '2.5']

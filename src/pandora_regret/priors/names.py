@@ -73,16 +73,16 @@ def spelled_prior(prior: Prior) -> str:
 
 
 def read_prices(
-    prior: Any, costs: Any, typical_costs: Any, labels: Sequence[Any], n_rows: int | None = None
+    prior: Any, costs: Any, labels: Sequence[Any], n_rows: int | None = None, max_costs: Any = None
 ) -> tuple[Prior, FloatArray | None]:
-    """The prior, and the base costs C_k, (K,) or (N, K), from these or from the mean costs C_k E[u_k], or None."""
+    """The prior, and the base costs C_k, (K,) or (N, K), from mean costs C_k E[u_k] or as they are, or None."""
     prior = read_prior(prior, labels)
-    if costs is not None and typical_costs is not None:
-        fix = "pass costs for base costs C_k (a test costs C_k u_k), or typical_costs for mean costs, not both"
-        raise InputError("both costs and typical_costs are given", argument="typical_costs", place="", fix=fix)
-    if typical_costs is not None:
-        return prior, read_costs(typical_costs, labels, n_rows, "typical_costs") / prior.mean
-    return prior, None if costs is None else read_costs(costs, labels, n_rows)
+    if costs is not None and max_costs is not None:
+        fix = "pass what a test typically costs as costs, or at most, C_k of C_k u_k, as max_costs"
+        raise InputError("both costs and max_costs are given", argument="max_costs", place="", fix=fix)
+    if costs is not None:
+        return prior, read_costs(costs, labels, n_rows) / prior.mean
+    return prior, None if max_costs is None else read_costs(max_costs, labels, n_rows, "max_costs")
 
 
 def read_prior(prior: Any, labels: Sequence[Any]) -> Prior:

@@ -20,6 +20,7 @@ from pandora_regret.inference.intervals import ROUNDING, suitable_interval
 from pandora_regret.inference.joint import carriers_of
 from pandora_regret.inference.keyed import Keys
 from pandora_regret.inputs import FloatArray, InputError, read_costs, read_probabilities
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
 from pandora_regret.metrics.fused import LANE_OF
 from pandora_regret.priors import Prior, Uniform
@@ -38,11 +39,12 @@ OTHER_FILE = "files that are scored together are parts of one table; if these ar
 Progress: TypeAlias = Callable[[int], object]
 
 
+@renamed("typical_costs", "costs")
 def score_stream(
     predictions: Predictions,
     *,
     prior: Prior | None = None,
-    typical_costs: Any = None,
+    costs: Any = None,
     currency: str | None = None,
     source: str | None = None,
     bootstrap: int = 0,
@@ -61,7 +63,7 @@ def score_stream(
     ----------
     predictions
         From `open_predictions`.
-    prior, typical_costs, currency, source
+    prior, costs, currency, source
         As in `compare`; a file with cost columns brings typical costs of its own.
     bootstrap
         How many replicates to draw; 0 leaves intervals to standard errors. Rows of one group are drawn together.
@@ -99,7 +101,7 @@ def score_stream(
     Estimate(value=1.1667, low=1.161, high=1.1722, warning=None)
     """
     interval = read_interval(level, bootstrap, seed)
-    settings = read_settings(predictions, prior, typical_costs, interval, pairs, currency, source, workup)
+    settings = read_settings(predictions, prior, costs, interval, pairs, currency, source, workup)
     predictions = replace(predictions, watched=predictions.columns.id)
     if not interval.replicates or predictions.columns.group is not None:
         predictions = replace(predictions, columns=replace(predictions.columns, id=None))  # nothing asks for ids
@@ -116,7 +118,7 @@ def score_stream(
 def read_settings(
     predictions: Predictions,
     prior: Any,
-    typical_costs: Any,
+    costs: Any,
     interval: IntervalMethod,
     pairs: bool,
     currency: str | None = None,
@@ -132,7 +134,7 @@ def read_settings(
     if workup is not None:
         from pandora_regret.workup.scores import WorkupRows
 
-        if typical_costs is not None or pairs:
+        if costs is not None or pairs:
             raise InputError("costs and pairs are about the tests of a search: leave them out beside a work-up.")
         if predictions.order_only:
             raise InputError(f"{path} lists options in order only: a work-up needs their probabilities.")
@@ -142,14 +144,14 @@ def read_settings(
             costs_of_workup(workup, prior, currency, source),
         )
         return Settings(predictions.name, classes, metrics, False, Uniform(), least, None, charged, *about)
-    own, stated = bool(columns.costs), bool(columns.costs) or are_stated(prior, None, typical_costs)
-    if own and typical_costs is not None:
-        problem = f"{path} has cost columns and typical_costs are given too"
+    own, stated = bool(columns.costs), bool(columns.costs) or are_stated(prior, costs)
+    if own and costs is not None:
+        problem = f"{path} has cost columns and costs are given too"
         raise InputError(problem, fix="pass one price list, not both")
     prior = read_prior(prior_of_orders(prior) if predictions.order_only else prior, classes)
     usual = in_tests(len(classes)) * (prior.mean if stated else 1.0)
-    if typical_costs is not None:
-        usual = read_costs(typical_costs, classes, None, "typical_costs")
+    if costs is not None:
+        usual = read_costs(costs, classes)
     typical, base_costs = (None, None) if own else (usual, usual / prior.mean)
     metrics = comparison_metrics(predictions.order_only)
     is_fused = not predictions.logits and all(each.key in LANE_OF for each in metrics if each.is_mean)

@@ -30,7 +30,7 @@ def reference(logits, target, alpha, costs=None):
     z, target, rows = logits.detach().double().numpy(), target.numpy(), np.arange(len(target))
     n_classes = z.shape[1]
     unit = np.ones(n_classes) if costs is None else np.asarray(costs)
-    losses = beta_score(target, z, alpha=alpha, costs=costs, logits=True, per_instance=True)
+    losses = beta_score(target, z, alpha=alpha, max_costs=costs, logits=True, per_instance=True)
     ours = z[rows, target][:, None]
     with np.errstate(invalid="ignore"):
         gap = np.where(ours == z, 0.0, ours - z) + np.log(unit) - np.log(unit[target])[:, None]

@@ -62,7 +62,7 @@ def test_a_stream_scores_as_the_whole(alpha, logits, priced, weighted, dtype, se
     preds = values if logits else values.double().softmax(dim=1).to(dtype)
     costs, weights = COSTS if priced else None, weights if weighted else None
     table = preds.double().numpy()
-    options = {"alpha": alpha, "costs": costs, "logits": logits, "per_instance": True}
+    options = {"alpha": alpha, "max_costs": costs, "logits": logits, "per_instance": True}
     if not logits:  # half precision is read as it is, not renormalised
         table, options["logits"] = np.log(table), True
     rows = beta_score(target.numpy(), table, **options) / (3 * (K - 1))
@@ -73,7 +73,7 @@ def test_a_stream_scores_as_the_whole(alpha, logits, priced, weighted, dtype, se
 
 
 @pytest.mark.parametrize("prior", [None, Uniform(), Beta(0.37), Beta(np.inf)], ids=str)
-@pytest.mark.parametrize("kind", [None, "costs", "typical_costs"])
+@pytest.mark.parametrize("kind", [None, "costs"])
 def test_expected_search_cost_is_the_function_of_that_name(prior, kind):
     logits, target, weights = batch()
     options = {"prior": prior} | ({kind: COSTS} if kind else {})
@@ -212,7 +212,6 @@ def test_what_is_wrong_is_said(preds, target, weights, error, message):
     [
         ({"prior": Gamma(2.0)}, InputTypeError, "prior must be of the Beta family"),
         ({"prior": Beta(0.0)}, InputError, "mean cost 0"),
-        ({"costs": COSTS, "typical_costs": COSTS}, InputError, "both costs and typical_costs"),
         ({"costs": [1.0, 2.0]}, InputError, "one cost per class"),
         ({"num_classes": 1}, InputError, "num_classes is 1"),
     ],

@@ -19,7 +19,7 @@ from pandora_regret.integrations.torch.tensors import (
 class PandoraLoss(torch.nn.Module):
     """Pandora's Regret as a training loss, a drop-in for `torch.nn.CrossEntropyLoss`.
 
-    The loss of a row is ``1 / (3 (K - 1)) sum_j C_j L_alpha(q_i / q_j)``: without costs, exactly
+    The loss of a row is ``1 / (3 (K - 1)) sum_j c_j L_alpha(q_i / q_j)``: without costs, exactly
     ``pandora_regret(target, logits, alpha=alpha, logits=True)``. It needs no softmax, so that loss and gradient
     come from one pass over the logits.
 
@@ -30,7 +30,8 @@ class PandoraLoss(torch.nn.Module):
         which is what makes training from scratch work: let an alpha above 0 rise from there. At inf it has no
         gradient.
     costs
-        What a test of each class costs at most, the base costs C_k, shape (K,); all 1 unless given.
+        What a test of each class typically costs, c_k, shape (K,); all 1 unless given. At alpha 1 the loss is then
+        what the search is expected to waste, divided by K - 1.
     reduction
         "mean" over the rows that are not ignored, "sum", or "none" for one value per row.
     label_smoothing

@@ -9,6 +9,7 @@ import torch
 from torchmetrics import Metric
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
+from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.numbers import read_weights
 from pandora_regret.inputs.tables import HALF_TOLERANCE, TOLERANCE, check_rows
 from pandora_regret.integrations.torch.tensors import (
@@ -97,7 +98,7 @@ class PandoraRegret(MeanOfRows):
     alpha
         From 0 to inf; 1 is Pandora's Regret.
     costs
-        Base costs of the classes, shape (K,), as in `PandoraLoss`.
+        What a test of each class typically costs, shape (K,), as in `PandoraLoss`.
     logits
         Whether forecasts are logits; probabilities unless said so.
     validate_args
@@ -129,6 +130,7 @@ class PandoraRegret(MeanOfRows):
         return losses / (3 * (self.num_classes - 1))  # type: ignore[no-any-return]
 
 
+@renamed("typical_costs", "costs")
 class ExpectedSearchCost(MeanOfRows):
     """What the optimal search costs on a stream of batches, `pandora_regret.expected_search_cost`.
 
@@ -137,15 +139,13 @@ class ExpectedSearchCost(MeanOfRows):
     prior
         The distribution of unit costs, one of the Beta family, such as `Beta(0.5)`; `Uniform()` unless given.
     costs
-        Base costs C_k, shape (K,); all 1 unless given.
-    typical_costs
-        Mean costs ``C_k E[u_k]`` instead of base costs.
+        What a test of each class typically costs, shape (K,); the prior's mean unless given.
 
     Other parameters as in `PandoraRegret`.
 
     Examples
     --------
-    >>> metric = ExpectedSearchCost(num_classes=3, typical_costs=[100, 200, 300])
+    >>> metric = ExpectedSearchCost(num_classes=3, costs=[100, 200, 300])
     >>> metric.update(torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([0]))
     >>> metric.compute()
     tensor(106.9444, dtype=torch.float64)
@@ -156,7 +156,6 @@ class ExpectedSearchCost(MeanOfRows):
         num_classes: int,
         prior: Beta | None = None,
         costs: Any = None,
-        typical_costs: Any = None,
         logits: bool = False,
         validate_args: bool = True,
         **kwargs: Any,
@@ -165,7 +164,7 @@ class ExpectedSearchCost(MeanOfRows):
         if not isinstance(chosen, Beta):
             raise InputTypeError(f"prior must be of the Beta family, such as Beta(0.5), got {prior!r}.")
         labels = range(read_count(num_classes, "num_classes", least=2))
-        base = read_prices(chosen, costs, typical_costs, labels)[1]
+        base = read_prices(chosen, costs, labels)[1]
         super().__init__(num_classes, chosen.alpha, base, logits, validate_args, **kwargs)
         self.prior = chosen
 
