@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from pandora_regret.optional import import_optional
@@ -24,8 +24,8 @@ def lazy_exports(
     cannot do without, and the extra that installs it.
     """
     loaded = sys.modules[package]
-    stub = Path(str(loaded.__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
-    module_of = {name: module for module, name in EXPORTED.findall(stub)}
+    with open(f"{os.path.splitext(str(loaded.__file__))[0]}.pyi", encoding="utf-8") as stub:
+        module_of = {name: module for module, name in EXPORTED.findall(stub.read())}
 
     def load(name: str) -> Any:
         if name not in module_of:

@@ -2,11 +2,12 @@
 
 Nothing heavy is imported before a command needs it, so that ``pandora --help`` answers at once.
 
-    commands.py     the list of commands, how they fail (one line, and an exit code), and `pandora help`
-    options.py      options under headings, those that several commands share, and what they mean together
+    commands.py     the list of commands, and how they fail (one line, and an exit code)
+    headings.py     help with options under headings
+    options.py      options that several commands share, and what they mean together
     output.py       the door of everything printed: text, tables, JSON, CSV; progress on standard error
     comparison.py   a comparison for people, on one screen or in full
-    compare.py, next.py, recalibrate.py, monitor.py, validate.py, study.py
+    compare.py, next.py, recalibrate.py, monitor.py, validate.py, study.py, help.py
                     the commands; `pandora score` is a comparison of one
 """
 

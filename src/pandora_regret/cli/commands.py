@@ -1,4 +1,4 @@
-"""The list of commands, each imported when it is asked for; how they fail; and help about what they share."""
+"""The list of commands, each imported when it is asked for, and how they fail."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 import click
 
 from pandora_regret._version import __version__
-from pandora_regret.cli.options import LAYOUT, Asked, Group, command
-from pandora_regret.cli.output import echo
-from pandora_regret.text import SYMBOLS
+from pandora_regret.cli.headings import Group
 
 COMMANDS = {  # name: what the list of commands says of it
     "compare": "Which of several models to deploy, how sure that is, and what it saves.",
@@ -52,20 +49,7 @@ OPTION_OF = {name: f"--{name}" for name in SAME.split()} | {
     "groups": "--group",
     "cost": "--costs",
 }
-PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"} | {
-    symbol: f"{code} " for code, symbol in SYMBOLS.items() if len(symbol) == 1 and not symbol.isascii()
-}
-
-
-TOPICS = {
-    "files": """A file of predictions has a column of true classes, and a column of forecasts for every class: CSV,
-        JSONL, Parquet, Arrow, NPZ or Excel; or samples of lm-evaluation-harness; - is standard input. It holds one
-        model, or several with a column that names them. NAME=FILE names a model, and a TOML file describes models
-        that are written each in their own way. Rows are matched by id, or by their order if no file has ids.""",
-    "prices": """--costs says what tests cost: NAME=VALUE,..., such as flu=20,cold=5; a table (FILE or
-        FILE:CLASS_COLUMN:COST_COLUMN); a pathway file (TOML); or a shipped one. --prior says how they vary.""",
-    "metrics": "What is shown of models, beside what their searches cost.",
-}
+PLAINER = {"−": "-", "–": "-", "…": "...", "’": "'", "×": "x"}
 
 
 class Commands(Group):
@@ -111,6 +95,8 @@ class Commands(Group):
         try:
             code = super().main(*args, **options | {"standalone_mode": False})
         except (Exception, KeyboardInterrupt) as error:
+            from pandora_regret.cli.output import echo
+
             reason, code = _explained(error)
             echo(reason if reason.startswith("Usage:") else f"pandora: {' '.join(reason.split())}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
@@ -142,8 +128,11 @@ def register_ascii_fallback() -> None:
 
     def spelt_out(error: UnicodeError) -> tuple[str, int]:
         assert isinstance(error, UnicodeEncodeError)
+        from pandora_regret.text import SYMBOLS
+
+        plainer = PLAINER | {symbol: f"{code} " for code, symbol in SYMBOLS.items() if len(symbol) == 1}
         cannot = error.object[error.start : error.end]
-        return "".join(PLAINER.get(each, "?") for each in cannot), error.end
+        return "".join(plainer.get(each, "?") for each in cannot), error.end
 
     codecs.register_error("spelt_out", spelt_out)
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -164,39 +153,3 @@ def pandora() -> None:
 
     Shell completion: eval "$(_PANDORA_COMPLETE=bash_source pandora)", or zsh_source, or fish_source.
     """
-
-
-@command(click.Argument(["topic"], type=click.Choice(list(TOPICS))))
-def help(asked: Asked) -> None:
-    r"""More about files, prices and metrics.
-
-    \b
-    Examples:
-      pandora help files
-      pandora help metrics
-    """
-    formatter = click.get_current_context().make_formatter()
-    formatter.write_text(" ".join(TOPICS[asked.topic].split()))
-    with formatter.section("Options about files" if asked.topic == "files" else asked.topic.capitalize()):
-        formatter.write_dl(list(_listed(asked.topic)))
-    echo(formatter.getvalue(), nl=False)
-
-
-def _listed(topic: str) -> Iterator[tuple[str, str]]:
-    if topic == "files":
-        context = click.get_current_context()
-        yield from (each.get_help_record(context) or ("", "") for each in LAYOUT)
-    elif topic == "prices":
-        from pandora_regret.costs import available_costs
-        from pandora_regret.priors.names import spelled_priors
-
-        yield "--costs", f"shipped: {', '.join(available_costs())}"
-        yield "--prior", spelled_priors()
-    else:
-        from pandora_regret.metrics import shown_in
-
-        metrics = dict.fromkeys((*shown_in("comparison"), *shown_in("study")))
-        yield from ((metric.key, metric.title) for metric in metrics)
-
-
-pandora.add_command(help)

@@ -16,21 +16,18 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from pandora_regret.cli.headings import INTERVALS, OUTPUT, PRICES, Option
 from pandora_regret.cli.options import (
     FILE_ARGUMENTS,
     FORCE,
     FORMAT,
-    INTERVALS,
     LAYOUT,
-    OUTPUT,
     PATH,
-    PRICES,
     RESAMPLING,
     SEARCH,
     WORK,
     WORKUP,
     Asked,
-    Option,
     check_output,
     command,
     read_saved,

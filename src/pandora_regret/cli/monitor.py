@@ -21,6 +21,7 @@ import click
 import numpy as np
 
 from pandora_regret.atomic import HAS_LOCKS, write_atomically
+from pandora_regret.cli.headings import Option
 from pandora_regret.cli.options import (
     INPUT_PATH,
     JSON,
@@ -28,7 +29,6 @@ from pandora_regret.cli.options import (
     PATH,
     SEARCH,
     Asked,
-    Option,
     check_output,
     command,
     read_saved,

@@ -21,17 +21,15 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from pandora_regret.cli.headings import FILES, OUTPUT, Option
 from pandora_regret.cli.options import (
     COSTS,
-    FILES,
     FORCE,
     INPUT_PATH,
     JSON,
     LAYOUT,
-    OUTPUT,
     PATH,
     Asked,
-    Option,
     check_output,
     command,
 )

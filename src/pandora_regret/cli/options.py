@@ -1,23 +1,22 @@
-"""Options under headings, those that several commands share, and what they ask of the library."""
+"""Options that several commands share, and what they ask of the library."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import fields
 from functools import cached_property
-from inspect import cleandoc
-from pathlib import Path
 from stat import S_ISREG
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pandora_regret.cli.headings import FILES, INTERVALS, OUTPUT, PRICES, Command, Option
 from pandora_regret.files.roles import BY, GROUP, ROLES, WEIGHT, Role
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pandora_regret.files import Layout, PriceList
     from pandora_regret.inputs import Done, FloatArray
     from pandora_regret.priors import Prior
@@ -25,51 +24,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MOST_JOBS = 1024
-MAIN, FILES, PRICES, INTERVALS, OUTPUT = SECTIONS = ("Options", "Files", "Prices", "Intervals", "Output")
 
-INPUT_PATH = click.Path(readable=False)  # whether it can be read is found out by reading it
-PATH = click.Path(path_type=Path)
+
+class OutputPath(click.Path):
+    """A path that comes as pathlib's, which takes a while to import."""
+
+    def coerce_path_result(self, value: Any) -> Any:
+        from pathlib import Path
+
+        return Path(value)
+
+
+INPUT_PATH, PATH = click.Path(readable=False), OutputPath()  # whether it can be read is found out by reading it
 FILE_ARGUMENTS = click.Argument(["files"], nargs=-1, required=True, type=INPUT_PATH)
-
-
-class Option(click.Option):
-    """An option as the help shows it, "--costs COSTS", under a heading; one that takes no value is a flag."""
-
-    def __init__(self, spelled: str, help: str, section: str = MAIN, **settings: Any) -> None:
-        words = spelled.split()
-        names = [word for word in words if word.startswith("-")]
-        metavar = " ".join(words[len(names) :]) or None
-        flag = metavar is None and "type" not in settings
-        super().__init__(names, help=help, metavar=metavar, is_flag=flag, show_default=True, **settings)
-        self.section = section
-
-
-class Command(click.Command):
-    r"""A command whose help has headings; lines below a ``\b`` of its docstring are kept apart."""
-
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        self.help = cleandoc(self.help or "").replace("\\b\n", "\b\n")
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options of each section; those about the layout of files are only named."""
-        shown = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
-        for section in SECTIONS:
-            options = [each for each in shown if getattr(each, "section", MAIN) == section]
-            if not options:
-                continue
-            with formatter.section(section):
-                if section == FILES:
-                    names = ", ".join(each.opts[0] for each in options[:4])
-                    formatter.write_text(f"{names} and {len(options) - 4} more: pandora help files")
-                else:
-                    formatter.write_dl([each.get_help_record(ctx) or ("", "") for each in options])
-        if isinstance(self, click.Group):
-            self.format_commands(ctx, formatter)
-
-
-class Group(Command, click.Group):
-    """The same for a command that has others below it."""
 
 
 def command(*params: click.Parameter) -> Callable[[Callable[[Asked], None]], Command]:
@@ -153,6 +120,8 @@ class Asked(SimpleNamespace):
 
     def layout(self, **changes: Any) -> Layout:
         """Which column of a file is what."""
+        from dataclasses import fields
+
         from pandora_regret.files import Dialect, Layout
         from pandora_regret.files.written import listed
 
@@ -172,10 +141,12 @@ class Asked(SimpleNamespace):
     @cached_property
     def price_list(self) -> PriceList | None:
         """What --costs says, whatever the classes are; read once."""
+        unit = self.price_unit
+        if self.costs is None:
+            return None
         from pandora_regret.files import read_price_list
 
-        unit = self.price_unit
-        return None if self.costs is None else read_price_list(self.costs, unit)
+        return read_price_list(self.costs, unit)
 
     def charged(
         self, classes: Sequence[str], own: FloatArray | None = None, source: str = "each row's own"
@@ -225,7 +196,7 @@ def check_output(path: Path | None, force: bool) -> None:
         return
     from pandora_regret.inputs import InputError
 
-    folder = Path(os.path.realpath(path)).parent
+    folder = path.resolve().parent
     for is_so, problem in (
         (path.is_dir(), " is a directory: name the file to write."),
         (path.exists() and not S_ISREG(path.stat().st_mode), " is not a regular file: name one, or a new one."),
@@ -242,12 +213,15 @@ def check_output(path: Path | None, force: bool) -> None:
 
 def read_saved(path: str, made: Callable[[Any], T], what: str) -> T:
     """What a command wrote as JSON, made into what it was; of another file it is said that it is not `what`."""
+    import json
+
     from pandora_regret.files.source import check_readable
     from pandora_regret.inputs import InputError
 
     check_readable(path)
     try:
-        return made(json.loads(Path(path).read_bytes()))
+        with open(path, "rb") as file:
+            return made(json.load(file))
     except InputError as error:
         raise error.within(path) from None
     except (ValueError, RecursionError):  # not JSON, or nested too deeply

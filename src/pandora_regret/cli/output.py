@@ -5,24 +5,24 @@ Everything goes through `echo`, so that no name of a file, class or model can co
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
-from threading import Timer
+from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pandora_regret._version import __version__
-from pandora_regret.text import Table, cell_width, without_controls, wrapped
+from pandora_regret.text import cell_width, without_controls, wrapped
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from pandora_regret.inputs import Done
+    from pandora_regret.text import Table
 
 WIDEST = 200  # columns of a table that goes to a file or a pipe, which have no width of their own
 SILENT_SECONDS = 1.0  # of work without progress bars
@@ -88,31 +88,79 @@ def print_done(done: Sequence[Done]) -> None:
 def print_json(value: Mapping[str, Any], schema: str | None = None) -> None:
     """Strict JSON, in ASCII, which every terminal and every program can read; its schema and maker come first."""
     about = {} if schema is None else {"schema": schema, "library": f"pandora-regret {__version__}"}
+    import json
+
     click.echo(json.dumps({**about, **value}, indent=1, allow_nan=False))
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]], keep_formulas: bool) -> None:
     """Rows of a flat table, in UTF-8 whatever the terminal's encoding; what is undefined is left empty."""
+    from pandora_regret.text import Table
+
     text = Table.of(rows).to_csv(keep_formulas=keep_formulas)
     click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
 
 
 class Bars:
-    """Progress of named tasks, as bars with the time that is left and a note such as images a second."""
+    """Progress of named tasks, as bars with the time that is left and a note such as images a second.
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._tasks: dict[str, Any] = {}
+    They are drawn by rich, which takes a while to import, and only once the work has lasted longer than that.
+    """
+
+    def __init__(self, passing: bool) -> None:
+        self._passing, self._lock = passing, Lock()
+        self._progress: Progress | None = None
+        self._tasks, self._numbers = dict[str, dict[str, Any]](), dict[str, Any]()
 
     def start(self, task: str, total: int, done: int = 0) -> None:
         """A new bar, of so many steps."""
-        self._tasks[task] = self._progress.add_task(without_controls(task), total=total, completed=done, note="")
+        with self._lock:
+            self._tasks[task] = {"total": total, "completed": done, "note": ""}
+            self._draw(task)
 
     def advance(self, task: str, steps: int = 1, note: str = "") -> None:
-        self._progress.update(self._tasks[task], advance=steps, note=without_controls(note))
+        with self._lock:
+            state = self._tasks[task]
+            state |= {"completed": state["completed"] + steps, "note": without_controls(note)}
+            self._draw(task)
 
     def say(self, message: str) -> None:
-        self._progress.console.print(without_controls(message))
+        with self._lock:
+            if self._progress is None:
+                echo(message, err=True)
+            else:
+                self._progress.console.print(without_controls(message))
+
+    def _draw(self, task: str) -> None:
+        if self._progress is None:
+            return
+        if task not in self._numbers:
+            self._numbers[task] = self._progress.add_task(without_controls(task), note="")
+        self._progress.update(self._numbers[task], **self._tasks[task])
+
+    def show(self) -> None:
+        """Draw what was done so far, and whatever follows."""
+        progress = _progress(self._passing)
+        with self._lock:
+            self._progress = progress
+            for task in self._tasks:
+                self._draw(task)
+            progress.start()
+
+    def end(self) -> None:
+        """No bar moves any more."""
+        if self._progress is not None:
+            self._progress.stop()
+
+
+def _progress(passing: bool) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    title, note = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[note]}"))
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    columns = (title, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), note)
+    return Progress(*columns, console=console, transient=passing, disable=passing and not console.is_terminal)
 
 
 @contextmanager
@@ -121,24 +169,13 @@ def bars(*, passing: bool = False) -> Iterator[Bars]:
 
     Those that are `passing` are gone when it is done, and never there where standard error is no terminal.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    title, note = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[note]}"))
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    progress = Progress(
-        *(title, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), note),
-        console=console,
-        transient=passing,
-        disable=passing and not console.is_terminal,
-    )
-    begin = Timer(SILENT_SECONDS, progress.start)
+    drawn = Bars(passing)
+    begin = Timer(SILENT_SECONDS, drawn.show)
     begin.daemon = True
     begin.start()
     try:
-        yield Bars(progress)
+        yield drawn
     finally:
         begin.cancel()
         begin.join()
-        if progress.live.is_started:
-            progress.stop()
+        drawn.end()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
+from pandora_regret.cli.headings import Option
 from pandora_regret.cli.options import (
     FILE_ARGUMENTS,
     FORCE,
@@ -26,7 +27,6 @@ from pandora_regret.cli.options import (
     LEVEL,
     SEARCH,
     Asked,
-    Option,
     check_output,
     command,
 )

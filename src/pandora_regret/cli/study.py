@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pandora_regret.cli.options import FORCE, PATH, WORK, Asked, Group, Option, check_output, command
+from pandora_regret.cli.headings import Group, Option
+from pandora_regret.cli.options import FORCE, PATH, WORK, Asked, check_output, command
 from pandora_regret.cli.output import bars, echo
 
 if TYPE_CHECKING:

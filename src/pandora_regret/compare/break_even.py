@@ -26,7 +26,7 @@ from pandora_regret.priors import Fixed, Prior
 FEWEST_STEPS, MOST_STEPS = 9, 27  # to the furthest price, between which a crossing is sought
 ROWS_TRIED = 100_000  # the more rows, the smoother are their mean costs, and the fewer steps are tried
 MOST_TESTS = 20  # that are looked at; where there are more, those on which the most is spent
-CLOSE_ENOUGH = 1e-9  # of a price, relatively
+CLOSE_ENOUGH, MOST_TRIES = 1e-9, 100  # of a price, relatively
 
 
 class Pairs(NamedTuple):
@@ -130,13 +130,21 @@ class PriceRace:
 
 
 def _root(function: Callable[[float], float], before: float, after: float) -> float:
-    """Where a function of the factor changes its sign between two; the first, if it does so by rounding."""
-    from scipy.optimize import brentq
+    """Where a function of the factor changes its sign between two; the first, if it does so by rounding.
 
-    if function(before) * function(after) >= 0:
+    By regula falsi, in which an end that stays counts half (the Illinois method), on the scale of logarithms.
+    """
+    (a, b), at_a, at_b = np.log([before, after]), function(before), function(after)
+    if at_a * at_b >= 0:
         return before
-    ends = np.log(before), np.log(after)
-    return float(np.exp(brentq(lambda x: function(float(np.exp(x))), *ends, xtol=CLOSE_ENOUGH)))
+    for _ in range(MOST_TRIES):
+        if abs(b - a) <= CLOSE_ENOUGH or at_b == 0:
+            break
+        middle = b - at_b * (b - a) / (at_b - at_a) if np.isfinite(at_a - at_b) else (a + b) / 2
+        value = function(float(np.exp(middle)))
+        a, at_a = (b, at_b) if value * at_b < 0 else (a, at_a / 2)
+        b, at_b = middle, value
+    return float(np.exp(b))
 
 
 def first_crossing(races: Sequence[PriceRace], upwards: bool) -> tuple[float, int] | None:

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
 
 from pandora_regret._version import __version__
 from pandora_regret.compare.result import (
@@ -46,6 +45,7 @@ from pandora_regret.compare.words import (
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, Limits, hull, interval_by_classes
 from pandora_regret.inference.joint import Carriers
+from pandora_regret.inference.student import NORMAL, student_quantile
 from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.inputs.numbers import read_level, read_number
 from pandora_regret.metrics import Metric
@@ -119,12 +119,14 @@ def more_cases(
     if gap.low is None or gap.high is None or size == 0:
         return None
     units, tail = clusters or cases, (1 + level) / 2
-    error = (gap.high - gap.low) / 2 / stdtrit(units - 1, tail)
+    error = (gap.high - gap.low) / 2 / student_quantile(units - 1, tail)
 
     def is_enough(more: int) -> bool:
         """Student's quantile falls, as the standard error does, while cases come in."""
         share = 1 + more / cases
-        return bool((stdtrit(units * share - 1, tail) + ndtri(power)) * error / math.sqrt(share) <= size)
+        return (student_quantile(units * share - 1, tail) + NORMAL.inv_cdf(power)) * error / math.sqrt(
+            share
+        ) <= size
 
     enough = 1
     while not is_enough(enough):

@@ -16,7 +16,6 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pandora_regret.files.columns import explained, kinds_of, valid_rows
@@ -59,6 +58,8 @@ class ParquetFile(Source):
     @classmethod
     def open(cls, path: str, *_: Any) -> Self:
         """Columns that take very little room are written as a dictionary; ids, each another, are not."""
+        import pyarrow.parquet as pq  # with what other systems' files need: no text asks for that
+
         with explained(path, "Parquet"), pq.ParquetFile(path) as file:
             schema, groups = file.schema_arrow, range(file.metadata.num_row_groups)
             lengths = tuple(file.metadata.row_group(index).num_rows for index in groups)
@@ -77,6 +78,8 @@ class ParquetFile(Source):
 
     def read(self, columns: Sequence[str], numbers: frozenset[str], rows: int) -> Iterator[Records]:
         """Only the columns' own pages are read; text that repeats comes as a dictionary, as it lies there."""
+        import pyarrow.parquet as pq
+
         options: Fields = {"read_dictionary": list(self.repeating.intersection(columns) - numbers)}
         options |= {"buffer_size": BUFFER_BYTES, "pre_buffer": False}  # a file read ahead would stay in memory
         with explained(self.path, "Parquet"), pq.ParquetFile(self.path, **options) as file:

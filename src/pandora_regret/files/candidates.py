@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 from string import ascii_uppercase
 from typing import Any, NamedTuple, Self
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -89,10 +88,12 @@ def left_over(listed: FloatArray) -> FloatArray:
 
 def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | None, location: str = "") -> Source:
     """JSON lines: a table, or rows with lists of their own, as the first line tells."""
+    from msgspec.json import decode
+
     file, sample, _ = JsonLines.begun(path, head, said, location)
     file = replace(file, done=written_otherwise(path, file.encoding))
     try:
-        first = msgspec.json.decode(sample.lstrip().split(b"\n", 1)[0])
+        first = decode(sample.lstrip().split(b"\n", 1)[0])
     except (ValueError, RecursionError):
         first = None
     if isinstance(first, dict) and first.keys() >= SAMPLE_FIELDS:

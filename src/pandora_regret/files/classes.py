@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandora_regret.files.candidates import PREFIX, ListedRows
-from pandora_regret.files.columns import any_number, is_missing, numbers_of, texts_of
+from pandora_regret.files.columns import any_number, coded, is_missing, numbers_of, texts_of
 from pandora_regret.files.layout import Layout, some
 from pandora_regret.files.roles import COSTS, LABEL, ROLES, SINGLE, VOTES, Role
 from pandora_regret.files.source import RAISED, Collected, Fields, FileError, Names, Problems, Source
@@ -275,8 +275,9 @@ def _labels_until_all(model: Predictions) -> set[Any]:
     """The labels that occur, None for missing ones, read until all classes are among them."""
     labels, column = set[Any](), model.columns.label
     for rows in model.walk([column]):
-        distinct = rows.records.column(column).unique().to_pylist()
-        labels.update(None if is_missing(label) else label for label in distinct)
+        distinct, codes = coded(rows.records.column(column))
+        occurring = (distinct[code] for code in np.flatnonzero(np.bincount(codes)).tolist())
+        labels.update(None if is_missing(label) else label for label in occurring)
         if len({*numbers_of(labels, model.classes)} - {-1}) == len(model.classes) > 1:
             break
     return labels

@@ -22,6 +22,7 @@ from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, out_of_range
 
 NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
+FEW_ROWS = 1 << 13
 MOST_NUMBERS = 1 << 16  # of labels that are looked up in a table
 TEXTS = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
 COMMA_NUMBER = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")
@@ -69,6 +70,8 @@ def plain_array(column: Any) -> NDArray[Any]:
 
 def texts_of(column: Any) -> NDArray[Any]:
     """A column as text, whatever its type; None where there is nothing."""
+    if types.is_string(column.type):
+        return np.array(column.to_pylist(), dtype=object)
     try:
         listed = column.cast(pa.string()).to_pylist()
     except pa.ArrowException:  # bytes that are no UTF-8
@@ -111,6 +114,22 @@ def is_missing(value: Any) -> bool:
     return value is None or value != value or (isinstance(value, str) and not value.strip())
 
 
+def coded(column: Any) -> tuple[list[Any], IntArray]:
+    """The distinct values of a column, and None; and which of them each row has.
+
+    Few are counted here: Arrow's functions take longer to import.
+    """
+    if len(column) <= FEW_ROWS and (types.is_string(column.type) or types.is_integer(column.type)):
+        values = column.to_pylist()
+        numbers = {value: number for number, value in enumerate(dict.fromkeys([*values, None]))}
+        return list(numbers), np.array([numbers[value] for value in values], dtype=np.intp)
+    encoded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).unify_dictionaries()
+    labels = [*(encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []), None]
+    chunks = (chunk.indices for chunk in encoded.chunks)  # asked to fill none, Arrow would import pandas
+    parts = [plain_array(of.fill_null(len(labels) - 1) if of.null_count else of) for of in chunks]
+    return labels, np.concatenate([np.empty(0, np.intp), *parts]).astype(np.intp)
+
+
 @dataclass(frozen=True)
 class Rows:
     """Some rows of a file, each column as an array of the kind that its role needs."""
@@ -137,11 +156,7 @@ class Rows:
                 truth = places[numbers.astype(np.int64) - lowest]
                 if truth.min() >= 0:
                     return np.asarray(truth)
-        encoded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).unify_dictionaries()
-        labels = [*(encoded.chunk(0).dictionary.to_pylist() if encoded.num_chunks else []), None]
-        chunks = (chunk.indices for chunk in encoded.chunks)  # asked to fill none, Arrow would import pandas
-        parts = [plain_array(of.fill_null(len(labels) - 1) if of.null_count else of) for of in chunks]
-        codes = np.concatenate([np.empty(0, np.intp), *parts]).astype(np.intp)
+        labels, codes = coded(column)
         truth = numbers_of(labels, self.classes)[codes]
         if len(truth) and truth.min() < 0:
             missing = np.array([is_missing(label) for label in labels])[codes]

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, ClassVar, Self
 
-import msgspec
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
@@ -53,7 +52,6 @@ UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\
 NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?"
 WITH_COMMA, WITH_POINT = (re.compile(NUMBER.format(mark)) for mark in (",", r"\."))
 ONE_PER_LINE = "write one object per line"
-DECODER = msgspec.json.Decoder()
 
 csv.field_size_limit(LONGEST_LINE)
 
@@ -295,10 +293,12 @@ class JsonLines(TextFile):
 
     def objects(self, records: Iterable[tuple[int, bytes]], each_once: bool = False) -> Iterator[tuple[int, Any]]:
         """Rows with the numbers of their lines as objects, which perhaps name nothing twice."""
+        from msgspec.json import decode
+
         for number, line in records:
             values, problem, fix = None, "", ONE_PER_LINE
             try:
-                values = DECODER.decode(line)
+                values = decode(line)
                 if each_once:
                     json.loads(line, object_pairs_hook=_each_once)
             except RecursionError:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from pandora_regret.inference.student import NORMAL, student_quantile, student_tail
 from pandora_regret.inputs import FloatArray
 
 Limits: TypeAlias = tuple[float | None, float | None]
@@ -82,7 +82,7 @@ def student_p_values(value: Any, error: Any, effective: Any, scale: Any) -> Floa
     """
     alike, nothing = error <= ROUNDING * scale, np.abs(value) <= ROUNDING * scale
     with np.errstate(invalid="ignore"):
-        p = 2 * stdtr(effective - 1, -np.abs(value) / np.where(alike, 1.0, error))
+        p = 2 * student_tail(np.maximum(effective, FEWEST) - 1, np.abs(value) / np.where(alike, 1.0, error))
     p = np.where(alike, np.where(nothing, 1.0, np.nan), p)
     return np.where(effective < FEWEST, np.nan, p)
 
@@ -138,7 +138,7 @@ def corrected_interval(
     bias, reach = _score_below(replicates, value), _quantile(effective, level) / math.sqrt(1 - 1 / effective)
     ends = bias + np.array([-reach, reach])
     skew = np.clip(acceleration, *LEAST_AND_MOST_SKEW)
-    low, high = np.quantile(replicates, ndtr(bias + ends / (1 - skew * ends)))
+    low, high = np.quantile(replicates, [NORMAL.cdf(end) for end in bias + ends / (1 - skew * ends)])
     return float(low), float(high)
 
 
@@ -152,7 +152,7 @@ def corrected_p_value(
     bias, below = _score_below(drawn, value), _score_below(drawn, 0.0)
     end = (below - bias) / (1 + np.clip(acceleration, *LEAST_AND_MOST_SKEW) * (below - bias))
     t = (end - bias) * math.sqrt(1 - 1 / effective)
-    return float(max(min(1.0, 2 * stdtr(effective - 1, -abs(t))), 2 / (len(drawn) + 1)))
+    return max(min(1.0, 2 * float(student_tail(effective - 1, abs(t)))), 2 / (len(drawn) + 1))
 
 
 def interval_around(
@@ -191,10 +191,10 @@ def _wilson(share: FloatArray, ratio: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def _quantile(effective: float, level: float) -> float:
-    return float(stdtrit(effective - 1, (1 + level) / 2))
+    return student_quantile(effective - 1, (1 + level) / 2)
 
 
 def _score_below(replicates: FloatArray, value: float) -> float:
     """The normal score of the share of replicates below a value, ties counting half; never infinite."""
     below = (replicates < value).sum() + (replicates == value).sum() / 2
-    return float(ndtri((below + 0.5) / (len(replicates) + 1)))
+    return NORMAL.inv_cdf((below + 0.5) / (len(replicates) + 1))

@@ -32,15 +32,11 @@ class Exponential(Prior):
 
     def share(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``1 / (1 + r)^2``."""
-        from scipy.special import expit
-
-        return np.asarray(expit(-log_odds) ** 2)
+        return np.asarray(np.exp(-2 * np.logaddexp(0, log_odds)))
 
     def share_slope(self, log_odds: FloatArray, i: Class = 0, j: Class = 1) -> FloatArray:
         """``-2 r / (1 + r)^3``."""
-        from scipy.special import expit
-
-        return np.asarray(-2 * expit(-log_odds) ** 2 * expit(log_odds))
+        return np.asarray(-2 * np.exp(-2 * np.logaddexp(0, log_odds) - np.logaddexp(0, -log_odds)))
 
     def draw(self, n_draws: int, n_classes: int, rng: Generator) -> FloatArray:
         """Standard exponential draws."""

@@ -26,7 +26,6 @@ from pandora_regret.metrics.fused import LANE_OF
 from pandora_regret.priors import Prior, Uniform
 from pandora_regret.priors.names import prior_of_orders, read_prior, spelled_prior
 from pandora_regret.stream.sums import Settings, StreamSums, hashes_of, thinned
-from pandora_regret.work import run_all
 
 if TYPE_CHECKING:
     from pandora_regret.files import Predictions
@@ -107,6 +106,8 @@ def score_stream(
         predictions = replace(predictions, columns=replace(predictions.columns, id=None))  # nothing asks for ids
     if jobs == 1 and cluster is None:
         return concluded(predictions, settings, [(0, tally(predictions, settings, rows, progress))])
+    from pandora_regret.work import run_all
+
     parts, work = [], partial(tally, settings=settings, rows=rows)
     for piece, part in run_all(work, predictions.fragments(PIECES), jobs=jobs, cluster=cluster):
         parts.append((piece.first_row, part))

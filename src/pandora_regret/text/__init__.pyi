@@ -22,6 +22,6 @@ from pandora_regret.text.table import Cell as Cell
 from pandora_regret.text.table import Content as Content
 from pandora_regret.text.table import Shown as Shown
 from pandora_regret.text.table import Table as Table
-from pandora_regret.text.table import cell_width as cell_width
-from pandora_regret.text.table import without_controls as without_controls
-from pandora_regret.text.table import wrapped as wrapped
+from pandora_regret.text.terminal import cell_width as cell_width
+from pandora_regret.text.terminal import without_controls as without_controls
+from pandora_regret.text.terminal import wrapped as wrapped

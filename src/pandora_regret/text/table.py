@@ -16,9 +16,9 @@ from html import escape
 from importlib.util import find_spec
 from itertools import pairwise, zip_longest
 from typing import Any, TypeAlias
-from unicodedata import combining, east_asian_width
 
 from pandora_regret.text.names import without_direction_marks
+from pandora_regret.text.terminal import cell_width, without_controls, wrapped
 
 FRAMES = ("pandas", "polars", "pyarrow")  # the libraries that a frame may be of, the likeliest first
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -189,40 +189,6 @@ class Table:
 
 def _cell(content: Content) -> Cell:
     return content if isinstance(content, Cell) else Cell("" if content is None else str(content))
-
-
-def cell_width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(2 if east_asian_width(letter) in "WF" else combining(letter) == 0 for letter in text)
-
-
-def without_controls(text: str) -> str:
-    """The text without characters that command a terminal, which a file's names may hold; ends of lines stay."""
-    return "".join(each if each.isprintable() or each in "\n\u00a0" else f"\\x{ord(each):02x}" for each in text)
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """Text as lines no wider than that, broken between words where it can be.
-
-    Examples
-    --------
-    >>> wrapped("what a test costs", 9)
-    ['what a', 'test', 'costs']
-    """
-    lines, line = [], ""
-    for word in without_controls(text).replace("\n", " ").split(" "):
-        while cell_width(word) > width:  # longer than a line
-            head = next(n for n in range(len(word), 0, -1) if cell_width(word[:n]) <= width or n == 1)
-            lines += [line] if line else []
-            line, word = word[:head], word[head:]
-        if line and cell_width(line) + 1 + cell_width(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
 
 
 def _aligned(lines: Sequence[Sequence[str]], words: int) -> list[str]:

@@ -1,0 +1,50 @@
+"""Help with options under headings."""
+
+from __future__ import annotations
+
+from inspect import cleandoc
+from typing import Any
+
+import click
+
+MAIN, FILES, PRICES, INTERVALS, OUTPUT = SECTIONS = ("Options", "Files", "Prices", "Intervals", "Output")
+
+
+class Option(click.Option):
+    """An option as the help shows it, "--costs COSTS", under a heading; one that takes no value is a flag."""
+
+    def __init__(self, spelled: str, help: str, section: str = MAIN, **settings: Any) -> None:
+        words = spelled.split()
+        names = [word for word in words if word.startswith("-")]
+        metavar = " ".join(words[len(names) :]) or None
+        flag = metavar is None and "type" not in settings
+        super().__init__(names, help=help, metavar=metavar, is_flag=flag, show_default=True, **settings)
+        self.section = section
+
+
+class Command(click.Command):
+    r"""A command whose help has headings; lines below a ``\b`` of its docstring are kept apart."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.help = cleandoc(self.help or "").replace("\\b\n", "\b\n")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options of each section; those about the layout of files are only named."""
+        shown = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        for section in SECTIONS:
+            options = [each for each in shown if getattr(each, "section", MAIN) == section]
+            if not options:
+                continue
+            with formatter.section(section):
+                if section == FILES:
+                    names = ", ".join(each.opts[0] for each in options[:4])
+                    formatter.write_text(f"{names} and {len(options) - 4} more: pandora help files")
+                else:
+                    formatter.write_dl([each.get_help_record(ctx) or ("", "") for each in options])
+        if isinstance(self, click.Group):
+            self.format_commands(ctx, formatter)
+
+
+class Group(Command, click.Group):
+    """The same for a command that has others below it."""

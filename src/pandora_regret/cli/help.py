@@ -1,0 +1,53 @@
+"""The command `pandora help`: what commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from pandora_regret.cli.options import LAYOUT, Asked, command
+from pandora_regret.cli.output import echo
+
+TOPICS = {
+    "files": """A file of predictions has a column of true classes, and a column of forecasts for every class: CSV,
+        JSONL, Parquet, Arrow, NPZ or Excel; or samples of lm-evaluation-harness; - is standard input. It holds one
+        model, or several with a column that names them. NAME=FILE names a model, and a TOML file describes models
+        that are written each in their own way. Rows are matched by id, or by their order if no file has ids.""",
+    "prices": """--costs says what tests cost: NAME=VALUE,..., such as flu=20,cold=5; a table (FILE or
+        FILE:CLASS_COLUMN:COST_COLUMN); a pathway file (TOML); or a shipped one. --prior says how they vary.""",
+    "metrics": "What is shown of models, beside what their searches cost.",
+}
+
+
+@command(click.Argument(["topic"], type=click.Choice(list(TOPICS))))
+def help(asked: Asked) -> None:
+    r"""More about files, prices and metrics.
+
+    \b
+    Examples:
+      pandora help files
+      pandora help metrics
+    """
+    formatter = click.get_current_context().make_formatter()
+    formatter.write_text(" ".join(TOPICS[asked.topic].split()))
+    with formatter.section("Options about files" if asked.topic == "files" else asked.topic.capitalize()):
+        formatter.write_dl(list(_listed(asked.topic)))
+    echo(formatter.getvalue(), nl=False)
+
+
+def _listed(topic: str) -> Iterator[tuple[str, str]]:
+    if topic == "files":
+        context = click.get_current_context()
+        yield from (each.get_help_record(context) or ("", "") for each in LAYOUT)
+    elif topic == "prices":
+        from pandora_regret.costs import available_costs
+        from pandora_regret.priors.names import spelled_priors
+
+        yield "--costs", f"shipped: {', '.join(available_costs())}"
+        yield "--prior", spelled_priors()
+    else:
+        from pandora_regret.metrics import shown_in
+
+        metrics = dict.fromkeys((*shown_in("comparison"), *shown_in("study")))
+        yield from ((metric.key, metric.title) for metric in metrics)
