@@ -13,6 +13,7 @@ from pandora_regret.compare.estimates import Measurements
 from pandora_regret.compare.measure import Charge, Measured, measure
 from pandora_regret.compare.result import IntervalMethod
 from pandora_regret.compare.sample import Sample, read_models, read_sample
+from pandora_regret.inference.joint import Figure
 from pandora_regret.inference.keyed import keys_of
 from pandora_regret.metrics import METRICS, comparison_metrics
 
@@ -179,10 +180,9 @@ def test_differences_are_paired_all_pairs_are_there_and_the_cheaper_comes_first(
         for name, table in models.items()
     }
     for gap in found.differences:
-        by_hand = stats.ttest_rel(rows[gap.model], rows[gap.against])
-        interval = by_hand.confidence_interval(0.95)
-        assert gap.p_value == pytest.approx(by_hand.pvalue, rel=1e-9)
-        assert (gap.low, gap.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
+        paired = Figure.of_mean(rows[gap.model] - rows[gap.against], np.ones(400))
+        assert gap.p_value == pytest.approx(paired.p_value(1.0), rel=1e-9)
+        assert (gap.low, gap.high) == pytest.approx(paired.limits(0.95), rel=1e-9)
         assert gap.savings_per_1000 == pytest.approx(-1000 * gap.difference)
     assert sum(model.probability_best for model in found.models) == pytest.approx(1)
 

@@ -54,16 +54,51 @@ def in_parts(values, weights, units, inside):
     return here, rest
 
 
-def test_without_weights_a_mean_has_the_interval_of_the_t_test():
+def stretched(limits, t, skewness):
+    """The limits of a t-test, whose longer side is that of Johnson (1978) for an estimate of this skewness."""
+    half, a = (limits.high - limits.low) / 2, np.clip(skewness / 6, -0.15, 0.15)
+    further = half / t * abs(a) * (2 * t**2 + 1)
+    return limits.low - further * (a < 0), limits.high + further * (a > 0)
+
+
+def test_without_weights_a_mean_has_the_interval_of_the_t_test_stretched_by_its_skewness():
     values, groups = halves()[0], np.arange(N) // 4
-    figure, by_hand = Figure.of_mean(values, np.full(N, 3.0)), stats.ttest_1samp(values, 0.0)
-    limits = by_hand.confidence_interval(0.9)
+    figure, limits = (
+        Figure.of_mean(values, np.full(N, 3.0)),
+        stats.ttest_1samp(values, 0.0).confidence_interval(0.9),
+    )
     assert figure.value == pytest.approx(values.mean())
-    assert figure.limits(0.9) == pytest.approx((limits.low, limits.high))
-    assert figure.p_value(1.0) == pytest.approx(by_hand.pvalue)
+    expected = stretched(limits, stats.t.ppf(0.95, N - 1), stats.skew(values) / np.sqrt(N))
+    assert figure.limits(0.9) == pytest.approx(expected)
+    assert figure.limits(0.9, is_mean=False) == pytest.approx((limits.low, limits.high))
+    even_sided = np.concatenate([values, -values]) + 9.0
+    assert Figure.of_mean(even_sided, np.ones(2 * N)).p_value(1.0) == pytest.approx(
+        stats.ttest_1samp(even_sided, 0.0).pvalue
+    )
     by_group = Figure.of_mean(values.reshape(-1, 4).mean(axis=1), np.ones(N // 4))
     assert Figure.of_mean(values, np.ones(N), groups).limits(0.95) == pytest.approx(by_group.limits(0.95))
     assert Figure.of_mean(np.arange(3.0), np.array([1.0, 1e-3, 1e-3])).limits(0.95) == (None, None)
+
+
+@given(st.integers(0, 10_000), st.floats(0.5, 0.999), st.sampled_from([-1, 1]))
+def test_a_p_value_is_one_less_the_level_at_which_the_interval_reaches_zero(seed, level, sign):
+    values, inside = halves(seed)
+    for at in Figure.of_mean(values, np.ones(N)).limits(level):
+        assert Figure.of_mean(sign * (values - at), np.ones(N)).p_value(1.0) == pytest.approx(1 - level)
+    _, rest = in_parts(sign * values, np.ones(N), np.arange(N), inside)
+    estimate = rest.estimate(1, level)
+    for at in (estimate.low, estimate.high):
+        _, moved = in_parts(sign * values - at * inside, np.ones(N), np.arange(N), inside)
+        assert moved.p_values(1.0)[1] == pytest.approx(1 - level)
+
+
+def test_means_of_few_skewed_values_hold_the_truth():
+    """Student's interval of them covers 0.90."""
+    rng, held = np.random.default_rng(4), []
+    for _ in range(3000):
+        low, high = Figure.of_mean(rng.gamma(0.4, 1 / 0.4, 30), np.ones(30)).limits(0.95)
+        held.append(low <= 1 <= high)
+    assert np.mean(held) > 0.93
 
 
 def test_very_unequal_weights_hold_the_truth():
@@ -80,9 +115,17 @@ def test_a_part_against_the_rest_is_welchs_test(seed):
     values, inside = halves(seed)
     _, difference = in_parts(values, np.ones(N), np.arange(N), inside)
     expected = stats.ttest_ind(values[inside], values[~inside], equal_var=False)
-    assert_allclose(difference.p_values(1.0)[1], expected.pvalue, rtol=1e-9)
-    limits, ours = expected.confidence_interval(0.9), difference.estimate(1, 0.9)
-    assert_allclose((ours.low, ours.high), (limits.low, limits.high), rtol=1e-9)
+    limits, ours, t = (
+        expected.confidence_interval(0.9),
+        difference.estimate(1, 0.9),
+        stats.t.ppf(0.95, expected.df),
+    )
+    moments = [
+        [stats.moment(x, order) / len(x) ** (order - 1) for order in (2, 3)]
+        for x in (values[inside], values[~inside])
+    ]
+    skewness = (moments[0][1] - moments[1][1]) / (moments[0][0] + moments[1][0]) ** 1.5
+    assert_allclose((ours.low, ours.high), stretched(limits, t, skewness), rtol=1e-9)
 
 
 @given(st.integers(0, 10_000), st.booleans())
@@ -105,6 +148,8 @@ def test_a_part_and_the_rest_are_as_if_each_were_looked_at_alone(seed, straddlin
         influences[part][np.unique(units[rows])] = alone.influence
         variances.append(alone.error**2)
     assert_allclose(rest.value, [here.value[0] - here.value[1], here.value[1] - here.value[0]], rtol=1e-9)
+    d = influences[1] - influences[0]
+    assert_allclose(rest.acceleration[1], (d**3).sum() / (d**2).sum() ** 1.5 / 6, rtol=1e-6, atol=1e-9)
     shared = (influences[0] * influences[1]).sum() / np.sqrt(free[0] * free[1])
     assert_allclose(rest.error**2, sum(variances) - 2 * shared, rtol=1e-7, atol=1e-12)
 

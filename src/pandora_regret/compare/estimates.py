@@ -160,7 +160,7 @@ class Measurements:
             reason = f"{infinite} of {self.sample.n_cases} true classes were given probability 0"
             return Estimate(None, warning=f"infinite: {reason}")
         metric = METRICS[COST if key in ("predicted_cost", RECALIBRATED) else key]
-        limits = figure.limits(self.interval.level, metric.is_proportion)
+        limits = figure.limits(self.interval.level, metric.is_proportion, metric.is_mean)
         plain = metric.is_proportion or metric.counts is not None
         carriers = None if plain else figure.carriers(abs(figure.value))
         return self.background.score(metric, figure.value, limits, self.counts[index], carriers)

@@ -17,6 +17,7 @@ from pandora_regret.inference.intervals import (
     FEWEST,
     ROUNDING,
     Limits,
+    acceleration_of,
     corrected_p_value,
     effective_of_sums,
     student_p_values,
@@ -25,6 +26,7 @@ from pandora_regret.inference.intervals import (
 from pandora_regret.inputs import FloatArray, IntArray
 
 NORMAL_DRAWS = 20_000  # for the probability of being best: its own error stays under 0.4 %
+MANY = 1 << 16  # units whose mean is no longer skewed; streams remember no more
 FEW = 9.5  # units that carry an estimate
 SMALL_SHARE = 0.25  # of all units; small samples as such are a matter of Student's t
 
@@ -72,15 +74,16 @@ class Figure:
 
     @property
     def acceleration(self) -> float:
-        """BCa's constant: a sixth of the skewness."""
+        """A sixth of the skewness."""
+        if len(self.influence) > MANY:
+            return 0.0
         squares = self.influence**2
-        spread = float(squares.sum())
-        return float((squares * self.influence).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+        return float(acceleration_of(squares.sum(), (squares * self.influence).sum()))
 
-    def limits(self, level: float, is_proportion: bool = False) -> Limits:
+    def limits(self, level: float, is_proportion: bool = False, is_mean: bool = True) -> Limits:
         """An interval; None where it is not known. A proportion is a share of instances."""
         about = (self.value, self.error, self.effective, level)
-        skew = 0.0 if self.replicates is None else self.acceleration
+        skew = self.acceleration if is_mean else 0.0
         return suitable_interval(
             *about, replicates=self.replicates, acceleration=skew, is_proportion=is_proportion
         )
@@ -95,10 +98,11 @@ class Figure:
         None where it is not known. What is below `scale` times 1e-12 is rounding.
         """
         value = 0.0 if abs(self.value) <= ROUNDING * scale else self.value
-        student = float(student_p_values(value, self.error, self.effective, scale))
+        skew = self.acceleration
+        student = float(student_p_values(value, self.error, self.effective, scale, skew))
         if self.replicates is None or math.isnan(student):
             return None if math.isnan(student) else student
-        about = (self.replicates, value, self.effective, self.acceleration)
+        about = (self.replicates, value, self.effective, skew)
         return max(student, corrected_p_value(*about, ROUNDING * scale))
 
     def carriers(self, scale: float) -> Carriers:
@@ -144,15 +148,17 @@ class PartMeans:
     value: FloatArray
     error: FloatArray  # NaN where one unit has all the weight
     effective: FloatArray  # so many units of equal weight would say as much
+    acceleration: FloatArray
 
     def estimate(self, part: int, level: float) -> Estimate:
         """One of them with Student's interval."""
-        value, error, effective = (float(each[part]) for each in (self.value, self.error, self.effective))
-        return Estimate(value, *suitable_interval(value, error, effective, level))
+        parts = (self.value, self.error, self.effective, self.acceleration)
+        value, error, effective, skew = (float(each[part]) for each in parts)
+        return Estimate(value, *suitable_interval(value, error, effective, level, acceleration=skew))
 
     def p_values(self, scale: FloatArray) -> FloatArray:
         """Two-sided, of the hypotheses that each is 0, (P,); NaN where that is not known."""
-        return student_p_values(self.value, self.error, self.effective, scale)
+        return student_p_values(self.value, self.error, self.effective, scale, self.acceleration)
 
 
 class Partition:
@@ -189,15 +195,22 @@ class Partition:
         mean = self._by_part(total) / self.size  # like all that follows, measured from that of all rows
         influence = (total - mean[part] * self.weight) / self.size[part]
         second, fourth = (self._by_part(self.shares**power) for power in (2, 4))
-        variance = self._by_part(influence**2) / _free(second)
-        here = PartMeans(every + mean, np.sqrt(variance), effective_of_sums(1.0, second, fourth))
+        spread, skewed = (self._by_part(influence**power) for power in (2, 3))
+        variance, skew = spread / _free(second), acceleration_of(spread, skewed)
+        here = PartMeans(every + mean, np.sqrt(variance), effective_of_sums(1.0, second, fourth), skew)
         rest = whole - self.size
         with np.errstate(invalid="ignore", divide="ignore"):  # of a part that is all there is, no rest is known
             shift, of_unit = -self._by_part(total) / rest, within(total, unit)
             along = of_unit[unit] - shift[part] * self._of_unit[unit]
             left = along - (total - shift[part] * self.weight)
-            squares = (of_unit**2).sum() - 2 * shift * (of_unit * self._of_unit).sum()
-            squares += shift**2 * (self._of_unit**2).sum() + self._by_part(left**2 - along**2)
+            outside = [  # powers of what units without rows in the part add to the rest
+                sum(
+                    math.comb(power, j) * (-shift) ** j * (of_unit ** (power - j) * self._of_unit**j).sum()
+                    for j in range(power + 1)
+                )
+                - self._by_part(along**power)
+                for power in (2, 3)
+            ]
             left_second, left_fourth = (
                 (
                     (self._of_unit**power).sum()
@@ -206,15 +219,19 @@ class Partition:
                 / rest**power
                 for power in (2, 4)
             )
-            theirs = np.maximum(squares, 0.0) / rest**2 / _free(left_second)
+            theirs = np.maximum(outside[0] + self._by_part(left**2), 0.0) / rest**2 / _free(left_second)
             alike = here.error <= ROUNDING * np.abs(here.value)
             ours = np.where(alike, theirs * second / left_second, variance)
             both = self._by_part(influence * left) / rest / np.sqrt(_free(second) * _free(left_second))
             error = np.sqrt(np.maximum(ours + theirs - 2 * both, 0.0))
             freedom = here.effective - 1, effective_of_sums(1.0, left_second, left_fourth) - 1
             welch = (ours + theirs) ** 2 / (ours**2 / freedom[0] + theirs**2 / freedom[1])
+            inside = influence - left / rest[part]
+            skew = acceleration_of(
+                self._by_part(inside**2) + outside[0] / rest**2, self._by_part(inside**3) - outside[1] / rest**3
+            )
         effective = 1 + np.where(np.isfinite(welch), welch, sum(freedom))
-        return here, PartMeans(mean - shift, error, effective), influence
+        return here, PartMeans(mean - shift, error, effective, skew), influence
 
     def carriers(self, influence: FloatArray, part: int, scale: float) -> Carriers:
         """How many units carry a part's mean."""

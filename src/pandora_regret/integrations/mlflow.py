@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.compare.result import Comparison
-from pandora_regret.inference.intervals import suitable_interval
+from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.errors import renamed
 from pandora_regret.inputs.numbers import read_level
@@ -19,7 +19,6 @@ from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.report import render_report
 from pandora_regret.scores import expected_search_cost, pandora_regret
-from pandora_regret.tally import Mean
 
 __all__ = ["column_mapping", "log_comparison", "make_metrics"]
 
@@ -128,10 +127,9 @@ def _metric(
 
     def evaluate(predictions: Any, targets: Any, *columns: Any) -> Any:
         rows = score(np.asarray(targets), _forecasts(predictions, columns))
-        mean = Mean.of(rows)
-        low, high = suitable_interval(mean.mean, mean.standard_error, mean.effective_count, level)
-        limits = {"low": low, "high": high} if low is not None else {}
-        return base.MetricValue(scores=rows.tolist(), aggregate_results={"mean": mean.mean, **limits})
+        mean = Figure.of_mean(rows, np.ones(len(rows))).estimate(level)
+        limits = {"low": mean.low, "high": mean.high} if mean.low is not None else {}
+        return base.MetricValue(scores=rows.tolist(), aggregate_results={"mean": mean.value, **limits})
 
     kind = Parameter.POSITIONAL_OR_KEYWORD
     wanted = [Parameter(each, kind) for each in ("predictions", "targets")]

@@ -17,7 +17,7 @@ from pandora_regret.compare.verdict import Background, conclude, costs_of_workup
 from pandora_regret.files.batch import twice
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, suitable_interval
-from pandora_regret.inference.joint import carriers_of
+from pandora_regret.inference.joint import Figure
 from pandora_regret.inference.keyed import Keys
 from pandora_regret.inputs import FloatArray, InputError, read_costs, read_probabilities
 from pandora_regret.inputs.errors import renamed
@@ -227,11 +227,12 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
 def _estimate(sums: StreamSums, metric: Metric, background: Background, kept: FloatArray | None) -> Estimate:
     """From percentiles of the bootstrap if there was one, else from Student's t.
 
-    Of few rows, weights and scores were kept, (1 + means, n): they say whether a handful carries the mean.
+    Of few rows, weights and scores were kept, (1 + means, n): they say whether a handful carries the mean, and how
+    skewed it is.
     """
     settings, counts = sums.settings, sums.sums["counts"].value
     keys, free = [each.key for each in settings.means], 1 - 1 / sums.means.effective_count
-    drawn = carriers = None
+    drawn, carriers, skew = None, None, 0.0
     if metric.counts is None:
         column = keys.index(metric.key)
         value, error = (float(of[column]) for of in (sums.means.values, sums.means.standard_errors))
@@ -253,9 +254,10 @@ def _estimate(sums: StreamSums, metric: Metric, background: Background, kept: Fl
         drawn = drawn if len(sums.clusters) > 1 else None  # a single cluster shows no spread
         error = np.nan if drawn is None else float(drawn.std(ddof=1))
     if metric.counts is None and not metric.is_proportion and kept is not None:
-        carriers = carriers_of(kept[1 + column], kept[0] / kept[0].sum(), ROUNDING * abs(value))
+        figure = Figure.of_mean(kept[1 + column], kept[0])
+        carriers, skew = figure.carriers(abs(value)), figure.acceleration
     about = (value, error, sums.effective, background.level)
-    limits = suitable_interval(*about, replicates=drawn, is_proportion=metric.is_proportion)
+    limits = suitable_interval(*about, replicates=drawn, acceleration=skew, is_proportion=metric.is_proportion)
     return background.score(metric, value, limits, (counts[0], counts[1], counts[2]), carriers)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pandora_regret.compare.result import Costs, IntervalMethod
 from pandora_regret.files.batch import Batch
 from pandora_regret.inference.intervals import MOST_CLASSES, effective_of_sums
+from pandora_regret.inference.joint import MANY
 from pandora_regret.inference.keyed import GOLDEN, Keys, keys_of, mixed
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
@@ -22,7 +23,6 @@ from pandora_regret.metrics.fused import confusion, score_columns
 from pandora_regret.priors import Beta, Prior
 from pandora_regret.tally import Means, Sum
 
-MOST_REMEMBERED = 1 << 16  # rows
 MOST_KEYS = 1 << 22  # of ids: 32 MB
 LONGEST_ID = 64  # characters of an id that are looked at, the last
 MOST_DIGITS = 18  # of an id that is a number
@@ -117,7 +117,7 @@ class StreamSums:
 
     def add(self, batch: Batch) -> None:
         """Add rows."""
-        settings, few = self.settings, batch.groups is None and self.cases + len(batch) <= MOST_REMEMBERED
+        settings, few = self.settings, batch.groups is None and self.cases + len(batch) <= MANY
         with_table = few or settings.interval.replicates > 0
         scored = score_batch(batch, settings, before=self.cases, with_table=with_table)
         weights = np.ones(len(batch)) if batch.weights is None else batch.weights
@@ -189,7 +189,7 @@ class StreamSums:
         self.cases += other.cases
         self.rescaled += other.rescaled
         self.clusters |= other.clusters
-        self.kept = [*self.kept, *other.kept] if self.cases <= MOST_REMEMBERED else []
+        self.kept = [*self.kept, *other.kept] if self.cases <= MANY else []
         self.means.merge(other.means)
         self._see(other.seen)
         for name, ours in self.sums.items():
