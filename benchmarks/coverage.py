@@ -16,7 +16,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -26,11 +26,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pandora_regret import expected_search_cost
-from pandora_regret.calibrate import decompose
+from pandora_regret.calibrate import decompose, recalibrate
 from pandora_regret.compare import Comparison, compare
 
 ROWS, REPLICATES, SAMPLES = 60, 400, 300
-POPULATION = 400_000
+POPULATION = 200_000
+MAPS = 400  # of which the mean saving is that of the procedure
 COVERS, WARNS, CLEAN, REJECTS = 0.92, 0.95, 0.02, 0.06
 IN_TESTS = (1.0, 1.0, 1.0)  # what `compare` counts in where there are no prices
 P_VALUES = "p < .05 of equal models, n = 20"
@@ -63,25 +64,35 @@ def drawn(rng: np.random.Generator, probabilities: np.ndarray) -> np.ndarray:
 # Populations
 
 
-def two_models(rng: np.random.Generator, n: int, noise: tuple[float, float] = (0.4, 0.8)) -> dict[str, Any]:
+def two_models(
+    rng: np.random.Generator, n: int, noise: tuple[float, float] = (0.4, 0.8), classes: int = 3
+) -> dict[str, Any]:
     """Two models that see the truth through more or less noise."""
-    signal = 1.5 * rng.normal(size=(n, 3))
-    one, other = (softmax(signal + s * rng.normal(size=(n, 3))) for s in noise)
+    signal = 1.5 * rng.normal(size=(n, classes))
+    one, other = (softmax(signal + s * rng.normal(size=(n, classes))) for s in noise)
     return {"y_true": drawn(rng, softmax(signal)), "models": {"one": one, "other": other}}
 
 
-def sparse(rng: np.random.Generator, n: int) -> dict[str, Any]:
-    """The same, but the second model differs from the first in 5 % of rows only."""
+def sparse(rng: np.random.Generator, n: int, share: float = 0.05) -> dict[str, Any]:
+    """The same, but the second model differs from the first in a share of rows only."""
     sample = two_models(rng, n)
     one, other = sample["models"].values()
-    sample["models"]["other"] = np.where(rng.random((n, 1)) < 0.05, other, one)
+    sample["models"]["other"] = np.where(rng.random((n, 1)) < share, other, one)
     return sample
 
 
-def clusters(rng: np.random.Generator, n: int) -> dict[str, Any]:
-    """Four rows per group that have most of their signal and noise in common."""
+def fifty_classes(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    """One model, and tests that cost 5 to 500: few cases make up most of the cost."""
+    sample = two_models(rng, n, classes=50)
+    return sample | {"models": {"one": sample["models"]["one"]}, "costs": np.geomspace(5, 500, 50)}
+
+
+def clusters(rng: np.random.Generator, n: int, unequal: bool = False) -> dict[str, Any]:
+    """Four rows per group, or 1 to 10, that have most of their signal and noise in common."""
     together = np.arange(n) // 4
-    parts = [0.8 * rng.normal(size=(n // 4 + 1, 3))[together] + 0.6 * rng.normal(size=(n, 3)) for _ in range(3)]
+    if unequal:
+        together = np.repeat(np.arange(n), rng.choice([1, 2, 10], n, p=[0.6, 0.3, 0.1]))[:n]
+    parts = [0.8 * rng.normal(size=(n, 3))[together] + 0.6 * rng.normal(size=(n, 3)) for _ in range(3)]
     truth = drawn(rng, softmax(1.5 * parts[0]))
     one, other = (softmax(1.5 * parts[0] + s * part) for s, part in zip((0.4, 0.8), parts[1:], strict=True))
     return {"y_true": truth, "models": {"one": one, "other": other}, "groups": together}
@@ -92,12 +103,15 @@ def weighted(rng: np.random.Generator, n: int) -> dict[str, Any]:
     return two_models(rng, n) | {"sample_weight": rng.lognormal(0, 1.5, n)}
 
 
-def dear(rng: np.random.Generator, n: int) -> dict[str, Any]:
-    """A class of one case in 200 whose test costs 500 times as much."""
-    shares = np.array([0.4975, 0.4975, 0.005])
-    truth = rng.choice(3, n, p=shares)
-    forecasts = softmax(np.log(shares) + 1.5 * np.eye(3)[truth] + rng.normal(size=(n, 3)))
-    return {"y_true": truth, "models": {"one": forecasts}, "costs": [1.0, 1.0, 500.0]}
+def rare_class(
+    rng: np.random.Generator, n: int, shares: tuple[float, ...], prices: tuple[float, ...]
+) -> dict[str, Any]:
+    """A class that is rare, and whose test is expensive; the second model is noisier, or bolder."""
+    k, truth = len(shares), rng.choice(len(shares), n, p=shares)
+    one, other = (
+        softmax(np.log(shares) + 1.5 * np.eye(k)[truth] + s * rng.normal(size=(n, k))) for s in (0.5, 1.0)
+    )
+    return {"y_true": truth, "models": {"one": one, "other": other}, "costs": prices}
 
 
 def accurate(rng: np.random.Generator, n: int) -> dict[str, Any]:
@@ -147,11 +161,12 @@ class Row:
     estimate: Callable[[Comparison], Any]
     truth: Callable[[dict[str, Any]], float]  # from a sample as large as the population
     clean: bool = False
-    times: int = 1  # as many samples, for a row that is close to the limit
+    times: float = 1  # as many samples, for a row that is close to the limit, or slow
+    n: int = ROWS
 
     def intervals(self, rng: np.random.Generator, truth: float, bootstrap: int) -> list[Interval]:
         """Of one sample."""
-        estimate = self.estimate(compare(**self.draw(rng, ROWS), bootstrap=bootstrap))
+        estimate = self.estimate(compare(**self.draw(rng, self.n), bootstrap=bootstrap))
         if estimate.low is None:  # one row has nearly all the weight: no interval is an honest one
             return [Interval(-math.inf, math.inf, truth, True)]
         low, high = signed(estimate) if hasattr(estimate, "against") else (estimate.low, estimate.high)
@@ -177,14 +192,30 @@ def true_f1(sample: dict[str, Any]) -> float:
     return float(f1_score(sample["y_true"], sample["models"]["one"].argmax(axis=1), average="macro"))
 
 
+TWO_CLASSES = partial(two_models, classes=2)
+RARE = partial(rare_class, shares=(0.97, 0.03), prices=(10.0, 300.0))
+RARER = partial(rare_class, shares=(0.4975, 0.4975, 0.005), prices=(1.0, 1.0, 500.0))
 TABLE = [
     Row("mean cost", two_models, cost, mean_cost, clean=True),
     Row("paired difference", two_models, difference, mean_difference, clean=True),
+    Row("mean cost, two classes", TWO_CLASSES, cost, mean_cost, clean=True),
+    Row("paired difference, two classes", TWO_CLASSES, difference, mean_difference, clean=True),
     Row("difference, models differ in 5 % of rows", sparse, difference, mean_difference),
+    Row("difference, models differ in 10 % of rows", partial(sparse, share=0.1), difference, mean_difference),
+    Row(
+        "difference, models differ in 3 % of rows, n = 300",
+        partial(sparse, share=0.03),
+        difference,
+        mean_difference,
+        n=300,
+    ),
     Row("difference, 15 clusters of 4", clusters, difference, mean_difference, clean=True),
+    Row("difference, clusters of 1 to 10", partial(clusters, unequal=True), difference, mean_difference),
     Row("difference, very unequal weights", weighted, difference, mean_difference),
     Row("mean cost, very unequal weights", weighted, cost, mean_cost, times=3),
-    Row("mean cost, a rare class priced x 500", dear, cost, mean_cost),
+    Row("mean cost, a class of 0.5 % priced x 500", RARER, cost, mean_cost),
+    Row("difference, a class of 3 % priced x 30, n = 300", RARE, difference, mean_difference, n=300),
+    Row("mean cost, 50 classes priced 5 to 500, n = 30", fifty_classes, cost, mean_cost, times=2, n=30),
     Row("accuracy .98", accurate, partial(score, key="accuracy"), true_accuracy, clean=True),
     Row(
         "macro-F1, even classes",
@@ -231,12 +262,35 @@ def discrimination(rng: np.random.Generator, bootstrap: int) -> list[Interval]:
     return [Interval(term.low, term.high, 0.0)]
 
 
+def bold(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Truths, and forecasts that are too bold."""
+    signal = 1.5 * rng.normal(size=(n, 3))
+    return drawn(rng, softmax(signal)), softmax(2 * signal)
+
+
+def true_saving(method: str) -> float:
+    """What recalibrating by 60 cases saves on new ones, on average over what the map learned from."""
+    (truth, table), savings = bold(np.random.default_rng(99), 20_000), []
+    for seed in range(MAPS):
+        map_ = recalibrate(*bold(np.random.default_rng([5, seed]), ROWS), method=method).map
+        savings.append(expected_search_cost(truth, map_.predict_proba(table), costs=IN_TESTS))
+    return float(expected_search_cost(truth, table, costs=IN_TESTS) - np.mean(savings))
+
+
+def saving(rng: np.random.Generator, bootstrap: int, method: str, truth: float) -> list[Interval]:
+    """Of recalibrating: its interval is that of the procedure."""
+    saved = recalibrate(*bold(rng, ROWS), method=method, costs=IN_TESTS).saved
+    return [Interval(saved.low, saved.high, truth)]
+
+
 OTHERS: dict[str, tuple[Callable[..., list[Interval]], int]] = {  # and one sample in how many
     "bins of the cost-calibration plot": (partial(bins, sharpness=1.0, cheapest=False), 4),
     "the cheapest bin": (partial(bins, sharpness=1.0, cheapest=True), 1),
     "bins of overconfident forecasts": (partial(bins, sharpness=2.0, cheapest=False), 4),
     "decomposition: discrimination of useless forecasts, n = 300": (discrimination, 3),
 }
+
+SAVINGS = {"saving of temperature scaling": "temperature", "saving of vector scaling": "vector"}
 
 
 def rejected(rng: np.random.Generator, bootstrap: int) -> list[Interval]:
@@ -309,10 +363,7 @@ def main() -> int:
     samples, lines = SAMPLES // 3 if options.quick else SAMPLES, []
     print("| case, n = 60 | analytic | bootstrap | warns | |\n|---|---|---|---|---|")
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for title, work, clean, n in rows(samples):
-            if options.only not in title:
-                continue
-            lines.append(report(pool, title, work, clean, n))
+        lines += [report(pool, *row) for row in rows(samples, options.only)]
         if options.only in P_VALUES:
             lines.append(p_values(pool, samples))
         if options.only in TAU:
@@ -323,13 +374,18 @@ def main() -> int:
     return not all(line.holds for line in lines)
 
 
-def rows(samples: int) -> list[tuple[str, Callable[..., list[Interval]], bool, int]]:
-    """Everything that is measured: title, work, whether clean, and how many samples."""
-    table, rng = [], np.random.default_rng(1)
+def rows(samples: int, only: str) -> Iterator[tuple[str, Callable[..., list[Interval]], bool, int]]:
+    """What is measured, of titles that contain `only`: title, work, whether clean, and how many samples."""
     for row in TABLE:
-        truth = row.truth(row.draw(rng, POPULATION))
-        table.append((row.title, partial(row.intervals, truth=truth), row.clean, row.times * samples))
-    return table + [(title, work, False, samples // part) for title, (work, part) in OTHERS.items()]
+        if only in row.title:
+            truth = row.truth(row.draw(np.random.default_rng(1), POPULATION))
+            yield row.title, partial(row.intervals, truth=truth), row.clean, int(row.times * samples)
+    for title, (work, part) in OTHERS.items():
+        if only in title:
+            yield title, work, False, samples // part
+    for title, method in SAVINGS.items():
+        if only in title:
+            yield title, partial(saving, method=method, truth=true_saving(method)), False, samples
 
 
 def report(

@@ -119,7 +119,8 @@ def more_cases(
     if gap.low is None or gap.high is None or size == 0:
         return None
     units, tail = clusters or cases, (1 + level) / 2
-    error = (gap.high - gap.low) / 2 / student_quantile(units - 1, tail)
+    shorter = min(gap.high - gap.difference, gap.difference - gap.low)  # the other may have been stretched
+    error = shorter / student_quantile(units - 1, tail)
 
     def is_enough(more: int) -> bool:
         """Student's quantile falls, as the standard error does, while cases come in."""
