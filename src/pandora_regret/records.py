@@ -7,6 +7,7 @@ metadata is ``{"optional": True}`` is not written where it is None.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
@@ -91,7 +92,7 @@ def path(place: str, step: str | int) -> str:
     """Where a part of something stands, as TOML would write it: ``classes[2].cost``, ``items."my item"``."""
     if isinstance(step, int):
         return f"{place}[{step}]"
-    key = step if re.fullmatch(r"[A-Za-z0-9_-]+", step) else f'"{step}"'
+    key = step if re.fullmatch(r"[A-Za-z0-9_-]+", step) else json.dumps(step, ensure_ascii=False)
     return f"{place}.{key}" if place else key
 
 
@@ -105,6 +106,41 @@ def parse_toml(content: bytes, file: str) -> dict[str, Any]:
         raise InputError("is not UTF-8 text", row=line, place=f"line {line}", fix=fix).within(file) from None
     except (ValueError, RecursionError) as error:  # bad syntax, absurd numbers, absurd nesting
         raise InputError(f"not valid TOML: {error}").within(file) from None
+
+
+def to_toml(document: Mapping[str, Any], place: str = "") -> str:
+    """A TOML file: sections, down to tables of tables, which have one line each.
+
+    Examples
+    --------
+    >>> print(to_toml({"title": "Pumps", "steps": {"look": {"cost": 3, "finds": {"a leak": {"pump": 0.5}}}}}))
+    title = "Pumps"
+    <BLANKLINE>
+    [steps.look]
+    cost = 3
+    <BLANKLINE>
+    [steps.look.finds]
+    "a leak" = {pump = 0.5}
+    <BLANKLINE>
+    """
+    apart = any(_holds_tables(value) for value in document.values())
+    sections = {key: value for key, value in document.items() if apart and isinstance(value, Mapping)}
+    lines = [f"{path('', key)} = {_inline(value)}\n" for key, value in document.items() if key not in sections]
+    header = [f"\n[{place}]\n"] if place and lines else []
+    return "".join([*header, *lines, *(to_toml(value, path(place, key)) for key, value in sections.items())])
+
+
+def _holds_tables(value: Any) -> bool:
+    return isinstance(value, Mapping) and any(isinstance(part, Mapping) for part in value.values())
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        parts = (f"{path('', key)} = {_inline(part)}" for key, part in value.items())
+        return f"{{{', '.join(parts)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_inline, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _check_numbers(value: Any, place: str) -> None:

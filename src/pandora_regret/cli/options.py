@@ -133,7 +133,7 @@ class Asked(SimpleNamespace):
     @cached_property
     def price_unit(self) -> str:
         """What --currency or --unit says, "" where neither does."""
-        from pandora_regret.files.written import unit_named
+        from pandora_regret.text import unit_named
 
         self.not_both("currency", "unit", "costs are in one of them")
         return unit_named(self.currency or self.unit or "")

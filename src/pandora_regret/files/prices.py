@@ -18,14 +18,13 @@ from pandora_regret.files.written import (
     read_amounts,
     read_texts,
     read_written_number,
-    unit_named,
 )
 from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import FILE, PRIORS, spelled_priors
-from pandora_regret.text import SYMBOLS, counted, listed
+from pandora_regret.text import SYMBOLS, counted, listed, unit_named
 
 MOST_NAMED = 5  # of prices that are not used
 SEPARATED = "commas separate entries, so write such as flu=$1250.00,cold=$95, or use a file"

@@ -13,17 +13,10 @@ from typing import NamedTuple
 from unicodedata import category
 
 from pandora_regret.inputs import InputError
-from pandora_regret.text import SYMBOLS, typed
+from pandora_regret.text import typed, unit_named
 
 PRICE = re.compile(r"([^\d.,+-]*)([+-]?[.,]?\d(?:[\d.,'’\s]*\d)?)([eE][+-]?\d+)?([^\d]*)")
 WHOLE = re.compile(r"[+-]?(?:\d*|[1-9]\d{0,2}([.,' ])(?:\d{2,3}\1)*\d{3})")  # two: lakhs are written 1,25,000
-SPELLINGS = {
-    "USD": "$ us$ dollar dollars", "EUR": "€ euro euros", "GBP": "£ pound pounds", "min": "mins minute minutes",
-    "h": "hr hrs hour hours",
-}  # fmt: skip
-UNITS = {symbol.casefold(): code for code, symbol in SYMBOLS.items()} | {
-    spelling: unit for unit, spellings in SPELLINGS.items() for spelling in spellings.split()
-}
 MULTIPLES = frozenset(["k", "m", "mio", "mn", "bn", "tsd", "thousand", "million"])
 
 
@@ -125,18 +118,6 @@ def read_amounts(
     except InputError as error:
         raise error.replace(place=place(error.column), value=texts[error.column]) from None
     return Amounts({name: price.readings[mark] for name, price in prices.items()}, unit, thousands)
-
-
-def unit_named(text: str) -> str:
-    """A unit as results are printed with it.
-
-    Examples
-    --------
-    >>> unit_named("$"), unit_named("usd"), unit_named("Minutes"), unit_named("CHF"), unit_named("points")
-    ('USD', 'USD', 'min', 'CHF', 'points')
-    """
-    name = text.strip().rstrip(".")
-    return name.upper() if name.upper() in SYMBOLS else UNITS.get(name.casefold(), name)
 
 
 def _read(text: str, name: str) -> _Price:

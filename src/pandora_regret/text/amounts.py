@@ -12,6 +12,13 @@ DIGITS = 2  # of half an interval's width
 SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "CN¥", "INR": "₹", "KRW": "₩", "ILS": "₪"} | {
     "AUD": "A$", "CAD": "C$", "NZD": "NZ$", "BRL": "R$"
 }  # fmt: skip
+SPELLINGS = {
+    "USD": "$ us$ dollar dollars", "EUR": "€ euro euros", "GBP": "£ pound pounds", "min": "mins minute minutes",
+    "h": "hr hrs hour hours",
+}  # fmt: skip
+UNITS = {symbol.casefold(): code for code, symbol in SYMBOLS.items()} | {
+    spelling: unit for unit, spellings in SPELLINGS.items() for spelling in spellings.split()
+}
 LARGE = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"))
 SCORE_DIGITS = 4
 TENS = 10.0  # from here on, money whose interval is some units wide is written without cents
@@ -190,6 +197,18 @@ def affixes(unit: str | None) -> tuple[str, str]:
     symbol = "tests" if unit is None else SYMBOLS.get(unit.upper(), unit)
     is_sign = any(category(letter) == "Sc" for letter in symbol)
     return (symbol, "") if is_sign else ("", f" {symbol}" if symbol else "")
+
+
+def unit_named(text: str) -> str:
+    """A unit as results are printed with it.
+
+    Examples
+    --------
+    >>> unit_named("$"), unit_named("usd"), unit_named("Minutes"), unit_named("CHF"), unit_named("points")
+    ('USD', 'USD', 'min', 'CHF', 'points')
+    """
+    name = text.strip().rstrip(".")
+    return name.upper() if name.upper() in SYMBOLS else UNITS.get(name.casefold(), name)
 
 
 def _scale_of(size: float) -> tuple[float, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
 from pathlib import Path
@@ -15,9 +15,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pandora_regret.atomic import write_atomically
 from pandora_regret.costs import Pathways
-from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.records import parse_toml
+from pandora_regret.inputs import FloatArray, InputError, Table
+from pandora_regret.records import parse_toml, to_toml
 from pandora_regret.text import counted
 from pandora_regret.workup.format import Requirement, Stop, WorkupStep, read_workup, requirements
 from pandora_regret.workup.pathways import shared_steps
@@ -68,6 +69,8 @@ class Workup:
     """
 
     classes: tuple[str, ...]
+    sets: tuple[tuple[int, tuple[int, ...]], ...]  # classes that are sets of causes, and these
+    cases: tuple[float, ...] | None  # (K,) how many of each class there were, or what share
     steps: tuple[WorkupStep, ...]
     stops: tuple[Stop, ...]
     confirm: bool
@@ -81,11 +84,11 @@ class Workup:
     currency: str
     source: str
     year: int | None
+    document: dict[str, Any] = field(compare=False)  # what the file says, as it is written
 
     def __init__(self, classes: Any, steps: Any = None, **about: Any) -> None:
         document = {"classes": classes, "steps": steps, **about}
-        stated = {key: value for key, value in document.items() if value is not None}
-        self.__dict__.update(read_workup(stated, "Workup"))
+        self.__dict__.update(read_workup(document, "Workup"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Workup:
@@ -115,6 +118,17 @@ class Workup:
         melanoma               308.6250 visit
         """
         return cls(**shared_steps(pathways))
+
+    @classmethod
+    def learn(cls, records: Table | Mapping[str, Any], label: str, costs: Any = None, **options: Any) -> Workup:
+        """From records of past cases, as `learn_workup` does."""
+        from pandora_regret.workup.learn import learn_workup
+
+        return learn_workup(records, label, costs, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write a TOML file that `load` reads."""
+        return write_atomically(path, lambda file: file.write(to_toml(self.document).encode()))
 
     def __repr__(self) -> str:
         stops = f", {counted(len(self.stops), 'way')} to stop" if self.stops else ""

@@ -15,10 +15,13 @@ from pandora_regret.costs.pathway_file import check_payments, check_version
 from pandora_regret.costs.pathways import Item, Step, Year, rounded
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.records import check_keys, did_you_mean, from_plain, path
+from pandora_regret.text import typed, unit_named
 
 REST, OTHERS, NONE = "otherwise", "others", "none of these"
 ROUNDING = 1e-9  # how far probabilities may be off 1, as 1/3 written with ten digits is
-SHAPES = ("confirms", "tells_apart", "positive_for", "outcomes")
+SHAPES = ("confirms", "tells_apart", "positive_for", "outcomes", "counts")
+TINY = 1e-300
+HALF = 0.5  # a case of every outcome, before any was seen
 RATES = {"confirms": ["sensitivity"], "positive_for": ["sensitivity", "specificity"], "outcomes": ["confirming"]}
 
 Amount = Annotated[float, Meta(ge=0, le=1e50)]
@@ -37,6 +40,11 @@ class Requirement(NamedTuple):
         return self.step if self.outcome is None else f"{self.step}={self.outcome}"
 
 
+def as_outcome(value: Any) -> str:
+    """A value as the name of an outcome or a class: texts as they are, 1.0 as "1"."""
+    return str(value) if isinstance(value, str | bool) else typed(float(value))
+
+
 @dataclass(frozen=True)
 class WorkupStep:
     """Something that can be done once: a test, a visit, a question."""
@@ -47,6 +55,9 @@ class WorkupStep:
     chances: tuple[tuple[float, ...], ...]  # (outcomes, K): how likely each outcome is if a class is the truth
     confirmed: tuple[int | None, ...]  # (outcomes,): the class that an outcome confirms
     requires: tuple[Requirement, ...] = ()
+    counts: tuple[tuple[float, ...], ...] = ()  # (outcomes, K) where chances were learned: cases that had each
+    cuts: tuple[float, ...] = ()  # of a number: between the outcomes, which are then ranges in rising order
+    normal: int = -1  # the outcome that is shown where no cause of a set is at work
 
     @property
     def is_certain(self) -> bool:
@@ -58,6 +69,16 @@ class WorkupStep:
         """The classes that the step is certain to confirm where they are the truth."""
         pairs = zip(self.confirmed, self.chances, strict=True)
         return frozenset(k for k, row in pairs if k is not None and row[k] == 1)
+
+    def outcome(self, value: Any) -> int | None:
+        """The number of the outcome that a value is: its name, or a number in its range; None where it is none."""
+        try:
+            name = as_outcome(value)
+            if name in self.outcomes or not self.cuts:
+                return self.outcomes.index(name)
+            return int(np.searchsorted(self.cuts, float(value), side="right"))
+        except (TypeError, ValueError):
+            return None
 
 
 @dataclass(frozen=True)
@@ -75,6 +96,21 @@ class Stop:
     def is_constant(self) -> bool:
         """Whether stopping loses the same whatever the truth is."""
         return not self.names_class and len(set(self.losses)) == 1
+
+
+def noisy_or(chances: FloatArray, normal: int, causes: Sequence[int]) -> FloatArray:
+    """How likely outcomes are, (..., O), if several causes are at work, from those of each class, (..., O, K).
+
+    Each cause brings about what it would alone, independently of the others. The outcome is normal if none of them
+    shows; else it is one that some cause shows, the likelier the more these make it so. With two outcomes this is
+    Pearl's noisy-OR.
+    """
+    alone = chances[..., list(causes)]
+    shown, nothing = alone.sum(axis=-1), alone[..., normal, :].prod(axis=-1)
+    shown[..., normal] = 0.0
+    shown *= ((1 - nothing) / np.maximum(shown.sum(axis=-1), TINY))[..., None]
+    shown[..., normal] = nothing
+    return np.asarray(shown)
 
 
 def requirements(step: WorkupStep, steps: Mapping[str, WorkupStep]) -> set[Requirement]:
@@ -99,6 +135,9 @@ class StepTable:
     sensitivity: PerClass | None = None
     specificity: PerClass | None = None
     confirming: Texts | None = None
+    counts: dict[str, dict[str, Amount]] | None = None
+    cuts: tuple[float, ...] = ()
+    normal: str | None = None
 
     def __post_init__(self) -> None:
         if (self.cost is None) == (self.items is None):
@@ -145,8 +184,11 @@ class WorkupFile:
     setting: str = ""
     notes: str = ""
     currency: str = ""
+    unit: str = ""
     source: str = ""
     year: Year | None = None
+    cases: dict[str, Amount] | None = None
+    combine: tuple[Texts, ...] = ()
     items: dict[str, Item] = field(default_factory=dict)
     confirm: bool = True
     budget: Amount | None = None
@@ -159,6 +201,8 @@ class WorkupFile:
     def __post_init__(self) -> None:
         if len(self.classes) < 2 or len(set(map(str, self.classes))) < len(self.classes):
             raise InputError("must list at least two classes, each once", argument="classes")
+        if self.currency and self.unit:
+            raise InputError("stands beside currency", argument="unit", fix="costs are in one of them")
         if not self.steps and not self.hierarchy:
             raise InputError("is missing", argument="steps", fix="describe at least one step, or a hierarchy")
 
@@ -169,7 +213,7 @@ def read_workup(document: Mapping[str, Any], file: str) -> dict[str, Any]:
         plain = _plain(document)
         check_version(plain)
         check_keys(WorkupFile, plain, "")
-        return _Reader(from_plain(WorkupFile, plain, "")).read()
+        return _Reader(from_plain(WorkupFile, plain, "")).read() | {"document": plain}
     except InputError as error:
         raise error.within(file) from None
 
@@ -177,7 +221,7 @@ def read_workup(document: Mapping[str, Any], file: str) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """Python's and NumPy's values as the TOML reader would give them: lists, dictionaries, numbers, text."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): _plain(entry) for key, entry in value.items() if entry is not None}
     if isinstance(value, (list, tuple, np.ndarray)):
         return [_plain(entry) for entry in value]
     if isinstance(value, Decimal):
@@ -198,7 +242,12 @@ class _Reader:
     """Reads the tables of a file in the light of the classes and fee items that it lists."""
 
     def __init__(self, file: WorkupFile) -> None:
-        self.file, self.classes = file, _texts(file.classes)
+        self.classes = causes = _texts(file.classes)
+        lists = file.combine if any(isinstance(one, tuple) for one in file.combine) else (file.combine,)
+        members = [self._members(one, "combine") for one in lists if one]
+        self.classes += tuple(" and ".join(causes[k] for k in some) for some in members)
+        self.sets = {len(causes) + number: tuple(some) for number, some in enumerate(members)}
+        self.file = replace(file, classes=self.classes)
 
     def read(self) -> dict[str, Any]:
         """The fields of a Workup; the steps of a hierarchy come last."""
@@ -216,10 +265,16 @@ class _Reader:
             key = "wrong" if stop.loss is None else "loss"
             losses = self._per_class(getattr(stop, key), f"{path('stops', name)}.{key}", every)
             stops.append(Stop(name, tuple(losses.tolist()), key == "wrong"))
-        about = ("title", "setting", "notes", "currency", "source", "year", "confirm", "budget")
+        about = ("title", "setting", "notes", "source", "year", "confirm", "budget")
         _check_possible(file, steps)
+        cases = None if file.cases is None else self._per_class(file.cases, "cases")
+        if cases is not None and not cases.any():
+            _fail("cases", "are all 0", "say how many cases of each class there are, or what share")
         return {key: getattr(file, key) for key in about} | {
             "classes": self.classes,
+            "sets": tuple(self.sets.items()),
+            "cases": None if cases is None else tuple(cases.tolist()),
+            "currency": unit_named(file.currency or file.unit),
             "steps": tuple(steps.values()),
             "stops": tuple(stops),
             "unresolved": tuple(self._per_class(file.unresolved, "unresolved", every).tolist()),
@@ -250,6 +305,7 @@ class _Reader:
         rest = 1 - np.sum([row for row in told.values() if row is not None], axis=0)
         rest = np.where(np.abs(rest) < ROUNDING, 0.0, rest)  # rounding in the last digit is no probability
         chances = np.array([rest if row is None else row for row in told.values()])
+        normal = self._combine(told, table, chances, place) if self.sets else -1
         _check_chances(tuple(told), chances, self.classes, f"{place}.outcomes")
         only = [row.nonzero()[0] for row in chances]  # the classes that can have each outcome
         confirming = None if table.confirming is None else _texts(table.confirming)
@@ -265,7 +321,25 @@ class _Reader:
         fees = sum(times * self.file.items[payment.name].amount for payment, times in paid)
         rows = tuple(tuple(row) for row in chances.tolist())
         cost = rounded(fees) if table.cost is None else table.cost
-        return WorkupStep(name, cost, tuple(told), rows, tuple(confirmed))
+        counts = [self._per_class(row, place) for row in (table.counts or {}).values()]
+        about = (tuple(tuple(row.tolist()) for row in counts), table.cuts, normal)
+        return WorkupStep(name, cost, tuple(told), rows, tuple(confirmed), (), *about)
+
+    def _combine(self, told: Mapping[str, Any], table: StepTable, chances: FloatArray, place: str) -> int:
+        """Fill in the chances of sets of causes that the step does not name; the number of its normal outcome."""
+        if table.tells_apart is not None or len(told) == 1:
+            return -1
+        names, rest = list(told), [name for name, row in told.items() if row is None]
+        normal = table.normal or "".join(rest)
+        if normal not in names:
+            fix = f"name the outcome that no cause brings about: {', '.join(names)}"
+            _fail(f"{place}.normal", f"is {normal!r}", fix)
+        number = names.index(normal)
+        stated = {name for value in (table.outcomes or {}).values() if isinstance(value, dict) for name in value}
+        for k, causes in self.sets.items():
+            if self.classes[k] not in stated:
+                chances[:, k] = noisy_or(chances, number, causes)
+        return number
 
     def _told(self, table: StepTable, place: str) -> dict[str, FloatArray | None]:
         """What a step may show, and how likely that is for each class; None for all that is left."""
@@ -280,10 +354,12 @@ class _Reader:
             return {self.classes[k]: certain[k] for k in members} | rest
         if table.positive_for is not None:
             members = self._members(table.positive_for, f"{place}.positive_for")
-            others = [k for k in everyone if k not in members]
+            others = [k for k in everyone if k not in members and k not in self.sets]
             positive = 1 - self._per_class(table.specificity, f"{place}.specificity", others)
             positive[members] = self._per_class(table.sensitivity, f"{place}.sensitivity", members)[members]
             return {"positive": positive, "negative": None}
+        if table.counts is not None:
+            return self._learned(table.counts, table.cuts, place)
         if table.outcomes is None:
             return {"done": np.ones(len(everyone))}
         place, rates = f"{place}.outcomes", table.outcomes
@@ -297,6 +373,16 @@ class _Reader:
             name: None if name in left else self._per_class(value, path(place, name))
             for name, value in rates.items()
         }
+
+    def _learned(
+        self, counts: Mapping[str, Any], cuts: tuple[float, ...], place: str
+    ) -> dict[str, FloatArray | None]:
+        """The posterior means of the chances of each outcome, if half a case had each before any was seen."""
+        if len(counts) < 2 or (cuts and len(cuts) != len(counts) - 1) or any(np.diff(cuts) <= 0):
+            _fail(f"{place}.counts", "must have at least two outcomes, and rising cuts between all of them if any")
+        cases = np.array([self._per_class(row, path(f"{place}.counts", name)) for name, row in counts.items()])
+        means = (cases + HALF) / (cases + HALF).sum(axis=0)
+        return dict(zip(counts, means, strict=True))
 
     def _members(self, value: Any, place: str) -> list[int]:
         if value == "all" and "all" not in self.classes:

@@ -1,0 +1,228 @@
+"""Work-ups learned from records of past cases: what their file says, and what is to be said of it.
+
+With independent Dirichlet(1/2, ..., 1/2) priors of each test's outcomes given each class, and every test made at
+most once per case, the expected cost of a plan is linear in each of these distributions. So the plan that is best
+on average over the posterior is the one that is best at the posterior means.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from pandora_regret.inputs import FloatArray, InputError, Table
+from pandora_regret.inputs.labels import is_missing
+from pandora_regret.inputs.tables import is_frame, read_columns
+from pandora_regret.records import did_you_mean
+from pandora_regret.text import count, counted, listed, percent, typed
+from pandora_regret.workup.description import Workup
+from pandora_regret.workup.format import WorkupStep, as_outcome
+
+BINS = 5
+MOST_VALUES = 8  # of a column whose values are outcomes as they are
+TIMES_ALL_TESTS = 10  # what naming a wrong class loses, unless it is said
+FEW = 10  # cases
+SURPRISE = 0.001  # a p-value below this, divided by the number of tests, is no chance
+
+
+def learn_workup(
+    records: Table | Mapping[str, Any],
+    label: str,
+    costs: Mapping[str, float] | None = None,
+    *,
+    wrong: float | None = None,
+    bins: int = BINS,
+    cuts: Mapping[str, Sequence[float]] | None = None,
+    combine: Sequence[Sequence[str]] = (),
+    unit: str | None = None,
+    update: Workup | None = None,
+) -> Workup:
+    """A work-up whose rates are those of past cases, and whose file holds their counts.
+
+    Parameters
+    ----------
+    records
+        One row per case, as a frame or a mapping of columns: its class, and what each test has shown; blank
+        where it was not made.
+    label
+        The column of classes.
+    costs
+        What each test costs, by column; columns without a cost are no tests. Unless given, all columns are
+        tests that cost 1.
+    wrong
+        What naming a wrong class loses; unless given, ten times what all tests cost together.
+    bins
+        Into how many ranges numbers of more than eight values are cut: at quantiles, where each class has
+        the same weight.
+    cuts
+        Where to cut the numbers of some columns instead.
+    combine
+        Sets of causes that may be at work at once. Their cases, such as "pump and valve", say how often that
+        is; their rates are those of the causes, combined.
+    unit
+        What costs are in: "USD", "minutes".
+    update
+        A work-up that was learned before, to which these cases are added.
+
+    Returns
+    -------
+    Workup
+        Rates are posterior means under Jeffreys' prior: of n cases of a class, m with this of O outcomes, they
+        are (m + 1/2) / (n + O/2).
+
+    See Also
+    --------
+    replay : What its plan would have cost other cases.
+
+    Examples
+    --------
+    >>> past = {"fault": ["pump", "pump", "valve"], "noise": ["yes", "yes", "no"], "leak": ["no", "", "yes"]}
+    >>> workup = learn_workup(past, "fault", {"noise": 1, "leak": 2}, wrong=50)
+    >>> workup.steps[0].outcomes, workup.steps[0].chances[1]
+    (('no', 'yes'), (0.833..., 0.25))
+    """
+    old = {} if update is None else update.document
+    columns, classes = read_records(records, label)
+    sets = {frozenset(some): " and ".join(some) for some in combine or old.get("combine", ())}
+    classes = [sets.get(frozenset(name.split(" and ")), name) for name in classes]
+    steps = dict(old.get("steps", {}))
+    fees = costs or {name: step["cost"] for name, step in steps.items()} or dict.fromkeys(columns, 1.0)
+    for name, cost in fees.items():
+        if name not in columns and name not in steps:
+            fix = did_you_mean(name, columns)
+            raise InputError(f"has {name!r}, which is no column of the records", argument="costs", fix=fix)
+        step = steps.get(name, {"cuts": (cuts or {}).get(name)}) | {"cost": cost}
+        step |= _counted(step, columns.get(name, []), classes, bins, set(sets.values()))
+        steps |= {name: step} if len(step["counts"]) > 1 else {}
+    loss = TIMES_ALL_TESTS * sum(step["cost"] for step in steps.values()) if wrong is None else wrong
+    causes = [*old.get("classes", ()), *chain(*combine), *sorted(set(classes))]
+    document = {
+        "classes": list(dict.fromkeys(name for name in causes if name not in sets.values())),
+        "combine": combine or None,
+        "cases": dict(Counter(old.get("cases", {})) + Counter(classes)),
+        "unit": unit,
+        "notes": f"No tests: {listed(unused)}."
+        if (unused := [name for name in columns if name not in steps])
+        else "",
+        "stops": None if old and wrong is None else {"call it": {"wrong": loss}},
+        "steps": steps,
+    }
+    return Workup(**old | {key: value for key, value in document.items() if value is not None})
+
+
+def _counted(
+    step: dict[str, Any], values: list[Any], classes: list[str], bins: int, sets: set[str]
+) -> dict[str, Any]:
+    """The outcomes of a step and how many cases had them, with these added; no outcomes where they are too many.
+
+    Cases of a set of causes say nothing about the rates of each.
+    """
+    cuts, old = step.get("cuts") or _quantile_cuts(values, classes, bins), step.get("counts", {})
+    texts = [] if cuts else map(as_outcome, sorted({one for one in values if one is not None}, key=_numbers_first))
+    names = tuple(dict.fromkeys([*(old or _ranges(cuts)), *texts]))
+    numbers = map(WorkupStep("", 0.0, names, (), (), cuts=tuple(cuts)).outcome, values)
+    times, causes = Counter(zip(numbers, classes, strict=False)), sorted({*classes} - sets)
+    if not cuts and len(names) > MOST_VALUES:
+        names = ()
+    counts = {
+        one: dict(Counter(old.get(one, {})) + Counter({k: times[number, k] for k in causes}))
+        for number, one in enumerate(names)
+    }
+    usual = max(names, key=lambda name: sum(counts[name].values()), default=None) if sets else None
+    return {"cuts": cuts or None, "normal": step.get("normal", usual), "counts": counts}
+
+
+def _numbers_first(value: Any) -> tuple[bool, Any]:
+    return isinstance(value, str), value
+
+
+def read_records(records: Any, label: str) -> tuple[dict[str, list[Any]], list[str]]:
+    """The columns but for that of classes, None where they are blank; and the class of each case that has one."""
+    if is_frame(records):
+        arrays, names = read_columns(records, None, "records")
+        records = dict(zip(names, arrays, strict=True))
+    table = {str(name): [_plain(value) for value in list(values)] for name, values in records.items()}
+    if label not in table:
+        raise InputError("is no column of the records", place=repr(label), fix=did_you_mean(label, table))
+    truth = table.pop(label)
+    rows = [row for row, name in enumerate(truth) if name is not None]
+    if not rows or any(len(values) != len(truth) for values in table.values()):
+        fix = "give each case one row, and say what it was"
+        raise InputError(
+            "has columns of different lengths, or no case whose class is known", argument="records", fix=fix
+        )
+    columns = {name: [values[row] for row in rows] for name, values in table.items()}
+    return columns, [as_outcome(truth[row]) for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    """A number, text, or None where it is blank."""
+    value = value.item() if isinstance(value, np.generic) else value
+    value = value.strip() if isinstance(value, str) else value
+    return None if value == "" or is_missing(value) else value
+
+
+def _ranges(cuts: Sequence[float]) -> list[str]:
+    """What the ranges between cuts are called."""
+    ends = [typed(float(cut)) for cut in cuts]
+    return (
+        [f"below {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)), f"from {ends[-1]}"]
+        if ends
+        else []
+    )
+
+
+def _quantile_cuts(values: list[Any], classes: list[str], bins: int) -> list[float]:
+    """Where numbers of many values are cut; nowhere if they are few, or texts.
+
+    Each class has the same weight: else all cuts would lie among the values of the most frequent one.
+    """
+    pairs = sorted(
+        (value, name) for value, name in zip(values, classes, strict=False) if isinstance(value, int | float)
+    )
+    if len({value for value, _ in pairs}) <= MOST_VALUES:
+        return []
+    times = Counter(name for _, name in pairs)
+    share = np.cumsum([1 / times[name] for _, name in pairs]) / len(times)
+    cuts = {pairs[place][0] for place in np.searchsorted(share, np.arange(1, bins) / bins)}
+    return sorted(float(cut) for cut in cuts if cut > pairs[0][0])
+
+
+def association(tables: FloatArray) -> tuple[float, float]:
+    """How far rows and columns of tables, (S, R, C), are from independent.
+
+    By Pearson's test: how likely that is by chance; and what share of the cases is elsewhere than expected.
+    """
+    from scipy.special import chdtrc
+
+    rows, columns = tables.sum(axis=2, keepdims=True), tables.sum(axis=1, keepdims=True)
+    expected = rows * columns / np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    apart = tables - expected
+    excess = np.divide(apart**2, expected, out=np.zeros_like(expected), where=expected > 0).sum()
+    freedom = [np.maximum((sums > 0).sum(axis=(1, 2)) - 1, 0) for sums in (rows, columns)]
+    chance = chdtrc(max(np.prod(freedom, axis=0).sum(), 1e-9), excess)
+    return float(chance), float(np.abs(apart).sum() / 2 / max(tables.sum(), 1))
+
+
+def what_was_learned(workup: Workup) -> Iterator[str]:
+    """How many cases there were, how often each test was made, and what rests on few cases; a sentence each."""
+    cases, steps = np.array(workup.cases), [step for step in workup.steps if step.counts]
+    shown = listed([f"{workup.classes[k]} {count(cases[k])}" for k in np.argsort(-cases)])
+    yield f"{counted(len(steps), 'test')} learned from {counted(float(cases.sum()), 'case')}: {shown}."
+    every = [k for k in range(len(cases)) if cases[k] and k not in dict(workup.sets)]
+    names, few = [workup.classes[k] for k in every], list[str]()
+    for step in steps:
+        made, of = np.sum(step.counts, axis=0)[every], cases[every]
+        few += [f"{step.name} for {name} ({count(n)})" for name, n in zip(names, made, strict=True) if n < FEW]
+        if made.sum() < of.sum():
+            share = made / of
+            least, most = (f"{names[k]} ({percent(share[k])})" for k in (share.argmin(), share.argmax()))
+            differs = association(np.array([[made, of - made]]))[0] < SURPRISE / len(steps)
+            doubt = f", less often for {least} than for {most}: its rates may be off" if differs else ""
+            yield f"{step.name} was made in {percent(made.sum() / of.sum())} of cases{doubt}."
+    if few:
+        yield f"Fewer than {FEW} cases: {listed(few)}."

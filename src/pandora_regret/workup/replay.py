@@ -1,0 +1,207 @@
+"""A plan, followed by cases that it was not learned from; and a stop loss under which few of them are misnamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from pandora_regret.inference.estimate import Estimate
+from pandora_regret.inference.intervals import suitable_interval
+from pandora_regret.inputs import InputError, IntArray, Table
+from pandora_regret.records import did_you_mean
+from pandora_regret.text import counted, money, money_between
+from pandora_regret.workup.description import Workup
+from pandora_regret.workup.learn import SURPRISE, association, read_records
+from pandora_regret.workup.plan import plan_workup
+from pandora_regret.workup.tree import PlanNode
+from pandora_regret.workup.walk import Walk, cost_interval
+
+VISIBLE = 0.05  # share of cases that are elsewhere than if two tests were independent given the class
+DOUBLINGS = range(10, -8, -1)  # of what all steps cost together: the stop losses that are tried, in this order
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a plan promised per case, and what cases would have paid that it was not made from."""
+
+    promised: Estimate
+    paid: Estimate
+    spent: float  # of it on steps
+    cases: int
+    named: int  # of them ended with the name of a class
+    wrong: int  # of these are of another class
+    left_out: int  # cases in which a test was not made that the plan asks for
+    dependent: tuple[str, ...]  # the two tests that depend most on each other given the class, if any do
+    currency: str
+
+    def to_text(self) -> str:
+        """For people."""
+        promised, paid = (
+            money_between(one.value or 0.0, one.low, one.high, self.currency) for one in (self.promised, self.paid)
+        )
+        lines = [f"Promised {promised} per case; {counted(self.cases, 'case')} would have paid {paid}."]
+        spent = f"Steps cost {money(self.spent, self.currency)}"
+        lines += [
+            f"{spent}; {self.wrong:,} of {self.named:,} named wrongly ({self.wrong / max(self.named, 1):.1%})."
+        ]
+        if self.left_out:
+            lines += [f"{counted(self.left_out, 'case')} left out: a test that the plan asks for was not made."]
+        if self.dependent:
+            pair = " and ".join(self.dependent)
+            lines += [
+                f"Warning: {pair} depend on each other given the class. Trust what was paid, not the promise."
+            ]
+        return "\n".join(lines)
+
+
+def replay(workup: Workup, records: Table, label: str, *, level: float = 0.95, **planning: Any) -> Replay:
+    """What the plan of a learned work-up would have cost other cases, whose outcomes are known.
+
+    Parameters
+    ----------
+    workup
+        Learned by `Workup.learn`, or with the `cases` of each class stated. The plan is for these.
+    records
+        One row per case, as `Workup.learn` takes them. A column for every test that the plan asks for; those that
+        are certain given the class need none.
+    label
+        The column of classes.
+    level
+        Of the intervals.
+    **planning
+        As in `plan_workup`, such as `seconds`.
+
+    Returns
+    -------
+    Replay
+        What was promised and paid, with intervals; `to_text` says it in words. The promise holds on average if
+        tests are independent given the class: there is a warning if they visibly are not.
+
+    Examples
+    --------
+    >>> past = {"fault": ["pump"] * 8 + ["valve"] * 8, "noise": ["yes"] * 7 + ["no"] * 9}
+    >>> workup = Workup.learn(past, "fault", {"noise": 1.0}, wrong=10.0)
+    >>> result = replay(workup, {"fault": ["pump", "valve", "valve"], "noise": ["yes", "no", "yes"]}, "fault")
+    >>> result.wrong, result.paid.value, round(result.promised.value, 2)
+    (1, 4.333..., 2.11)
+    """
+    outcomes, truth = _read(workup, records, label)
+    return _followed(workup, outcomes, truth, level, planning)
+
+
+def stop_losses(
+    workup: Workup,
+    records: Table,
+    label: str,
+    at_most_wrong: float,
+    *,
+    level: float = 0.95,
+    **planning: Any,
+) -> Iterator[tuple[Workup, Replay]]:
+    """Ever smaller losses of naming a wrong class under which few of the named are named wrongly.
+
+    With probability `level`, of new cases like these at most the share `at_most_wrong` is named wrongly, under all
+    of the losses: they are tried in an order that was fixed before (fixed-sequence testing), each by the exact
+    binomial test, until one fails ("Learn then Test"). Nothing where the first one does.
+
+    Parameters
+    ----------
+    workup
+        With one way to stop that names a class.
+    records, label, level, **planning
+        As in `replay`; the cases must be others than those that the work-up was learned from.
+    at_most_wrong
+        The share.
+
+    Yields
+    ------
+    tuple of Workup and Replay
+        The work-up with this loss, and what it costs. The last one asks for the fewest tests.
+
+    References
+    ----------
+    Angelopoulos, Bates, Candès, Jordan and Lei (2021) [angelopoulos21]_.
+    """
+    from scipy.special import bdtr
+
+    if not 0 < at_most_wrong < 1:
+        raise InputError(argument="at_most_wrong", value=at_most_wrong, fix="it must lie between 0 and 1")
+    names = [stop.name for stop in workup.stops if stop.names_class]
+    if len(names) != 1:
+        problem = f"has {len(names)} ways to stop that name a class"
+        raise InputError(problem, argument="workup", fix="describe one, such as [stops.call] with wrong = 100")
+    outcomes, truth = _read(workup, records, label)
+    for doublings in DOUBLINGS:
+        stops = workup.document["stops"] | {names[0]: {"wrong": float(workup.costs.sum()) * 2.0**doublings}}
+        tried = Workup(**workup.document | {"stops": stops})
+        result = _followed(tried, outcomes, truth, level, planning)
+        if not result.named or bdtr(result.wrong, result.named, at_most_wrong) > 1 - level:
+            return
+        yield tried, result
+
+
+def _read(workup: Workup, records: Any, label: str) -> tuple[IntArray, IntArray]:
+    """The outcome of every step, (N, M), -1 where it is not known, and the class, (N,), of each case."""
+    columns, classes = read_records(records, label)
+    for name in set(classes) - set(workup.classes):
+        fix = did_you_mean(name, workup.classes)
+        raise InputError(f"holds {name!r}, which is no class of the work-up", place=f"column {label!r}", fix=fix)
+    truth = np.array([workup.classes.index(name) for name in classes])
+    outcomes = np.full((len(truth), len(workup.steps)), -1)
+    for number, step in enumerate(workup.steps):
+        if step.name in columns:
+            numbers = {value: step.outcome(value) for value in set(columns[step.name])}
+            outcomes[:, number] = [-1 if (one := numbers[value]) is None else one for value in columns[step.name]]
+        elif step.is_certain:
+            outcomes[:, number] = np.argmax(step.chances, axis=0)[truth]
+    return outcomes, truth
+
+
+def _followed(
+    workup: Workup, outcomes: IntArray, truth: IntArray, level: float, planning: dict[str, Any]
+) -> Replay:
+    if workup.cases is None:
+        fix = "say how many of each class there are, as Workup.learn does"
+        raise InputError("has no cases", argument="workup", fix=fix)
+    tree = plan_workup(np.divide(workup.cases, sum(workup.cases)), workup, **planning).tree
+    assert tree is not None
+    walk, spent, lost, named = Walk(workup), *np.full((2, len(truth)), np.nan), np.full(len(truth), -1)
+    for cases, end, cost in walk.ends(tree, outcomes, np.arange(len(truth))):
+        spent[cases], named[cases] = cost, walk.named.get(end.name, -1)
+        lost[cases] = walk.losses[end.name][truth[cases]] if end.kind == "stop" else 0.0
+    done = np.isfinite(spent)
+    if not done.any():
+        fix = f"it begins with {tree.name}"
+        raise InputError("hold no case with all tests that the plan asks for", place="the records", fix=fix)
+    paid, n, names = (spent + lost)[done], int(done.sum()), done & (named >= 0)
+    error = float(paid.std(ddof=1) / n**0.5) if n > 1 else np.inf
+    return Replay(
+        Estimate(tree.expected_cost, *cost_interval(workup, tree, None, {}, level)),
+        Estimate(float(paid.mean()), *suitable_interval(float(paid.mean()), error, n, level)),
+        float(spent[done].mean()),
+        n,
+        int(names.sum()),
+        int((named != truth)[names].sum()),
+        int((~done).sum()),
+        _dependent(walk, tree, outcomes, truth),
+        workup.currency,
+    )
+
+
+def _dependent(walk: Walk, tree: PlanNode, outcomes: IntArray, truth: IntArray) -> tuple[str, ...]:
+    """Of the tests of a plan, the two that depend most on each other given the class, if any visibly do."""
+    steps, most, pair = walk.workup.steps, VISIBLE, tuple[str, ...]()
+    tests = [number for number in walk.used(tree) if not steps[number].is_certain]
+    pairs = list(combinations(tests, 2))
+    for one, other in pairs:
+        table = np.zeros((len(walk.workup.classes), *(len(steps[test].outcomes) for test in (one, other))))
+        both = (outcomes[:, [one, other]] >= 0).all(axis=1)
+        np.add.at(table, (truth[both], outcomes[both, one], outcomes[both, other]), 1.0)
+        p_value, moved = association(table)
+        if p_value < SURPRISE / len(pairs) and moved > most:
+            most, pair = moved, (steps[one].name, steps[other].name)
+    return pair
