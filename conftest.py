@@ -17,6 +17,7 @@ from docs_site import PageFile
 NEEDS = {
     "docs/how-to/integrations.md": ["mlflow", "optuna"],
     "docs/how-to/warehouse.md": ["duckdb", "polars"],
+    "docs/how-to/learn-a-workup.md": ["sklearn", "pyarrow"],
     "docs/how-to/train.md": ["torch", "sklearn"],
     "docs/training.md": ["torch", "torchmetrics", "sklearn"],
     "src/pandora_regret/calibrate/estimators.py": ["sklearn"],

@@ -38,8 +38,11 @@ from pandora_regret.search import simulate_search as simulate_search
 from pandora_regret.tally import Tally as Tally
 from pandora_regret.workup import Plan as Plan
 from pandora_regret.workup import Workup as Workup
+from pandora_regret.workup import find_stop_loss as find_stop_loss
+from pandora_regret.workup import learn_workup as learn_workup
 from pandora_regret.workup import plan_search as plan_search
 from pandora_regret.workup import plan_workup as plan_workup
+from pandora_regret.workup import replay_workup as replay_workup
 from pandora_regret.workup import workup_cost as workup_cost
 from pandora_regret.workup import workup_entropy as workup_entropy
 from pandora_regret.workup import workup_regret as workup_regret

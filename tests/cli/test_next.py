@@ -77,14 +77,14 @@ def test_a_row_of_a_file(tmp_path):
 
 def test_a_case_by_its_id(tmp_path):
     path = write_csv(tmp_path / "p.csv", [("case", "a", "b", "age"), ("p1", 0.2, 0.8, 40), ("p2", 0.9, 0.1, 50)])
-    options = ["--id-column", "case", "--costs", "a=3,b=5"]
-    printed = run_json("next", path, "--id", "p2", *options)
+    options = ["--id", "case", "--costs", "a=3,b=5"]
+    printed = run_json("next", path, "--case", "p2", *options)
     assert [done["what"] for done in printed["done"]] == ["columns ignored"]
     written_out = run_json("next", "a=0.9,b=0.1", "--costs", "a=3,b=5")
     assert plan_of(printed) == plan_of(written_out)
-    assert "has no row whose case is 'p3'" in refused("next", path, "--id", "p3", *options)
-    assert "--id-column" in refused("next", path, "--id", "p2")
-    assert "--row and --id were both given" in refused("next", path, "--id", "p2", "--row", 2, *options)
+    assert "has no row whose case is 'p3'" in refused("next", path, "--case", "p3", *options)
+    assert "names the rows with --id" in refused("next", path, "--case", "p2")
+    assert "--row and --case were both given" in refused("next", path, "--case", "p2", "--row", 2, *options)
 
 
 def test_a_row_needs_no_label_and_keeps_its_precision(tmp_path):
@@ -168,11 +168,11 @@ def test_next_prints_json(skin):
 def test_next_reads_one_row_of_a_file_by_number_or_id(skin, tmp_path):
     rows = [("id", "nevus", "melanoma", "keratosis"), ("p1", 0.2, 0.7, 0.1), ("p2", 0.85, 0.05, 0.1)]
     path = write_csv(tmp_path / "cases.csv", rows)
-    by_id, by_number = run("next", skin, path, "--id", "p2"), run("next", skin, path, "--row", 2)
+    by_id, by_number = run("next", skin, path, "--case", "p2"), run("next", skin, path, "--row", 2)
     assert by_id.stdout == by_number.stdout == run("next", skin, FORECAST).stdout
     write_csv(path, [*rows, rows[1]])
     assert "has 2 rows whose id is 'p1': say which with --row: 1 or 3." in refused(
-        "next", skin, path, "--id", "p1"
+        "next", skin, path, "--case", "p1"
     )
 
 

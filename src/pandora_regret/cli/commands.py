@@ -19,6 +19,7 @@ COMMANDS = {  # name: what the list of commands says of it
     "compare": "Which of several models to deploy, how sure that is, and what it saves.",
     "score": "What one model's forecasts cost, from a file of any size.",
     "next": "What to test next, for one forecast.",
+    "workup": "A work-up learned from records, and what its plan would have cost.",
     "recalibrate": "What recalibrating a model saves, and its forecasts recalibrated.",
     "monitor": "Whether a model in production still costs what it promises.",
     "validate": "What is wrong with a file, if anything.",

@@ -39,7 +39,8 @@ class Command(click.Command):
             with formatter.section(section):
                 if section == FILES:
                     names = ", ".join(each.opts[0] for each in options[:4])
-                    formatter.write_text(f"{names} and {len(options) - 4} more: pandora help files")
+                    more = f" and {len(options) - 4} more" if len(options) > 4 else ""
+                    formatter.write_text(f"{names}{more}: pandora help files")
                 else:
                     formatter.write_dl([each.get_help_record(ctx) or ("", "") for each in options])
         if isinstance(self, click.Group):

@@ -34,13 +34,13 @@ from pandora_regret.cli.options import (
     command,
 )
 from pandora_regret.cli.output import echo, print_done, print_json, print_table
-from pandora_regret.files.roles import ID
 from pandora_regret.inputs import InputError
 from pandora_regret.records import to_plain
 from pandora_regret.text import Formats, Table, count, is_currency, money
 
 if TYPE_CHECKING:
     from pandora_regret.files import OneRow
+    from pandora_regret.inputs import Done
     from pandora_regret.workup import Plan
 
 USUAL_STEPS = 10  # in a table for people
@@ -51,7 +51,7 @@ SEARCHES = ("single_pass", "restarts", "adaptive")
     click.Argument(["workup_and_forecast"], nargs=-1, required=True, type=INPUT_PATH, metavar="[WORKUP] FORECAST"),
     *COSTS,
     Option("--row N", "If FORECAST is a file: which row, from 1.", type=click.IntRange(1)),
-    Option("--id CASE", "If FORECAST is a file: the row with this id."),
+    Option("--case ID", "If FORECAST is a file: the row with this id."),
     Option("--found STEP=OUTCOME,...", "In a work-up: what steps made so far have shown."),
     Option("--sensitivity SHARE", "How often a test finds its class: one number, or NAME=VALUE,..."),
     Option(
@@ -63,26 +63,29 @@ SEARCHES = ("single_pass", "restarts", "adaptive")
     Option("--steps N", "How many tests to plan and list.", type=click.IntRange(1)),
     Option("--plot --tree FILE", "Draw the plan into this file, too.", type=PATH),
     Option("--full", "List every test, not only the first ten.", OUTPUT),
-    *(Option("--id-column COLUMN", ID.help, FILES) if each.name == "id" else each for each in LAYOUT),
+    *LAYOUT,
     JSON,
     FORCE,
 )
 def next(asked: Asked) -> None:
     r"""What to test next, for one FORECAST: NAME=PROBABILITY,... or a row of a file.
 
-    Without a WORKUP file there is one test per class, which costs what --costs says, and the plan is an order.
+    Without a WORKUP file there is one test per class, which costs what --costs says, and the plan is an order. A
+    WORKUP that was learned from records needs no FORECAST: the classes are then as likely as they were there.
 
     \b
     Examples:
       pandora next "flu=0.6,cold=0.4" --costs "flu=20,cold=5"
-      pandora next predictions.csv --id patient-17 --costs prices.csv
+      pandora next predictions.csv --case patient-17 --costs prices.csv
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1"
       pandora next skin.toml "melanoma=0.2,nevus=0.7,keratosis=0.1" \
           --found dermoscopy=suspicious --tree tree.svg
     """
     check_output(asked.plot, asked.force)
-    asked.not_both("row", "id", "one of them says which row")
+    asked.not_both("row", "case", "one of them says which row")
     *workup, forecast = asked.workup_and_forecast
+    if not workup and forecast.endswith(".toml"):
+        workup, forecast = [forecast], None
     if len(workup) > 1:
         raise click.UsageError("give one WORKUP file at most, and one FORECAST.")
     for name in ("costs", "sensitivity", "steps") if workup else ("found",):
@@ -94,23 +97,28 @@ def next(asked: Asked) -> None:
         _plan_search(forecast, asked)
 
 
-def _plan_workup(path: str, forecast: str, asked: Asked) -> None:
+def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
     from pandora_regret.files.written import listed
     from pandora_regret.workup import Workup, plan_workup
 
     workup = Workup.load(path)
-    case = read_case(forecast, asked, workup.classes)
+    case = None if forecast is None else read_case(forecast, asked, workup.classes)
     parts = [field.partition("=") for field in listed(asked.found or "")]
     findings = {name.strip(): outcome.strip() if equals else None for name, equals, outcome in parts}
-    with case.blamed():
-        plan = plan_workup(case.forecast, workup, findings, labels=list(case.classes), logits=asked.logits)
+    done: tuple[Done, ...] = ()
+    if case is None:
+        plan = plan_workup(None, workup, findings)
+    else:
+        with case.blamed():
+            plan = plan_workup(case.forecast, workup, findings, labels=list(case.classes), logits=asked.logits)
+        done = case.done
     if asked.plot is not None:
         echo(f"Tree: {plan.save_svg(asked.plot)}", err=True)
     if asked.json:
-        print_json(plan.to_dict() | {"done": to_plain(case.done)}, "pandora-next/1")
+        print_json(plan.to_dict() | {"done": to_plain(done)}, "pandora-next/1")
     else:
         echo(plan.to_text())
-        print_done(case.done)
+        print_done(done)
 
 
 def _plan_search(forecast: str, asked: Asked) -> None:
@@ -149,9 +157,8 @@ def read_case(forecast: str, asked: Asked, priced: Collection[str] | None) -> On
     from pandora_regret.files import OneRow, read_row
     from pandora_regret.files.written import read_pairs
 
-    if os.path.exists(forecast) or asked.row is not None or asked.id is not None:
-        layout = asked.layout(id=asked.id_column)
-        one = read_row(forecast, asked.row, layout, priced, asked.id)
+    if os.path.exists(forecast) or asked.row is not None or asked.case is not None:
+        one = read_row(forecast, asked.row, asked.layout(), priced, asked.case)
     elif "=" in forecast:
         pairs = read_pairs(forecast, "FORECAST")
         one = OneRow(tuple(pairs), np.array(list(pairs.values())), "FORECAST")

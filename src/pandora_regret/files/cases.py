@@ -83,7 +83,7 @@ def read_row(
         raise FileError(problem, models[0].path, "save the one that is asked about by itself")
     [model] = with_known_classes(models, priced)
     if row is None and case is None:
-        fix = "say which of its rows with --row, counted from 1, or with --id"
+        fix = "say which of its rows with --row, counted from 1, or with --case"
         raise FileError("is a file", model.path, fix, argument="row")
     if model.order_only:
         raise FileError("lists options in order only", model.path, "look in this order")
@@ -103,7 +103,7 @@ def _one_of(model: Predictions, row: int | None, case: str | None) -> tuple[Batc
     """The rows around the one of this number or id, and its place among them."""
     column = None if case is None else model.columns.id
     if case is not None and column is None:
-        fix = "say which column names the rows with --id-column"
+        fix = "say which column names the rows with --id"
         raise FileError("has no column of ids", model.path, fix, argument="ids")
     columns = replace(model.columns, label="", id=column, weight=None, group=None, model=None, votes=(), by=())
     before, places = 0, list[tuple[Batch, int]]()

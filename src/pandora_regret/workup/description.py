@@ -151,6 +151,14 @@ class Workup:
         parents = forests(self) if all(stop.is_constant for stop in self.stops) else None
         return ("graph", None) if parents is None else ("forest", parents)
 
+    @property
+    def shares(self) -> dict[str, float]:
+        """What share of the cases each class is."""
+        if self.cases is None:
+            fix = "say how many cases of each class there are, or give a forecast"
+            raise InputError("is missing", argument="cases", fix=fix)
+        return {name: n / sum(self.cases) for name, n in zip(self.classes, self.cases, strict=True)}
+
     @cached_property
     def costs(self) -> FloatArray:
         """What each step costs, (M,)."""

@@ -76,7 +76,7 @@ def learn_workup(
 
     See Also
     --------
-    replay : What its plan would have cost other cases.
+    replay_workup : What its plan would have cost other cases.
 
     Examples
     --------
@@ -224,5 +224,7 @@ def what_was_learned(workup: Workup) -> Iterator[str]:
             differs = association(np.array([[made, of - made]]))[0] < SURPRISE / len(steps)
             doubt = f", less often for {least} than for {most}: its rates may be off" if differs else ""
             yield f"{step.name} was made in {percent(made.sum() / of.sum())} of cases{doubt}."
+    if all(np.sum(step.counts) == cases[every].sum() for step in steps):
+        yield "Every test was made in every case."
     if few:
         yield f"Fewer than {FEW} cases: {listed(few)}."

@@ -16,13 +16,14 @@ from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.forecast import read_probabilities
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.text import Shown, Table, money, percent
+from pandora_regret.text import Shown, Table, money, money_between, percent
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.graph import MOST_STATES, Graph, compile_graph
 from pandora_regret.workup.policies import FREE, exact_policy
 from pandora_regret.workup.scores import check_workup, class_columns
 from pandora_regret.workup.states import UNUSED, State, StateSpace
 from pandora_regret.workup.tree import PlanNode, as_svg
+from pandora_regret.workup.walk import cost_interval
 
 MOST_STEPS = 10  # in a notebook
 
@@ -70,6 +71,8 @@ class Plan(Shown):
     next: Any  # the first step, the class to test for, a way to stop, or "done"
     expected_cost: float
     steps: tuple[PlanStep, ...]
+    low: float | None = None  # where rates were learned: the 95 % credible interval of the expected cost
+    high: float | None = None
     alternatives: tuple[Alternative, ...] = ()  # the best first
     tree: PlanNode | None = None
     cost_by_class: dict[str, float] | None = None  # what the plan costs if a class is the truth
@@ -121,7 +124,9 @@ class Plan(Shown):
             ends = after.kind == "step" and all(one.kind == "done" for one in after.branches.values())
             words = f"{after.in_words(self.currency)}{', then done' if ends else ''}"
             lines.append(f"  {outcome:{width}} ({percent(after.chance / node.chance)}) -> {words}")
-        lines.append(f"Expected cost from here: {money(self.expected_cost, self.currency)}.")
+        lines.append(
+            f"Expected cost from here: {money_between(self.expected_cost, self.low, self.high, self.currency)}."
+        )
         others = [one for one in self.alternatives if one.name != self.next][:4]
         pairs = ((one.name, one.expected_cost, one.extra) for one in others)
         listed = ", ".join(f"{n} {money(c, self.currency)} (+{money(e, self.currency)})" for n, c, e in pairs)
@@ -241,7 +246,8 @@ def plan_workup(
     Parameters
     ----------
     y_proba
-        One forecast: probabilities of K classes, or a mapping from classes to probabilities.
+        One forecast: probabilities of K classes, or a mapping from classes to probabilities. None: classes are as
+        likely as among the `cases` of the work-up.
     workup
         What can be done, and what it costs.
     found
@@ -281,7 +287,8 @@ def plan_workup(
     'biopsy'
     """
     check_workup(workup)
-    forecast, found = _read_case(y_proba, labels, logits, normalise), dict(found or {})
+    case = workup.shares if y_proba is None else y_proba
+    forecast, found = _read_case(case, labels, logits, normalise), dict(found or {})
     p = np.asarray(probabilities(next(forecast.blocks()))[0, class_columns(forecast, workup)], np.float64)
     solver = Solver(workup, p, found, limit)
     if not (p * solver.likelihood).any():
@@ -297,7 +304,8 @@ def plan_workup(
         going_on, total = sum(child.chance for child in open_), total + node.cost
         steps.append(PlanStep(node.name, 1 - going_on / node.chance, node.cost, total, 1 - going_on))
         node = open_[0] if len(open_) == 1 else None
-    about = (tuple(steps), tuple(alternatives), tree, by_class, found, workup.currency, workup.method)
+    interval = cost_interval(workup, tree, None if y_proba is None else p, found)
+    about = (tuple(steps), *interval, tuple(alternatives), tree, by_class, found, workup.currency, workup.method)
     return Plan(tree.name, tree.expected_cost, *about)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -58,15 +57,15 @@ class Replay:
         return "\n".join(lines)
 
 
-def replay(workup: Workup, records: Table, label: str, *, level: float = 0.95, **planning: Any) -> Replay:
+def replay_workup(workup: Workup, records: Table, label: str, *, level: float = 0.95, **planning: Any) -> Replay:
     """What the plan of a learned work-up would have cost other cases, whose outcomes are known.
 
     Parameters
     ----------
     workup
-        Learned by `Workup.learn`, or with the `cases` of each class stated. The plan is for these.
+        Learned by `learn_workup`, or with the `cases` of each class stated. The plan is for these.
     records
-        One row per case, as `Workup.learn` takes them. A column for every test that the plan asks for; those that
+        One row per case, as `learn_workup` takes them. A column for every test that the plan asks for; those that
         are certain given the class need none.
     label
         The column of classes.
@@ -85,7 +84,8 @@ def replay(workup: Workup, records: Table, label: str, *, level: float = 0.95, *
     --------
     >>> past = {"fault": ["pump"] * 8 + ["valve"] * 8, "noise": ["yes"] * 7 + ["no"] * 9}
     >>> workup = Workup.learn(past, "fault", {"noise": 1.0}, wrong=10.0)
-    >>> result = replay(workup, {"fault": ["pump", "valve", "valve"], "noise": ["yes", "no", "yes"]}, "fault")
+    >>> others = {"fault": ["pump", "valve", "valve"], "noise": ["yes", "no", "yes"]}
+    >>> result = replay_workup(workup, others, "fault")
     >>> result.wrong, result.paid.value, round(result.promised.value, 2)
     (1, 4.333..., 2.11)
     """
@@ -93,34 +93,28 @@ def replay(workup: Workup, records: Table, label: str, *, level: float = 0.95, *
     return _followed(workup, outcomes, truth, level, planning)
 
 
-def stop_losses(
-    workup: Workup,
-    records: Table,
-    label: str,
-    at_most_wrong: float,
-    *,
-    level: float = 0.95,
-    **planning: Any,
-) -> Iterator[tuple[Workup, Replay]]:
-    """Ever smaller losses of naming a wrong class under which few of the named are named wrongly.
+def find_stop_loss(
+    workup: Workup, records: Table, label: str, at_most_wrong: float, *, level: float = 0.95, **planning: Any
+) -> tuple[Workup, Replay] | None:
+    """The smallest loss of naming a wrong class at which few of the cases that are named are named wrongly.
 
-    With probability `level`, of new cases like these at most the share `at_most_wrong` is named wrongly, under all
-    of the losses: they are tried in an order that was fixed before (fixed-sequence testing), each by the exact
-    binomial test, until one fails ("Learn then Test"). Nothing where the first one does.
+    With probability `level`, of new cases like these at most the share `at_most_wrong` is named wrongly. Losses
+    are tried in an order that does not depend on the cases, from the largest down, each by the exact binomial
+    test, until one fails (fixed-sequence testing, "Learn then Test").
 
     Parameters
     ----------
     workup
         With one way to stop that names a class.
     records, label, level, **planning
-        As in `replay`; the cases must be others than those that the work-up was learned from.
+        As in `replay_workup`; the cases must be others than those that the work-up was learned from.
     at_most_wrong
         The share.
 
-    Yields
-    ------
-    tuple of Workup and Replay
-        The work-up with this loss, and what it costs. The last one asks for the fewest tests.
+    Returns
+    -------
+    tuple of Workup and Replay, or None
+        The work-up with this loss, and what it costs; None if no loss will do.
 
     References
     ----------
@@ -128,20 +122,19 @@ def stop_losses(
     """
     from scipy.special import bdtr
 
-    if not 0 < at_most_wrong < 1:
-        raise InputError(argument="at_most_wrong", value=at_most_wrong, fix="it must lie between 0 and 1")
-    names = [stop.name for stop in workup.stops if stop.names_class]
-    if len(names) != 1:
-        problem = f"has {len(names)} ways to stop that name a class"
-        raise InputError(problem, argument="workup", fix="describe one, such as [stops.call] with wrong = 100")
+    names, best = [stop.name for stop in workup.stops if stop.names_class], None
+    if len(names) != 1 or not 0 < at_most_wrong < 1:
+        fix = "describe one way to stop that names a class, and a share between 0 and 1"
+        raise InputError(f"there are {len(names)} such ways, and the share is {at_most_wrong:g}", fix=fix)
     outcomes, truth = _read(workup, records, label)
     for doublings in DOUBLINGS:
         stops = workup.document["stops"] | {names[0]: {"wrong": float(workup.costs.sum()) * 2.0**doublings}}
         tried = Workup(**workup.document | {"stops": stops})
         result = _followed(tried, outcomes, truth, level, planning)
         if not result.named or bdtr(result.wrong, result.named, at_most_wrong) > 1 - level:
-            return
-        yield tried, result
+            break
+        best = tried, result
+    return best
 
 
 def _read(workup: Workup, records: Any, label: str) -> tuple[IntArray, IntArray]:
@@ -164,11 +157,7 @@ def _read(workup: Workup, records: Any, label: str) -> tuple[IntArray, IntArray]
 def _followed(
     workup: Workup, outcomes: IntArray, truth: IntArray, level: float, planning: dict[str, Any]
 ) -> Replay:
-    if workup.cases is None:
-        fix = "say how many of each class there are, as Workup.learn does"
-        raise InputError("has no cases", argument="workup", fix=fix)
-    tree = plan_workup(np.divide(workup.cases, sum(workup.cases)), workup, **planning).tree
-    assert tree is not None
+    tree: Any = plan_workup(None, workup, **planning).tree
     walk, spent, lost, named = Walk(workup), *np.full((2, len(truth)), np.nan), np.full(len(truth), -1)
     for cases, end, cost in walk.ends(tree, outcomes, np.arange(len(truth))):
         spent[cases], named[cases] = cost, walk.named.get(end.name, -1)

@@ -111,12 +111,11 @@ class StateSpace:
         index = self.workup.step_index
         if name not in index:
             raise InputError(f"found contains {name!r}, which is no step: choose from {', '.join(index)}.")
-        outcomes = self.workup.steps[index[name]].outcomes
-        if outcome is None and len(outcomes) == 1:
-            return index[name], 0
-        if outcome not in outcomes:
-            raise InputError(f"found says {name}={outcome}, but its outcomes are {', '.join(outcomes)}.")
-        return index[name], outcomes.index(outcome)
+        step = self.workup.steps[index[name]]
+        number = 0 if outcome is None and len(step.outcomes) == 1 else step.outcome(outcome)
+        if number is None:
+            raise InputError(f"found says {name}={outcome}, but its outcomes are {', '.join(step.outcomes)}.")
+        return index[name], number
 
     def moves(self, state: State) -> Iterator[tuple[int, list[Branch]]]:
         """Every action that is possible and of any use, and its branches."""
