@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from pandora_regret.cli.headings import FILES, OUTPUT, Option
+from pandora_regret.cli.headings import OUTPUT, Option
 from pandora_regret.cli.options import (
     COSTS,
     FORCE,
