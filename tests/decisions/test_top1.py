@@ -143,7 +143,7 @@ def test_counts_are_checked():
         ClassCounts([1, 2], [0, -2], [0, 0])
     with pytest.raises(InputError, match=r"shapes \[\(2,\), \(2,\), \(1,\)\]"):
         ClassCounts([1, 2], [0, 2], [0])
-    with pytest.raises(InputError, match=r"true_positives has shape \(\)"):
+    with pytest.raises(InputError, match=r"shape \(K,\)"):
         ClassCounts(1, 2, 3)
     with pytest.raises(InputError, match="counts are of 3 classes but y_proba has 2 columns"):
         macro_f1_gains([[0.5, 0.5]], ClassCounts([1, 1, 1], [0, 0, 0], [0, 0, 0]))

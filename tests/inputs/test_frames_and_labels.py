@@ -100,7 +100,7 @@ def test_labels_outside_the_named_columns(y_true, message):
     [
         (["a", "b"], "labels has 2 entries but y_proba has 3 columns: labels must name every column"),
         (range(4), "labels has 4 entries but y_proba has 3 columns"),
-        (["a", "b", "a"], "labels contain 'a' twice: each column needs its own label"),
+        (["a", "b", "a"], "labels contain 'a' twice: each needs a name of its own"),
         ([0, 1, 1.0], r"labels contain 1\.0 twice"),
         ([0, 1, "1"], "labels contain '1' twice"),
         ([0, "1", 1], "labels contain 1 twice"),
@@ -189,7 +189,7 @@ def test_columns_that_share_a_name(labels):
     for frame in (pd.DataFrame(P, columns=names), pa.table(list(P.T), names=names)):
         with pytest.raises(InputError, match=r"y_proba's columns need a name each: .*'flu' 2 times"):
             pandora_regret(NAMED_Y, frame, labels=labels)
-    with pytest.raises(InputError, match="y_proba's columns contain '1' twice: each column needs its own label"):
+    with pytest.raises(InputError, match="y_proba's columns contain '1' twice: each needs a name of its own"):
         pandora_regret(Y, pd.DataFrame(P, columns=[0, 1, "1"]), labels=labels)
 
 

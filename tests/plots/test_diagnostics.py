@@ -116,7 +116,7 @@ def test_calibration_shows_every_bin_with_its_interval_and_models_share_axes(fou
         low, high = drawn.get_ylim()
         assert all(low <= limit <= high for segment in ends for limit in segment)
     assert drawn.get_xlim() == drawn.get_ylim()
-    assert [line.get_gid() for line in drawn.lines].count("calibrated") == 1
+    assert [line.get_transform() for line in drawn.lines].count(drawn.transAxes) == 1  # the diagonal
     assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("predicted cost (USD)", "cost of the search (USD)")
     assert texts(drawn) == [model.name for model in models]
     assert [text.get_color() for text in drawn.texts] == [line.lines[0].get_color() for line in drawn.containers]

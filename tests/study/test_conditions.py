@@ -77,7 +77,7 @@ def test_the_papers_costs():
     assert 0.95 < costs.max() <= 1
     assert_array_equal(costs, drawn.cost_draws(COSTS, CLASSES, 42))
     assert (costs != drawn.cost_draws(None, CLASSES, 43)).all()
-    assert_array_equal(drawn.costs(None, CLASSES), [0.5] * 4)
+    assert_array_equal(drawn.typical_costs(None, CLASSES), [0.5] * 4)
     assert {drawn.unit, clinical.unit} == {"draws", "money"}
 
 
@@ -86,7 +86,7 @@ def test_drawn_costs_scatter_around_the_clinical_ones():
         condition = Condition("noise", prior=prior, draws=20_000)
         costs = condition.cost_draws(COSTS, CLASSES, 1)
         assert_allclose(costs.mean(axis=0), COSTS, rtol=0.03)
-        assert_array_equal(condition.costs(COSTS, CLASSES), COSTS)
+        assert_array_equal(condition.typical_costs(COSTS, CLASSES), COSTS)
 
 
 @given(tables(n_classes=4), st.integers(0, 99))
@@ -111,7 +111,7 @@ def test_imperfect_tests_are_billed_by_their_search(monkeypatch):
     assert_allclose(condition.bills(truth, proba, COSTS[None], CLASSES), expected[None])
     monkeypatch.setattr(engine, "WORTH_COMPILING", 0)
     assert_allclose(condition.bills(truth, proba, COSTS[None], CLASSES), expected[None])
-    assert_allclose(condition.costs(COSTS, CLASSES), tests.effective_cost)
+    assert_allclose(condition.typical_costs(COSTS, CLASSES), tests.effective_cost)
 
 
 def test_prevalence_weights_classes_as_asked():

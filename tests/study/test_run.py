@@ -29,10 +29,11 @@ DATA = "made up"
 
 @pytest.fixture(autouse=True)
 def _made_up_zoo(monkeypatch):
+    from pandora_regret import study
     from pandora_regret.study import zoos
 
-    monkeypatch.setitem(zoos.ZOO_CLASSES, "made_up", ("made_up", "MadeUpZoo"))
-    monkeypatch.setitem(sys.modules, "pandora_regret.study.zoos.made_up", study_zoo)
+    monkeypatch.setitem(zoos.ZOO_CLASSES, "made_up", "MadeUpZoo")
+    monkeypatch.setattr(study, "MadeUpZoo", study_zoo.MadeUpZoo, raising=False)
 
 
 @pytest.fixture

@@ -107,7 +107,7 @@ def test_what_cannot_be_scored_is_not_stored(store, values, options, said):
 def test_loading_what_is_not_there_says_why(store):
     with pytest.raises(InputError, match=r"has no predictions of 'third': it failed \(it gave NaN\)"):
         store.load("third")
-    with pytest.raises(InputError, match="has no predictions of 'other'; it has 'first', 'second'"):
+    with pytest.raises(InputError, match="has no predictions of 'other': choose from first, second"):
         store.load("other")
 
 

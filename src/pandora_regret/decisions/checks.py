@@ -17,6 +17,7 @@ from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArr
 from pandora_regret.inputs.numbers import read_number
 from pandora_regret.priors import Prior
 from pandora_regret.scores import expected_search_cost
+from pandora_regret.text import Table
 
 MetricFunction: TypeAlias = Callable[[Any, Any], Any]  # (y_true, y_proba) -> a number
 
@@ -244,17 +245,15 @@ class Violation:
         header = ["truth", *(f"{name}: {self.scores[name]:.4g}" for name in self.forecasts)]
         joint = np.hstack(list(self.forecasts.values()))  # instances that every forecast treats alike share a line
         _, first, group = np.unique(joint, axis=0, return_index=True, return_inverse=True)
-        lines = [header]
+        lines = []
         for number in np.argsort(first):
             labels = self.y_true[group.ravel() == number]
             classes, counts = (each.tolist() for each in np.unique(labels, return_counts=True))
             tally = ", ".join(f"{n} of {label}" for label, n in zip(classes, counts, strict=True))
             numbers = (table[first[number]] for table in self.forecasts.values())
-            lines.append([tally if len(labels) > 1 else str(classes[0])])
-            lines[-1] += [" ".join(f"{p:.3f}" for p in row) for row in numbers]
-        widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-        table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
-        return "\n".join([self.why, *(line.rstrip() for line in table)])
+            shown = [" ".join(f"{p:.3f}" for p in row) for row in numbers]
+            lines.append([tally if len(labels) > 1 else str(classes[0]), *shown])
+        return Table(header, lines, [self.why], words=len(header)).to_text()
 
 
 @dataclass(frozen=True)

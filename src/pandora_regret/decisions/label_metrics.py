@@ -84,14 +84,17 @@ class ClassCounts:
     false_negatives: FloatArray
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            counts = read_floats(getattr(self, field.name), field.name)
-            _check_counts(counts, field.name)
-            object.__setattr__(self, field.name, counts)
-        if not self.true_positives.shape == self.false_positives.shape == self.false_negatives.shape:
-            shapes = [getattr(self, field.name).shape for field in fields(self)]
-            fix = "pass one count per class in each"
+        counts = {field.name: read_floats(getattr(self, field.name), field.name) for field in fields(self)}
+        shapes = [numbers.shape for numbers in counts.values()]
+        if len(set(shapes)) > 1 or len(shapes[0]) != 1:
+            fix = "pass one count per class in each, shape (K,)"
             raise InputError(f"the counts have shapes {shapes}", value=shapes, fix=fix)
+        for name, numbers in counts.items():
+            column = int(np.argmin(np.isfinite(numbers) & (numbers >= 0)))
+            if not 0 <= numbers[column] < np.inf:
+                place, fix = f"{name}[{column}]", "a count is a finite number and not negative"
+                raise InputError(argument=name, column=column, value=numbers[column], place=place, fix=fix)
+            object.__setattr__(self, name, numbers)
 
     @classmethod
     def of(cls, y_true: Labels, y_proba: Table, *, labels: ArrayLike | None = None) -> ClassCounts:
@@ -161,8 +164,9 @@ def macro_f1_gains(y_proba: Table, counts: ClassCounts, *, labels: ArrayLike | N
     array([[-0.00192,  0.00077]])
     """
     p = _read_true_distributions(y_proba, counts, labels)
-    missed = (p * counts.false_positive_penalty).sum(axis=1, keepdims=True)  # a false negative costs the same
-    return np.asarray((_rewards(p, counts) - missed) / p.shape[1])
+    reward, penalty = counts.true_positive_reward, counts.false_positive_penalty
+    missed = (p * penalty).sum(axis=1, keepdims=True)  # a false negative costs the same
+    return np.asarray((p * (reward + 2 * penalty) - penalty - missed) / p.shape[1])
 
 
 def macro_f1_decision(
@@ -199,26 +203,19 @@ def macro_f1_decision(
     >>> macro_f1_decision([[0.7, 0.3]], ClassCounts([80, 80], [10, 10], [10, 10]))
     array([0])
     """
-    p = _read_true_distributions(y_proba, counts, labels)
     if not large_counts:
-        return np.asarray(_rewards(p, counts).argmax(axis=1), dtype=np.intp)
-    unseen = counts.denominator == 0
+        return np.asarray(macro_f1_gains(y_proba, counts, labels=labels).argmax(axis=1))
+    p, unseen = _read_true_distributions(y_proba, counts, labels), counts.denominator == 0
     if unseen.any():
         column, fix = int(np.argmax(unseen)), "pass large_counts=False for the exact rule"
         problem = "neither occurs nor is predicted in counts, so they are not large"
         raise InputError(problem, argument="counts", column=column, place=f"class {column}", fix=fix)
-    return np.asarray(((p - counts.f1 / 2) / counts.denominator).argmax(axis=1), dtype=np.intp)
+    return np.asarray(((p - counts.f1 / 2) / counts.denominator).argmax(axis=1))
 
 
 def _or_one(denominator: FloatArray) -> FloatArray:
     """A denominator to divide zero by."""
     return np.where(denominator > 0, denominator, 1.0)
-
-
-def _rewards(p: FloatArray, counts: ClassCounts) -> FloatArray:
-    """The bracket of Proposition prop:f1_decision."""
-    reward, penalty = counts.true_positive_reward, counts.false_positive_penalty
-    return np.asarray(p * (reward + 2 * penalty) - penalty)
 
 
 def _read_true_distributions(y_proba: Table, counts: ClassCounts, labels: ArrayLike | None) -> FloatArray:
@@ -228,17 +225,6 @@ def _read_true_distributions(y_proba: Table, counts: ClassCounts, labels: ArrayL
         problem = f"are of {n_counted} classes but y_proba has {forecast.n_classes} columns"
         raise InputError(problem, argument="counts", value=n_counted, fix="count every column")
     return forecast.values.astype(np.float64)
-
-
-def _check_counts(counts: FloatArray, name: str) -> None:
-    if counts.ndim != 1:
-        fix = "pass one count per class, shape (K,)"
-        raise InputError(f"has shape {counts.shape}", argument=name, value=counts.shape, fix=fix)
-    bad = ~(np.isfinite(counts) & (counts >= 0))
-    if bad.any():
-        column, fix = int(np.argmax(bad)), "a count is a finite number and not negative"
-        value, place = counts[column], f"{name}[{column}]"
-        raise InputError(argument=name, column=column, value=value, place=place, fix=fix)
 
 
 def instance_f1(
@@ -285,10 +271,9 @@ def instance_f1(
     >>> instance_f1([0, 1, 2], [forecast] * 3, threshold=0.5)
     0.0
     """
-    limit = None if threshold is None else read_number(threshold, "threshold")
-    if limit is not None and not 0 < limit <= 1:
+    if threshold is not None:
         fix = "it is a probability above 0 and at most 1; leave it out for the set of highest expected F1"
-        raise InputError(argument="threshold", value=limit, fix=fix)
+        read_number(threshold, "threshold", lambda share: 0 < share <= 1, fix)
     forecast = read_labelled(
         y_true, y_proba, labels=labels, sample_weight=sample_weight, logits=logits, normalise=normalise
     )
@@ -296,7 +281,7 @@ def instance_f1(
     def f1(block: Forecast) -> FloatArray:
         """``2 TP / (2 TP + FP + FN)``: FN is 1 - TP, since one class is true."""
         p = probabilities(block)
-        reported = _best_sets(p) if limit is None else p >= limit
+        reported = _best_sets(p) if threshold is None else p >= threshold
         return np.asarray(2.0 * reported[np.arange(len(p)), block.truth] / (reported.sum(axis=1) + 1))
 
     return mean_or_rows(forecast, ((block, f1(block)) for block in forecast.blocks()), per_instance)

@@ -20,7 +20,7 @@ from pandora_regret.inputs import (
     read_labelled,
     read_positive,
 )
-from pandora_regret.inputs.numbers import read_floats
+from pandora_regret.inputs.numbers import read_floats, read_number
 from pandora_regret.kernels.reference import of_class
 
 
@@ -202,9 +202,8 @@ def fixed_order_baseline(epsilon: float) -> float:
     >>> round(fixed_order_baseline(0.001), 4)
     6.9068
     """
-    if not read_positive(epsilon, "epsilon") < 1:
-        fix = "it must lie between 0 and 1, and near 0 to mean anything"
-        raise InputError(argument="epsilon", value=float(epsilon), fix=fix)
+    fix = "it must lie between 0 and 1, and near 0 to mean anything"
+    read_number(epsilon, "epsilon", lambda share: 0 < share < 1, fix)
     return float(np.log1p(-epsilon) - np.log(epsilon))
 
 

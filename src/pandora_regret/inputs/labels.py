@@ -34,7 +34,7 @@ def read_labels(labels: Any, argument: str = "labels", place: str | None = None)
             problem, entry = f"is {label!r}, which is no label", f"{place} entry {index}"
             raise InputError(problem, argument=argument, row=index, place=entry, fix="name every column")
         if label in seen or str(label) in seen:  # 1 and '1' are the same name
-            fix = "each column needs its own label"
+            fix = "each needs a name of its own"
             raise InputError(f"contain {label!r} twice", argument=argument, value=label, place=place, fix=fix)
         seen |= {label, str(label)}
     return list(listed)

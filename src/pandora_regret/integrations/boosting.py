@@ -95,8 +95,7 @@ class SearchObjective:
 
     def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature at ``(raw, data)``, as `train` calls it, or at ``(y, raw, weight)``."""
-        y, raw, weights = _arguments(first, second, sample_weight)
-        forecast = _named(read_labelled(y, _table(raw), sample_weight=weights, logits=True), self.labels)
+        forecast, is_single = _read(first, second, sample_weight, self.labels)
         _, costs = read_prices(None, self.costs, forecast.labels, len(forecast))
         parts = []
         for block in forecast.with_costs(costs).blocks():
@@ -107,7 +106,7 @@ class SearchObjective:
             parts.append(part if block.weights is None else part * block.weights[:, None])
         slopes = np.concatenate(parts)
         bends = (1 + self.alpha) * np.abs(slopes)
-        if raw.ndim == 1:
+        if is_single:
             return slopes[:, 1], np.maximum(bends[:, 1], LEAST_CURVATURE)
         return slopes, np.maximum(2 * bends, LEAST_CURVATURE)
 
@@ -124,14 +123,9 @@ class SearchMetric:
 
     __name__ = "search_cost"  # what XGBoost's classifiers call it
 
-    def cost(self, y: Any, predicted: Any, sample_weight: Any) -> float:
-        """The weighted mean over rows of classes (N,) and predictions (N, K), or (N,) of two classes."""
-        if predicted.ndim == 1:  # of two classes the libraries hand on what is said of the second
-            first = np.zeros_like(predicted) if self.logits else 1 - predicted
-            predicted = np.stack([first, predicted], axis=1)
-        forecast = _named(
-            read_labelled(y, predicted, sample_weight=sample_weight, logits=self.logits), self.labels
-        )
+    def cost(self, first: Any, second: Any, sample_weight: Any) -> float:
+        """The weighted mean over rows."""
+        forecast, _ = _read(first, second, sample_weight, self.labels, self.logits)
         prior, forecast = priced(forecast, self.prior, self.costs)
         return float(mean_or_rows(forecast, search_costs(forecast, prior), per_instance=False))
 
@@ -161,7 +155,7 @@ class XGBoostMetric(SearchMetric):
 
     def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> Any:
         """A name and a value for `train`, the value alone for classifiers."""
-        value = self.cost(*_arguments(first, second, sample_weight))
+        value = self.cost(first, second, sample_weight)
         return (self.__name__, value) if hasattr(second, "get_label") else value
 
 
@@ -179,7 +173,7 @@ class LightGBMMetric(SearchMetric):
 
     def __call__(self, first: Any, second: Any, sample_weight: Any = None) -> tuple[str, float, bool]:
         """A name, a value, and that higher is not better."""
-        return self.__name__, self.cost(*_arguments(first, second, sample_weight)), False
+        return self.__name__, self.cost(first, second, sample_weight), False
 
 
 def predict_proba(model: Any, X: Any) -> FloatArray:
@@ -234,25 +228,28 @@ def probabilities(raw: Any) -> FloatArray:
     return np.asarray(softmax(_table(np.asarray(raw, dtype=np.float64)), axis=1))
 
 
-def _arguments(first: Any, second: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Class numbers, predictions and weights, in whichever order and form the library passes them."""
+def _read(first: Any, second: Any, sample_weight: Any, labels: Any, logits: bool = True) -> tuple[Forecast, bool]:
+    """The rows, in whichever order and form the library passes them; whether two classes have one score.
+
+    The classes may have names, by which costs are given.
+    """
     if hasattr(second, "get_label"):
         first, second, sample_weight = second.get_label(), first, second.get_weight()
+    y, raw = np.asarray(first), np.asarray(second)
+    truth = (
+        y.astype(np.intp) if np.array_equal(y, y.astype(np.intp)) else y
+    )  # both libraries keep labels as floats
     weights = None if sample_weight is None or len(sample_weight) == 0 else sample_weight
-    y, numbers = np.asarray(first), np.asarray(first).astype(np.intp)  # both libraries keep labels as floats
-    return numbers if np.array_equal(y, numbers) else y, np.asarray(second), weights
+    forecast = read_labelled(truth, _table(raw, logits), sample_weight=weights, logits=logits)
+    if labels is not None:
+        names = read_labels(labels)
+        if len(names) != forecast.n_classes:
+            problem = f"labels has {len(names)} entries but there are {forecast.n_classes} classes"
+            raise InputError(problem, fix="name each")
+        forecast = replace(forecast, labels=names)
+    return forecast, raw.ndim == 1
 
 
-def _table(raw: Any) -> FloatArray:
-    """Raw scores (N, K); of two classes the first has 0 where there is but one score."""
-    return raw if raw.ndim == 2 else np.stack([np.zeros_like(raw), raw], axis=1)
-
-
-def _named(forecast: Forecast, labels: Any) -> Forecast:
-    """The same forecasts with the classes' names, by which costs may be given."""
-    if labels is None:
-        return forecast
-    names = read_labels(labels)
-    if len(names) != forecast.n_classes:
-        raise InputError(f"labels has {len(names)} entries but there are {forecast.n_classes} classes: name each.")
-    return replace(forecast, labels=names)
+def _table(raw: Any, logits: bool = True) -> FloatArray:
+    """Predictions (N, K); of two classes the libraries may hand on what is said of the second."""
+    return raw if raw.ndim == 2 else np.stack([np.zeros_like(raw) if logits else 1 - raw, raw], axis=1)

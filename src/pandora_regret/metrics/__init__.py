@@ -7,29 +7,6 @@ auroc_loops.py   the one metric that is no function of means, compiled
 fused.py      many metrics of many rows in one compiled pass, where there is enough of them
 """
 
-from pandora_regret.metrics.base import Metric, weighted_means
-from pandora_regret.metrics.registry import (
-    BASELINE,
-    METRICS,
-    comparison_metrics,
-    default_metrics,
-    ranks_as_another,
-    read_metric,
-    read_metrics,
-    shown_in,
-    workup_metrics,
-)
+from pandora_regret.lazy import lazy_exports
 
-__all__ = [
-    "BASELINE",
-    "METRICS",
-    "Metric",
-    "comparison_metrics",
-    "default_metrics",
-    "ranks_as_another",
-    "read_metric",
-    "read_metrics",
-    "shown_in",
-    "weighted_means",
-    "workup_metrics",
-]
+__all__, __getattr__, __dir__ = lazy_exports(__name__)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, Forecast, InputError, InputTypeError, read_alpha
+from pandora_regret.inputs.labels import read_labels
 from pandora_regret.metrics import formulas
 from pandora_regret.metrics.base import FORMS, Metric
 from pandora_regret.priors import Prior
@@ -151,10 +152,7 @@ def read_metrics(metrics: Iterable[Any]) -> tuple[Metric, ...]:
     if isinstance(metrics, (str, Mapping, Metric)):
         raise InputTypeError(f"metrics must be a list of metrics, got {metrics!r}.")
     read = [read_metric(metric) for metric in metrics]
-    keys = [metric.key for metric in read]
-    twice = sorted({key for key in keys if keys.count(key) > 1})
-    if twice:
-        raise InputError(f"metrics contain {twice[0]!r} twice: each needs its own key.")
+    keys = read_labels([metric.key for metric in read], "metrics")
     return tuple(read if BASELINE in keys else [METRICS[BASELINE], *read])
 
 

@@ -149,7 +149,7 @@ def plot_alpha_curve(
 
 
 LONGEST_AT_END = 24
-DIAGONAL, NAME = "calibrated", "name"  # what lines and words are called in an SVG file
+NAME = "name"  # what words are called in an SVG file
 LINE_HEIGHT = 0.06  # of a name, as a share of the axes
 
 
@@ -190,14 +190,12 @@ def plot_cost_calibration(comparison: Comparison, model: str | None = None, *, a
     style |= {"linestyle": ("-", *DASHES)[cycle % (1 + len(DASHES))]}
     style |= {"markerfacecolor": "white"} if cycle else {}
     style |= {"linewidth": 1.0, "elinewidth": 0.6, "markersize": 4, "label": shown.name}
+    if not axes.containers:  # both axes reach as far, so the diagonal is theirs
+        axes.plot([0, 1], [0, 1], transform=axes.transAxes, color=QUIET, linewidth=0.8, zorder=0)
     axes.errorbar(predicted, observed, yerr=np.abs(limits - observed[:, None]).T, **style)
-    costs = np.concatenate([predicted, *limits])
-    room = 0.05 * (np.ptp(costs) or costs.max() or 1)
-    ends = [max(0.0, costs.min() - room), costs.max() + room]
-    if any(line.get_gid() == DIAGONAL for line in axes.lines):
-        ends = [min(ends[0], axes.get_xlim()[0]), max(ends[1], axes.get_xlim()[1])]
-    else:
-        axes.axline((0, 0), slope=1, color=QUIET, linewidth=0.8, zorder=0, gid=DIAGONAL)
+    axes.autoscale()  # to all models on these axes
+    reach = *axes.get_xlim(), *axes.get_ylim()
+    ends = max(0.0, min(reach)), max(reach)
     axes.set(xlim=ends, ylim=ends, aspect="equal")
     for set_label, cost in ((axes.set_xlabel, "predicted cost"), (axes.set_ylabel, "cost of the search")):
         set_label(with_unit(cost, comparison.costs.currency), parse_math=False)

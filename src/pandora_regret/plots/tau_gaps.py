@@ -51,9 +51,8 @@ def plot_tau_gaps(grid: Grid, condition: str, ax: Axes | None = None) -> Axes:
         shift = (number - (len(lines) - 1) / 2) * 0.7 / len(lines)
         shown = [(cell, row + shift) for row, cell in enumerate(cells) if cell is not None and not cell.constant]
         heights, drawn = np.array([y for _, y in shown]), [cell for cell, _ in shown]
-        values, *ends = _numbers(drawn)
-        path = np.column_stack([*ends, np.full(len(drawn), np.nan)]).ravel()  # with gaps between intervals
-        axes.plot(path, np.repeat(heights, 3), color=COLOURS[number % 6], linewidth=1.4, label="_intervals")
+        values, low, high = _numbers(drawn)
+        axes.hlines(heights, low, high, color=COLOURS[number % 6], linewidth=1.4)
         _mark(axes, values, heights, drawn, number, name, linestyle="", markersize=4.5)
     axes.axvline(0, color="0.3", linewidth=1, zorder=1)
     axes.set_yticks(range(len(rows)), rows)

@@ -117,9 +117,7 @@ class LogNormal(Prior):
             fix = "pass one number, or one per class"
             raise InputError(f"has shape {spread.shape}", argument="sigma", value=spread.shape, fix=fix)
         self.sigma = spread
-        self.correlation = read_number(correlation, "correlation")
-        if not 0 <= self.correlation < 1:
-            raise InputError(argument="correlation", value=self.correlation, fix="it must lie in [0, 1)")
+        self.correlation = read_number(correlation, "correlation", lambda r: 0 <= r < 1, "it must lie in [0, 1)")
         self.n_classes = len(spread) if spread.ndim else None
         with np.errstate(over="ignore"):
             self.mean = np.exp(spread**2 / 2) if spread.ndim else float(np.exp(spread**2 / 2))

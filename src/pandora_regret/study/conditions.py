@@ -28,6 +28,7 @@ from pandora_regret.inputs import (
     read_positive,
 )
 from pandora_regret.inputs.costs import read_costs
+from pandora_regret.inputs.labels import read_labels
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST
 from pandora_regret.inputs.tables import by_name
 from pandora_regret.inputs.tests import SearchName
@@ -279,10 +280,10 @@ def tempered(proba: FloatArray, temperature: Any) -> FloatArray:
     >>> tempered(np.array([[0.8, 0.2]]), 0.5).round(3)
     array([[0.941, 0.059]])
     """
-    with np.errstate(divide="ignore", over="ignore"):
-        logs = np.log(proba)
-        powers = np.exp((logs - logs.max(axis=-1, keepdims=True)) / temperature)
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+    from scipy.special import softmax
+
+    with np.errstate(divide="ignore"):
+        return np.asarray(softmax(np.log(proba) / temperature, axis=-1))
 
 
 def tempered_distractors(truth: IntArray, proba: FloatArray, temperature: Any) -> FloatArray:
@@ -414,10 +415,6 @@ def read_conditions(conditions: Iterable[Any]) -> tuple[Condition, ...]:
         The conditions, checked.
     """
     read = tuple(read_condition(condition) for condition in conditions)
-    names = [condition.name for condition in read]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if not read:
+    if not read_labels([condition.name for condition in read], "conditions"):
         raise InputError("conditions are empty.")
-    if twice:
-        raise InputError(f"conditions contain {twice[0]!r} twice: each needs its own name.")
     return read

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pandora_regret._version import __version__
 from pandora_regret.atomic import write_atomically
 from pandora_regret.inputs import InputError
-from pandora_regret.records import parse_toml
 from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_store, predict_all
 from pandora_regret.study.ranking_agreement import agreement
 from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
@@ -23,7 +21,6 @@ from pandora_regret.study.spec import DataSet, Study, read_entries, read_study
 from pandora_regret.study.store import Place, Plain, Store
 
 STUDY, ORIGIN = "study.toml", "origin.json"
-CHANGEABLE = ("timeout", "leave_out")  # entries of a study file that may change after it has begun
 
 
 def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
@@ -49,11 +46,11 @@ def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
     if (
         copy.exists()
         and any(entry.is_dir() for entry in out.iterdir())
-        and _fixed_part(copy.read_bytes()) != _fixed_part(text)
+        and _fixed_part(copy) != _fixed_part(Path(study_file))
     ):
         raise InputError(
             f"{str(out)!r} holds another study: choose another folder, or go on with that one by resume. "
-            f"In a study that has begun, {' and '.join(CHANGEABLE)} may be changed."
+            "In a study that has begun, timeout and leave_out may be changed."
         )
     origin = json.dumps({"folder": str(Path(study_file).resolve().parent)})
     write_atomically(out / ORIGIN, lambda file: file.write(origin.encode()))
@@ -61,11 +58,10 @@ def begin(study_file: Place, folder: Place, *, trust: bool = False) -> Study:
     return study
 
 
-def _fixed_part(text: bytes) -> Any:
+def _fixed_part(file: Path) -> Study:
     """What a study's file says about all that predictions and results depend on."""
-    entries = parse_toml(text, STUDY)
-    data = [{key: value for key, value in one.items() if key not in CHANGEABLE} for one in entries["data"]]
-    return {key: value for key, value in entries.items() if key not in CHANGEABLE} | {"data": data}
+    study = read_entries(file)
+    return replace(study, timeout=None, data=tuple(replace(data, leave_out=()) for data in study.data))
 
 
 def reopen(folder: Place, *, trust: bool = False) -> Study:

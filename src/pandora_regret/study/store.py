@@ -23,6 +23,7 @@ from pandora_regret.atomic import write_atomically
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray, Table, read_probabilities
 from pandora_regret.inputs.labels import read_labels, read_truth
 from pandora_regret.optional import import_optional
+from pandora_regret.records import did_you_mean
 
 Place: TypeAlias = str | os.PathLike[str]  # of a file or a folder
 Plain: TypeAlias = dict[str, Any]  # values that JSON holds
@@ -202,9 +203,8 @@ class Store:
         try:
             arrays, header = read_arrays(self._file(name))
         except FileNotFoundError:
-            models = self.models
-            listed = f"{', '.join(map(repr, models[:8]))}{', ...' if len(models) > 8 else ''}"
-            raise InputError(f"{self.folder} has no predictions of {name!r}; it has {listed}.") from None
+            fix = did_you_mean(name, self.models)
+            raise InputError(f"{self.folder} has no predictions of {name!r}", fix=fix) from None
         if header["failure"] is not None:
             raise InputError(f"{self.folder} has no predictions of {name!r}: it failed ({header['failure']}).")
         ((kind, values),) = arrays.items()

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import read_choice
 from pandora_regret.study.store import Names, Plain
+from pandora_regret.text import capitalised
 from pandora_regret.text import table as text_table
 from pandora_regret.text.table import Shown, Table
 
@@ -145,7 +146,7 @@ def study_grid(results: Plain, what: str = "tau", metrics: Sequence[str] = PAPER
         tuple(titles[key] for key in keys),
         tuple(rows),
         tuple(_notes(results, what, rows)),
-        about=f"{WHAT[what][0].upper()}{WHAT[what][1:]}. {', '.join(sizes)}.",
+        about=f"{capitalised(WHAT[what])}. {', '.join(sizes)}.",
         of_intervals=f"Intervals: {interval['level']:.0%}, {method} of {drawn}.",
     )
 

@@ -103,7 +103,7 @@ def test_what_is_no_table_is_refused(tmp_path):
     with pytest.raises(InputError, match="does not begin as Parquet does"):
         read_labelled(write(tmp_path, "no parquet", "table.parquet"))
     with pytest.raises(InputError, match="save the table as CSV"):
-        read_labelled(write(tmp_path, "@relation r\n@attribute a real\n@data\n{0 1}\n", "sparse.arff"))
+        read_labelled(write(tmp_path, "@relation r\n@attribute a real\n@data\n1, 2\n", "ragged.arff"))
 
 
 def test_sampled_rows_keep_the_shares_of_the_classes(tmp_path):

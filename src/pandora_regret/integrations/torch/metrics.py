@@ -25,8 +25,33 @@ from pandora_regret.priors import Beta, Uniform
 from pandora_regret.priors.names import read_prices
 
 
-class MeanOfRows(Metric):
-    """The weighted mean of a score of every instance, computed and summed in float64."""
+class PandoraRegret(Metric):
+    """Pandora's Regret of a stream of batches, `pandora_regret.pandora_regret`: lower is better.
+
+    The weighted mean over instances, computed and summed in float64.
+
+    Parameters
+    ----------
+    num_classes
+        K.
+    alpha
+        From 0 to inf; 1 is Pandora's Regret.
+    costs
+        What a test of each class typically costs, shape (K,), as in `PandoraLoss`.
+    logits
+        Whether forecasts are logits; probabilities unless said so.
+    validate_args
+        Whether to check values, not only shapes. Where forecasts live on an accelerator, this waits for it.
+    **kwargs
+        Those of `torchmetrics.Metric`.
+
+    Examples
+    --------
+    >>> metric = PandoraRegret(num_classes=3)
+    >>> metric.update(torch.tensor([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]), torch.tensor([0, 1]))
+    >>> metric.compute()
+    tensor(0.2917, dtype=torch.float64)
+    """
 
     is_differentiable = False  # the loss is for that
     higher_is_better = False
@@ -36,7 +61,13 @@ class MeanOfRows(Metric):
     weight: torch.Tensor
 
     def __init__(
-        self, num_classes: int, alpha: float, costs: Any, logits: bool, validate_args: bool, **kwargs: Any
+        self,
+        num_classes: int,
+        alpha: float = 1.0,
+        costs: Any = None,
+        logits: bool = False,
+        validate_args: bool = True,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.num_classes = read_count(num_classes, "num_classes", least=2)
@@ -53,7 +84,8 @@ class MeanOfRows(Metric):
 
     def _rows(self, values: torch.Tensor, target: torch.Tensor, **options: Any) -> torch.Tensor:
         """The score of every row of a block in float64, (n,); `options` are those of `total_loss`."""
-        raise NotImplementedError
+        losses = total_loss(target, values, torch, self.alpha, **options)
+        return losses / (3 * (self.num_classes - 1))  # type: ignore[no-any-return]
 
     def update(self, preds: torch.Tensor, target: torch.Tensor, sample_weight: torch.Tensor | None = None) -> None:
         """Add forecasts (N, K) or (N, K, d1, ...) of true classes (N,) or (N, d1, ...), of weights like those."""
@@ -88,50 +120,8 @@ class MeanOfRows(Metric):
         return total / self.weight
 
 
-class PandoraRegret(MeanOfRows):
-    """Pandora's Regret of a stream of batches, `pandora_regret.pandora_regret`: lower is better.
-
-    Parameters
-    ----------
-    num_classes
-        K.
-    alpha
-        From 0 to inf; 1 is Pandora's Regret.
-    costs
-        What a test of each class typically costs, shape (K,), as in `PandoraLoss`.
-    logits
-        Whether forecasts are logits; probabilities unless said so.
-    validate_args
-        Whether to check values, not only shapes. Where forecasts live on an accelerator, this waits for it.
-    **kwargs
-        Those of `torchmetrics.Metric`.
-
-    Examples
-    --------
-    >>> metric = PandoraRegret(num_classes=3)
-    >>> metric.update(torch.tensor([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]), torch.tensor([0, 1]))
-    >>> metric.compute()
-    tensor(0.2917, dtype=torch.float64)
-    """
-
-    def __init__(
-        self,
-        num_classes: int,
-        alpha: float = 1.0,
-        costs: Any = None,
-        logits: bool = False,
-        validate_args: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(num_classes, alpha, costs, logits, validate_args, **kwargs)
-
-    def _rows(self, values: torch.Tensor, target: torch.Tensor, **options: Any) -> torch.Tensor:
-        losses = total_loss(target, values, torch, self.alpha, **options)
-        return losses / (3 * (self.num_classes - 1))  # type: ignore[no-any-return]
-
-
 @renamed("typical_costs", "costs")
-class ExpectedSearchCost(MeanOfRows):
+class ExpectedSearchCost(PandoraRegret):
     """What the optimal search costs on a stream of batches, `pandora_regret.expected_search_cost`.
 
     Parameters

@@ -93,10 +93,7 @@ def read_reduction(reduction: str) -> Reduction:
 
 def read_smoothing(label_smoothing: float) -> float:
     """A number from 0 to 1, or an error."""
-    share = read_number(label_smoothing, "label_smoothing")
-    if not 0 <= share <= 1:
-        raise InputError(f"label_smoothing is {share:g}: it must lie in [0, 1].")
-    return share
+    return read_number(label_smoothing, "label_smoothing", lambda share: 0 <= share <= 1, "it must lie in [0, 1]")
 
 
 class ClassCosts:

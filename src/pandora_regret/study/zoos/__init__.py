@@ -7,19 +7,19 @@ image_zoos.py   linear probes (probes.py) on what encoders (encoders.py, feature
 
 from __future__ import annotations
 
-from importlib import import_module
+from typing import Any
 
-ZOO_CLASSES = {
-    "sklearn": ("tables", "TableZoo"),  # scikit-learn classifiers on a table
-    "timm": ("image_zoos", "TimmZoo"),  # pretrained encoders with linear heads, as in the paper
-    "variants": ("image_zoos", "VariantsZoo"),  # a few encoders at many depths, resolutions and poolings
-    "store": ("existing", "StoreZoo"),  # predictions in a store
-    "files": ("existing", "FilesZoo"),  # predictions in files
+from pandora_regret import study
+
+ZOO_CLASSES = {  # as pandora_regret.study calls them
+    "sklearn": "TableZoo",  # scikit-learn classifiers on a table
+    "timm": "TimmZoo",  # pretrained encoders with linear heads, as in the paper
+    "variants": "VariantsZoo",  # a few encoders at many depths, resolutions and poolings
+    "store": "StoreZoo",  # predictions in a store
+    "files": "FilesZoo",  # predictions in files
 }
 
 
-def zoo_class(kind: str) -> type:
+def zoo_class(kind: str) -> Any:
     """The class of a kind of zoo, imported when it is asked for."""
-    module, name = ZOO_CLASSES[kind]
-    kind_class: type = getattr(import_module(f"{__name__}.{module}"), name)
-    return kind_class
+    return getattr(study, ZOO_CLASSES[kind])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,9 +20,8 @@ from pandora_regret.optional import import_optional
 BUNDLED = ("digits", "wine", "iris", "breast_cancer")
 TEXT = (".csv", ".tsv", ".data", ".txt", ".arff")
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
-NUMERIC = ("numeric", "real", "integer")  # kinds of an ARFF file's attributes
+NUMERIC = ("NUMERIC", "REAL", "INTEGER")  # kinds of an ARFF file's attributes
 NUMBERS = ("int", "uint", "half", "float", "double", "decimal", "null")  # how Arrow's types of numbers begin
-ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|\S+)\s+(\{.*\}|\S+)", re.IGNORECASE)
 Columns = dict[str, NDArray[Any]]  # float64, NaN where missing; or names as objects, None where missing
 
 
@@ -146,9 +144,9 @@ def _read_text(path: Path, header: bool | None) -> Columns:
     """Text as `files` recognises it, columns set apart by spaces, or ARFF; perhaps names in the first row."""
     content = path.read_bytes()
     text = content.decode(recognise_encoding(content, str(path))).removeprefix("\ufeff")
-    lines = [line for line in text.splitlines() if line.strip()]
     if path.suffix.lower() == ".arff":
-        return _read_arff(lines, path)
+        return _read_arff(text, path)
+    lines = [line for line in text.splitlines() if line.strip()]
     separator, decimal = recognise_marks(text.encode(), RECOGNISED, ",", str(path))
     spaced = bool(lines) and separator not in lines[0]
     rows = [line.split() for line in lines] if spaced else list(csv.reader(lines, delimiter=separator))
@@ -166,32 +164,26 @@ def _read_text(path: Path, header: bool | None) -> Columns:
     return {name: _column(cells, decimal) for name, *cells in zip(names, *rows, strict=True)}
 
 
-def _read_arff(lines: Sequence[str], path: Path) -> Columns:
-    """Attributes in braces, strings and dates are names, the others numbers."""
-    lines = [line.strip() for line in lines if not line.lstrip().startswith("%")]
-    start = next((row for row, line in enumerate(lines) if line.lower().startswith("@data")), len(lines))
-    attributes = [match for line in lines[:start] if (match := ATTRIBUTE.match(line))]
-    quote = '"' if any('"' in line for line in lines[start:]) else "'"
-    rows = list(csv.reader(lines[start + 1 :], quotechar=quote, skipinitialspace=True, escapechar="\\"))
-    if not rows or rows[0][0].startswith("{") or any(len(row) != len(attributes) for row in rows):
-        raise InputError(f"{path} is no ARFF file of full rows below @attribute lines: save the table as CSV.")
-    return {
-        match[1].strip("'\""): _column(
-            [cell.strip() for cell in cells], "." if match[2].lower() in NUMERIC else None
-        )
-        for match, *cells in zip(attributes, *rows, strict=True)
-    }
+def _read_arff(text: str, path: Path) -> Columns:
+    """Attributes in braces and strings are names, the others numbers."""
+    arff = import_optional("sklearn.externals._arff", extra="zoo")
+    try:
+        content = arff.loads(text)
+        columns = zip(content["attributes"], *content["data"], strict=True)
+        return {
+            name: np.array(cells, np.float64 if kind in NUMERIC else object) for (name, kind), *cells in columns
+        }
+    except (arff.ArffException, ValueError) as error:
+        raise InputError(f"{path} is no ARFF file of full rows ({error}): save the table as CSV.") from None
 
 
-def _column(cells: Sequence[str], decimal: str | None) -> NDArray[Any]:
+def _column(cells: Sequence[str], decimal: str) -> NDArray[Any]:
     """Numbers where all cells are numbers with this decimal sign, or missing; else names."""
     names = np.array([None if cell in MISSING else cell for cell in cells], object)
     try:
-        if decimal is not None:
-            return np.array([np.nan if name is None else float(name.replace(decimal, ".")) for name in names])
+        return np.array([np.nan if name is None else float(name.replace(decimal, ".")) for name in names])
     except ValueError:
-        pass
-    return names
+        return names
 
 
 def _find(columns: Columns, wanted: str | int, argument: str) -> str:

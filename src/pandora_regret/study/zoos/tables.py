@@ -146,8 +146,7 @@ class TableZoo:
         read_count(self.seed, "seed", least=0)
         if self.max_rows is not None:
             read_count(self.max_rows, "max_rows", least=self.folds)
-        if not 0 <= read_number(self.noise, "noise") < np.inf:
-            raise InputError(f"noise is {self.noise:g}: it must be 0 or a positive finite number.")
+        read_number(self.noise, "noise", lambda noise: 0 <= noise < np.inf, "it must be 0 or a positive number")
 
     def target(self) -> Target:
         table = _table(self, _stamp(self.data))
