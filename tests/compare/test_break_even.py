@@ -1,4 +1,4 @@
-"""Break-even prices: beyond them another model leads, whatever the prior; a price curve is the score itself."""
+"""Break-even prices: beyond them another model leads by the margin; a price curve is the score itself."""
 
 import numpy as np
 import pytest
@@ -34,22 +34,23 @@ def specialists(rows=1500):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
-def test_the_leader_changes_between_099_and_101_of_the_price(prior):
+def test_the_other_model_is_cheaper_by_the_margin_from_the_price_on(prior):
     truth, models = specialists()
-    options = {"prior": prior, "recalibrate": None}
-    found = compare(truth, models, costs=PRICES, **options)
+    found = compare(truth, models, costs=PRICES, prior=prior, recalibrate=None)
     crossings = 0
     for test, each in enumerate(found.break_even):
         assert (each.test, each.stated) == (str(test), PRICES[test])
-        for crossing, beyond in ((each.below, 0.99), (each.above, 1.01)):
+        for crossing, beyond in ((each.below, 1 - 1e-7), (each.above, 1 + 1e-7)):
             if crossing is None:
                 continue
             crossings += 1
-            leaders = [
-                compare(truth, models, costs=_with(test, factor * crossing.price), **options).best.name
-                for factor in (2 - beyond, beyond)
-            ]
-            assert leaders == [found.best.name, crossing.leader]
+            leads = []
+            for factor in (2 - beyond, beyond):
+                options = {"costs": _with(test, factor * crossing.price), "prior": prior}
+                names = (found.best.name, crossing.leader)
+                ours, theirs = (expected_search_cost(truth, models[name], **options) for name in names)
+                leads.append(ours - theirs > found.verdict.margin > 0)
+            assert leads == [False, True]
             assert 0.1 * each.stated <= crossing.price <= 10 * each.stated
             assert crossing.low is None or crossing.low < crossing.price
             assert crossing.high is None or crossing.high > crossing.price
@@ -58,7 +59,7 @@ def test_the_leader_changes_between_099_and_101_of_the_price(prior):
 
 def test_at_the_ends_of_its_interval_zero_leaves_that_of_the_difference():
     truth, models = specialists(6000)
-    found = compare(truth, models, costs=PRICES, recalibrate=None)
+    found = compare(truth, models, costs=PRICES, recalibrate=None, worth=0)
     ends = [
         (int(each.test), end)
         for each in found.break_even
@@ -115,7 +116,7 @@ def test_at_known_prices_the_first_crossing_is_that_of_a_dense_scan(seed, upward
         costs = {
             name: expected_search_cost(truth, table, prior=Fixed(), costs=moved) for name, table in models.items()
         }
-        return costs.pop(result.best.name) - min(costs.values())
+        return costs.pop(result.best.name) - min(costs.values()) - result.verdict.margin
 
     steps = np.geomspace(1.0, 10.0 if upwards else 0.1, 300)[1:]
     for test, each in enumerate(result.break_even):

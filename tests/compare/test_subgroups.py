@@ -55,11 +55,24 @@ def test_a_planted_failure_is_flagged_in_its_group_alone_and_named_in_the_verdic
     truth, models, site = planted
     result = compared(truth, models, {"site": site})
     (flag,) = flags(result)
-    assert flag.startswith("Where site is East, forest costs $1")
+    assert flag.startswith("At East, forest costs $1")
     assert "times what it costs elsewhere" in flag
     assert group(result, "East").flags == (flag,)
     assert flag in result.headline
-    assert flag in result.verdict.sentences
+    assert flag == result.verdict.sentences[-1]
+
+
+def test_what_is_not_worth_acting_on_is_not_flagged(planted):
+    truth, models, site = planted
+    assert flags(compared(truth, models, {"site": site}, worth=100.0)) == []
+
+
+def test_of_several_findings_the_verdict_names_one_and_counts_the_others(planted):
+    truth, models, site = planted
+    result = compared(truth, models, {"site": site, "place": site})
+    first, second = flags(result)
+    assert result.verdict.sentences[-1] == f"{first} 1 more finding by group."
+    assert second.startswith("For place East, forest costs")
 
 
 def test_without_the_failure_nothing_is_flagged():
@@ -92,7 +105,7 @@ def test_numbers_of_a_group_are_those_of_its_cases_alone(planted):
 def test_a_single_model_is_held_against_its_own_forecasts(planted):
     truth, models, site = planted
     (flag,) = flags(compared(truth, {"forest": models["forest"]}, {"site": site}))
-    assert flag.startswith("Where site is East, forest costs")
+    assert flag.startswith("At East, forest costs")
     assert "it predicted $" in flag
 
 
@@ -104,7 +117,7 @@ def test_cases_that_are_dearer_for_every_model_are_not_blamed_on_one():
     truth = (softmax(signal).cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=2)
     models = {name: softmax(signal + 0.3 * rng.normal(size=(n, 3))) for name in ("net", "forest", "vendor")}
     found = flags(compared(truth, models, {"site": site}))
-    (about_east,) = (flag for flag in found if "site is East" in flag)
+    (about_east,) = (flag for flag in found if "At East" in flag)
     assert "every model costs more than elsewhere" in about_east
     assert "the cases there are more expensive" in about_east
 
@@ -118,7 +131,7 @@ def test_another_winner_in_a_group_is_flagged():
     assert result.best.name == "net"
     assert group(result, "East").leader == "forest"
     (about_east,) = (flag for flag in group(result, "East").flags if "cheaper" in flag)
-    assert about_east.startswith("Where site is East, forest is cheaper than net: $")
+    assert about_east.startswith("At East, forest is cheaper than net: $")
 
 
 def test_an_order_that_one_group_settles_against_most_cases_is_flagged():
@@ -246,7 +259,7 @@ def test_columns_are_crossed_on_request(planted):
     result = compared(truth, models, {"site*sex": (site, sex)})
     assert result.by[0].column == "site*sex"
     assert {each.name for each in result.by[0].groups} == {f"{a}, {b}" for a in set(site) for b in "FM"}
-    assert any(flag.startswith("Where site is East and sex is F, forest costs") for flag in flags(result))
+    assert any(flag.startswith("At East and for sex F, forest costs") for flag in flags(result))
 
 
 @pytest.mark.parametrize(

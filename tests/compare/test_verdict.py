@@ -1,17 +1,13 @@
 """The verdict: what the data settle, what recalibrating changes, and how many more cases it takes."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from scipy.stats import ttest_1samp
+from scipy.stats import norm, ttest_1samp
 from simulated_models import calibrated, sharpened
 
 from pandora_regret import Fixed, InputError, expected_search_cost
 from pandora_regret.calibrate import decompose
 from pandora_regret.compare import cases_needed, compare
-from pandora_regret.compare.verdict import Evidence, verdict
-from pandora_regret.inference.estimate import Estimate
 
 PRICES = [380.0, 120.0, 90.0]
 
@@ -33,84 +29,159 @@ def test_a_model_is_deployed_only_if_it_is_told_apart_from_every_other():
     open_ = compared(truth, models | {"twin": calibrated(truth, 2.0, 3)}).verdict
     assert open_.kind == "undecided"
     assert {open_.leader, *open_.undecided} == {"sharp", "twin"}
-    assert " cannot be told apart yet: about " in open_.sentences[0]
-    assert open_.sentences[0].endswith(" more cases would settle a difference of this size (80 % power).")
-    assert open_.sentences[1] == f"vague costs more than {open_.leader}."
-    assert not any("Deploy" in sentence for sentence in open_.sentences)
+    assert open_.sentences[0] == f"Not settled: {open_.leader} and {open_.undecided[0]} cannot be told apart yet."
+    assert any(sentence.startswith("About ") for sentence in open_.sentences)
+    assert "vague costs more." in open_.sentences
+    assert not any("Deploy " in sentence for sentence in open_.sentences)
 
 
-def test_an_overconfident_loser_is_recalibrated_first():
-    truth = truth_of(4000)
-    models = {"deepnet": calibrated(truth, 1.5, 1), "vendorA": sharpened(calibrated(truth, 1.52, 2), 5.0)}
-    found = compared(truth, models)
-    verdict, (deepnet, vendor) = found.verdict, found.models
-    assert (deepnet.name, vendor.name) == ("deepnet", "vendorA")
-    assert found.differences[0].is_settled
-    assert (verdict.kind, verdict.leader, verdict.recalibrate) == ("recalibrate", "deepnet", ("vendorA",))
-    assert verdict.sentences[0].startswith("Recalibrate vendorA first: it then costs no more than deepnet ($")
-    assert verdict.sentences[1].startswith("As it is, vendorA costs $")
-    assert vendor.recalibrated.saved.low > 0
-    assert vendor.recalibrated.against_leader.value <= 0 < vendor.recalibrated.against_leader.high
-    assert vendor.cost - vendor.recalibrated.saved.value == pytest.approx(vendor.recalibrated.cost.value)
+def nearly_alike(truth, spread, names="abcd"):
+    """Forecasters that differ by next to nothing, as bookmakers do."""
+    rng, base = np.random.default_rng(7), calibrated(truth, 1.5, 1)
+    return {name: sharpened(base * np.exp(spread * rng.normal(size=base.shape)), 1.0) for name in names}
 
 
-@pytest.mark.parametrize("twin", [False, True])
-def test_too_few_cases_to_tell_a_recalibrated_loser_apart_are_no_reason_to_prefer_it(twin):
-    truth = truth_of(400, seed=3)
-    models = {"deepnet": calibrated(truth, 1.5, 13), "vendorA": sharpened(calibrated(truth, 1.4, 23), 6.0)}
-    found = compared(truth, models | ({"twin": calibrated(truth, 1.5, 14)} if twin else {}))
-    later = next(model for model in found.models if model.name == "vendorA").recalibrated
-    assert later.saved.low > 0
-    assert later.against_leader.low < 0 < later.against_leader.value
-    assert (found.verdict.kind, found.verdict.recalibrate) == ("undecided" if twin else "deploy", ())
-    said = f"Recalibrated, vendorA costs ${later.cost.value:.0f} per case and could not be told apart from "
-    assert found.verdict.sentences[-1] == f"{said}{found.verdict.leader}."
+class TestLevel:
+    """Models that differ by less than is worth acting on, whatever the sign."""
 
+    def test_forecasters_within_a_thousandth_are_level_though_one_is_surely_the_cheapest(self):
+        truth = truth_of(20_000)
+        models = nearly_alike(truth, 0.01) | {"late": sharpened(calibrated(truth, 1.5, 1), 0.9)}
+        result = compared(truth, models)
+        costs = [model.cost for model in result.models]
+        assert max(costs) / min(costs) < 1.001
+        assert result.differences[3].is_settled  # the last is not the cheapest
+        decision = result.verdict
+        assert (decision.kind, len(decision.level), decision.undecided, decision.cases_needed) == (
+            "level",
+            4,
+            (),
+            None,
+        )
+        assert decision.sentences[0].endswith(" cost the same for practical purposes: choose on other grounds.")
+        assert not any("more cases" in sentence or "probability" in sentence for sentence in decision.sentences)
 
-class TestDoubtfulGaps:
-    """What recalibrating makes of a model counts only as far as its intervals can be trusted."""
+    def test_beside_a_worse_model_they_are_level_with_the_one_to_deploy(self):
+        truth = truth_of(3000)
+        decision = compared(truth, nearly_alike(truth, 0.01, "ab") | {"vague": calibrated(truth, 1.0, 2)}).verdict
+        (twin,) = decision.level
+        assert (decision.kind, decision.undecided) == ("deploy", ())
+        assert decision.sentences[1] == f"{twin} is level with it for practical purposes."
+        assert decision.sentences[2].startswith("The next, vague, costs $")
 
-    def verdict(self, gap, skills, boldness):
-        """Of two models, where both recalibrated gaps of the dearer one are replaced."""
-        truth = truth_of(2000)
-        models = {
-            "deepnet": calibrated(truth, skills[0], 1),
-            "vendorA": sharpened(calibrated(truth, skills[1], 2), boldness),
+    def test_the_margin_is_an_amount_or_a_share_of_the_lowest_cost(self):
+        truth = truth_of(3000)
+        models = nearly_alike(truth, 0.2, "ab")
+        gap = -compared(truth, models).differences[0].low
+        kinds = {
+            worth: compared(truth, models, worth=worth).verdict for worth in (1.01 * gap, 0.99 * gap, "1%", 0)
         }
-        found = compared(truth, models)
-        leader, other = found.models
-        later = replace(other.recalibrated, against_leader=gap, saved=Estimate(20.0, 15.0, 25.0))
-        models = (leader, replace(other, recalibrated=later))
-        return verdict(Evidence(models, found.differences, {other.name: gap}, 2000, None, 0.95, "USD"))
+        assert [each.kind for each in kinds.values()][:2] == ["level", "undecided"]
+        cost = compared(truth, models).best.cost
+        assert kinds["1%"].margin == pytest.approx(0.01 * cost)
+        assert (kinds[0].margin, kinds[0].share, kinds[0].cases_needed) == (0.0, None, None)
+        assert compared(truth, models, worth="0,5 %").verdict.margin == pytest.approx(0.005 * cost)
 
-    @pytest.mark.parametrize(
-        ("gap", "lifted"),
-        [
-            (Estimate(-9.0, -15.0, -3.0), True),
-            (Estimate(-9.0, -15.0, 3.0), True),
-            (Estimate(-9.0, -15.0, 3.0, warning="2 of 2000 cases make it up"), False),
-            (Estimate(-9.0, None, None), False),
-            (Estimate(9.0, -3.0, 15.0), False),
-        ],
-    )
-    def test_of_a_dearer_model(self, gap, lifted):
-        found = self.verdict(gap, (1.8, 1.4), 3.0)
-        assert found.undecided == ()
-        assert found.kind == ("recalibrate" if lifted else "deploy")
-        assert found.recalibrate == (("vendorA",) if lifted else ())
+    @pytest.mark.parametrize("worth", ["much", -1, "-1%", float("nan"), None, float("inf")])
+    def test_what_is_no_margin_is_refused(self, worth):
+        with pytest.raises(InputError, match="an amount in the unit of costs"):
+            compared(truth_of(30), nearly_alike(truth_of(30), 0.1), worth=worth)
 
-    @pytest.mark.parametrize(
-        ("gap", "lifted"),
-        [
-            (Estimate(-9.0, -15.0, -3.0), True),
-            (Estimate(-9.0, -15.0, -3.0, warning="2 of 2000 cases make it up"), False),
-            (Estimate(-9.0, -15.0, 3.0), False),
-        ],
-    )
-    def test_of_a_model_that_was_not_told_apart(self, gap, lifted):
-        found = self.verdict(gap, (1.5, 1.5), 1.0)
-        assert len(found.undecided) == 1
-        assert found.kind == ("recalibrate" if lifted else "undecided")
+    @pytest.mark.parametrize(("cases", "kind"), [(299, "undecided"), (301, "level")])
+    def test_the_same_model_twice_is_level_unless_too_few_cases_were_seen(self, cases, kind):
+        truth = truth_of(cases)
+        same = calibrated(truth, 1.5, 1)
+        assert compared(truth, {"one": same, "again": same}).verdict.kind == kind
+
+
+class TestStake:
+    """What it costs on average to deploy the leader, as far as the data can tell."""
+
+    def simulated(self, result, rows):
+        """By drawing what all costs may be from a normal of their own covariance."""
+        costs = np.stack([rows[model.name] for model in result.models])
+        mean, covariance = costs.mean(axis=1), np.cov(costs) / costs.shape[1]
+        draws = np.random.default_rng(99).multivariate_normal(mean, covariance, 400_000)
+        return np.maximum(0.0, draws[:, 0] - draws[:, 1:].min(axis=1)).mean()
+
+    @pytest.mark.parametrize("bootstrap", [0, 4000])
+    def test_is_the_expected_cost_of_choosing_in_error(self, bootstrap):
+        truth = truth_of(500)
+        models = {str(seed): calibrated(truth, 1.5, seed) for seed in range(4)}
+        result = compared(truth, models, bootstrap=bootstrap)
+        rows = {
+            name: expected_search_cost(truth, table, costs=PRICES, per_instance=True)
+            for name, table in models.items()
+        }
+        expected = self.simulated(result, rows)
+        assert result.verdict.stake == pytest.approx(expected, rel=0.05 if bootstrap == 0 else 0.15)
+        said = f"Deploying {result.verdict.leader} now, the chance of being wrong costs $"
+        assert any(sentence.startswith(said) for sentence in result.verdict.sentences)
+
+    def test_of_two_models_is_the_normal_loss(self):
+        truth = truth_of(500)
+        models = {"a": calibrated(truth, 1.5, 1), "b": calibrated(truth, 1.5, 2)}
+        a, b = (expected_search_cost(truth, p, costs=PRICES, per_instance=True) for p in models.values())
+        error, gap = (a - b).std(ddof=1) / np.sqrt(500), abs((a - b).mean())
+        loss = error * norm.pdf(gap / error) - gap * norm.sf(gap / error)
+        assert compared(truth, models).verdict.stake == pytest.approx(loss, rel=0.05)
+
+
+class TestRecalibration:
+    """A property of the model that is chosen, unless it changes which one that is."""
+
+    def test_what_it_saves_the_leader_is_one_sentence(self):
+        truth = truth_of(4000)
+        models = {"bold": sharpened(calibrated(truth, 2.0, 1), 4.0), "vague": calibrated(truth, 1.0, 2)}
+        decision = compared(truth, models).verdict
+        assert (decision.kind, decision.leader, decision.recalibrated) == ("deploy", "bold", False)
+        said = [sentence for sentence in decision.sentences if "ecalibrat" in sentence]
+        assert len(said) == 1
+        assert said[0].startswith("Recalibrating bold saves $")
+
+    def test_a_loser_that_would_only_catch_up_changes_nothing(self):
+        truth = truth_of(4000)
+        models = {"deepnet": calibrated(truth, 1.5, 1), "vendorA": sharpened(calibrated(truth, 1.52, 2), 5.0)}
+        decision = compared(truth, models).verdict
+        assert (decision.kind, decision.leader, decision.recalibrated) == ("deploy", "deepnet", False)
+        assert not any("ecalibrat" in sentence for sentence in decision.sentences)
+
+    def test_where_another_model_is_then_the_cheapest_all_are_compared_recalibrated(self):
+        truth = truth_of(4000)
+        models = {"deepnet": calibrated(truth, 1.5, 1), "vendorA": sharpened(calibrated(truth, 1.7, 2), 5.0)}
+        site = np.arange(4000) % 2
+        result = compared(truth, models | {"vague": calibrated(truth, 1.0, 3)}, by={"site": site})
+        decision, cost = result.verdict, {model.name: model.recalibrated.cost.value for model in result.models}
+        assert result.best.name == "deepnet"
+        assert (decision.kind, decision.leader, decision.recalibrated) == ("deploy", "vendorA", True)
+        amount = f"${cost['vendorA']:.0f} per case."
+        assert (
+            decision.sentences[0]
+            == f"Recalibrated, vendorA is the cheapest of 3 models: its search then costs {amount}"
+        )
+        assert decision.sentences[1].startswith("The runner-up, deepnet, costs $")
+        assert decision.sentences[1].endswith("; vendorA is the cheapest with probability more than 99 %.")
+        said = [sentence for sentence in decision.sentences if "compared recalibrated" in sentence]
+        assert len(said) == 1
+        assert ": as they are, deepnet is ahead ($" in said[0]
+        gaps = {model.name: model.recalibrated.against_best.value for model in result.models}
+        assert gaps == pytest.approx({name: each - cost["vendorA"] for name, each in cost.items()})
+        for group in result.by[0].groups:  # which are about recalibrated models, too
+            assert [model.name for model in group.models] == [model.name for model in result.models]
+        rows = [model.cost.value for group in result.by[0].groups for model in group.models]
+        assert np.mean(np.reshape(rows, (2, 3)), axis=0) == pytest.approx(list(cost.values()))
+        assert {each.leader for price in result.break_even for each in (price.below, price.above) if each} <= {
+            "deepnet"
+        }
+
+    def test_a_leader_that_is_cheaper_as_it_is_stays(self):
+        """Temperature scaling may also make things worse: two kinds of cases, one too bold and one too meek."""
+        truth, rng = truth_of(3000), np.random.default_rng(5)
+        mixed = np.where(
+            rng.random((3000, 1)) < 0.5, sharpened(calibrated(truth, 1.6, 1), 3.0), calibrated(truth, 1.6, 1)
+        )
+        decision = compared(truth, {"mixed": mixed, "plain": calibrated(truth, 1.3, 2)}, recalibrate=None).verdict
+        assert not decision.recalibrated
 
 
 def test_a_recalibrated_self_is_what_temperature_scaling_out_of_fold_would_cost():
@@ -126,10 +197,10 @@ def test_a_recalibrated_self_is_what_temperature_scaling_out_of_fold_would_cost(
 
 
 def test_prices_as_stated_stand_beside_uncertain_ones_and_a_flip_is_said():
-    truth = truth_of(3000)
-    models = {"calm": calibrated(truth, 1.5, 1), "bold": sharpened(calibrated(truth, 1.55, 2), 9.0)}
+    truth = truth_of(12_000)
+    models = {"calm": calibrated(truth, 1.5, 1), "bold": sharpened(calibrated(truth, 1.62, 2), 15.0)}
     costs = [100.0, 101.0, 102.0]  # so nearly the same that only the order of probabilities counts
-    found = compared(truth, models, costs=costs)
+    found = compared(truth, models, costs=costs, recalibrate=None)
     certain = compared(truth, models, costs=costs, prior=Fixed())
     assert (found.best.name, certain.best.name) == ("calm", "bold")
     for model in found.models:
@@ -144,11 +215,14 @@ def test_prices_as_stated_stand_beside_uncertain_ones_and_a_flip_is_said():
 
 
 class TestCasesNeeded:
-    """Against simulation: so many cases settle a difference of this size about as often as was asked."""
+    """Against simulation: so many cases settle a difference of the margin about as often as was asked."""
 
-    def population(self, rows, seed):
+    def population(self, rows, seed, skills=(1.55, 1.45)):
         truth = truth_of(rows, seed)
-        return truth, {"a": calibrated(truth, 1.55, seed + 1000), "b": calibrated(truth, 1.45, seed + 2000)}
+        return truth, {
+            name: calibrated(truth, skill, seed + 1000 * n)
+            for n, (name, skill) in enumerate(zip("ab", skills, strict=True), 1)
+        }
 
     def gaps(self, rows, seed):
         truth, tables = self.population(rows, seed)
@@ -163,13 +237,15 @@ class TestCasesNeeded:
         settled = [ttest_1samp(self.gaps(rows, seed), 0).pvalue < 0.05 for seed in range(2, 162)]
         assert np.mean(settled) == pytest.approx(power, abs=0.12)
 
-    def test_a_settled_difference_takes_no_more(self):
-        truth = truth_of(60)
-        models = {"sharp": calibrated(truth, 2.0, 1), "vague": calibrated(truth, 1.2, 2)}
-        found = compared(truth, models)
-        assert found.differences[0].is_settled
-        assert cases_needed(found, 0.9999) == 0
-        assert cases_needed(found, 0.9999, difference=found.differences[0].difference) > 0
+    @pytest.mark.parametrize("skills", [(1.5, 1.5), (1.5, 1.47)])
+    def test_with_so_many_the_verdict_is_settled_whatever_the_difference(self, skills):
+        options = {"worth": "2.5%", "recalibrate": None}
+        pilot = compared(*self.population(600, 1, skills), **options)
+        assert pilot.verdict.kind == "undecided"
+        assert pilot.verdict.cases_needed == cases_needed(pilot)
+        rows = int(1.1 * (600 + pilot.verdict.cases_needed))  # as the pilot's spread is known roughly
+        kinds = [compared(*self.population(rows, seed, skills), **options).verdict.kind for seed in range(2, 12)]
+        assert set(kinds) <= {"level", "deploy"}
 
     def test_bad_questions_are_refused(self):
         found = compared(*self.population(200, 3))

@@ -66,7 +66,7 @@ def test_many_models_are_cut_off_and_counted():
     models = {f"m{number}": forecasts(number / 10) for number in range(25)}
     lines = str(compare(TRUTH, models)).splitlines()
     assert sum(line.startswith("m") for line in lines) == 20
-    assert lines[-1].endswith("5 more expensive models left out")
+    assert lines[-2].endswith("5 more expensive models left out")
 
 
 def test_a_tally_lists_the_dearest_wrong_tests():

@@ -64,6 +64,9 @@ if TYPE_CHECKING:
         type=click.IntRange(2),
         default=30,
     ),
+    Option(
+        "--worth AMOUNT", "The least difference worth acting on: 2.5, or 1% of the cost.", PRICES, default="1%"
+    ),
     Option("--decompose", "Split costs into miscalibration, discrimination, uncertainty.", OUTPUT),
     Option("--html FILE", "Write the report to this file, too.", type=PATH),
     Option("--title TEXT", "The page's heading.", OUTPUT),
@@ -160,7 +163,7 @@ def _compared(asked: Asked) -> Comparison:
             **charged,
             groups=rows("groups"),
             ids=rows("ids"),
-            **asked.only("bootstrap", "level", "seed", "smallest_group"),
+            **asked.only("bootstrap", "level", "seed", "smallest_group", "worth"),
             scenarios=scenarios or None,
             decompose=asked.decompose and asked.workup is None,
             workup=asked.workup_read,

@@ -11,7 +11,7 @@ from pandora_regret.cli.output import bullets, echo, heading, print_done, print_
 from pandora_regret.compare.grouping import MISSING
 from pandora_regret.compare.result import Breakdown, Comparison, ModelResult
 from pandora_regret.compare.sample import ALIKE, STATED
-from pandora_regret.compare.words import price_sentences, recalibrating
+from pandora_regret.compare.words import price_sentences, recalibrating, scenario_sentence
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.metrics import ranks_as_another
 from pandora_regret.text import (
@@ -33,7 +33,7 @@ from pandora_regret.text import (
 )
 
 WIDTH, MOST_LINES = 80, 25
-MOST_MODELS, MOST_GROUPS = 5, 5  # in a table of the screen
+MOST_MODELS, MOST_GROUPS = 5, 6  # in a table of the screen; so many groups are always there
 MODELS_IN_DETAIL = 5  # whose wrong tests are listed; all of them are in the JSON and on the page
 LONGEST_NAME, LONGEST_GROUP, LONGEST_TITLE = 20, 22, 12  # columns
 BEST = "* "
@@ -86,13 +86,14 @@ def _print(*sections: Section) -> None:
 def screen(comparison: Comparison, width: int = WIDTH) -> list[str]:
     """The lines of the short form.
 
-    The table and what stands below it are always there; the verdict's sentences and the groups have the other
-    lines, in that order.
+    The table, what stands below it, the first groups and two lines of the verdict are always there; more of the
+    verdict's sentences, then of the groups, where there is room.
     """
     parts = _Written(comparison, width)
     table, below = parts.models(), parts.below()
     room = MOST_LINES - len(table) - len(below) - 2
-    above = parts.verdict(max(min(room, 6 if comparison.by else 8), 1))
+    first = parts.groups(0)
+    above = parts.verdict(max(room - len(first) - bool(first), 2))
     groups = parts.groups(room - len(above) - 1)
     lines = [line for part in (above, table, groups, below) if part for line in ("", *part)][1:]
     return [line if cell_width(line) <= width else wrapped(line, width)[0] for line in lines]
@@ -117,9 +118,9 @@ class _Written:
         self.level = f"{100 * comparison.interval.level:g} % intervals"
         clusters = "" if data.clusters is None else f" in {count(data.clusters)} clusters"
         self.cases = f"{counted(data.rows, 'case')}{clusters}, {len(data.classes)} classes"
-        self.prices = price_sentences(comparison.break_even, self.names[0], self.unit)
-        numbered = enumerate(scenario.name for scenario in comparison.scenarios)
-        self.scenarios = [(number, name) for number, name in numbered if name not in (STATED, ALIKE)]
+        self.prices = price_sentences(comparison.break_even, comparison.verdict.leader, self.unit)
+        asked = ["" if each.name in (STATED, ALIKE) else each.name for each in comparison.scenarios]
+        self.scenarios = scenario_sentence(comparison.models, asked, comparison.verdict.margin, self.unit)
 
     def cell(self, estimate: Estimate | None, unit: str = "money", best: bool = False) -> Cell:
         """A value, and its interval, rounded by the interval's width."""
@@ -161,11 +162,11 @@ class _Written:
         return [*lines, *more, f"Someone who knew the truth would pay {least} per case."]
 
     def groups(self, most: int) -> list[str]:
-        """A table for each column for which there is room, and one line about each other."""
+        """A table for the first column, and for each other for which there is room; or one line about it."""
         lines: list[str] = []
-        for number, part in enumerate(self.result.by if most > 0 else (), 1):
+        for number, part in enumerate(self.result.by, 1):
             table, others = self._breakdown(part), len(self.result.by) - number
-            if len(lines) + len(table) + others <= most:
+            if number == 1 or len(lines) + len(table) + others <= most:
                 lines += table
                 continue
             flags = len(part.all_flags)
@@ -173,7 +174,9 @@ class _Written:
             missing = sum(group.rows for group in part.groups if group.name == MISSING)
             verdict += f"; {count(missing)} cases have no {part.column}" if missing else ""
             lines.append(f"By {part.column} ({len(part.groups)} groups): {verdict}.")
-        return lines if len(lines) <= most else [*lines[: most - 1], "Results by more columns: --full"][:most]
+        fewest = len(self._breakdown(self.result.by[0])) if self.result.by else 0
+        most = max(most, fewest + (len(self.result.by) > 1))
+        return lines if len(lines) <= most else [*lines[: most - 1], "Results by more columns: --full"]
 
     def _breakdown(self, part: Breakdown) -> list[str]:
         """The groups that stand out and the first of the others, under the best models and those that do."""
@@ -198,12 +201,7 @@ class _Written:
     def below(self) -> list[str]:
         """Other prices, the first reason not to trust a number, what was done to the files, what was compared."""
         result, notes, lines = self.result, self.result.notes, list[str]()
-        for number, name in self.scenarios[:1]:
-            models = sorted(result.models, key=lambda model: model.scenarios[number])
-            costs = ", ".join(f"{model.name} {money(model.scenarios[number], self.unit)}" for model in models)
-            lines += self.wrap(f"Under {name}: {costs}.", 2)
-        if len(self.scenarios) > 1:
-            lines += self.wrap(f"{len(self.scenarios) - 1} more scenarios: --full")
+        lines += self.wrap(self.scenarios) if self.scenarios else []
         if self.prices and not result.by:
             lines += self.wrap(f"Prices: {self.prices[0]}", 3)
         if notes:
@@ -211,7 +209,8 @@ class _Written:
             lines += self.wrap(f"! {more}{notes[0]}", 2)
         if result.done:
             lines += self.wrap(f"Done to the files: {'; '.join(each.sentence for each in result.done)}.", 3)
-        return [*lines, *self.wrap(f"{self.cases}; {self.level}."), *self.wrap(MORE)]
+        counts = " ".join([f"{self.cases}; {self.level}.", *result.margin_sentence])
+        return [*lines, *self.wrap(counts.replace(" of the cost)", " of the cost; --worth)")), *self.wrap(MORE)]
 
     def _by_model(self, cells: Callable[[int, ModelResult], Mapping[str, Content]]) -> Table:
         """A table with one row per model, of the cells under their titles."""

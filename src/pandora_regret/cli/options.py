@@ -163,9 +163,11 @@ class Asked(SimpleNamespace):
             prices = self.price_list.for_classes(classes)
             about = {name: getattr(prices, name) for name in ("currency", "source")}
             return {"costs": prices.costs} | about, prices.done
-        if self.price_unit:
-            raise click.UsageError("--currency and --unit say what --costs are in: add them.")
-        return {}, ()
+        if self.price_unit and self.workup_read is None:
+            raise click.UsageError(
+                "--currency and --unit say what --costs, or the steps of --workup, are in: add them."
+            )
+        return {"currency": self.price_unit} if self.price_unit else {}, ()
 
     @cached_property
     def workup_read(self) -> Workup | None:

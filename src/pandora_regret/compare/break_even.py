@@ -166,10 +166,13 @@ def _nearest(crossings: Sequence[tuple[float, int]]) -> tuple[float, int] | None
     return min(crossings, key=lambda each: (abs(np.log(each[0])), *each), default=None)
 
 
-def break_even(measurements: Measurements, rows: Mapping[str, Forecast], prior: Prior) -> tuple[BreakEven, ...]:
-    """For each test, the prices nearest to the stated one at which the first model is no longer cheapest.
+def break_even(
+    measurements: Measurements, rows: Mapping[str, Forecast], prior: Prior, margin: float = 0.0
+) -> tuple[BreakEven, ...]:
+    """For each test, the prices nearest to the stated one at which another model is cheaper by the margin.
 
-    Of many tests, those on which the most is spent are looked at; orders have no prices of their own.
+    So every other model is charged the margin, too. Of many tests, those on which the most is spent are looked at;
+    orders have no prices of their own.
     """
     models, stated = measurements.models, measurements.typical
     if len(models) == 1 or models[0].order_only:
@@ -178,7 +181,11 @@ def break_even(measurements: Measurements, rows: Mapping[str, Forecast], prior: 
     spent = own + np.mean([model.pairs.sum(axis=0) for model in models], axis=0)
     pairs, results = {name: pairs_of(forecast, prior) for name, forecast in rows.items()}, []
     for test in sorted(np.argsort(-spent, kind="stable")[:MOST_TESTS].tolist()):
-        leader, *others = [PriceCurve(pairs[model.name], model.rows[COST], prior, test) for model in models]
+        handicap = [0.0] + [margin] * (len(models) - 1)
+        leader, *others = [
+            PriceCurve(pairs[model.name], model.rows[COST] + extra, prior, test)
+            for model, extra in zip(models, handicap, strict=True)
+        ]
         races = [PriceRace(leader, other, measurements.sample, measurements.interval.level) for other in others]
         price, sides = float(stated[test]), list[Crossing | None]()
         for upwards in (False, True):

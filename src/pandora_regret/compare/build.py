@@ -27,7 +27,7 @@ from pandora_regret.compare.sample import (
     read_scenarios,
 )
 from pandora_regret.compare.subgroups import broken_down
-from pandora_regret.compare.verdict import conclude, costs_of_workup, read_interval
+from pandora_regret.compare.verdict import DEFAULT_WORTH, Worth, conclude, costs_of_workup, read_interval
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
@@ -71,6 +71,7 @@ def compare(
     workup: Workup | None = None,
     by: Any = None,
     smallest_group: int = SMALLEST_GROUP,
+    worth: float | str = DEFAULT_WORTH,
     progress: Callable[[], object] = lambda: None,
 ) -> Comparison:
     """Several models on the same instances: what each one's search costs, how sure that is, and what it saves.
@@ -122,6 +123,9 @@ def compare(
         together.
     smallest_group
         Groups of fewer cases (or `groups`, where those are given) are pooled as "other".
+    worth
+        The least difference in cost per case that is worth acting on: an amount, or a share of the lowest cost,
+        "1%". The verdict, groups and break-even prices are held against it.
     progress
         Called when a model is measured, and when all is done.
 
@@ -163,6 +167,7 @@ def compare(
         if text is not None and not isinstance(text, str):
             raise InputTypeError(f"{name} must be text, or None, got {text!r:.80}.")
     interval, one = read_interval(level, bootstrap, seed), next(iter(forecasts.values()))
+    worth_acting = Worth(worth)
     done = tuple(each for name, forecast in forecasts.items() for each in forecast.rescaled.done(name))
     method = None if recalibrate is None else read_choice(recalibrate, "recalibrate", METHODS)
     orders = [name for name, forecast in forecasts.items() if forecast.order_only]
@@ -196,6 +201,16 @@ def compare(
     on_average = typical if typical.ndim == 1 else typical.mean(axis=0)
     measurements = Measurements(measured, sample, paid.metrics, classes, interval, on_average, unit, method)
     weight, clusters = float(sample.weights.sum()), len(sample.keys) if sample.grouped else None
+    margin = worth_acting.margin(measurements.figures[0][COST].value)
+    basis = measurements.basis(margin)
+    embedded = embed(rows, sample, paid.charge.prior, typical, interval.seed) if workup is None else None
+    if basis.is_recalibrated:
+        cases_of = {name: forecast.cases(sample.cases) for name, forecast in forecasts.items()}
+        rows = {
+            name: recalibrated(cases, sample, method, interval.seed) or rows[name]
+            for name, cases in cases_of.items()
+        }
+    prices = break_even(basis, rows, paid.charge.prior, margin) if paid.stated else ()
     result = conclude(
         measurements.results(terms),
         Data(sample.n_cases, weight, classes, tuple(class_weights.tolist()), clusters),
@@ -203,14 +218,14 @@ def compare(
         interval,
         paid.metrics,
         differences=measurements.differences(),
-        both_recalibrated=measurements.both_recalibrated(),
+        standing=basis.standing,
+        worth=worth_acting,
         ranks=measurements.ranks(),
         scenarios=tuple(scenario for scenario, _ in paid.scenarios),
         workup=None if workup is None else typical_case(workup, classes, class_weights),
-        break_even=break_even(measurements, rows, paid.charge.prior) if paid.stated else (),
+        break_even=prices,
     )
-    embedded = embed(rows, sample, paid.charge.prior, typical, interval.seed) if workup is None else None
-    result = broken_down(replace(result, sample=embedded, done=done), measurements, question)
+    result = broken_down(replace(result, sample=embedded, done=done), basis, question)
     progress()
     return result
 

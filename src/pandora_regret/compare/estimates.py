@@ -20,11 +20,11 @@ from pandora_regret.compare.result import (
     Recalibrated,
 )
 from pandora_regret.compare.sample import Sample
-from pandora_regret.compare.verdict import Background
+from pandora_regret.compare.verdict import Background, Standing
 from pandora_regret.compare.words import few_carriers, same_in_all
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import ROUNDING, hull, interval_by_forecast
-from pandora_regret.inference.joint import Figure, chances_of_least, holm, within
+from pandora_regret.inference.joint import Figure, at_stake, chances_of_least, draws_of, holm, within
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.metrics import METRICS, Metric
@@ -48,6 +48,7 @@ class Measurements:
     typical: FloatArray  # (K,) what testing each class costs, on average over instances
     currency: str | None
     recalibration: str | None  # the method
+    is_recalibrated: bool = False  # whether costs are those of recalibrated forecasts
 
     def _seen_as(self, model: Measured) -> list[tuple[IntArray, FloatArray]]:
         """A class and a weight of each row, (N,): the true class, the predicted one, the rightly predicted one."""
@@ -126,14 +127,13 @@ class Measurements:
 
     def results(self, decompositions: Mapping[str, dict[str, Estimate] | None]) -> tuple[ModelResult, ...]:
         """All that is reported of each model."""
-        costs = [figures[COST] for figures in self.figures]
-        results = []
-        for index, chance in enumerate(chances_of_least(costs, self.interval.seed)):
-            model, own = self.models[index], costs[index]
-            recalibrated = None
-            if self.recalibration is not None and (later := self.figures[index].get(RECALIBRATED)) is not None:
-                about = (self.score(index, RECALIBRATED), self.gap(own, later), self.gap(later, costs[0]))
-                recalibrated = Recalibrated(self.recalibration, *about)
+        costs, results, again = [figures[COST] for figures in self.figures], [], self._recalibrated
+        for index, chance in enumerate(self._chances):
+            model, own, recalibrated = self.models[index], costs[index], None
+            if self.recalibration is not None and again:
+                later, least = again[index], min(again, key=lambda figure: figure.value)
+                gaps = (self.gap(own, later), self.gap(later, costs[0]), self.gap(later, least))
+                recalibrated = Recalibrated(self.recalibration, self.score(index, RECALIBRATED), *gaps)
             result = ModelResult(
                 name=model.name,
                 scores={metric.key: self.score(index, metric.key) for metric in self.metrics},
@@ -178,11 +178,49 @@ class Measurements:
             warning = same_in_all(estimate.value, carriers, units, self.background.effective, all_tests)
         return replace(estimate, warning=warning)
 
-    def both_recalibrated(self) -> dict[str, Estimate]:
-        """By how much each model costs more than the leader if both are recalibrated."""
-        leader = self.figures[0].get(RECALIBRATED)
-        named = zip(self.models, self.figures, strict=True)
-        return {} if leader is None else {m.name: self.gap(figures[RECALIBRATED], leader) for m, figures in named}
+    @cached_property
+    def _draws(self) -> FloatArray | None:
+        """What all costs might as well have been."""
+        return draws_of([figures[COST] for figures in self.figures], self.interval.seed)
+
+    @property
+    def _chances(self) -> list[float] | list[None]:
+        """Of each model, that it is the cheapest."""
+        if len(self.models) == 1:
+            return [1.0]
+        return [None] * len(self.models) if self._draws is None else chances_of_least(self._draws)
+
+    @property
+    def standing(self) -> Standing:
+        """What a verdict rests on."""
+        costs = [figures[COST] for figures in self.figures]
+        named = zip((model.name for model in self.models), costs, strict=True)
+        values = {model.name: cost.value for model, cost in zip(self.models, costs, strict=True)}
+        gaps = {name: self.gap(cost, costs[0]) for name, cost in named if cost is not costs[0]}
+        stake = None if self._draws is None else at_stake(self._draws)
+        return Standing(values, gaps, self._chances[0], stake, self.is_recalibrated)
+
+    @cached_property
+    def _recalibrated(self) -> list[Figure]:
+        """Of every model its recalibrated cost; nothing where they were not recalibrated."""
+        return [figures[RECALIBRATED] for figures in self.figures if RECALIBRATED in figures]
+
+    def basis(self, margin: float) -> Measurements:
+        """What a verdict is about: models as they are, or all of them recalibrated.
+
+        The latter where it changes who is cheapest by more than the margin, beyond doubt: another model is then
+        cheaper than the leader, as that is and recalibrated, too.
+        """
+        if not (again := self._recalibrated):
+            return self
+        least = min(again, key=lambda figure: figure.value)
+        gaps = [self.gap(leader, least) for leader in (self.figures[0][COST], again[0])]
+        if not all(gap.is_above_zero and (gap.value or 0.0) > margin for gap in gaps):
+            return self
+        order = np.argsort([figure.value for figure in again], kind="stable")
+        models = [self.models[index] for index in order]
+        models = [replace(each, rows=each.rows | {COST: each.rows[RECALIBRATED]}) for each in models]
+        return replace(self, models=models, is_recalibrated=True)
 
     def _by_class(self, model: Measured) -> tuple[ClassResult, ...]:
         """None where there are no such rows, or no such metric."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from pandora_regret.compare.embedded import EmbeddedSample
@@ -11,9 +11,9 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.tables import Done
 from pandora_regret.records import from_plain, to_plain
-from pandora_regret.text import Cell, Formats, Shown, Table, count, percent
+from pandora_regret.text import Cell, Formats, Shown, Table, count, money, percent
 
-SCHEMA = "pandora-comparison/2"
+SCHEMA = "pandora-comparison/3"
 TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
 MOST_MODELS = 20  # in a notebook
 KNOWN_COSTS = "known costs"  # instead of a prior, of a work-up
@@ -98,6 +98,7 @@ class Recalibrated:
     cost: Estimate
     saved: Estimate  # the model's own cost less this one, paired
     against_leader: Estimate  # this cost less that of the leader as it is, paired
+    against_best: Estimate  # this cost less the least of all recalibrated costs, paired
 
 
 @dataclass(frozen=True)
@@ -192,12 +193,27 @@ class WorkupPart:
 class Decision:
     """What to do, as far as the data settle it."""
 
-    kind: Literal["deploy", "undecided", "recalibrate", "single"]
-    leader: str  # the model of least cost
-    undecided: tuple[str, ...]  # models that the data do not tell apart from the leader
-    cases_needed: int | None  # so many more would settle differences of this size, with 80 % power
-    recalibrate: tuple[str, ...]  # models that recalibrating lifts to the leader
+    kind: Literal["deploy", "level", "undecided", "single"]
+    leader: str  # the model of least cost, recalibrated or not
+    undecided: tuple[str, ...]  # models of which the data do not settle how they stand to the leader
+    level: tuple[str, ...]  # models that cost what the leader does, within the margin
+    cases_needed: int | None  # so many more would settle differences of the margin; None where that is no question
+    stake: float | None  # what the leader costs more than the cheapest, per case, on average over what may be true
+    margin: float  # per case: differences below it are not worth acting on
+    share: float | None  # of the lowest cost, where that is how the margin was given
+    recalibrated: bool  # whether all models are compared recalibrated, as that changes who is the cheapest
     sentences: tuple[str, ...]  # the first is the verdict itself
+
+
+def margin_in_words(margin: float, share: float | None, unit: str | None) -> str:
+    """The difference that is worth acting on.
+
+    Examples
+    --------
+    >>> margin_in_words(2.3, 0.01, "USD"), margin_in_words(2.5, None, "min")
+    ('$2.30 (1 % of the cost)', '2.5 min')
+    """
+    return money(margin, unit) + ("" if share is None else f" ({100 * share:g} % of the cost)")
 
 
 FURTHEST_PRICE = 10.0  # times the stated one, or that part of it: prices that are tried
@@ -323,35 +339,52 @@ class Comparison(Shown):
         return self.overview(MOST_MODELS)
 
     def overview(self, most: int) -> Table:
-        """The verdict's sentences, and one row per model, the cheapest first; one to recalibrate has a second row.
+        """The verdict's sentences, and one row per model, the cheapest first; how it stands where that is open.
 
-        Costs have as many digits as the differences that stand beside them.
+        Costs have as many digits as the differences beside them. Where models are compared recalibrated, both
+        costs are shown, and who is the cheapest then comes first.
         """
+        again, judged = self.verdict.recalibrated, self.verdict
         gaps = {gap.against: gap.more for gap in self.differences if gap.model == self.best.name}
-        formats = Formats.for_costs((model.cost for model in self.models), self.costs.currency or "")
+        models = list(self.models)
+        if again:
+            gaps = {each.name: each.recalibrated.against_best for each in models if each.recalibrated}
+            models.sort(key=lambda each: gaps[each.name].value or 0.0)
+        formats = Formats.for_costs((model.cost for model in models), self.costs.currency or "")
         digits = (formats.digits("money", gap.low, gap.high) for gap in list(gaps.values())[:most])
         finest = max((each for each in digits if each is not None), default=None)
 
-        def cell(estimate: Estimate, sign: str = "") -> Cell:
+        def cell(estimate: Estimate | None, sign: str = "") -> Cell | str:
+            if estimate is None:
+                return ""
             value, interval = formats.estimate("money", estimate.value, estimate.low, estimate.high, finest)
             return Cell(f"{sign if (estimate.value or 0.0) > 0 else ''}{value}", interval)
 
         rows: list[tuple[Cell | str, ...]] = []
-        for model in self.models[:most]:
-            cost, chance, gap = model.scores["expected_cost"], model.probability_best, gaps.get(model.name)
-            avoidable = cell(replace(cost, value=model.cost - model.unavoidable)).text
-            against = "" if gap is None else cell(gap, "+")
-            rows.append(
-                (model.name, cell(cost), against, avoidable, "" if chance is None else percent(chance, short=True))
-            )
-            if (again := model.recalibrated) is not None and model.name in self.verdict.recalibrate[:1]:
-                rows.append(("  recalibrated", cell(again.cost), cell(again.against_leader, "+"), "", ""))
-        hidden, level = len(self.models) - most, 100 * self.interval.level
+        for model in models[:most]:
+            cost, chance = model.scores["expected_cost"], model.probability_best
+            against = "" if model.name == judged.leader else cell(gaps.get(model.name), "+")
+            avoidable = cell(Estimate(model.cost - model.unavoidable, cost.low, cost.high))
+            beside = (str(avoidable).split(" ")[0], "" if chance is None else percent(chance, short=True))
+            own = (cell(cost), cell(model.recalibrated.cost)) if again and model.recalibrated else (cell(cost),)
+            state = "level" * (model.name in judged.level) + "not settled" * (model.name in judged.undecided)
+            rows.append((model.name, *own, against, *(() if again else beside), state))
+        hidden, level = len(models) - most, 100 * self.interval.level
         about = f"{count(self.data.rows)} cases, {len(self.data.classes)} classes; {level:g} % intervals"
-        more = f"; {hidden} more expensive models left out" if hidden > 0 else ""
+        about += f"; {hidden} more expensive models left out" if hidden > 0 else ""
         title = "Tests per case" if self.costs.currency is None else "Cost per case"
-        header = ("Model", title, "Against the best", "Avoidable", "Cheapest")
-        return Table(header, rows, self.verdict.sentences, [about + more])
+        header = (
+            ("Model", title, "Recalibrated", "Against the best", "")
+            if again
+            else ("Model", title, "Against the best", "Avoidable", "Cheapest", "")
+        )
+        return Table(header, rows, judged.sentences, [about, *self.margin_sentence])
+
+    @property
+    def margin_sentence(self) -> tuple[str, ...]:
+        """From how much on a difference counts; nothing of one model."""
+        margin = margin_in_words(self.verdict.margin, self.verdict.share, self.costs.currency)
+        return (f"A difference counts from {margin}.",) if len(self.models) > 1 else ()
 
     def _frame(self) -> list[dict[str, Any]]:
         return self.table()

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pandora_regret.compare.estimates import COST, NO_PREDICTION, Measurements
-from pandora_regret.compare.grouping import By, Grouping, group
+from pandora_regret.compare.grouping import MISSING, By, Grouping, group
 from pandora_regret.compare.result import Breakdown, Comparison, GroupModel, Subgroup
 from pandora_regret.compare.words import few_carriers, same_in_all
 from pandora_regret.inference.estimate import Estimate
@@ -32,30 +32,42 @@ from pandora_regret.inputs import FloatArray
 from pandora_regret.text import count, counted, listed, money
 
 MOST_CASES = 0.5  # of all weight
-MOST_FLAGS = 3  # in the headline
 MOST_NAMES = 3  # in one sentence
 ABOUT_TWICE = (1.95, 2.05)
 IN_PERCENT = 1.1  # ratios below it are said in percent
+PREPOSITIONS = {
+    "At": "site hospital clinic centre center ward practice lab location station school branch store shop",
+    "In": "country region city state canton county department year month quarter season league",
+}  # before the values of columns that are called so
 
 
 def broken_down(result: Comparison, measurements: Measurements, by: By) -> Comparison:
     """The comparison with its breakdowns, and the verdict with what stands out in them."""
-    parts = breakdowns(by, measurements)
+    order = [model.name for model in result.models]
+    parts = tuple(_listed_as(order, part) for part in breakdowns(by, measurements, result.verdict.margin))
     flags = [flag for part in parts for flag in part.all_flags]
-    further = len(flags) - MOST_FLAGS
-    more = [] if further <= 0 else [f"{counted(further, 'more finding')} by group: see there."]
-    sentences = (*flags[:MOST_FLAGS], *more)
+    more = f" {counted(len(flags) - 1, 'more finding')} by group." if len(flags) > 1 else ""
+    sentences = tuple(f"{flag}{more}" for flag in flags[:1])
     verdict = replace(result.verdict, sentences=(*result.verdict.sentences, *sentences))
-    return replace(result, by=parts, verdict=verdict, headline=(*result.headline, *sentences))
+    return replace(result, by=parts, verdict=verdict, headline=(*result.headline, *flags))
 
 
-def breakdowns(by: By, measurements: Measurements) -> tuple[Breakdown, ...]:
-    """Models, the cheapest first, group by group."""
+def breakdowns(by: By, measurements: Measurements, margin: float = 0.0) -> tuple[Breakdown, ...]:
+    """Models, the cheapest first, group by group; differences up to the margin are not worth saying."""
     groupings = [group(name, columns, measurements.sample, by.smallest) for name, columns in by.columns.items()]
-    splits = [_Split(grouping, measurements) for grouping in groupings]
+    splits = [_Split(grouping, measurements, margin) for grouping in groupings]
     for families in (("p_leader", "p_rest"), ("p_others",)):
         _adjust([getattr(split, family) for split in splits for family in families])
     return tuple(split.breakdown(by.smallest) for split in splits)
+
+
+def _listed_as(order: Sequence[str], part: Breakdown) -> Breakdown:
+    """With the models of every group in this order."""
+    groups = (
+        replace(each, models=tuple(sorted(each.models, key=lambda model: order.index(model.name))))
+        for each in part.groups
+    )
+    return replace(part, groups=tuple(groups))
 
 
 def _adjust(tables: Sequence[FloatArray]) -> None:
@@ -84,8 +96,8 @@ class _Split:
     leader does, what it costs elsewhere, and compared with the other models still does so.
     """
 
-    def __init__(self, grouping: Grouping, measurements: Measurements) -> None:
-        models, sample = measurements.models, measurements.sample
+    def __init__(self, grouping: Grouping, measurements: Measurements, margin: float) -> None:
+        models, sample, self.margin = measurements.models, measurements.sample, margin
         self.grouping, self.names = grouping, [model.name for model in models]
         self.level, self.currency = measurements.interval.level, measurements.currency
         self.order_only = models[0].order_only
@@ -174,9 +186,10 @@ class _Split:
         return not (carriers.few and carriers.number > 0)
 
     def _against_leader(self, group: int, model: int) -> int:
-        """-1 or 1 where a model costs less or more than the leader beyond chance, else 0."""
-        settled = self._is_settled(self.p_leader, self.over_leader, group, model)
-        return settled * int(np.sign(self.over_leader[model].here.value[group]))
+        """-1 or 1 where a model costs less or more than the leader by the margin and beyond chance, else 0."""
+        gap = self.over_leader[model].here.value[group]
+        settled = abs(gap) > self.margin and self._is_settled(self.p_leader, self.over_leader, group, model)
+        return settled * int(np.sign(gap))
 
     def _here_and_elsewhere(self, quantity: Quantity, group: int) -> tuple[float, float]:
         here = float(quantity.here.value[group])
@@ -184,8 +197,7 @@ class _Split:
 
     def _flags(self, group: int) -> Iterator[str]:
         """Who is cheaper than the leader here, and who costs more here than elsewhere, due to the cases or not."""
-        labels = zip(self.grouping.columns, self.grouping.labels[group], strict=False)
-        where = f"Where {' and '.join(f'{column} is {label}' for column, label in labels)},"
+        where = f"{in_group(self.grouping.columns, self.grouping.labels[group])},"
         names, costs, models = self.names, self.costs[:, group].tolist(), range(len(self.cost))
         cheaper = [model for model in models if self._against_leader(group, model) < 0]
         if cheaper:
@@ -195,7 +207,8 @@ class _Split:
         higher = [
             model
             for model in models
-            if self._is_settled(self.p_rest, self.cost, group, model) and self.cost[model].rest.value[group] > 0
+            if self.cost[model].rest.value[group] > self.margin
+            and self._is_settled(self.p_rest, self.cost, group, model)
         ]
         excused = []
         for model in higher:
@@ -249,6 +262,22 @@ class _Split:
                     f"({_some(map(self._name, cheaper))}); that {names[0]} is cheaper on all of them is due "
                     f"to {_some(map(self._name, decisive))}."
                 )
+
+
+def in_group(columns: Sequence[str], labels: Sequence[str]) -> str:
+    """A group as people say it.
+
+    Examples
+    --------
+    >>> in_group(["Site"], ["Sion"]), in_group(["year", "age"], ["2024", "under 18"]), in_group(["a"], ["missing"])
+    ('At Sion', 'In 2024 and for age under 18', 'Where a is missing')
+    """
+    parts = []
+    for column, label in zip(columns, labels, strict=True):
+        usual = {name: word for word, names in PREPOSITIONS.items() for name in names.split()}.get(column.lower())
+        said = f"{usual} {label}" if usual else f"For {column} {label}"
+        parts.append(f"Where {column} is missing" if label == MISSING else said)
+    return " and ".join([parts[0], *(part[0].lower() + part[1:] for part in parts[1:])])
 
 
 def _some(names: Iterable[str]) -> str:

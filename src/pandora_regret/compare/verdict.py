@@ -1,6 +1,7 @@
 """What the numbers of one or more models, made from rows or from sums, say: doubts, and what to do about it.
 
-Deploy, recalibrate first, or gather so many more cases, as far as the data settle it.
+A difference is held against what would be worth acting on, the margin: deploy the cheapest model, choose on other
+grounds because models are level, or gather so many more cases.
 """
 
 from __future__ import annotations
@@ -10,10 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
 
 from pandora_regret._version import __version__
 from pandora_regret.compare.result import (
@@ -27,16 +25,19 @@ from pandora_regret.compare.result import (
     IntervalMethod,
     MetricInfo,
     ModelResult,
-    Recalibrated,
     Scenario,
     WorkupPart,
+    margin_in_words,
 )
 from pandora_regret.compare.words import (
     DO_NOT_TRUST,
+    UNSEEN,
+    VERDICT,
     beyond_the_verdict,
     disagreements,
     few_carriers,
     largest_pairs,
+    named,
     notes,
     per_case,
     rare_classes,
@@ -45,43 +46,42 @@ from pandora_regret.compare.words import (
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.intervals import MOST_CLASSES, Limits, hull, interval_by_classes
 from pandora_regret.inference.joint import Carriers
-from pandora_regret.inference.student import NORMAL, student_quantile
+from pandora_regret.inference.student import student_quantile
 from pandora_regret.inputs import FloatArray, InputError, read_count
 from pandora_regret.inputs.numbers import read_level, read_number
 from pandora_regret.metrics import Metric
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import spelled_prior
-from pandora_regret.text import listed, money, percent
+from pandora_regret.text import capitalised, money, percent
 
 if TYPE_CHECKING:
     from pandora_regret.workup import Workup
 
-POWER = 0.8
 MOST_CASES = 1e12  # beyond it nobody would count
-MOST_NAMES = 4  # in one sentence
-NOTHING = 1e-3  # of the cost: a saving that no reader would notice
+DEFAULT_WORTH = "1%"
+LITTLE = 0.1  # of the margin: so small a risk is worth saying
 
 
 def cases_needed(
-    result: Comparison, power: float = POWER, *, against: str | None = None, difference: float | None = None
+    result: Comparison, power: float | None = None, *, against: str | None = None, difference: float | None = None
 ) -> int | None:
-    """How many more cases would settle which of two models is cheaper.
+    """How many more cases would settle whether two models differ by as much as is worth acting on.
 
-    A difference of the size that was found, between cases as varied as these, would then lie outside zero's
-    interval, at the comparison's level, with the probability `power`. That holds for this difference, not jointly
-    for several; and as models that lead by luck seem further ahead than they are, the number of a difference that
-    was found is an optimistic one: pass the `difference` that matters to you where you plan a study.
+    The interval of their difference, between cases as varied as these, is then no wider than that: models that
+    differ by so much are told apart, and models that cost the same come out as level, each with the probability
+    `power`. That holds for this difference, not jointly for several.
 
     Parameters
     ----------
     result
         What `compare` returned.
     power
-        The probability that so many cases settle it.
+        The probability; unless given, that with which an end of an interval holds (97.5 % at a level of 95 %),
+        after which the verdict cannot be "undecided".
     against
         The model that the cheapest one is told apart from; the runner-up unless given.
     difference
-        Of the mean cost per case, instead of the one that was found: the least that would matter to you.
+        Of the mean cost per case; the comparison's margin (`worth`) unless given.
 
     Returns
     -------
@@ -97,25 +97,22 @@ def cases_needed(
     >>> cases_needed(compare(truth, models)) > 200
     True
     """
-    if not 0 < (power := read_number(power, "power")) < 1:
+    if power is not None and not 0 < (power := read_number(power, "power")) < 1:
         raise InputError(f"is {power:g}", argument="power", fix="it must lie between 0 and 1, such as 0.8")
-    gaps = {gap.against: gap for gap in result.differences if gap.model == result.best.name}
+    gaps = {gap.against: gap.more for gap in result.differences if gap.model == result.best.name}
     if not gaps:
         raise InputError("has one model", argument="result", fix="compare it with another")
     name = result.models[1].name if against is None else against
     if name not in gaps:
         raise InputError(f"is {against!r}", argument="against", fix=f"pass one of {', '.join(map(repr, gaps))}")
-    data = result.data
-    return more_cases(gaps[name], data.rows, data.clusters, result.interval.level, power, difference)
+    data, size = result.data, result.verdict.margin if difference is None else abs(difference)
+    return more_cases(gaps[name], data.rows, data.clusters, result.interval.level, size, power)
 
 
 def more_cases(
-    gap: Difference, cases: int, clusters: int | None, level: float, power: float, size: float | None = None
+    gap: Estimate, cases: int, clusters: int | None, level: float, size: float, power: float | None = None
 ) -> int | None:
     """Beside so many cases; the standard error behind the interval shrinks with the root of their number."""
-    if size is None and gap.is_settled:
-        return 0
-    fewest, size = (0, abs(size)) if size is not None else (1, abs(gap.difference))
     if gap.low is None or gap.high is None or size == 0:
         return None
     units, tail = clusters or cases, (1 + level) / 2
@@ -123,227 +120,227 @@ def more_cases(
     error = shorter / student_quantile(units - 1, tail)
 
     def is_enough(more: int) -> bool:
-        """Student's quantile falls, as the standard error does, while cases come in."""
+        """Student's quantiles fall, as the standard error does, while cases come in."""
         share = 1 + more / cases
-        return (student_quantile(units * share - 1, tail) + NORMAL.inv_cdf(power)) * error / math.sqrt(
-            share
-        ) <= size
+        reach = student_quantile(units * share - 1, tail)
+        return (reach + (NORMAL.inv_cdf(power) if power else reach)) * error / math.sqrt(share) <= size
 
     enough = 1
     while not is_enough(enough):
         enough *= 2
         if enough > MOST_CASES:
             return None
-    return bisect_left(range(enough), True, lo=fewest, key=is_enough)
+    return bisect_left(range(enough), True, key=is_enough)
+
+
+class Worth:
+    """From how much on a difference in cost is worth acting on: an amount, or a share of the lowest cost."""
+
+    def __init__(self, worth: Any) -> None:
+        text = str(worth).strip()
+        number = text.removesuffix("%").strip().replace(",", ".") if isinstance(worth, str) else worth
+        try:
+            amount = read_number(float(number), "worth")
+        except (TypeError, ValueError):
+            amount = -1.0
+        if not 0 <= amount < math.inf:
+            fix = "write an amount in the unit of costs, such as 2.5, or a share of the lowest cost, such as 1%"
+            raise InputError(argument="worth", value=worth, fix=fix)
+        self.share = amount / 100 if text.endswith("%") else None
+        self.amount = amount
+
+    def margin(self, cost: float) -> float:
+        """The amount, where the cheapest model costs so much."""
+        return self.amount if self.share is None else self.share * cost
+
+
+Status = Literal["level", "more", "open"]
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What a verdict rests on; the cheapest model comes first."""
+class Standing:
+    """Models by rising cost, as they are or all recalibrated: what a verdict rests on."""
 
-    models: Sequence[ModelResult]
-    differences: Sequence[Difference]
-    both_recalibrated: Mapping[str, Estimate]  # each model's recalibrated cost less the leader's recalibrated cost
+    costs: Mapping[str, float]
+    gaps: Mapping[str, Estimate]  # what each other model costs more than the first
+    chance: float | None  # that the first is the cheapest
+    stake: float | None  # what it costs more than the cheapest on average, as far as the data can tell
+    recalibrated: bool = False
+
+    @property
+    def leader(self) -> str:
+        """The model of least cost."""
+        return next(iter(self.costs))
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a verdict is asked about: how many cases, at which level, and what is worth acting on."""
+
     cases: int
     clusters: int | None  # None where every case is one of its own
     level: float
     unit: str | None  # of the costs; None where nobody said what tests cost
+    margin: float
+    share: float | None  # of the lowest cost, where the margin is one
     what: str = "search"
 
-    @property
-    def leader(self) -> ModelResult:
-        """The model of least cost."""
-        return self.models[0]
+    def status(self, gap: Estimate, cost: float) -> Status:
+        """How a model stands to the first one, which costs so much: level with it, costs more, or not settled.
 
-    @cached_property
-    def gaps(self) -> dict[str, Difference]:
-        """The leader against each other model."""
-        return {gap.against: gap for gap in self.differences if gap.model == self.leader.name}
-
-    @cached_property
-    def undecided(self) -> tuple[str, ...]:
-        """The models that the data do not tell apart from the leader.
-
-        Zero inside its own paired interval is what counts, however many models there are: that the one which came
-        out first is told apart from all others by chance is likeliest if there are two (Gutmann and Maymin, Is the
-        selected population the best?, 1987).
+        An interval that is not to be trusted is held to be wider by what may have gone unseen: in n cases, 3 that
+        cost as much again.
         """
-        return tuple(name for name, gap in self.gaps.items() if not gap.is_settled)
+        if gap.low is None or gap.high is None:
+            return "open"
+        unseen = 0.0 if gap.is_trusted else UNSEEN / (self.clusters or self.cases) * cost
+        if max(-gap.low, gap.high) + unseen <= self.margin:
+            return "level"
+        return "more" if gap.is_above_zero else "open"
 
-    @cached_property
-    def worth_recalibrating(self) -> dict[str, Recalibrated]:
-        """The models that recalibrating makes cheaper beyond doubt, the cheapest then first."""
-        later = {model.name: model.recalibrated for model in self.models if model.recalibrated is not None}
-        saves = [(name, each) for name, each in later.items() if each.saved.is_above_zero]
-        return dict(sorted(saves, key=lambda named: named[1].cost.value or 0.0))
 
-    @cached_property
-    def lifted(self) -> list[str]:
-        """The models that recalibrating lifts to the leader, or past it, the cheapest then first.
+def kind_of(statuses: Sequence[Status]) -> Literal["deploy", "level", "undecided", "single"]:
+    """The verdict, by how all other models stand to the cheapest."""
+    if not statuses:
+        return "single"
+    if "open" in statuses:
+        return "undecided"
+    return "deploy" if "more" in statuses else "level"
 
-        Recalibrating must save them something beyond doubt. Where they were told apart from the leader, they then
-        cost no more than it does, as it is and recalibrated too, or so little that no reader would notice it;
-        where they were not, they come out ahead.
-        """
 
-        def is_no_more(gap: Estimate) -> bool:
-            ends = (np.inf, np.inf) if gap.low is None or gap.high is None else (-gap.low, gap.high)
-            return max(ends) <= NOTHING * self.leader.cost or (gap.is_trusted and (gap.value or 0.0) <= 0)
+class Verdict:
+    """How a standing is put into words."""
 
-        others = [name for name in self.worth_recalibrating if name != self.leader.name]
+    def __init__(
+        self, models: Sequence[ModelResult], differences: Sequence[Difference], standing: Standing
+    ) -> None:
+        self.models, self.standing = {model.name: model for model in models}, standing
+        self.first, self.differences = models[0], differences
+
+    def decide(self, asked: Question) -> Decision:
+        """Which kind it is, of whom, and what to say."""
+        standing, self.asked = self.standing, asked
+        cost = standing.costs[standing.leader]
+        self.status = {name: asked.status(gap, cost) for name, gap in standing.gaps.items()}
+        kind = kind_of(list(self.status.values()))
+        sentences = [
+            *{"deploy": self.deploy, "level": self.level, "undecided": self.undecided, "single": self.single}[
+                kind
+            ](),
+            *(self.as_they_are() if standing.recalibrated else [*self.own_saving(), *self.at_stated_prices()]),
+        ]
+        needed = self.cases_needed if kind == "undecided" else None
+        about = (standing.leader, self.named("open"), self.named("level"), needed)
+        share = (asked.margin, asked.share)
+        return Decision(kind, *about, standing.stake, *share, standing.recalibrated, tuple(sentences))
+
+    def named(self, status: Status) -> tuple[str, ...]:
+        """The models that stand so."""
+        return tuple(name for name, each in self.status.items() if each == status)
+
+    def say(self, what: str, **words: Any) -> str:
+        """A sentence of the table, filled in."""
+        leader, n_models = self.standing.leader, len(self.models)
+        cost = money(self.standing.costs[leader], self.asked.unit)
+        return VERDICT[what].format(leader=leader, cost=cost, n=n_models, what=self.asked.what, **words)
+
+    def single(self) -> list[str]:
+        """What the model costs."""
+        return [self.say("single")]
+
+    def deploy(self) -> list[str]:
+        """The cheapest; who is level with it; what the next costs more."""
+        level, (other, *_) = self.named("level"), self.named("more")
+        first = self.say("recalibrated" if self.standing.recalibrated else "deploy")
+        gap = self.per_case(self.standing.gaps[other], " more")
+        if level:
+            is_level = self.say("beside", names=named(level), are="is" if len(level) == 1 else "are")
+            return [first, is_level, self.say("next", other=other, gap=gap)]
+        return [first, self.say("runner_up", other=other, gap=gap, sure=self.sure())]
+
+    def level(self) -> list[str]:
+        """All of them, and what even the last costs more."""
+        *_, last = self.standing.gaps
+        gap = self.standing.gaps[last]
+        first = self.say("level", names=named([*self.standing.costs]))
         return [
-            name
-            for name in others
-            if all(
-                gap.is_below_zero if name in self.undecided else is_no_more(gap)
-                for gap in self.recalibrated_gaps(name)
-            )
+            first,
+            self.say("same") if not gap.value else self.say("spread", last=last, gap=self.per_case(gap, " more")),
         ]
 
-    def recalibrated_gaps(self, name: str) -> tuple[Estimate, Estimate]:
-        """What a model costs more than the leader, recalibrated itself, or both."""
-        return self.worth_recalibrating[name].against_leader, self.both_recalibrated[name]
+    def undecided(self) -> list[str]:
+        """Who is not told apart and by how much, what is at stake, how many cases would do, and who costs more."""
+        open_, more, stake, asked = self.named("open"), self.named("more"), self.standing.stake, self.asked
+        gap, leader = self.standing.gaps[open_[0]], self.standing.leader
+        first = "recalibrated_open" if self.standing.recalibrated else "undecided"
+        sentences = [self.say(first, names=named([leader, *open_]))]
+        doubts = [each.warning for each in map(self.standing.gaps.get, open_) if each and each.warning]
+        if gap.low is None or stake is None:
+            return [*sentences, self.say("unsure")]
+        if doubts:
+            sentences.append(f"{capitalised(doubts[0].removesuffix(f': {DO_NOT_TRUST}'))}.")
+        else:
+            by = self.per_case(gap)
+            sentences.append(self.say("ahead", other=open_[0], gap=by, sure=self.sure()))
+            little = "little" if stake <= LITTLE * asked.margin else "stake"
+            sentences.append(self.say(little, stake=money(stake, asked.unit)))
+        if (cases := self.cases_needed) and not doubts:
+            size = 10 ** max(0, len(str(cases)) - 2)  # to two digits, upwards
+            margin = margin_in_words(asked.margin, asked.share, asked.unit)
+            sentences.append(self.say("needed", cases=f"{-(-cases // size) * size:,}", margin=margin))
+        if more:
+            sentences.append(self.say("others", names=named(more), s="s" * (len(more) == 1)))
+        return sentences
 
     @cached_property
     def cases_needed(self) -> int | None:
         """So many more would settle every difference that is not; None where that cannot be said."""
-        about = (self.cases, self.clusters, self.level, POWER)
-        needed = [more_cases(self.gaps[name], *about) for name in self.undecided]
+        asked = self.asked
+        about = (asked.cases, asked.clusters, asked.level, asked.margin)
+        needed = [more_cases(self.standing.gaps[name], *about) for name in self.named("open")]
         settling = [more for more in needed if more is not None]
         return max(settling, default=None) if len(settling) == len(needed) else None
 
+    def sure(self) -> str:
+        """How likely the leader is the cheapest."""
+        chance = self.standing.chance
+        return "" if chance is None else self.say("sure", chance=percent(chance))
+
+    def own_saving(self) -> list[str]:
+        """What recalibrating the leader itself would save, where that is beyond doubt and worth it."""
+        saved = getattr(self.first.recalibrated, "saved", None)
+        if saved is None or not saved.is_above_zero or saved.value < self.asked.margin:
+            return []
+        return [self.say("saves", saved=self.per_case(saved))]
+
+    def as_they_are(self) -> list[str]:
+        """That models are compared recalibrated, and who is the cheapest otherwise."""
+        ours, theirs = (
+            money(self.models[name].cost, self.asked.unit) for name in (self.first.name, self.standing.leader)
+        )
+        return [self.say("as_is", first=self.first.name, ours=ours, theirs=theirs)]
+
+    def at_stated_prices(self) -> list[str]:
+        """One sentence, if another model is the cheapest by the margin where prices are exactly as stated."""
+        realised = {
+            gap.against: gap.realised
+            for gap in self.differences
+            if gap.model == self.first.name and gap.realised.value
+        }
+        worth = {
+            name: gap
+            for name, gap in realised.items()
+            if gap.is_above_zero and (gap.value or 0.0) > self.asked.margin
+        }
+        if self.asked.unit is None or not worth:
+            return []
+        cheapest = max(worth, key=lambda name: worth[name].value or 0.0)
+        less = self.per_case(worth[cheapest], f" less than {self.first.name}")
+        return [f"If prices are exactly as stated, {cheapest} is the cheapest: {less}."]
+
     def per_case(self, estimate: Estimate, more: str = "") -> str:
         """An amount and its interval."""
-        return per_case(estimate, self.unit, more)
-
-    def recalibrated_cost(self, name: str) -> str:
-        """What a model costs then."""
-        return money(self.worth_recalibrating[name].cost.value or 0.0, self.unit)
-
-
-def verdict(evidence: Evidence) -> Decision:
-    """Deploy the cheapest model if the data tell it apart from every other and recalibrating changes nothing."""
-    leader = evidence.leader
-    cost = evidence.per_case(leader.scores["expected_cost"])
-    kind: Literal["deploy", "undecided", "recalibrate", "single"]
-    if len(evidence.models) == 1:
-        kind, sentences = "single", [f"A {evidence.what} by {leader.name} costs {cost}.", *_own_saving(evidence)]
-    elif evidence.lifted:
-        kind, sentences = "recalibrate", _recalibrate(evidence)
-    elif evidence.undecided:
-        kind, sentences = "undecided", _undecided(evidence)
-    else:
-        best = f"its {evidence.what} costs {cost}, the least of {len(evidence.models)} models"
-        kind, sentences = (
-            "deploy",
-            [f"Deploy {leader.name}: {best}.", _runner_up(evidence), *_own_saving(evidence)],
-        )
-    if kind in ("deploy", "undecided"):
-        sentences += _caught_up(evidence)
-    about = (leader.name, evidence.undecided, evidence.cases_needed, tuple(evidence.lifted))
-    return Decision(kind, *about, (*sentences, *_at_stated_prices(evidence)))
-
-
-def _undecided(evidence: Evidence) -> list[str]:
-    """Who is not told apart, how many cases would do so, and who costs more all the same."""
-    leader, sentences = evidence.leader.name, _not_told_apart(evidence, evidence.undecided)
-    if settled := [name for name in evidence.gaps if name not in evidence.undecided]:
-        sentences.append(f"{_named(settled)} cost{'s' * (len(settled) == 1)} more than {leader}.")
-    sentences.append(_runner_up(evidence))
-    open_ = [name for name in evidence.worth_recalibrating if name == leader or name in evidence.undecided]
-    for name in open_[:1]:
-        saved, then = evidence.per_case(evidence.worth_recalibrating[name].saved), evidence.recalibrated_cost(name)
-        sentences.append(f"Recalibrate {name} in any case: that saves {saved}, and it then costs {then}.")
-    return sentences
-
-
-def _not_told_apart(evidence: Evidence, names: Sequence[str]) -> list[str]:
-    gaps = [evidence.gaps[name] for name in evidence.undecided]
-    if not names:
-        return []
-    why = "their costs are too close"
-    if all(gap.difference == 0 for gap in gaps):
-        why = "they cost the same"
-    elif doubts := [gap.warning for gap in gaps if gap.warning is not None]:
-        why = doubts[0].removesuffix(f": {DO_NOT_TRUST}")
-    elif any(gap.low is None for gap in gaps):
-        why = "it takes more than one independent case"
-    elif (cases := evidence.cases_needed) is not None:
-        size = 10 ** max(0, len(str(cases)) - 2)  # to two digits, upwards
-        settle = f"would settle a difference of this size ({100 * POWER:.0f} % power)"
-        why = f"about {-(-cases // size) * size:,} more cases {settle}"
-    return [f"{_named((evidence.leader.name, *names))} cannot be told apart yet: {why}."]
-
-
-def _recalibrate(evidence: Evidence) -> list[str]:
-    leader, (name, *others) = evidence.leader.name, evidence.lifted
-    gap = evidence.worth_recalibrating[name].against_leader
-    level = "no more than" if (gap.value or 0.0) <= 0 else "about as much as"
-    amounts = f"{evidence.recalibrated_cost(name)} against {money(evidence.leader.cost, evidence.unit)} per case"
-    costs = f"{level} {leader} ({amounts})"
-    if gap.is_below_zero:
-        costs = evidence.per_case(gap.turned, f" less than {leader}")
-    as_it_is = f"As they are, {leader} and {name} cannot be told apart."
-    if name not in evidence.undecided:
-        as_it_is = f"As it is, {name} costs {evidence.per_case(evidence.gaps[name].more, f' more than {leader}')}."
-    return [
-        f"Recalibrate {name} first: it then costs {costs}.",
-        *_not_told_apart(evidence, [other for other in evidence.undecided if other != name]),
-        *([f"The same goes for {_named(others)}."] if others else []),
-        as_it_is,
-    ]
-
-
-def _caught_up(evidence: Evidence) -> list[str]:
-    """Worse models that recalibrated still cost more than the leader, but no longer beyond doubt.
-
-    That may be for want of cases, so it is no reason to recalibrate them first.
-    """
-    settled = [name for name in evidence.worth_recalibrating if name in set(evidence.gaps) - {*evidence.undecided}]
-    behind = [name for name in settled if not any(gap.is_above_zero for gap in evidence.recalibrated_gaps(name))]
-    if not behind:
-        return []
-    also = f"; nor could {_named(behind[1:])}" if behind[1:] else ""
-    apart = f"could not be told apart from {evidence.leader.name}{also}"
-    return [f"Recalibrated, {behind[0]} costs {evidence.recalibrated_cost(behind[0])} per case and {apart}."]
-
-
-def _own_saving(evidence: Evidence) -> list[str]:
-    """What recalibrating the leader itself would save, where that is beyond doubt."""
-    later = evidence.worth_recalibrating.get(evidence.leader.name)
-    if later is None or (later.saved.value or 0.0) < NOTHING * evidence.leader.cost:
-        return []
-    return [f"Recalibrate it, too: that saves {evidence.per_case(later.saved)}."]
-
-
-def _runner_up(evidence: Evidence) -> str:
-    second, leader = evidence.models[1].name, evidence.leader
-    gap = evidence.gaps[second]
-    if gap.low is None or leader.probability_best is None:
-        return "How sure that is cannot be said: it takes more than one independent case."
-    sure = f"{leader.name} is the cheapest with probability {percent(leader.probability_best)}"
-    more = "the same" if gap.difference == 0 else evidence.per_case(gap.more, " more")
-    return f"The runner-up, {second}, costs {more}; {sure}."
-
-
-def _at_stated_prices(evidence: Evidence) -> list[str]:
-    """One sentence, if another model is the cheapest where prices are exactly as stated."""
-    costs = {model.name: model.at_stated_prices.value for model in evidence.models if model.at_stated_prices}
-    if evidence.unit is None or len(costs) < 2:
-        return []
-    first = min(costs, key=lambda name: costs[name] or 0.0)
-    if first == evidence.leader.name or not (gap := evidence.gaps[first].realised).value:
-        return []
-    doubt = "" if gap.is_above_zero else ", which these data do not settle"
-    less = evidence.per_case(gap, f" less than {evidence.leader.name}")
-    return [f"If prices are exactly as stated, {first} is the cheapest: {less}{doubt}."]
-
-
-def _named(names: Sequence[str]) -> str:
-    """All of a few names, or the first and how many more there are."""
-    if len(names) <= MOST_NAMES:
-        return listed(names)
-    return listed([*names[: MOST_NAMES - 1], f"{len(names) - MOST_NAMES + 1} others"])
+        return per_case(estimate, self.asked.unit, more)
 
 
 @dataclass(frozen=True)
@@ -391,16 +388,19 @@ def conclude(
     *,
     ranks: Mapping[str, tuple[float, ...]],
     differences: tuple[Difference, ...] = (),
-    both_recalibrated: Mapping[str, Estimate] = MappingProxyType({}),
+    standing: Standing | None = None,
+    worth: Worth | None = None,
     scenarios: tuple[Scenario, ...] = (),
     workup: WorkupPart | None = None,
     break_even: tuple[BreakEven, ...] = (),
 ) -> Comparison:
     """What the numbers of one or more models, the cheapest first, say."""
     what, unit = "search" if workup is None else "work-up", costs.currency
-    about = (data.rows, data.clusters, interval.level, unit, what)
-    judged = verdict(Evidence(models, differences, both_recalibrated, *about))
-    by_workup = workup is not None
+    worth, by_workup = worth or Worth(DEFAULT_WORTH), workup is not None
+    margin = (worth.margin(models[0].cost), worth.share)
+    standing = standing or Standing({models[0].name: models[0].cost}, {}, 1.0, 0.0)
+    asked = Question(data.rows, data.clusters, interval.level, unit, *margin, what)
+    judged = Verdict(models, differences, standing).decide(asked)
     pairs = tuple(pair for model in models for pair in largest_pairs(model, data.classes, unit))
     beyond = beyond_the_verdict(models, differences, ranks, pairs, unit, by_workup)
     return Comparison(

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pandora_regret.compare.result import (
-    FURTHEST_PRICE,
     BreakEven,
     Crossing,
     Difference,
@@ -38,6 +37,32 @@ UNSEEN = 3.0  # cases: what never happened in n cases may yet happen in 3 of n, 
 FEW_OF_A_CLASS = 5  # cases
 TOO_MANY_RARE = 0.1  # of the classes
 DO_NOT_TRUST = "do not trust this interval"
+MOST_NAMES = 4  # in one sentence
+NOT_SETTLED = "not settled"
+
+# What a verdict says. The page fills in the same sentences, with its own figures, when a reader moves a price.
+VERDICT = {
+    "single": "A {what} by {leader} costs {cost} per case.",
+    "deploy": "Deploy {leader}: its {what} costs {cost} per case, the least of {n} models.",
+    "recalibrated": "Recalibrated, {leader} is the cheapest of {n} models: its {what} then costs {cost} per case.",
+    "level": "{names} cost the same for practical purposes: choose on other grounds.",
+    "undecided": "Not settled: {names} cannot be told apart yet.",
+    "recalibrated_open": "Not settled: recalibrated, {names} cannot be told apart yet.",
+    "runner_up": "The runner-up, {other}, costs {gap}{sure}.",
+    "sure": "; {leader} is the cheapest with probability {chance}",
+    "unsure": "How sure that is cannot be said: it takes more than one independent case.",
+    "beside": "{names} {are} level with it for practical purposes.",
+    "next": "The next, {other}, costs {gap}.",
+    "same": "They cost the same: {cost} per case.",
+    "spread": "{leader} is the cheapest, but even {last} costs only {gap}, of {cost}.",
+    "ahead": "{leader} is ahead of {other} by {gap}{sure}.",
+    "stake": "Deploying {leader} now, the chance of being wrong costs {stake} per case on average.",
+    "little": "Little is at stake: the chance of being wrong about {leader} costs {stake} per case on average.",
+    "needed": "About {cases} more cases would settle a difference of {margin}.",
+    "others": "{names} cost{s} more.",
+    "saves": "Recalibrating {leader} saves {saved}.",
+    "as_is": "All models are compared recalibrated: as they are, {first} is ahead ({ours} against {theirs}).",
+}
 
 
 def largest_pairs(model: ModelResult, classes: Sequence[str], currency: str | None) -> list[LargestPair]:
@@ -100,45 +125,74 @@ def per_case(estimate: Estimate, unit: str | None, more: str = "") -> str:
     return f"{amount} per case{more}{space}{interval}" if space else f"{interval} per case{more}"
 
 
+def named(names: Sequence[str]) -> str:
+    """All of a few names, or the first and how many more there are."""
+    few = len(names) <= MOST_NAMES
+    return listed(names if few else [*names[: MOST_NAMES - 1], f"{len(names) - MOST_NAMES + 1} others"])
+
+
 def price_sentences(break_even: Sequence[BreakEven], leader: str, unit: str | None) -> tuple[str, ...]:
-    """At which prices another model would be the cheapest, the nearest to the stated price first."""
-    sentences = []
+    """At which prices another model would be cheaper by the margin, the nearest to the stated price first."""
+    sentences, is_open = [], False
     for each in break_even:
         for crossing, side in ((each.below, "less"), (each.above, "more")):
-            if crossing is not None:
-                price, stated = price_between(crossing, each.stated, unit), money(each.stated, unit)
-                unless = f"{leader} stays cheapest unless {class_name(each.test)} costs {side} than {price}"
+            if crossing is not None and (price := price_between(crossing, each.stated, unit)) != NOT_SETTLED:
+                unless = f"{leader} stays the best choice unless {class_name(each.test)} costs {side} than {price}"
                 distance = abs(np.log(crossing.price / each.stated))
-                sentences.append((distance, f"{unless}; now {stated}; then it is {crossing.leader}."))
-    if break_even and not sentences:
-        whatever = "No single price, from a tenth to ten times the stated one, makes another model than"
-        return (f"{whatever} {leader} the cheapest.",)
-    return tuple(sentence for _, sentence in sorted(sentences))
+                then = f"now {money(each.stated, unit)}; then it is {crossing.leader}"
+                sentences.append((distance, f"{unless}; {then}."))
+            is_open |= crossing is not None
+    if sentences or not break_even:
+        return tuple(sentence for _, sentence in sorted(sentences))
+    if is_open:
+        return ("Whether another price of a single test would change the choice is not settled.",)
+    whatever = "No single price, from a tenth to ten times the stated one, makes another model"
+    return (f"{whatever} a better choice than {leader}.",)
 
 
 def price_between(crossing: Crossing, stated: float, unit: str | None) -> str:
-    """A break-even price and its interval, and whether that leaves the order at the stated price open.
+    """A break-even price and its interval; or that the data do not settle the order at the stated price.
 
     Examples
     --------
     >>> price_between(Crossing(5.4, 4.9, 6.1, "Forest"), 3.0, "USD")
     '$5.40 (4.90 to 6.10)'
+    >>> price_between(Crossing(5380.0, 2300.0, None, "Forest"), 640.0, "USD")
+    '$5,380 ($2,300 or more)'
     >>> price_between(Crossing(5380.0, 547.0, None, "Forest"), 640.0, "USD")
-    '$5,380 ($547 to more than $6,400, which includes the stated price: not settled)'
-    >>> price_between(Crossing(954.0, None, None, "Forest"), 1250.0, "USD")
-    '$954 (not settled at any price tried)'
+    'not settled'
     """
     low, high = crossing.low, crossing.high
-    if low is None and high is None:
-        return f"{money(crossing.price, unit)} (not settled at any price tried)"
-    price = money_between(crossing.price, low, high, unit)
-    if low is None or high is None:
-        lower = f"less than {money(stated / FURTHEST_PRICE, unit)}" if low is None else money(low, unit)
-        upper = f"more than {money(stated * FURTHEST_PRICE, unit)}" if high is None else money(high, unit)
-        price += f" ({lower} to {upper})"
     if (low or 0.0) <= stated <= (high or np.inf):
-        return f"{price.removesuffix(')')}, which includes the stated price: not settled)"
-    return price
+        return NOT_SETTLED
+    price = money_between(crossing.price, low, high, unit)
+    if low is None and high is not None:
+        price += f" ({money(high, unit)} or less)"
+    return f"{price} ({money(low, unit)} or more)" if high is None and low is not None else price
+
+
+def scenario_sentence(
+    models: Sequence[ModelResult], scenarios: Sequence[str], margin: float, unit: str | None
+) -> str | None:
+    """Under which other prices, the names of scenarios, another model is cheaper than the first by the margin.
+
+    A scenario without a name is not asked about; None where none is.
+    """
+    first, asked = models[0], [(number, name) for number, name in enumerate(scenarios) if name]
+    changed = []
+    for number, name in asked:
+        best = min(models, key=lambda model: model.scenarios[number])
+        if first.scenarios[number] - best.scenarios[number] > margin:
+            costs = (
+                f"{money(best.scenarios[number], unit)} per case against {money(first.scenarios[number], unit)}"
+            )
+            changed.append(f"Under {name}, {best.name} is the best choice: {costs}")
+    if not changed:
+        return f"{first.name} stays the best choice under {listed(name for _, name in asked)}." if asked else None
+    stays = len(asked) - len(changed)
+    also = f" {first.name} stays it in {stays} of {len(asked)} scenarios." if stays else ""
+    also = also or (f" The choice changes in all {len(asked)} scenarios." if len(asked) > 1 else "")
+    return f"{changed[0]}.{also}"
 
 
 def recalibrating(model: ModelResult, unit: str | None) -> str | None:
