@@ -153,7 +153,8 @@ class _Written:
         n_models = len(self.names)
         n_shown = n_models if n_models <= MOST_MODELS else MOST_MODELS - 1
         whole = self.result.overview(n_shown)
-        table = Table(whole.header, [[self.short.get(str(row[0]), row[0]), *row[1:]] for row in whole.rows])
+        header = [title.replace(self.result.verdict.leader, "the best") for title in whole.header]
+        table = Table(header, [[self.short.get(str(row[0]), row[0]), *row[1:]] for row in whole.rows])
         lines = table.to_text().splitlines()
         if max(map(cell_width, lines)) > self.width:
             lines = table.to_text(self.width).splitlines()

@@ -11,7 +11,7 @@ from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import InputError
 from pandora_regret.inputs.tables import Done
 from pandora_regret.records import from_plain, to_plain
-from pandora_regret.text import Cell, Formats, Shown, Table, count, money, percent
+from pandora_regret.text import Cell, Formats, Shown, Table, count, counted, money
 
 SCHEMA = "pandora-comparison/3"
 TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
@@ -362,22 +362,15 @@ class Comparison(Shown):
 
         rows: list[tuple[Cell | str, ...]] = []
         for model in models[:most]:
-            cost, chance = model.scores["expected_cost"], model.probability_best
             against = "" if model.name == judged.leader else cell(gaps.get(model.name), "+")
-            avoidable = cell(Estimate(model.cost - model.unavoidable, cost.low, cost.high))
-            beside = (str(avoidable).split(" ")[0], "" if chance is None else percent(chance, short=True))
-            own = (cell(cost), cell(model.recalibrated.cost)) if again and model.recalibrated else (cell(cost),)
+            then = [cell(model.recalibrated.cost)] if again and model.recalibrated else []
             state = "level" * (model.name in judged.level) + "not settled" * (model.name in judged.undecided)
-            rows.append((model.name, *own, against, *(() if again else beside), state))
+            rows.append((model.name, cell(model.scores["expected_cost"]), *then, against, state))
         hidden, level = len(models) - most, 100 * self.interval.level
-        about = f"{count(self.data.rows)} cases, {len(self.data.classes)} classes; {level:g} % intervals"
+        about = f"{counted(self.data.rows, 'case')}, {len(self.data.classes)} classes; {level:g} % intervals"
         about += f"; {hidden} more expensive models left out" if hidden > 0 else ""
         title = "Tests per case" if self.costs.currency is None else "Cost per case"
-        header = (
-            ("Model", title, "Recalibrated", "Against the best", "")
-            if again
-            else ("Model", title, "Against the best", "Avoidable", "Cheapest", "")
-        )
+        header = ("Model", title, *(["Recalibrated"] if again else []), f"Against {judged.leader}", "")
         return Table(header, rows, judged.sentences, [about, *self.margin_sentence])
 
     @property

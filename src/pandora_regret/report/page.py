@@ -19,7 +19,7 @@ from pandora_regret._version import __version__
 from pandora_regret.atomic import write_atomically
 from pandora_regret.compare import Comparison
 from pandora_regret.compare.result import BreakEven
-from pandora_regret.compare.words import price_between, recalibrating
+from pandora_regret.compare.words import NOT_SETTLED, price_between, recalibrating
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.optional import import_optional
@@ -284,17 +284,17 @@ def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
 
 
 def _flips(each: BreakEven, unit: str | None) -> dict[str, Any]:
-    """The prices of a test at which another model becomes the cheapest, and their places on a slider."""
+    """The prices of a test at which another model becomes the better choice, and their places on a slider."""
     sides: dict[str, Any] = {}
     ranges: dict[str, list[str]] = {}
-    for side, crossing in (("below", each.below), ("above", each.above)):
-        if crossing is not None:
+    crossings = [(side, at) for side, at in (("below", each.below), ("above", each.above)) if at is not None]
+    for side, crossing in crossings:
+        if (at := price_between(crossing, each.stated, unit)) != NOT_SETTLED:
             place = min(max(50 * (1 + log10(crossing.price / each.stated)), 0.0), 100.0)
             sides[side] = {"price": crossing.price, "place": round(place, 3)}
-            at = price_between(crossing, each.stated, unit)
             ranges.setdefault(without_direction_marks(crossing.leader), []).append(f"{side} {at}")
-    flips = "; ".join(f"{leader} is cheapest {' and '.join(at)}" for leader, at in ranges.items())
-    return {"sentence": flips or "no change", **sides}
+    flips = "; ".join(f"{leader} is the better choice {' and '.join(at)}" for leader, at in ranges.items())
+    return {"sentence": flips or (NOT_SETTLED if crossings else "no change"), **sides}
 
 
 def _panels(facts: dict[str, Any], comparison: Comparison) -> Iterator[dict[str, Any]]:
