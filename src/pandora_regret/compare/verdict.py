@@ -113,10 +113,10 @@ def more_cases(
     gap: Estimate, cases: int, clusters: int | None, level: float, size: float, power: float | None = None
 ) -> int | None:
     """Beside so many cases; the standard error behind the interval shrinks with the root of their number."""
-    if gap.low is None or gap.high is None or size == 0:
+    if gap.value is None or gap.low is None or gap.high is None or size == 0:
         return None
     units, tail = clusters or cases, (1 + level) / 2
-    shorter = min(gap.high - gap.difference, gap.difference - gap.low)  # the other may have been stretched
+    shorter = min(gap.high - gap.value, gap.value - gap.low)  # the other may have been stretched
     error = shorter / student_quantile(units - 1, tail)
 
     def is_enough(more: int) -> bool:
@@ -299,7 +299,7 @@ class Verdict:
         about = (asked.cases, asked.clusters, asked.level, asked.margin)
         needed = [more_cases(self.standing.gaps[name], *about) for name in self.named("open")]
         settling = [more for more in needed if more is not None]
-        return max(settling, default=None) if len(settling) == len(needed) else None
+        return max(settling) or None if settling and len(settling) == len(needed) else None
 
     def sure(self) -> str:
         """How likely the leader is the cheapest."""
