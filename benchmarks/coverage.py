@@ -174,8 +174,8 @@ class Row:
 
 
 def mean_cost(sample: dict[str, Any], name: str = "one") -> float:
-    prices = sample.get("costs", IN_TESTS)
-    return float(expected_search_cost(sample["y_true"], sample["models"][name], costs=prices))
+    table = sample["models"][name]
+    return float(expected_search_cost(sample["y_true"], table, costs=sample.get("costs", [1.0] * table.shape[1])))
 
 
 def mean_difference(sample: dict[str, Any]) -> float:

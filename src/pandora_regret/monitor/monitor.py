@@ -309,8 +309,9 @@ class Monitor:
 
     def _check_kind(self, forecast: Forecast, compares: bool, by_period: bool) -> None:
         """That forecasts have the classes, and a challenger and periods if earlier ones had."""
-        if self.labels is not None and len(self.labels) != forecast.n_classes:
-            problem = f"has {forecast.n_classes} columns, and earlier forecasts had {len(self.labels)}"
+        now, before = (list(map(str, labels)) for labels in (forecast.labels, self.labels or forecast.labels))
+        if now != before:
+            problem = f"has the classes {', '.join(now[:8])}, and earlier forecasts had {', '.join(before[:8])}"
             raise InputError(problem, argument=forecast.name, fix="pass the same classes always")
         if self.promised is None:
             return

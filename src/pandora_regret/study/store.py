@@ -29,6 +29,7 @@ Place: TypeAlias = str | os.PathLike[str]  # of a file or a folder
 Plain: TypeAlias = dict[str, Any]  # values that JSON holds
 Names: TypeAlias = tuple[str, ...]
 
+SCHEMA = "pandora-predictions/1"
 LABELS = "labels.safetensors"
 KINDS = {False: "probabilities", True: "logits"}  # the arrays' names in the files
 LEAST = np.finfo(np.float32).tiny  # of the probabilities that float32 holds with all its digits
@@ -187,7 +188,8 @@ class Store:
         with np.errstate(over="ignore", under="ignore"):
             stored = exact.astype(np.float32)
         read_probabilities(stored, logits=logits, name=what).check()  # in the precision in which it will be read
-        write_arrays(path, {KINDS[logits]: stored}, {"model": name, "failure": None, "metadata": metadata or {}})
+        about = {"model": name, "failure": None, "classes": self.classes, "metadata": metadata or {}}
+        write_arrays(path, {KINDS[logits]: stored}, about)
 
     def record_failure(self, name: str, reason: str) -> None:
         """Keep why a model has no predictions, so that it is neither forgotten nor tried again."""
@@ -207,8 +209,12 @@ class Store:
             raise InputError(f"{self.folder} has no predictions of {name!r}", fix=fix) from None
         if header["failure"] is not None:
             raise InputError(f"{self.folder} has no predictions of {name!r}: it failed ({header['failure']}).")
-        ((kind, values),) = arrays.items()
-        return Prediction(values, kind == KINDS[True], header["metadata"])
+        ((kind, values),), names = arrays.items(), header.get("classes", self.classes)  # early files name none
+        if sorted(names) != sorted(self.classes) or values.shape != (len(self.truth), len(names)):
+            problem = f"predicts {len(values)} cases of {', '.join(names)}, which are not those of the store"
+            raise InputError(f"{self._file(name)} {problem}: delete it, and resume.")
+        columns = [names.index(each) for each in self.classes]
+        return Prediction(values[:, columns], kind == KINDS[True], header["metadata"])
 
     def probabilities(self, names: Iterable[str]) -> FloatArray:
         """Probabilities of some models, (M, N, K), in float64.
@@ -252,6 +258,7 @@ def file_name(model: str) -> str:
 
 def write_arrays(path: Path, arrays: dict[str, NDArray[Any]], about: Plain) -> None:
     """A safetensors file of these arrays and of a dict; what JSON does not know becomes a number or its text."""
+    about = about | {"schema": SCHEMA}
     text = json.dumps(about, sort_keys=True, default=lambda v: v.tolist() if hasattr(v, "tolist") else str(v))
     arrays = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
     content = import_optional("safetensors.numpy", extra="zoo").save(arrays, metadata={"about": text})
@@ -263,8 +270,10 @@ def read_arrays(path: Path, *, header_only: bool = False) -> tuple[dict[str, NDA
     library = import_optional("safetensors", extra="zoo")
     try:
         with library.safe_open(path, framework="numpy") as file:
-            names = () if header_only else file.keys()
-            return {name: file.get_tensor(name) for name in names}, json.loads(file.metadata()["about"])
+            names, about = () if header_only else file.keys(), json.loads(file.metadata()["about"])
+            if (schema := about.pop("schema", SCHEMA)) != SCHEMA:
+                raise ValueError(f"it is of the kind {schema}, not {SCHEMA}")
+            return {name: file.get_tensor(name) for name in names}, about
     except FileNotFoundError:
         raise
     except (library.SafetensorError, OSError, TypeError, KeyError, ValueError) as error:
