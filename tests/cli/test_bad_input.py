@@ -73,7 +73,7 @@ def test_bad_arguments(tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     said = refused(*arguments)
     assert words in said
-    assert not any(code in said for code in ("axis=", "logits=", "labels=", "costs", "y_proba"))
+    assert not any(code in said for code in ("axis=", "logits=", "labels=", "costs=", "y_proba"))
 
 
 def test_rows_that_are_not_there(tmp_path):
