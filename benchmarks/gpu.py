@@ -1,10 +1,12 @@
 """What a training step's loss costs on the GPU, against yardsticks of the same run.
 
 Run with ``python benchmarks/gpu.py`` on a CUDA device. The floor is a device copy of the logits: the same bytes
-read and written. Two tables:
+read and written. Three tables:
 
 - on the device: medians of CUDA graph replays, so that launching does not count. "Loss and gradient" is the fused
   pass alone; a step is forward and backward through autograd, with the mean and the scaling by the factor it gets;
+- a linear layer and its loss in one: the yardstick is the three matrix products of every step; torch's own
+  layer and cross-entropy, and Liger's fused one where it is installed, stand beside it;
 - eager: the same step as most people run it, by the wall clock. In a training loop the host runs ahead of the
   device, so the promise is about steps one after the other; a step alone, from the call on an idle device until
   the device is idle again, stands beside it.
@@ -15,16 +17,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from statistics import median
 from time import perf_counter
 from typing import Any
 
 import torch
 import triton
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, linear
 from triton.testing import do_bench_cudagraph
 
-from pandora_regret.integrations.torch import PandoraLoss
+from pandora_regret.integrations.torch import PandoraLoss, linear_pandora_loss, pandora_loss
 from pandora_regret.kernels import gpu
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -162,6 +165,75 @@ def measure_compiled(claim: Claim) -> None:
     report(str(claim), f"{theirs:.4f}", f"{ours:.4f}")
 
 
+def three_products(h: torch.Tensor, w: torch.Tensor) -> float:
+    """Milliseconds of the matrix products that no training step of a linear layer can do without."""
+    z = torch.empty(len(h), len(w), dtype=h.dtype, device=h.device).normal_()
+    into, into_h, into_w = torch.empty_like(z), torch.empty_like(h), torch.empty_like(w)
+
+    @torch.no_grad()
+    def products() -> None:
+        torch.mm(h, w.T, out=into)
+        torch.mm(z, w, out=into_h)
+        torch.mm(z.T, h, out=into_w)
+
+    return by_the_clock([products], h, 3, rounds=10)[0]
+
+
+def errors_of_linear(h: torch.Tensor, w: torch.Tensor, y: torch.Tensor) -> list[float]:
+    """The gradients' distance from those of double precision, relative to their size."""
+    doubles = [h.detach().double().requires_grad_(), w.detach().double().requires_grad_()]
+    exact = torch.autograd.grad(pandora_loss(linear(*doubles), y), doubles)
+    got = torch.autograd.grad(linear_pandora_loss(h, w, y), (h, w))
+    return [float((one - two).norm() / two.norm()) for one, two in zip(got, exact, strict=True)]
+
+
+def measure_linear(rows: int = 8192, width: int = 4096, classes: int = 128_256) -> bool:
+    """Milliseconds and extra GiB of a step of the last layer of a language model, bfloat16."""
+    torch.manual_seed(0)
+    h = torch.randn(rows, width, dtype=torch.bfloat16, device="cuda").requires_grad_()
+    w = (torch.randn(classes, width, device="cuda") / width**0.5).bfloat16().requires_grad_()
+    y = torch.randint(0, classes, (rows,), device="cuda")
+    losses: dict[str, Callable[[], torch.Tensor]] = {
+        "linear_pandora_loss": lambda: linear_pandora_loss(h, w, y),
+        "linear, PandoraLoss": lambda: PandoraLoss()(linear(h, w), y),
+        "linear, cross_entropy": lambda: cross_entropy(linear(h, w), y),
+    }
+    if find_spec("liger_kernel") is not None:
+        from liger_kernel.transformers.functional import liger_fused_linear_cross_entropy
+
+        losses["Liger's linear cross-entropy"] = lambda: liger_fused_linear_cross_entropy(h, w, y)
+    floor, of_shape = three_products(h, w), f"{rows:,} x {width:,} x {classes:,}"
+    held = True
+    for name, loss in losses.items():
+        extra, [taken] = extra_gib(loss, h, w), by_the_clock([lambda: loss().backward()], h, 3, rounds=10)  # noqa: B023
+        ours = name == "linear_pandora_loss"
+        held = held and not (ours and (taken > 1.08 * floor or extra > 0.6))
+        report(of_shape, name, f"{taken:.2f} = {taken / floor:.3f} x three products", f"+{extra:.2f} GiB")
+    errors = errors_of_linear(h.detach()[:512].requires_grad_(), w, y[:512])
+    held = held and max(errors) <= 0.02
+    report(
+        of_shape,
+        f"three products {floor:.2f}",
+        "at most 1.08 x, +0.6 GiB, errors 0.02",
+        "ok" if held else "MISSED",
+    )
+    report("errors of the gradients", *(f"{error:.4f}" for error in errors))
+    return held
+
+
+def extra_gib(loss: Callable[[], torch.Tensor], *leaves: torch.Tensor) -> float:
+    """Peak memory of a step beyond its gradients."""
+    for leaf in leaves:
+        leaf.grad = None
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    loss().backward()  # type: ignore[no-untyped-call]
+    torch.cuda.synchronize()
+    kept = sum(leaf.numel() * leaf.element_size() for leaf in leaves)
+    return float(torch.cuda.max_memory_allocated() - before - kept) / 2**30
+
+
 def report(*cells: str) -> None:
     print(" | ".join(cells), flush=True)
 
@@ -173,6 +245,8 @@ if __name__ == "__main__":
     held = [measure_eager(claim) for claim in EAGER]  # first: compilers keep the host busy
     print("device | copy | loss and gradient | PandoraLoss step | cross_entropy step | compiled | extra memory |")
     held += [measure_on_the_device(claim) for claim in ON_THE_DEVICE]
+    print("last layer of a language model | step | extra memory |")
+    held.append(measure_linear())
     print("compiled, by the clock | cross_entropy step | PandoraLoss step")
     for claim in EAGER:
         measure_compiled(claim)

@@ -77,6 +77,26 @@ def scale_(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
     return grad
 
 
+def add_tile(
+    logits: torch.Tensor,
+    ours: torch.Tensor,
+    own: torch.Tensor,
+    prices: tuple[torch.Tensor, torch.Tensor] | None,
+    alpha: float,
+    *sums: torch.Tensor,
+) -> None:
+    """Add the losses and slopes of a tile of classes, (N, W), to those of its rows; logits become gradients."""
+    costs, our_costs = (ours, ours) if prices is None else prices
+    switches = {"kind": kind_of(alpha), "priced": prices is not None, "block": 2048, "num_warps": 8}
+    pointers = (logits, ours, own, costs.contiguous(), our_costs, *sums)
+    gpu_loops.add_tile_loop[(len(logits),)](*pointers, logits.shape[1], float(alpha), **switches)
+
+
+def kind_of(alpha: float) -> int:
+    """Which formula of a pair's loss holds."""
+    return RANKS if alpha == math.inf else ZERO if alpha == 0 else SMALL if alpha < 0.1 else POWER
+
+
 def _kind_of_number(value: int) -> tuple[bool, bool]:
     """What Triton compiles differently for: multiples of 16, and numbers that take 64 bits."""
     return value % 16 == 0, value >= 2**31
@@ -102,8 +122,7 @@ def _launch(
     finite_alpha = float(alpha) if alpha < math.inf else 0.0  # at inf the slope is 0, and 0 times inf would be NaN
     weight_stride = weights.stride(0) if weights is not None and weights.ndim else 0
     numbers = (n_rows, class_units, stride_units, finite_alpha, weight_stride, ignore_index)
-    kind = RANKS if alpha == math.inf else ZERO if alpha == 0 else SMALL if alpha < 0.1 else POWER
-    switches = (kind, weighing, stored, costs is not None, want_grad)
+    switches = (kind_of(alpha), weighing, stored, costs is not None, want_grad)
     key = (*switches, weight_stride, ignore_index, logits.dtype, inputs[3].dtype, device)
     plan.launch((*inputs, *outputs, *numbers, *switches), key, inputs, stream)
     return losses.sum() if stored == TOTALS else losses, grad

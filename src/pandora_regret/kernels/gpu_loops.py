@@ -261,6 +261,41 @@ def row_loop(
 
 
 @triton.jit
+def add_tile_loop(
+    logits,  # (N, W), a tile of the classes; out: its gradient
+    ours,  # (N,) the truth's logit
+    own,  # (N,) the truth's column, which may lie outside
+    costs,  # (W,), read only if priced
+    our_costs,  # (N,), likewise
+    slopes,  # (N,) what the gradient of a row is multiplied by
+    losses,  # (N,) added to
+    pulls,  # (N,) added to: the slopes of all pairs
+    width,
+    alpha,
+    kind: tl.constexpr,
+    priced: tl.constexpr,
+    block: tl.constexpr,
+):
+    """One row of a tile: its pairs' losses and slopes; the truth's own gradient needs all tiles."""
+    row = tl.program_id(0).to(tl.int64)
+    our, truth, slope = tl.load(ours + row), tl.load(own + row), tl.load(slopes + row) * (alpha + 1)
+    our_cost = tl.load(our_costs + row) if priced else 1.0
+    pairs, powers = tl.zeros([block], tl.float32), tl.zeros([block], tl.float32)
+    for start in range(0, width, block):
+        columns = start + tl.arange(0, block)
+        inside = columns < width
+        x = tl.load(logits + row * width + columns, mask=inside, other=-float("inf")).to(tl.float32)
+        pair, power = _priced_pair(
+            x, our, inside & (columns != truth), columns, costs, our_cost, alpha, kind, priced
+        )
+        pairs += pair
+        powers += power
+        tl.store(logits + row * width + columns, (power * slope).to(logits.dtype.element_ty), mask=inside)
+    tl.store(losses + row, tl.load(losses + row) + tl.sum(pairs))
+    tl.store(pulls + row, tl.load(pulls + row) + tl.sum(powers) * (alpha + 1))
+
+
+@triton.jit
 def scale_loop(grad, factor, n_elements, block: tl.constexpr):
     """Multiply in place; leaves at once where the factor is 1, as it is in nearly every training loop."""
     by = tl.load(factor)

@@ -71,7 +71,7 @@ class FusedPandoraLoss(torch.autograd.Function):
         elif factor.ndim:
             grad = grad.mul_(factor[:, None])
         else:
-            kernels = _kernels_for(grad)
+            kernels = kernels_for(grad)
             grad = grad.mul_(factor) if kernels is None else kernels.scale_(grad, factor)
         return grad, None, None, None
 
@@ -104,14 +104,14 @@ def gradients_of_rows(weights: torch.Tensor, logits: torch.Tensor, target: torch
 
 def _for_kernels(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> tuple[ModuleType | None, Any]:
     """The Triton kernels, if there are rows of one truth each, and what they read."""
-    kernels = _kernels_for(logits) if target.ndim == 1 and len(target) and not rule.label_smoothing else None
+    kernels = kernels_for(logits) if target.ndim == 1 and len(target) and not rule.label_smoothing else None
     if kernels is None:
         return None, None
     costs = beside(rule.costs, logits.device, torch.float32)
     return kernels, kernels.LogitRows(logits, target, rule.alpha, costs, rule.ignore_index)
 
 
-def _kernels_for(tensor: torch.Tensor) -> ModuleType | None:
+def kernels_for(tensor: torch.Tensor) -> ModuleType | None:
     """The Triton kernels, where the device runs them and the precision is theirs."""
     if not HAS_TRITON or not tensor.is_cuda or tensor.dtype == torch.float64:
         return None
@@ -194,7 +194,7 @@ def loss_of_one_truth(
     if alpha == torch.inf:
         size = finite_size(logits, torch)
         odds = settle_ties(odds, tie_of(logits.dtype, torch) * (1 + size + size.gather(1, truth)), torch)
-    losses, slopes = _pair_loss(odds, alpha)
+    losses, slopes = pair_loss(odds, alpha)
     for terms in (losses, slopes):
         if costs is not None:
             terms *= costs
@@ -205,7 +205,7 @@ def loss_of_one_truth(
     return losses.sum(dim=1), slopes if impossible is None else slopes.masked_fill_(impossible, 0.0)
 
 
-def _pair_loss(odds: torch.Tensor, alpha: float) -> tuple[torch.Tensor, torch.Tensor]:
+def pair_loss(odds: torch.Tensor, alpha: float) -> tuple[torch.Tensor, torch.Tensor]:
     """L_alpha and ``-dL_alpha / d ln r`` at ``ln r``, which is overwritten; see `pandora_regret.priors.beta`."""
     if alpha == torch.inf:
         return 1 - odds.sign(), torch.zeros_like(odds)

@@ -1,0 +1,298 @@
+"""The loss of a linear layer's logits, without the logits.
+
+A pair of classes needs the true class's logit alone, ``h.w_y``, and no normaliser. So one pass over tiles of
+classes gives the loss and both gradients with three matrix products, ``Z = H W'``, ``dH += Z W``, ``dW = Z' H``:
+a tile of Z is overwritten by its gradient in between. Cross-entropy in tiles needs four: its normaliser first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from pandora_regret.inputs import InputError, read_alpha
+from pandora_regret.integrations.torch.fused import kernels_for, pair_loss, precision_of
+from pandora_regret.integrations.torch.tensors import (
+    ClassCosts,
+    Reduction,
+    beside,
+    blocks_of,
+    check_classes,
+    cost_table,
+    read_reduction,
+    refuse_gradient,
+)
+
+TILE_BYTES = 1 << 28  # of one tile of logits: larger ones gain nothing, smaller products are slower
+LEAST_LOGIT = -3.0e38  # stands for -inf, so that two impossible classes tie instead of giving NaN
+
+
+class Rows(NamedTuple):
+    """The truths of rows, what their losses are multiplied by, and how they are scored."""
+
+    truth: torch.Tensor  # (N,)
+    scales: torch.Tensor  # (N,)
+    costs: torch.Tensor | None  # (K,)
+    alpha: float
+
+
+class LinearPandoraLoss(torch.nn.Module):
+    """`linear_pandora_loss` as a module: called with features, the layer's weight, targets and its bias.
+
+    Parameters
+    ----------
+    alpha, costs, reduction, ignore_index
+        As in `linear_pandora_loss`.
+
+    Examples
+    --------
+    >>> layer, features = torch.nn.Linear(4, 3), torch.ones(2, 4)
+    >>> loss = LinearPandoraLoss()(features, layer.weight, torch.tensor([0, 2]), layer.bias)
+    >>> loss.backward()
+    >>> layer.weight.grad.shape
+    torch.Size([3, 4])
+    """
+
+    def __init__(
+        self, alpha: float = 1.0, costs: Any = None, reduction: Reduction = "mean", ignore_index: int = -100
+    ) -> None:
+        super().__init__()
+        costs = None if costs is None else ClassCosts(costs)
+        self.options: dict[str, Any] = {
+            "alpha": alpha, "costs": costs, "reduction": read_reduction(reduction), "ignore_index": ignore_index
+        }  # fmt: skip
+
+    def forward(
+        self,
+        features: torch.Tensor,
+        weight: torch.Tensor,
+        target: torch.Tensor,
+        bias: torch.Tensor | None = None,
+        sample_weight: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """The loss of a batch."""
+        loss: torch.Tensor = linear_pandora_loss(
+            features, weight, target, bias, sample_weight=sample_weight, **self.options
+        )
+        return loss
+
+    def extra_repr(self) -> str:
+        """The arguments, for `print`."""
+        return ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def linear_pandora_loss(
+    features: torch.Tensor,
+    weight: torch.Tensor,
+    target: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    *,
+    alpha: float = 1.0,
+    costs: Any = None,
+    sample_weight: torch.Tensor | None = None,
+    reduction: Reduction = "mean",
+    ignore_index: int = -100,
+) -> torch.Tensor:
+    """``pandora_loss(features @ weight.T + bias, target)`` with its gradients, in tiles of classes.
+
+    No more than one tile of logits, 256 MiB, is held at a time.
+
+    Parameters
+    ----------
+    features
+        What the layer reads, (N, D) or (..., D).
+    weight
+        Of the layer, (K, D), of the features' precision and device.
+    target
+        Class numbers, (N,) or (...).
+    bias
+        Of the layer, (K,), or none.
+    alpha
+        As in `PandoraLoss`, and finite: at inf the loss has no gradient.
+    costs, ignore_index
+        As in `PandoraLoss`.
+    sample_weight
+        Weights of the rows, in the shape of `target`.
+    reduction
+        "mean" over the rows that are not ignored, weighted; "sum"; or "none", one weighted loss per row.
+
+    Returns
+    -------
+    Tensor
+        The loss in float32, or in float64 where features are.
+
+    See Also
+    --------
+    PandoraLoss : Of logits that are there already; takes distributions as targets, too.
+
+    Examples
+    --------
+    >>> features, weight = torch.ones(2, 4), torch.zeros(3, 4)
+    >>> linear_pandora_loss(features, weight, torch.tensor([0, 2]))
+    tensor(0.3333)
+    """
+    if torch.is_autocast_enabled(features.device.type):
+        dtype = torch.get_autocast_dtype(features.device.type)
+        features, weight = features.to(dtype), weight.to(dtype)
+        bias = None if bias is None else bias.to(dtype)
+    _check_layer(features, weight, bias, target)
+    if (alpha := read_alpha(alpha)) == torch.inf:
+        raise InputError("alpha = inf has no gradient: choose a finite one, or measure logits by PandoraLoss.")
+    truth, scales = _read_rows(target, sample_weight, read_reduction(reduction), ignore_index, len(weight))
+    scales = scales.to(precision_of(features))
+    table = beside(cost_table(costs, len(weight)), features.device, scales.dtype)
+    layer = features.reshape(-1, weight.shape[1]), weight, bias
+    wanted = [torch.is_grad_enabled() and one is not None and one.requires_grad for one in layer]
+    losses: torch.Tensor = _OfLayer.apply(*layer, truth, scales, table, alpha, reduction == "none", wanted)  # type: ignore[no-untyped-call]
+    return losses.view(target.shape) if reduction == "none" else losses
+
+
+def _check_layer(
+    features: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, target: torch.Tensor
+) -> None:
+    """Shapes, precisions and devices must fit each other."""
+    n_classes, shape = len(weight), tuple(features.shape[:-1])
+    fits = {
+        "weight": weight.ndim == 2 and n_classes > 1 and weight.shape[1:] == features.shape[-1:],
+        "target": tuple(target.shape) == shape and not target.is_floating_point(),
+        "bias": bias is None or bias.shape == (n_classes,),
+    }
+    for name, one in {"weight": weight, "target": target, "bias": bias}.items():
+        if one is not None and not fits[name]:
+            fix = f"pass features (..., D), weight (K, D), bias (K,), and class numbers of shape {shape}"
+            raise InputError(f"has shape {tuple(one.shape)} and dtype {one.dtype}", argument=name, fix=fix)
+        if one is not None and name != "target" and (one.dtype, one.device) != (features.dtype, features.device):
+            problem = f"is {one.dtype} on {one.device} but features is {features.dtype} on {features.device}"
+            raise InputError(problem, argument=name, fix="convert one of them, or use torch.autocast")
+
+
+def _read_rows(
+    target: torch.Tensor, sample_weight: torch.Tensor | None, reduction: str, ignore_index: int, n_classes: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The true class of every row, and what its loss is multiplied by, (N,) each."""
+    flat = target.reshape(-1).long()
+    if flat.is_cpu:
+        check_classes(flat, n_classes, ignore_index)
+    kept = flat != ignore_index
+    scales = kept.double()
+    if sample_weight is not None:
+        refuse_gradient(sample_weight, "sample_weight")
+        if sample_weight.shape != target.shape:
+            fix = f"pass {tuple(target.shape)}, as target has"
+            raise InputError(f"has shape {tuple(sample_weight.shape)}", argument="sample_weight", fix=fix)
+        scales = scales * sample_weight.reshape(-1)
+    return flat.where(kept, 0), scales / scales.sum() if reduction == "mean" else scales
+
+
+class _OfLayer(torch.autograd.Function):
+    """The sum of rows' losses times their scales, or each of them; gradients are made ahead where they can be."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> torch.Tensor:
+        *ctx.layer, truth, scales, costs, ctx.alpha, each_row, ctx.wanted = inputs
+        # each row's factor is not known yet, nor is a GradScaler's, without which float16 underflows
+        early = not each_row and inputs[0].dtype != torch.float16
+        rows = Rows(truth, scales, costs, ctx.alpha)
+        losses, ctx.grads = _one_pass(ctx.layer, rows, ctx.wanted if early else [False] * 3)
+        ctx.early, ctx.layer = early, None
+        ctx.save_for_backward(*inputs[:6])
+        return losses if each_row else losses.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, factor: torch.Tensor) -> Any:
+        *layer, truth, scales, costs = ctx.saved_tensors
+        grads, ctx.grads = ctx.grads if ctx.early else None, None
+        if grads is None:  # or in a second backward
+            grads = _one_pass(layer, Rows(truth, scales * factor, costs, ctx.alpha), ctx.wanted)[1]
+        else:
+            for grad in filter(lambda grad: grad is not None, grads):
+                kernels = kernels_for(grad)
+                grad.mul_(factor) if kernels is None else kernels.scale_(grad, factor)
+        return *grads, *[None] * 6
+
+
+def _one_pass(
+    layer: Sequence[Any], rows: Rows, wanted: Sequence[bool]
+) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
+    """Losses of rows times their scales, (N,), and the gradients of their sum in features, weight and bias."""
+    (features, weight, bias), (truth, scales, costs, alpha) = layer, rows
+    scales = scales / (3 * (len(weight) - 1))
+    ours = torch.empty_like(scales)
+    for some in blocks_of(features):
+        ours[some] = (features[some].to(scales.dtype) * weight[truth[some]]).sum(dim=1)
+    shifts = weight.new_zeros(len(weight)) if bias is None else bias
+    ours = (ours + shifts[truth]).clamp(min=LEAST_LOGIT)
+    slopes = scales.where(ours > LEAST_LOGIT, 0.0)  # an impossible truth has no gradient
+    losses, pulls = torch.zeros_like(scales), torch.zeros_like(scales)
+    grads = [torch.zeros_like(one) if want else None for one, want in zip(layer, wanted, strict=True)]
+    of_features, of_weight, of_bias = grads
+    width = max(128, TILE_BYTES // (max(1, len(features)) * features.element_size()) // 128 * 128)
+    for start in range(0, len(weight), width):
+        columns = slice(start, start + width)
+        part = weight[columns]
+        logits = torch.addmm(shifts[columns], features, part.T)
+        prices = None if costs is None else (costs[columns], costs[truth])
+        _add_tile(logits, ours, truth - start, prices, alpha, slopes, losses, pulls)
+        if of_features is not None:
+            of_features.addmm_(logits, part)
+        if of_weight is not None:
+            torch.mm(logits.T, features, out=of_weight[columns])
+        if of_bias is not None:
+            of_bias[columns] = logits.sum(dim=0)
+        del logits  # before the next tile is made
+    _add_truths(grads, features, weight, truth, (-pulls * slopes).to(features.dtype))
+    return torch.where(scales == 0, 0.0, losses * scales), grads
+
+
+def _add_truths(
+    grads: Sequence[torch.Tensor | None],
+    features: torch.Tensor,
+    weight: torch.Tensor,
+    truth: torch.Tensor,
+    pull: torch.Tensor,
+) -> None:
+    """Add what the true classes' logits, of gradients `pull`, (N,), contribute."""
+    of_features, of_weight, of_bias = grads
+    if of_features is not None:
+        of_features.addcmul_(pull[:, None], weight[truth])
+    if of_weight is not None:
+        of_weight.index_put_((truth,), pull[:, None] * features, accumulate=True)
+    if of_bias is not None:
+        of_bias.index_put_((truth,), pull, accumulate=True)
+
+
+def _add_tile(
+    logits: torch.Tensor,
+    ours: torch.Tensor,
+    own: torch.Tensor,
+    prices: tuple[torch.Tensor, torch.Tensor] | None,
+    alpha: float,
+    slopes: torch.Tensor,
+    losses: torch.Tensor,
+    pulls: torch.Tensor,
+) -> None:
+    """Add the losses and slopes of one tile's pairs, and overwrite its logits by their gradient.
+
+    The truth stands in column `own`, if in this tile at all. Prices are those of the columns and of the truths.
+    """
+    kernels = kernels_for(logits) if len(logits) else None
+    if kernels is not None:
+        kernels.add_tile(logits, ours, own, prices, alpha, slopes, losses, pulls)
+        return
+    columns = torch.arange(logits.shape[1], device=logits.device)
+    odds = ours[:, None] - logits.to(ours.dtype).clamp_(min=LEAST_LOGIT)
+    if prices is not None:
+        odds += (prices[0] / prices[1][:, None]).log_()
+    pairs, slope = pair_loss(odds, alpha)
+    for terms in (pairs, slope):
+        if prices is not None:
+            terms *= prices[0]
+        terms.masked_fill_(columns == own[:, None], 0.0)
+    losses += pairs.sum(dim=1)
+    pulls += slope.sum(dim=1)
+    logits.copy_(slope.mul_(slopes[:, None]))
