@@ -8,6 +8,7 @@ which explains what is wrong with them, or scores them.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -20,6 +21,7 @@ import numpy as np
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.inputs.tables import row_slices
 from pandora_regret.kernels import reference
+from pandora_regret.kernels.cache import cache_folder, is_filled
 from pandora_regret.kernels.reference import BROKEN_AT_RANDOM, Ties, relative_tie
 from pandora_regret.priors import Beta, Prior
 
@@ -27,7 +29,8 @@ Rows: TypeAlias = Iterator[tuple[Forecast, FloatArray]]  # some at a time, with 
 
 # installed, and not switched off, which would turn compiled loops into slow ones
 HAS_NUMBA = find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-WORTH_COMPILING = 1 << 19  # elements; fewer are scored by NumPy before numba has even been imported
+WORTH_COMPILING = 1 << 19  # elements; fewer are scored by NumPy as fast
+TO_LOAD, TO_COMPILE = 32, 256  # times as many, in all: NumPy scores them while numba is imported, or compiles
 BLOCKS = 4  # a full block is one of many: so many times its size decide whether to compile
 FEW_CLASSES, FEWER_CLASSES = 128, 12  # at alpha 1, and at others, K compiled passes over pairs beat a sort
 LARGEST_ALPHA = 1e3  # up to here the compiled logarithm of a ratio near 1, times alpha, is exact enough
@@ -36,11 +39,20 @@ COPIED_ELEMENTS = 1 << 20  # half-precision and scattered rows are copied, this 
 CHUNK_ELEMENTS = 1 << 18  # at least, of what a thread is handed at a time
 CHUNKS_PER_THREAD = 8  # at most; a core that is interrupted does not keep the others waiting
 MOST_PAIR_BYTES = 1 << 25  # of the (K, K) sums that threads keep to themselves
+_work_so_far: list[int] = []  # elements
 
 
 def worth_compiling(n_elements: int, alpha: float = 1.0) -> bool:
-    """Whether the work is large, alpha one that the compiled loops do to the last digits, and numba here."""
-    return n_elements >= WORTH_COMPILING and (alpha <= LARGEST_ALPHA or alpha == np.inf) and HAS_NUMBA
+    """Whether the work is large, alpha one that the compiled loops do to the last digits, and numba here.
+
+    In a process that has not loaded any loop, the work so far must have been worth the wait for the first.
+    """
+    if n_elements < WORTH_COMPILING or not (alpha <= LARGEST_ALPHA or alpha == np.inf) or not HAS_NUMBA:
+        return False
+    if "pandora_regret.kernels.jit" in sys.modules:
+        return True
+    _work_so_far.append(n_elements)
+    return sum(_work_so_far) >= WORTH_COMPILING * (TO_LOAD if is_filled(cache_folder()) else TO_COMPILE)
 
 
 def total_losses(forecast: Forecast, alpha: float, ties: Ties = BROKEN_AT_RANDOM, alike: int = 1) -> Rows:

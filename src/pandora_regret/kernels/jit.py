@@ -7,20 +7,26 @@ the reduction's two-part constants.
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections.abc import Callable
 from contextlib import suppress
+from threading import Timer
 from typing import Any
 
 import numba
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
+
+from pandora_regret.kernels.cache import cache_folder
 
 EXACT: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": {"contract"}, "error_model": "numpy"}
 INLINE: dict[str, Any] = {**EXACT, "forceinline": True}  # a call in a loop would keep it from being vectorised
 FAST: dict[str, Any] = {**EXACT, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}  # NaN and inf still count
 
+SILENT_SECONDS = 1.0  # of compiling
 SMALLEST = -708.0  # exp of less is below the normal floats, and taken as 0
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -29,31 +35,48 @@ ROUNDER = 1.5 * 2.0**52  # adding it leaves no bits for a fraction
 
 
 class ForgivingCache(FunctionCache):  # type: ignore[misc]
-    """A cache whose files are made anew where they cannot be read, such as those of another release."""
+    """A cache whose files are made anew where they cannot be read; compiling that takes long is told of."""
+
+    _waiting: Timer | None = None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled before, or None."""
+        loaded = None
         try:
-            return super().load_overload(sig, target_context)
+            loaded = super().load_overload(sig, target_context)
         except Exception:  # numba unpickles what it stored, and that fails in any way there is
             with suppress(Exception):
                 self.flush()
-            return None
+        if loaded is None:
+            self._waiting = Timer(SILENT_SECONDS, tell_once)
+            self._waiting.daemon = True
+            self._waiting.start()
+        return loaded
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep it for the next process, if that is possible."""
+        if self._waiting is not None:
+            self._waiting.cancel()
         with suppress(Exception):
             super().save_overload(sig, data)
+
+
+@functools.cache
+def tell_once() -> None:
+    """Say what takes so long, the first time that something does."""
+    kept = "which later runs load" if cache_folder() else "which no folder can keep: set NUMBA_CACHE_DIR"
+    logging.getLogger("pandora_regret").warning("Compiling loops for this machine, %s.", kept)
 
 
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """numba.njit, whose cache forgives; where there is nowhere to keep one, every process compiles."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled = numba.njit(**options)(function)
-        if cache and hasattr(compiled, "enable_caching"):  # not where numba is switched off
-            with suppress(RuntimeError):  # no folder that may be written to
-                compiled._cache = ForgivingCache(function)
+        compiled, folder = numba.njit(**options)(function), cache_folder()
+        if cache and folder and hasattr(compiled, "enable_caching"):  # not where numba is switched off
+            usual, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # which is looked at here, and only here
+            compiled._cache = ForgivingCache(function)
+            config.CACHE_DIR = usual
         return compiled
 
     return decorate
