@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from pandora_regret.kernels import engine
+
 pytest.importorskip("numba")
 
 PROGRAM = """
 import numpy as np
 from pandora_regret.inference.keyed import keys_of
 from pandora_regret.inference.resampling import poisson_weights
+from pandora_regret.kernels import engine, jit
+engine.WORTH_COMPILING, jit.SILENT_SECONDS = 1, 60
 print(int(poisson_weights(keys_of(range(30_000)), 20, seed=1).sum()))
 """
 
@@ -47,3 +51,43 @@ def test_a_damaged_cache_is_made_anew(cached, kind, damage):
 
 def test_numba_switched_off_gives_the_same(cached):
     assert drawn(NUMBA_DISABLE_JIT="1") == cached[1]
+
+
+@pytest.mark.slow
+def test_without_a_home_loops_are_kept_among_temporary_files(tmp_path, cached):
+    """A file in place of each home, since root may write to any folder."""
+    (tmp_path / "file").write_text("")
+    nowhere = {name: str(tmp_path / "file" / "home") for name in ("HOME", "XDG_CACHE_HOME")}
+    assert drawn(NUMBA_CACHE_DIR="", TMPDIR=str(tmp_path), **nowhere) == cached[1]
+    [folder] = tmp_path.glob("pandora-regret-*")
+    assert list(folder.rglob("*.nbi"))
+    assert folder.stat().st_mode & 0o077 == 0
+    folder.chmod(0o777)  # where others may write, nothing is loaded from
+    program = "from pandora_regret.kernels.cache import cache_folder; print(cache_folder())"
+    environment = os.environ | nowhere | {"NUMBA_CACHE_DIR": "", "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert done.stdout == "None\n"
+
+
+def test_numpy_works_until_loading_loops_has_paid(monkeypatch):
+    monkeypatch.delitem(sys.modules, "pandora_regret.kernels.jit", raising=False)
+    monkeypatch.setattr(engine, "_work_so_far", [])
+    monkeypatch.setattr(engine, "is_filled", lambda folder: True)
+    one = engine.WORTH_COMPILING
+    assert not engine.worth_compiling(one - 1)
+    assert [engine.worth_compiling(one) for _ in range(engine.TO_LOAD)] == [False] * (engine.TO_LOAD - 1) + [True]
+    monkeypatch.setattr(engine, "_work_so_far", [])
+    monkeypatch.setattr(engine, "is_filled", lambda folder: False)
+    assert not engine.worth_compiling(one * (engine.TO_COMPILE - 1))
+    assert engine.worth_compiling(one)
+    monkeypatch.setitem(sys.modules, "pandora_regret.kernels.jit", None)
+    assert engine.worth_compiling(one)
+
+
+def test_compiling_that_takes_long_is_told_once(caplog):
+    jit = pytest.importorskip("pandora_regret.kernels.jit")
+    jit.tell_once.cache_clear()
+    for _ in range(2):
+        jit.tell_once()
+    [record] = caplog.records
+    assert record.getMessage().startswith("Compiling loops for this machine")

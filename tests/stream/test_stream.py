@@ -12,8 +12,7 @@ from pandora_regret.files import Layout, open_predictions, read_all
 from pandora_regret.inputs import InputError
 from pandora_regret.kernels import engine
 from pandora_regret.metrics import METRICS, Metric
-from pandora_regret.stream import score_stream, sums
-from pandora_regret.stream.score import read_settings
+from pandora_regret.stream import score, score_stream, sums
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -52,12 +51,12 @@ def check(streamed, truth, values, **options):
     assert streamed.best.unavoidable == pytest.approx(wanted.best.unavoidable, **SAME)
     assert streamed.costs == replace(wanted.costs, source=streamed.costs.source)
     assert set(wanted.best.scores) == set(streamed.best.scores)
-    for metric, score in streamed.best.scores.items():
-        if score.value is None:
+    for metric, estimate in streamed.best.scores.items():
+        if estimate.value is None:
             assert wanted.best.scores[metric].value is None
         else:
             assert limits(streamed, metric) == pytest.approx(limits(wanted, metric), **CLOSE), metric
-            assert score.warning == wanted.best.scores[metric].warning
+            assert estimate.warning == wanted.best.scores[metric].warning
     assert Comparison.from_dict(streamed.to_dict()) == streamed
 
 
@@ -67,7 +66,7 @@ def way(request, monkeypatch):
     compiled = request.param == "compiled"
     if compiled:
         pytest.importorskip("numba")
-    monkeypatch.setattr(sums, "worth_compiling", lambda n, alpha=1.0: compiled and n > 0)
+    monkeypatch.setattr(score, "worth_compiling", lambda n, alpha=1.0: compiled and n > 0)
     return request.param
 
 
@@ -151,14 +150,14 @@ def test_a_score_that_is_nan_is_an_error_that_names_the_row(tmp_path, way, monke
         score_stream(predictions_of(tmp_path, truth, values), rows=7)
 
 
-def test_large_batches_take_the_compiled_way_and_hand_back_doubtful_rows(tmp_path):
+def test_large_batches_take_the_compiled_way_and_hand_back_doubtful_rows(tmp_path, monkeypatch):
     pytest.importorskip("numba")
-    n = engine.WORTH_COMPILING // 4 + 1000
+    monkeypatch.setattr(engine, "WORTH_COMPILING", n := 20_000)
     truth, values = forecasts(n, dtype=np.float32, spread=0.02)  # many probabilities underflow to 0
     values[::1000], truth[::1000] = [1e-30, 1, 0, 0], 0
-    predictions = predictions_of(tmp_path, truth, values, row_group_size=50_000)
-    settings = read_settings(predictions, None, None, read_interval(0.95, 0, 3), False)
-    assert sums.score_batch(next(predictions.batches()), settings).forecast is None
+    predictions = predictions_of(tmp_path, truth, values, row_group_size=5_000)
+    settings = score.read_settings(predictions, None, None, read_interval(0.95, 0, 3), False)
+    assert sums.score_batch(next(predictions.batches()), settings, score.is_compiled(settings, n)).forecast is None
     check(score_stream(predictions), truth, values)
 
 

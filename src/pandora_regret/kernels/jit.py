@@ -82,6 +82,12 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]
     return decorate
 
 
+def begin() -> None:
+    """Let numba do what it does before the first loop, while something else is waited for."""
+    for context in (log_normal.typingctx, log_normal.targetctx):
+        context.refresh()
+
+
 def _bitcast(given: Any, wanted: Any, kind: ir.Type) -> Any:
     """A number of one type as the number of another that has the same bits."""
 

@@ -21,9 +21,10 @@ from pandora_regret.inference.joint import Figure
 from pandora_regret.inference.keyed import Keys
 from pandora_regret.inputs import FloatArray, InputError, read_costs, read_probabilities
 from pandora_regret.inputs.errors import renamed
+from pandora_regret.kernels.engine import worth_compiling
 from pandora_regret.metrics import Metric, comparison_metrics, workup_metrics
 from pandora_regret.metrics.fused import LANE_OF
-from pandora_regret.priors import Prior, Uniform
+from pandora_regret.priors import Beta, Prior, Uniform
 from pandora_regret.priors.names import prior_of_orders, read_prior, spelled_prior
 from pandora_regret.stream.sums import Settings, StreamSums, hashes_of, thinned
 
@@ -161,13 +162,25 @@ def read_settings(
     return Settings(predictions.name, classes, metrics, is_fused, prior, typical, base_costs, charged, *about)
 
 
+def is_compiled(settings: Settings, rows: int) -> bool:
+    """Whether so many rows, at which every metric looks, are worth a compiled loop that knows all metrics."""
+    prior, numbers = settings.prior, rows * len(settings.classes) * len(settings.means)
+    return settings.is_fused and isinstance(prior, Beta) and worth_compiling(numbers, prior.alpha)
+
+
 def tally(
     predictions: Predictions, settings: Settings, rows: int | None = None, progress: Progress | None = None
 ) -> StreamSums:
     """A file, or one fragment of it wherever that is done; a batch is read while the one before is scored."""
-    sums, batches = StreamSums(settings), iter(predictions.batches(rows))
+    batches, expected = iter(predictions.batches(rows)), sum(each.expected_rows() for each in predictions.sources)
+    compiled = is_compiled(settings, expected)
+    sums = StreamSums(settings, compiled)
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, batches, None)
+        if compiled:
+            from pandora_regret.kernels import jit
+
+            jit.begin()  # which takes a while
         while (batch := coming.result()) is not None:
             coming = pool.submit(next, batches, None)
             sums.add(batch)

@@ -16,7 +16,7 @@ from pandora_regret.inference.keyed import GOLDEN, Keys, keys_of, mixed
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
 from pandora_regret.inputs.tables import NOTHING_RESCALED
-from pandora_regret.kernels.engine import wasted_pairs, worth_compiling
+from pandora_regret.kernels.engine import wasted_pairs
 from pandora_regret.kernels.reference import unavoidable_costs
 from pandora_regret.metrics import Metric
 from pandora_regret.metrics.fused import confusion, score_columns
@@ -64,15 +64,12 @@ class Scored(NamedTuple):
     forecast: Forecast | None = None  # where it was not a compiled pass
 
 
-def score_batch(batch: Batch, settings: Settings, *, before: int = 0, with_table: bool = False) -> Scored:
-    """All metrics of a batch's rows; a row that cannot be scored is an error that names it.
-
-    `before` is how many rows were scored before: a small batch that ends a long stream is compiled work too.
-    """
-    prior, metrics, n_elements = settings.prior, settings.means, (before + len(batch)) * len(batch.classes)
-    plain = settings.is_fused and batch.costs is None and batch.votes is None and batch.dtype.itemsize >= 4
+def score_batch(batch: Batch, settings: Settings, compiled: bool, *, with_table: bool = False) -> Scored:
+    """All metrics of a batch's rows; a row that cannot be scored is an error that names it."""
+    prior, metrics = settings.prior, settings.means
+    plain = compiled and batch.costs is None and batch.votes is None and batch.dtype.itemsize >= 4
     with batch.blamed():
-        if not plain or not isinstance(prior, Beta) or not worth_compiling(n_elements, prior.alpha):
+        if not plain or not isinstance(prior, Beta):
             return _by_definition(settings.forecast(batch), metrics, prior)
         columns = (batch.columns, batch.truth, batch.weights, settings.base_costs, prior, batch.tolerance)
         scores = score_columns([metric.key for metric in metrics], *columns, with_table=with_table)
@@ -97,10 +94,10 @@ def _by_definition(forecast: Forecast, metrics: Any, prior: Prior) -> Scored:
 class StreamSums:
     """Everything summed over the rows of one model; two of them, of different rows, merge into one."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, compiled: bool = False) -> None:
         k, n_means, n_draws = len(settings.classes), len(settings.means), settings.interval.replicates
         self.settings, self.cases, self.rescaled, self.seen = settings, 0, NOTHING_RESCALED, list[Keys]()
-        self.means = Means((n_means,))
+        self.means, self.compiled = Means((n_means,)), compiled
         self.kept: list[FloatArray] = []  # (1 + means, n) each: weights and scores of all rows while they are few
         self.clusters: set[int] = set()  # the lowest and highest key of each batch
         self.by_class = k <= MOST_CLASSES
@@ -119,7 +116,7 @@ class StreamSums:
         """Add rows."""
         settings, few = self.settings, batch.groups is None and self.cases + len(batch) <= MANY
         with_table = few or settings.interval.replicates > 0
-        scored = score_batch(batch, settings, before=self.cases, with_table=with_table)
+        scored = score_batch(batch, settings, self.compiled, with_table=with_table)
         weights = np.ones(len(batch)) if batch.weights is None else batch.weights
         table = scored.table if scored.forecast is None else scored.forecast.per_case(scored.table.T).T
         self.kept = [*self.kept, np.concatenate([weights[None], table])] if few else []
