@@ -42,7 +42,7 @@ class Requirement(NamedTuple):
 
 def as_outcome(value: Any) -> str:
     """A value as the name of an outcome or a class: texts as they are, 1.0 as "1"."""
-    return str(value) if isinstance(value, str | bool) else typed(float(value))
+    return typed(float(value)) if type(value) in (int, float) else str(value)
 
 
 @dataclass(frozen=True)

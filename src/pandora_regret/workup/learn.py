@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain, compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -86,58 +86,54 @@ def learn_workup(
     (('no', 'yes'), (0.833..., 0.25))
     """
     old = {} if update is None else update.document
-    columns, classes = read_records(records, label)
-    sets = {frozenset(some): " and ".join(some) for some in combine or old.get("combine", ())}
-    classes = [sets.get(frozenset(name.split(" and ")), name) for name in classes]
+    if update is not None:
+        combine = combine or [[update.classes[k] for k in causes] for _, causes in update.sets]
+    sets = {frozenset(causes): " and ".join(causes) for causes in combine}
+    columns, names = read_records(records, label)
+    truth = [sets.get(frozenset(name.split(" and ")), name) for name in names]
     steps = dict(old.get("steps", {}))
     fees = costs or {name: step["cost"] for name, step in steps.items()} or dict.fromkeys(columns, 1.0)
     for name, cost in fees.items():
-        if name not in columns and name not in steps:
+        step = {"cuts": (cuts or {}).get(name)} | steps.get(name, {}) | {"cost": cost}
+        if name in columns:
+            step |= _counted(step, columns[name], truth, bins, set(sets.values()))
+        elif name not in steps:
             fix = did_you_mean(name, columns)
             raise InputError(f"has {name!r}, which is no column of the records", argument="costs", fix=fix)
-        step = steps.get(name, {"cuts": (cuts or {}).get(name)}) | {"cost": cost}
-        step |= _counted(step, columns.get(name, []), classes, bins, set(sets.values()))
         steps |= {name: step} if len(step["counts"]) > 1 else {}
     loss = TIMES_ALL_TESTS * sum(step["cost"] for step in steps.values()) if wrong is None else wrong
-    causes = [*old.get("classes", ()), *chain(*combine), *sorted(set(classes))]
+    causes = dict.fromkeys([*old.get("classes", ()), *chain(*combine), *sorted(set(truth))])
+    unused = [name for name in columns if name not in steps]
     document = {
-        "classes": list(dict.fromkeys(name for name in causes if name not in sets.values())),
-        "combine": combine or None,
-        "cases": dict(Counter(old.get("cases", {})) + Counter(classes)),
+        "classes": [name for name in causes if name not in sets.values()],
+        "combine": combine,
+        "cases": Counter(old.get("cases", {})) + Counter(truth),
         "unit": unit,
-        "notes": f"No tests: {listed(unused)}."
-        if (unused := [name for name in columns if name not in steps])
-        else "",
-        "stops": None if old and wrong is None else {"call it": {"wrong": loss}},
+        "notes": unused and f"No tests: {listed(unused)}.",
+        "stops": {"call it": {"wrong": loss}} if not old or wrong is not None else None,
         "steps": steps,
     }
-    return Workup(**old | {key: value for key, value in document.items() if value is not None})
+    return Workup(**old | {key: value for key, value in document.items() if value})
 
 
 def _counted(
-    step: dict[str, Any], values: list[Any], classes: list[str], bins: int, sets: set[str]
+    step: dict[str, Any], values: list[Any], truth: list[str], bins: int, sets: set[str]
 ) -> dict[str, Any]:
     """The outcomes of a step and how many cases had them, with these added; no outcomes where they are too many.
 
     Cases of a set of causes say nothing about the rates of each.
     """
-    cuts, old = step.get("cuts") or _quantile_cuts(values, classes, bins), step.get("counts", {})
-    texts = [] if cuts else map(as_outcome, sorted({one for one in values if one is not None}, key=_numbers_first))
-    names = tuple(dict.fromkeys([*(old or _ranges(cuts)), *texts]))
-    numbers = map(WorkupStep("", 0.0, names, (), (), cuts=tuple(cuts)).outcome, values)
-    times, causes = Counter(zip(numbers, classes, strict=False)), sorted({*classes} - sets)
-    if not cuts and len(names) > MOST_VALUES:
-        names = ()
+    cuts, old = step["cuts"] or _quantile_cuts(values, truth, bins), step.get("counts", {})
+    texts = set() if cuts else {as_outcome(value) for value in values if value is not None}
+    names = tuple(dict.fromkeys([*(old or _ranges(cuts)), *sorted(texts)]))
+    read = WorkupStep("", 0.0, names, (), (), cuts=tuple(cuts)).outcome
+    times = Counter(zip(map(read, values), truth, strict=True))
     counts = {
-        one: dict(Counter(old.get(one, {})) + Counter({k: times[number, k] for k in causes}))
-        for number, one in enumerate(names)
+        name: Counter(old.get(name)) + Counter({k: times[number, k] for k in sorted(set(truth) - sets)})
+        for number, name in enumerate(names if cuts or len(names) <= MOST_VALUES else ())
     }
-    usual = max(names, key=lambda name: sum(counts[name].values()), default=None) if sets else None
+    usual = max(counts, key=lambda name: counts[name].total(), default=None) if sets else None
     return {"cuts": cuts or None, "normal": step.get("normal", usual), "counts": counts}
-
-
-def _numbers_first(value: Any) -> tuple[bool, Any]:
-    return isinstance(value, str), value
 
 
 def read_records(records: Any, label: str) -> tuple[dict[str, list[Any]], list[str]]:
@@ -145,18 +141,16 @@ def read_records(records: Any, label: str) -> tuple[dict[str, list[Any]], list[s
     if is_frame(records):
         arrays, names = read_columns(records, None, "records")
         records = dict(zip(names, arrays, strict=True))
-    table = {str(name): [_plain(value) for value in list(values)] for name, values in records.items()}
+    table = {str(name): list(map(_plain, values)) for name, values in records.items()}
     if label not in table:
         raise InputError("is no column of the records", place=repr(label), fix=did_you_mean(label, table))
     truth = table.pop(label)
-    rows = [row for row, name in enumerate(truth) if name is not None]
-    if not rows or any(len(values) != len(truth) for values in table.values()):
-        fix = "give each case one row, and say what it was"
-        raise InputError(
-            "has columns of different lengths, or no case whose class is known", argument="records", fix=fix
-        )
-    columns = {name: [values[row] for row in rows] for name, values in table.items()}
-    return columns, [as_outcome(truth[row]) for row in rows]
+    known = [name is not None for name in truth]
+    if not any(known) or any(len(values) != len(truth) for values in table.values()):
+        problem, fix = "have no class, or not one value each", "give each case one row, and say what it was"
+        raise InputError(problem, place="the cases of the records", fix=fix)
+    columns = {name: list(compress(values, known)) for name, values in table.items()}
+    return columns, list(map(as_outcome, compress(truth, known)))
 
 
 def _plain(value: Any) -> Any:
@@ -171,20 +165,18 @@ def _ranges(cuts: Sequence[float]) -> list[str]:
     ends = [typed(float(cut)) for cut in cuts]
     return (
         [f"below {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)), f"from {ends[-1]}"]
-        if ends
+        if cuts
         else []
     )
 
 
-def _quantile_cuts(values: list[Any], classes: list[str], bins: int) -> list[float]:
+def _quantile_cuts(values: list[Any], truth: list[str], bins: int) -> list[float]:
     """Where numbers of many values are cut; nowhere if they are few, or texts.
 
     Each class has the same weight: else all cuts would lie among the values of the most frequent one.
     """
-    pairs = sorted(
-        (value, name) for value, name in zip(values, classes, strict=False) if isinstance(value, int | float)
-    )
-    if len({value for value, _ in pairs}) <= MOST_VALUES:
+    pairs = sorted(pair for pair in zip(values, truth, strict=True) if isinstance(pair[0], int | float))
+    if len(dict(pairs)) <= MOST_VALUES:
         return []
     times = Counter(name for _, name in pairs)
     share = np.cumsum([1 / times[name] for _, name in pairs]) / len(times)

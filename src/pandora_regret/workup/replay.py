@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.inference.estimate import Estimate
-from pandora_regret.inference.intervals import suitable_interval
+from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import InputError, IntArray, Table
 from pandora_regret.records import did_you_mean
 from pandora_regret.text import counted, money, money_between
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.learn import SURPRISE, association, read_records
 from pandora_regret.workup.plan import plan_workup
-from pandora_regret.workup.tree import PlanNode
 from pandora_regret.workup.walk import Walk, cost_interval
 
 VISIBLE = 0.05  # share of cases that are elsewhere than if two tests were independent given the class
@@ -147,50 +146,48 @@ def _read(workup: Workup, records: Any, label: str) -> tuple[IntArray, IntArray]
     outcomes = np.full((len(truth), len(workup.steps)), -1)
     for number, step in enumerate(workup.steps):
         if step.name in columns:
-            numbers = {value: step.outcome(value) for value in set(columns[step.name])}
-            outcomes[:, number] = [-1 if (one := numbers[value]) is None else one for value in columns[step.name]]
+            shown = map(step.outcome, columns[step.name])
+            outcomes[:, number] = [-1 if outcome is None else outcome for outcome in shown]
         elif step.is_certain:
             outcomes[:, number] = np.argmax(step.chances, axis=0)[truth]
     return outcomes, truth
 
 
-def _followed(
-    workup: Workup, outcomes: IntArray, truth: IntArray, level: float, planning: dict[str, Any]
-) -> Replay:
+def _followed(workup: Workup, outcomes: IntArray, truth: IntArray, level: float, planning: Any) -> Replay:
     tree: Any = plan_workup(None, workup, **planning).tree
     walk, spent, lost, named = Walk(workup), *np.full((2, len(truth)), np.nan), np.full(len(truth), -1)
-    for cases, end, cost in walk.ends(tree, outcomes, np.arange(len(truth))):
+    tests = set[int]()
+    for end, cases, cost, made in walk.ends(tree, outcomes, np.arange(len(truth))):
         spent[cases], named[cases] = cost, walk.named.get(end.name, -1)
         lost[cases] = walk.losses[end.name][truth[cases]] if end.kind == "stop" else 0.0
+        tests.update(made)
     done = np.isfinite(spent)
     if not done.any():
         fix = f"it begins with {tree.name}"
         raise InputError("hold no case with all tests that the plan asks for", place="the records", fix=fix)
-    paid, n, names = (spent + lost)[done], int(done.sum()), done & (named >= 0)
-    error = float(paid.std(ddof=1) / n**0.5) if n > 1 else np.inf
     return Replay(
         Estimate(tree.expected_cost, *cost_interval(workup, tree, None, {}, level)),
-        Estimate(float(paid.mean()), *suitable_interval(float(paid.mean()), error, n, level)),
+        Figure.of_mean((spent + lost)[done], np.ones(done.sum())).estimate(level),
         float(spent[done].mean()),
-        n,
-        int(names.sum()),
-        int((named != truth)[names].sum()),
+        int(done.sum()),
+        int((named >= 0).sum()),
+        int(((named >= 0) & (named != truth)).sum()),
         int((~done).sum()),
-        _dependent(walk, tree, outcomes, truth),
+        _dependent(workup, tests, outcomes, truth),
         workup.currency,
     )
 
 
-def _dependent(walk: Walk, tree: PlanNode, outcomes: IntArray, truth: IntArray) -> tuple[str, ...]:
+def _dependent(workup: Workup, tests: set[int], outcomes: IntArray, truth: IntArray) -> tuple[str, ...]:
     """Of the tests of a plan, the two that depend most on each other given the class, if any visibly do."""
-    steps, most, pair = walk.workup.steps, VISIBLE, tuple[str, ...]()
-    tests = [number for number in walk.used(tree) if not steps[number].is_certain]
-    pairs = list(combinations(tests, 2))
-    for one, other in pairs:
-        table = np.zeros((len(walk.workup.classes), *(len(steps[test].outcomes) for test in (one, other))))
-        both = (outcomes[:, [one, other]] >= 0).all(axis=1)
-        np.add.at(table, (truth[both], outcomes[both, one], outcomes[both, other]), 1.0)
-        p_value, moved = association(table)
-        if p_value < SURPRISE / len(pairs) and moved > most:
-            most, pair = moved, (steps[one].name, steps[other].name)
-    return pair
+    most, dependent, steps = VISIBLE, tuple[str, ...](), workup.steps
+    pairs = list(combinations(sorted(test for test in tests if not steps[test].is_certain), 2))
+    for pair in pairs:
+        table = np.zeros((len(workup.classes), *(len(steps[test].outcomes) for test in pair)))
+        shown = outcomes[:, pair]
+        both = (shown >= 0).all(axis=1)
+        np.add.at(table, (truth[both], *shown[both].T), 1.0)
+        chance, moved = association(table)
+        if chance < SURPRISE / len(pairs) and moved > most:
+            most, dependent = moved, tuple(steps[test].name for test in pair)
+    return dependent

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain, combinations, product
 from math import prod
 from typing import Any
 
@@ -22,31 +21,23 @@ class Walk:
     """What the nodes of a plan's tree stand for."""
 
     def __init__(self, workup: Workup) -> None:
-        self.workup, names = workup, [step.name for step in workup.steps]
-        rounds = (combinations(workup.together, size) for size in range(2, len(workup.together) + 1))
-        made = chain(((name,) for name in names), *rounds)
-        self.steps = {" + ".join(each): [names.index(name) for name in each] for each in made}
-        self.losses: dict[str, FloatArray] = {"unresolved": np.array(workup.unresolved)}
+        self.workup, every = workup, np.arange(len(workup.classes))
+        self.losses = {"unresolved": np.array(workup.unresolved)}  # of each end
         self.named: dict[str, int] = {}  # the class that an end names
         for stop in workup.stops:
             self.losses[stop.name] = np.array(stop.losses)
             for k, name in enumerate(workup.classes if stop.names_class else ()):
-                self.losses[f"{stop.name} {name}"] = self.losses[stop.name] * (np.arange(len(workup.classes)) != k)
+                self.losses[f"{stop.name} {name}"] = self.losses[stop.name] * (every != k)
                 self.named[f"{stop.name} {name}"] = k
 
     def branches(self, node: PlanNode) -> Iterator[tuple[list[tuple[int, int]], PlanNode]]:
-        """Steps and outcomes, by number, and where they lead."""
-        steps = self.steps[node.name]
-        for results in product(*(range(len(self.workup.steps[step].outcomes)) for step in steps)):
-            pairs = list(zip(steps, results, strict=True))
-            text = " + ".join(self.workup.steps[step].outcomes[outcome] for step, outcome in pairs)
-            if text in node.branches:
-                yield pairs, node.branches[text]
-
-    def used(self, node: PlanNode) -> set[int]:
-        """The steps of a tree."""
-        below = (self.used(child) for child in node.branches.values())
-        return set().union(self.steps[node.name] if node.branches else (), *below)
+        """Steps and outcomes, by number, and where they lead; in a round several are made."""
+        index, steps = self.workup.step_index, self.workup.steps
+        made = [node.name] if node.name in index else node.name.split(" + ")
+        for text, child in node.branches.items():
+            shown = text.split(" + ") if len(made) > 1 else [text]
+            pairs = zip((index[name] for name in made), shown, strict=True)
+            yield [(step, steps[step].outcomes.index(outcome)) for step, outcome in pairs], child
 
     def costs(self, node: PlanNode, tables: list[FloatArray]) -> Any:
         """What a tree costs if each class is the truth, (..., K), where outcomes are as likely as tables say."""
@@ -58,14 +49,14 @@ class Walk:
         )
 
     def ends(
-        self, node: PlanNode, outcomes: IntArray, cases: IntArray
-    ) -> Iterator[tuple[IntArray, PlanNode, float]]:
-        """Where some of the cases end whose outcomes are known, (N, M), and what their steps cost."""
+        self, node: PlanNode, outcomes: IntArray, cases: IntArray, spent: float = 0.0, made: tuple[int, ...] = ()
+    ) -> Iterator[tuple[PlanNode, IntArray, float, tuple[int, ...]]]:
+        """Where cases end whose outcomes are known, (N, M): the end, these cases, what was spent, steps made."""
         if not node.branches:
-            yield cases, node, 0.0
-        for pairs, child in self.branches(node) if node.branches else ():
+            yield node, cases, spent, made
+        for pairs, child in self.branches(node):
             here = cases[np.all([outcomes[cases, step] == outcome for step, outcome in pairs], axis=0)]
-            yield from ((some, end, node.cost + spent) for some, end, spent in self.ends(child, outcomes, here))
+            yield from self.ends(child, outcomes, here, spent + node.cost, (*made, *dict(pairs)))
 
 
 def drawn_tables(workup: Workup, rng: np.random.Generator) -> list[FloatArray]:
