@@ -225,21 +225,20 @@ def _one_pass(
     ours = torch.empty_like(scales)
     for some in blocks_of(features):
         ours[some] = (features[some].to(scales.dtype) * weight[truth[some]]).sum(dim=1)
-    shifts = weight.new_zeros(len(weight)) if bias is None else bias
-    ours = (ours + shifts[truth]).clamp(min=LEAST_LOGIT)
+    ours = (ours if bias is None else ours + bias[truth]).clamp(min=LEAST_LOGIT)
     slopes = scales.where(ours > LEAST_LOGIT, 0.0)  # an impossible truth has no gradient
     losses, pulls = torch.zeros_like(scales), torch.zeros_like(scales)
-    grads = [torch.zeros_like(one) if want else None for one, want in zip(layer, wanted, strict=True)]
+    grads = [torch.empty_like(one) if want else None for one, want in zip(layer, wanted, strict=True)]
     of_features, of_weight, of_bias = grads
     width = max(128, TILE_BYTES // (max(1, len(features)) * features.element_size()) // 128 * 128)
     for start in range(0, len(weight), width):
         columns = slice(start, start + width)
         part = weight[columns]
-        logits = torch.addmm(shifts[columns], features, part.T)
+        logits = torch.nn.functional.linear(features, part, None if bias is None else bias[columns])
         prices = None if costs is None else (costs[columns], costs[truth])
         _add_tile(logits, ours, truth - start, prices, alpha, slopes, losses, pulls)
         if of_features is not None:
-            of_features.addmm_(logits, part)
+            of_features.addmm_(logits, part, beta=float(start > 0))  # at 0 what is there does not count
         if of_weight is not None:
             torch.mm(logits.T, features, out=of_weight[columns])
         if of_bias is not None:
