@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pandora_regret.inputs.errors import InputError
 
@@ -76,8 +76,7 @@ def check_keys(kind: Any, value: Any, place: str) -> None:
         names = [each.name for each in fields(option)]
         for key in value:
             if key not in names:
-                fix = did_you_mean(key, names)
-                raise InputError("is not a key of the format", place=path(place, key), value=value[key], fix=fix)
+                fail(path(place, key), "is not a key of the format", did_you_mean(key, names), value[key])
     for step, hint, part in _parts(kind, value):
         check_keys(hint, part, path(place, step))
 
@@ -86,6 +85,11 @@ def did_you_mean(name: str, names: Collection[str]) -> str:
     """The name that was probably meant, or else all there are."""
     close = get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(names)}"
+
+
+def fail(place: str, problem: str, fix: str | None = None, value: Any = None) -> NoReturn:
+    """Say what is wrong with a description, where, and what to do about it."""
+    raise InputError(problem, place=place, fix=fix, value=value)
 
 
 def path(place: str, step: str | int) -> str:
@@ -146,7 +150,7 @@ def _inline(value: Any) -> str:
 def _check_numbers(value: Any, place: str) -> None:
     if isinstance(value, int | float) and not abs(value) <= LARGEST:  # NaN compares false
         problem = f"is {value}" if isinstance(value, float) else "is too large"  # to be written down
-        raise InputError(problem, place=place, value=value, fix=f"it must be a number (at most {LARGEST:g})")
+        fail(place, problem, f"it must be a number (at most {LARGEST:g})", value)
     if isinstance(value, list | tuple | dict):
         for step, part in value.items() if isinstance(value, dict) else enumerate(value):
             _check_numbers(part, path(place, step))

@@ -17,7 +17,7 @@ from msgspec import Meta
 from pandora_regret.costs.pathways import Hypothesis, Item, Pathways, Step, Year
 from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST
-from pandora_regret.records import check_keys, did_you_mean, from_plain, parse_toml, path
+from pandora_regret.records import check_keys, did_you_mean, fail, from_plain, parse_toml, path
 
 
 def available_costs() -> tuple[str, ...]:
@@ -107,8 +107,7 @@ class PathwayFile:
 def check_version(document: dict[str, Any]) -> None:
     """First of all: a file of another version may differ in everything else."""
     if (version := document.get("format_version", 1)) != 1:
-        fix = "this release reads version 1 only"
-        raise InputError(f"is {version!r:.60}", place="format_version", value=version, fix=fix)
+        fail("format_version", f"is {version!r:.60}", "this release reads version 1 only", version)
 
 
 def _checked(file: PathwayFile) -> Pathways:
@@ -120,15 +119,14 @@ def _checked(file: PathwayFile) -> Pathways:
         place = path("classes", number)
         _check_name(one.pathway, pathways, f"{place}.pathway", "pathways")
         if one.name in names[:number]:
-            fix = "each class needs its own name"
-            raise InputError(f"is {one.name!r} a second time", place=f"{place}.name", value=one.name, fix=fix)
+            fail(f"{place}.name", f"is {one.name!r} a second time", "each class needs its own name", one.name)
         if one.published is None and any(other.published is not None for other in file.classes):
-            problem, fix = "is missing, though other classes have one", "state it for all or for none"
-            raise InputError(problem, place=f"{place}.published", fix=fix)
+            missing = "is missing, though other classes have one"
+            fail(f"{place}.published", missing, "state it for all or for none")
     used |= {one.pathway for one in file.classes}
     if unused := [name for name in file.pathways if name not in used]:  # most likely its class was forgotten
-        fix = "add the class it belongs to, or take it out"
-        raise InputError("is used by no class and no other pathway", place=path("pathways", unused[0]), fix=fix)
+        alone = "is used by no class and no other pathway"
+        fail(path("pathways", unused[0]), alone, "add the class it belongs to, or take it out")
     items = {  # where a fee states no name, source or year of its own, its key and the file's hold
         key: replace(one, name=one.name or key, source=one.source or file.source, year=one.year or file.year)
         for key, one in file.items.items()
@@ -137,13 +135,13 @@ def _checked(file: PathwayFile) -> Pathways:
     for number, (one, cost) in enumerate(zip(file.classes, result.costs.values(), strict=True)):
         place = path("classes", number)
         if not SMALLEST <= cost <= LARGEST:
-            problem, fix = f"leads {one.name!r} to a cost of {cost:.6g}", f"from {SMALLEST:g} to {LARGEST:g}"
-            raise InputError(problem, place=f"{place}.pathway", value=cost, fix=f"it must be a number {fix}")
+            fix = f"it must be a number from {SMALLEST:g} to {LARGEST:g}"
+            fail(f"{place}.pathway", f"leads {one.name!r} to a cost of {cost:.6g}", fix, cost)
         # half a unit in the last published digit, either way: publishers differ in how they round a tie
         digits = min(0, int(Decimal(repr(one.published or 0)).normalize().as_tuple().exponent))
         if one.published is not None and abs(cost - one.published) > 0.5 * 10.0**digits * (1 + 1e-9):
-            problem = f"is {one.published:.12g}, but the pathway costs {cost:.12g}"
-            raise InputError(problem, place=f"{place}.published", fix="correct the figure or the pathway")
+            differs = f"is {one.published:.12g}, but the pathway costs {cost:.12g}"
+            fail(f"{place}.published", differs, "correct the figure or the pathway")
     return result
 
 
@@ -159,8 +157,7 @@ def check_payments(steps: tuple[Step, ...], place: str, items: Collection[str], 
 
 def _check_name(name: str | None, names: Collection[str], place: str, what: str) -> None:
     if name is not None and name not in names:
-        problem, fix = f"is {name!r}, which is not among the {what}", did_you_mean(name, names)
-        raise InputError(problem, place=place, value=name, fix=fix)
+        fail(place, f"is {name!r}, which is not among the {what}", did_you_mean(name, names), name)
 
 
 def _in_order(file: PathwayFile) -> dict[str, tuple[Step, ...]]:
@@ -174,5 +171,4 @@ def _in_order(file: PathwayFile) -> dict[str, tuple[Step, ...]]:
         return {name: file.pathways[name] for name in TopologicalSorter(parts).static_order()}
     except CycleError as error:
         circle = list(reversed(error.args[1]))
-        problem, fix = f"contains itself: {' -> '.join(circle)}", "take one of these steps out"
-        raise InputError(problem, place=path("pathways", circle[0]), fix=fix) from None
+        fail(path("pathways", circle[0]), f"contains itself: {' -> '.join(circle)}", "take one of these steps out")

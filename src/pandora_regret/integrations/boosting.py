@@ -27,8 +27,6 @@ from pandora_regret.priors.beta import beta_loss_slope
 from pandora_regret.priors.names import read_prices
 from pandora_regret.scores import mean_or_rows, priced
 
-__all__ = ["LightGBMMetric", "SearchObjective", "XGBoostMetric", "predict_proba", "probabilities"]
-
 # Both libraries divide by curvatures in float32. XGBoost floors its own softmax at the same number.
 LEAST_CURVATURE = 1e-16
 

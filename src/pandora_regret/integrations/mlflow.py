@@ -20,8 +20,6 @@ from pandora_regret.priors import Prior
 from pandora_regret.report import render_report
 from pandora_regret.scores import expected_search_cost, pandora_regret
 
-__all__ = ["column_mapping", "log_comparison", "make_metrics"]
-
 NOT_ALLOWED = re.compile(r"[^\w\-. :/]", re.ASCII)  # in the name of a metric
 
 

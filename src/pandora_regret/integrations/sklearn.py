@@ -26,8 +26,6 @@ import_optional("sklearn", extra="zoo")
 # sample weights with metadata routing off; make_scorer's never see the estimator, whose classes_ are needed here.
 from sklearn.metrics._scorer import _BaseScorer  # noqa: E402
 
-__all__ = ["neg_pandora_regret_scorer", "pandora_regret_scorer", "search_cost_scorer"]
-
 
 class ForecastScorer(_BaseScorer):  # type: ignore[misc]
     """Minus a score of forecasts: higher is better."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
-from typing import Annotated, Any, Literal, NamedTuple, NoReturn
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -14,7 +14,7 @@ from msgspec import Meta
 from pandora_regret.costs.pathway_file import check_payments, check_version
 from pandora_regret.costs.pathways import Item, Step, Year, rounded
 from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.records import check_keys, did_you_mean, from_plain, path
+from pandora_regret.records import check_keys, did_you_mean, fail, from_plain, path
 from pandora_regret.text import typed, unit_named
 
 REST, OTHERS, NONE = "otherwise", "others", "none of these"
@@ -229,10 +229,6 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _fail(place: str, problem: str, fix: str | None = None) -> NoReturn:
-    raise InputError(problem, place=place, fix=fix)
-
-
 def _texts(value: Any) -> tuple[str, ...]:
     """A text, or a list of texts; column numbers may be names."""
     return tuple(str(entry) for entry in value) if isinstance(value, tuple) else (str(value),)
@@ -254,7 +250,7 @@ class _Reader:
         file, tables = self.file, {name: (path("steps", name), table) for name, table in self.file.steps.items()}
         for place, name, table in self._level(file.hierarchy, "hierarchy", ()):
             if name in tables:
-                _fail("hierarchy", f"contains {name!r}, which is already a step", "rename one")
+                fail("hierarchy", f"contains {name!r}, which is already a step", "rename one")
             tables[name] = (place, table)
         steps = {name: self._step(name, table, place) for name, (place, table) in tables.items()}
         for name, (place, table) in tables.items():
@@ -269,7 +265,7 @@ class _Reader:
         _check_possible(file, steps)
         cases = None if file.cases is None else self._per_class(file.cases, "cases")
         if cases is not None and not cases.any():
-            _fail("cases", "are all 0", "say how many cases of each class there are, or what share")
+            fail("cases", "are all 0", "say how many cases of each class there are, or what share")
         return {key: getattr(file, key) for key in about} | {
             "classes": self.classes,
             "sets": tuple(self.sets.items()),
@@ -291,9 +287,9 @@ class _Reader:
             below = list(self._level(node, here, f"{name}=yes"))
             inside = [one.confirms for _, _, one in below if one.confirms is not None]
             if not below and name not in self.classes:
-                _fail(here, "is no class and has nothing below it", did_you_mean(name, self.classes))
+                fail(here, "is no class and has nothing below it", did_you_mean(name, self.classes))
             if below and len(set(inside)) < 2:
-                _fail(here, "has one class below it", "put that class in its place")
+                fail(here, "has one class below it", "put that class in its place")
             fees = from_plain(StepTable, {key: node[key] for key in ("cost", "items") if key in node}, here)
             parts: dict[str, Any] = {"yes": dict.fromkeys(inside, 1.0), "no": REST}
             told: dict[str, Any] = {"outcomes": parts} if below else {"confirms": name}
@@ -312,7 +308,7 @@ class _Reader:
         for outcome in confirming or ():
             if outcome not in told or len(only[list(told).index(outcome)]) != 1:
                 problem = f"names {outcome!r}, which is no outcome that exactly one class can have"
-                _fail(f"{place}.confirming", problem)
+                fail(f"{place}.confirming", problem)
         confirms = [row is not None if confirming is None else name in confirming for name, row in told.items()]
         confirmed = [int(k[0]) if can and len(k) == 1 else None for can, k in zip(confirms, only, strict=True)]
         items = table.items or ()
@@ -333,7 +329,7 @@ class _Reader:
         normal = table.normal or "".join(rest)
         if normal not in names:
             fix = f"name the outcome that no cause brings about: {', '.join(names)}"
-            _fail(f"{place}.normal", f"is {normal!r}", fix)
+            fail(f"{place}.normal", f"is {normal!r}", fix)
         number = names.index(normal)
         stated = {name for value in (table.outcomes or {}).values() if isinstance(value, dict) for name in value}
         for k, causes in self.sets.items():
@@ -365,10 +361,10 @@ class _Reader:
         place, rates = f"{place}.outcomes", table.outcomes
         left = [name for name, value in rates.items() if isinstance(value, str)]
         if len(rates) < 2:
-            _fail(place, "lists fewer than two outcomes", "list all there are, or leave it out")
+            fail(place, "lists fewer than two outcomes", "list all there are, or leave it out")
         if len(left) > 1 or any(rates[name] != REST for name in left):
             fix = f"give probabilities, or {REST!r} for one outcome"
-            _fail(path(place, left[-1]), f"is {rates[left[-1]]!r}", fix)
+            fail(path(place, left[-1]), f"is {rates[left[-1]]!r}", fix)
         return {
             name: None if name in left else self._per_class(value, path(place, name))
             for name, value in rates.items()
@@ -379,7 +375,7 @@ class _Reader:
     ) -> dict[str, FloatArray | None]:
         """The posterior means of the chances of each outcome, if half a case had each before any was seen."""
         if len(counts) < 2 or (cuts and len(cuts) != len(counts) - 1) or any(np.diff(cuts) <= 0):
-            _fail(f"{place}.counts", "must have at least two outcomes, and rising cuts between all of them if any")
+            fail(f"{place}.counts", "must have at least two outcomes, and rising cuts between all of them if any")
         cases = np.array([self._per_class(row, path(f"{place}.counts", name)) for name, row in counts.items()])
         means = (cases + HALF) / (cases + HALF).sum(axis=0)
         return dict(zip(counts, means, strict=True))
@@ -390,9 +386,9 @@ class _Reader:
         names = _texts(value)
         for name in names:
             if name not in self.classes:
-                _fail(place, f"contains {name!r}, no class", did_you_mean(name, self.classes))
+                fail(place, f"contains {name!r}, no class", did_you_mean(name, self.classes))
         if not names or len(set(names)) < len(names):
-            _fail(place, "lists no class, or one twice", 'list each class once, or write "all"')
+            fail(place, "lists no class, or one twice", 'list each class once, or write "all"')
         return [self.classes.index(name) for name in names]
 
     def _per_class(self, value: Any, place: str, needed: Sequence[int] = ()) -> FloatArray:
@@ -401,17 +397,17 @@ class _Reader:
         Without `others` they have 0, but for those that the table needs to name.
         """
         if value is None:
-            _fail(place, "is missing", "a step with positive_for has both rates")
+            fail(place, "is missing", "a step with positive_for has both rates")
         if not isinstance(value, dict):
             return np.full(len(self.classes), float(value))
         for name in value:
             if name not in self.classes and name != OTHERS:
-                _fail(path(place, name), "is no class", did_you_mean(name, self.classes))
+                fail(path(place, name), "is no class", did_you_mean(name, self.classes))
         others: Any = None if OTHERS in self.classes else value.get(OTHERS)
         for k in needed:
             if self.classes[k] not in value and others is None:
                 fix = f"add it, or {OTHERS} = ... for all that are not named"
-                _fail(place, f"says nothing about {self.classes[k]!r}", fix)
+                fail(place, f"says nothing about {self.classes[k]!r}", fix)
         return np.array([float(value.get(name, others or 0.0)) for name in self.classes])
 
 
@@ -422,10 +418,10 @@ def _requirement(place: str, text: str, steps: Mapping[str, WorkupStep]) -> Requ
     ways = list(cuts)
     name, outcome = next((way for way in ways if way[0] in steps), ways[-1])
     if name not in steps:
-        _fail(place, f"is {text!r}, and {name!r} is no step", did_you_mean(name, steps))
+        fail(place, f"is {text!r}, and {name!r} is no step", did_you_mean(name, steps))
     if outcome is not None and outcome not in steps[name].outcomes:
         fix = did_you_mean(outcome, steps[name].outcomes)
-        _fail(place, f"is {text!r}, and {outcome!r} is no outcome of {name}", fix)
+        fail(place, f"is {text!r}, and {outcome!r} is no outcome of {name}", fix)
     return Requirement(name, outcome)
 
 
@@ -435,10 +431,10 @@ def _check_chances(outcomes: tuple[str, ...], table: FloatArray, classes: tuple[
         problem = (
             f"give {outcomes[outcome]!r} the probability {table[outcome, k]:g} if the truth is {classes[k]!r}"
         )
-        _fail(place, problem, "it must lie in [0, 1]")
+        fail(place, problem, "it must lie in [0, 1]")
     for k in np.flatnonzero(np.abs(table.sum(axis=0) - 1) > ROUNDING):
         problem = f"have probabilities that sum to {table[:, k].sum():g} if the truth is {classes[k]!r}"
-        _fail(place, problem, f'make it 1, or let one outcome be "{REST}"')
+        fail(place, problem, f'make it 1, or let one outcome be "{REST}"')
 
 
 # What makes a work-up impossible: circles, steps that can never be made, classes that nothing can confirm.
@@ -450,15 +446,15 @@ def _check_possible(file: WorkupFile, steps: dict[str, WorkupStep]) -> None:
     except CycleError as error:
         circle = list(reversed(error.args[1]))
         problem = f"requires itself ({' -> '.join(circle)}), so it can never be made"
-        _fail(f"{path('steps', circle[0])}.requires", problem, "take one of these out")
+        fail(f"{path('steps', circle[0])}.requires", problem, "take one of these out")
     for name in _texts(file.rounds.together):
         if name not in steps:
-            _fail("rounds.together", f"contains {name!r}, which is no step", did_you_mean(name, steps))
+            fail("rounds.together", f"contains {name!r}, which is no step", did_you_mean(name, steps))
     reach = {name: _check_reachable(step, steps, file) for name, step in steps.items()}
     for k, name in enumerate(_texts(file.classes) if file.confirm and not file.stops else ()):
         if not any(k in step.confirmed and reach[step.name][k] > 0 for step in steps.values()):
             fix = "add a step that confirms it, a way to stop, or confirm = false"
-            _fail("classes", f"contains {name!r}, which nothing can ever confirm", fix)
+            fail("classes", f"contains {name!r}, which nothing can ever confirm", fix)
 
 
 def _check_reachable(step: WorkupStep, steps: dict[str, WorkupStep], file: WorkupFile) -> FloatArray:
@@ -475,9 +471,9 @@ def _check_reachable(step: WorkupStep, steps: dict[str, WorkupStep], file: Worku
     if file.confirm and any(before.confirmed[number] is not None for before, number in numbers):
         problem = "asks for an outcome that confirms a class and ends the work-up"
     if problem:
-        _fail(f"{place}.requires", f"{problem}, so the step can never be made")
+        fail(f"{place}.requires", f"{problem}, so the step can never be made")
     least = sum(steps[name].cost for name in {step.name, *(one.step for one in needed)}) + file.rounds.fee
     if file.budget is not None and least > file.budget:
         problem = f"costs {least:g} with all that it requires, more than the budget of {file.budget:g}"
-        _fail(f"{place}.cost", problem, "the step can never be made")
+        fail(f"{place}.cost", problem, "the step can never be made")
     return np.asarray(chances)
