@@ -3,8 +3,6 @@
 Public names load when they are first asked for (PEP 562), so that importing the package costs next to nothing.
 """
 
-from __future__ import annotations
-
 from pandora_regret._version import __version__ as __version__
 from pandora_regret.lazy import lazy_exports
 

@@ -4,8 +4,6 @@ The result stays in the caller's library, on the caller's device, in the caller'
 computed in single); shapes are checked, values are not. `y_true` may hold votes, (N, K), too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

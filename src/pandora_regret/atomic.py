@@ -1,7 +1,5 @@
 """Files that are there whole or not at all: written under a temporary name, synced to disk, renamed."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable
@@ -10,7 +8,7 @@ from glob import escape
 from pathlib import Path
 from secrets import token_hex
 from stat import S_IMODE, S_ISREG
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from pandora_regret.inputs import InputError
 
@@ -18,11 +16,13 @@ HAS_LOCKS = os.name == "posix"  # elsewhere, files that a killed process left be
 if HAS_LOCKS:
     import fcntl
 
+Place: TypeAlias = str | os.PathLike[str]  # of a file or a folder
+
 SUFFIX = ".part"
 LEFT_BEHIND_SECONDS = 10.0  # a younger file may be one that its writer has not locked yet
 
 
-def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> Path:
+def write_atomically(path: Place, write: Callable[[BinaryIO], object]) -> Path:
     """Replace a file by what `write` writes; if that fails, the old file stays and nothing is left behind.
 
     A link stays a link to the file that is replaced, and a file that is replaced keeps its mode.

@@ -1,7 +1,5 @@
 """What a forecast expects of itself: the search cost it predicts, and what a wrong forecast adds to it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

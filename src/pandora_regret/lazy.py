@@ -1,7 +1,5 @@
 """Names of a package that load when first asked for (PEP 562), so that importing it costs next to nothing."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Libraries that only some functions need: imported there, and missed in one line."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any

@@ -5,8 +5,6 @@ may raise an `InputError` in `__post_init__`; its place, too, becomes the path w
 metadata is ``{"optional": True}`` is not written where it is None.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

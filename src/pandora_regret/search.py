@@ -1,7 +1,5 @@
 """The search itself: in which order to test, what that costs, and what it costs over drawn costs."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np

@@ -4,8 +4,6 @@ Children are those of pebble, which says whose item crashed or took too long. Th
 so a script that asks for them needs the usual ``if __name__ == "__main__":``.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

@@ -1,7 +1,5 @@
 """Pathway files: finding one by name or path, and what is wrong with one that cannot be used."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -14,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from pandora_regret.atomic import Place
 from pandora_regret.costs.pathways import Hypothesis, Item, Pathways, Step, Year
 from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST
@@ -36,7 +35,7 @@ def available_costs() -> tuple[str, ...]:
     return tuple(sorted(_shipped()))
 
 
-def load_costs(name_or_path: str | os.PathLike[str]) -> Pathways:
+def load_costs(name_or_path: Place) -> Pathways:
     """Read a pathway file, check it, and work out what testing each class costs.
 
     Parameters

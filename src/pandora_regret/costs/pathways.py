@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta
+from numpy.random import Generator
 
 from pandora_regret.inputs import FloatArray, InputError, read_count, read_positive, read_seed
 from pandora_regret.inputs.costs import check_costs
@@ -101,7 +102,7 @@ class Step(Payment):
             return words
         return f"{words} ({100 * self.chance:.12g} %{f', otherwise {self.otherwise}' if self.otherwise else ''})"
 
-    def draw(self, draws: int, rng: np.random.Generator, trials: int | None) -> float | FloatArray:
+    def draw(self, draws: int, rng: Generator, trials: int | None) -> float | FloatArray:
         """Probabilities that might be the true one; their mean is the stated one.
 
         Of `trials` observed cases, the Bayesian bootstrap: Beta(p n, (1 - p) n). Of a range, a Beta distribution
@@ -268,7 +269,7 @@ class Pathways:
         return repriced
 
     def empirical(
-        self, draws: int = 1000, *, seed: int | np.random.Generator | None = None, trials: int | None = None
+        self, draws: int = 1000, *, seed: int | Generator | None = None, trials: int | None = None
     ) -> Empirical:
         """Costs as a prior: each draw takes probabilities that might be the true ones and works out all classes.
 

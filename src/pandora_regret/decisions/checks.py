@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.random import Generator
 
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray, read_count
 from pandora_regret.inputs.numbers import read_number
@@ -34,7 +35,7 @@ def desiderata(
     greater_is_better: bool = False,
     n_classes: int = 4,
     trials: int = 300,
-    seed: int | np.random.Generator = 0,
+    seed: int | Generator = 0,
     prior: Prior | None = None,
 ) -> Desiderata:
     """Decision alignment, propriety and order sensitivity of any metric, each with a violation if one is found.
@@ -136,12 +137,12 @@ def _parts(rows: FloatArray) -> FloatArray:
     return np.asarray(1 + np.diff(edges, axis=1, prepend=np.zeros((n, 1))))
 
 
-def _random_rows(n: int, k: int, rng: np.random.Generator) -> FloatArray:
+def _random_rows(n: int, k: int, rng: Generator) -> FloatArray:
     """Forecasts from vague to nearly certain."""
     return np.vstack([rng.dirichlet(np.full(k, rng.choice([0.3, 1.0, 3.0]))) for _ in range(n)])
 
 
-def _untied_parts(k: int, rng: np.random.Generator) -> FloatArray:
+def _untied_parts(k: int, rng: Generator) -> FloatArray:
     """A forecast in GRID parts, no two of them equal: how a metric breaks ties is not at issue."""
     while True:
         parts = _parts(_random_rows(1, k, rng))
@@ -149,7 +150,7 @@ def _untied_parts(k: int, rng: np.random.Generator) -> FloatArray:
             return parts.ravel()
 
 
-def _check_alignment(judge: _Judge, k: int, trials: int, rng: np.random.Generator, prior: Prior | None) -> Verdict:
+def _check_alignment(judge: _Judge, k: int, trials: int, rng: Generator, prior: Prior | None) -> Verdict:
     y = np.arange(k)
     tables = [_parts(_random_rows(k, k, rng)) / GRID for _ in range(trials)]
     losses = np.array([judge.loss(y, table) for table in tables])
@@ -167,7 +168,7 @@ def _check_alignment(judge: _Judge, k: int, trials: int, rng: np.random.Generato
     return Verdict("decision alignment", n_pairs, violation)
 
 
-def _check_propriety(judge: _Judge, k: int, trials: int, rng: np.random.Generator) -> tuple[Verdict, Verdict]:
+def _check_propriety(judge: _Judge, k: int, trials: int, rng: Generator) -> tuple[Verdict, Verdict]:
     cases = list(islice(_rivalries(k, rng), trials))
     gains = np.array([judge.gain(*case) for case in cases])
 
@@ -180,7 +181,7 @@ def _check_propriety(judge: _Judge, k: int, trials: int, rng: np.random.Generato
     return Verdict("propriety", trials, better), Verdict("strict propriety", trials, better or equal)
 
 
-def _rivalries(k: int, rng: np.random.Generator) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
+def _rivalries(k: int, rng: Generator) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
     """Three groups of GRID instances, each with its own label frequencies, forecast honestly and not: without end.
 
     One group would not do: macro-F1 is honest about a single group, and lies about one for the sake of another.
@@ -197,7 +198,7 @@ def _rivalries(k: int, rng: np.random.Generator) -> Iterator[tuple[IntArray, Flo
                 yield y, np.repeat(truth, GRID, axis=0), np.repeat(rival, GRID, axis=0)
 
 
-def _check_order_sensitivity(judge: _Judge, k: int, trials: int, rng: np.random.Generator) -> Verdict:
+def _check_order_sensitivity(judge: _Judge, k: int, trials: int, rng: Generator) -> Verdict:
     name, y, unweighed = "within-instance order sensitivity", np.arange(k), None
     for place, before, demoted, kept in islice(_demotions(k, rng), trials):
         why = f"the truth falls from place {place + 1} to {place + 2}, its probability unchanged, "
@@ -210,7 +211,7 @@ def _check_order_sensitivity(judge: _Judge, k: int, trials: int, rng: np.random.
     return Verdict(name, trials, unweighed)
 
 
-def _demotions(k: int, rng: np.random.Generator) -> Iterator[tuple[int, FloatArray, FloatArray, FloatArray]]:
+def _demotions(k: int, rng: Generator) -> Iterator[tuple[int, FloatArray, FloatArray, FloatArray]]:
     """The truth's place in one instance's forecast, and three tables that differ there only: without end.
 
     It has its forecast; the class next behind its truth passes it, from as far behind as it ends up ahead; or

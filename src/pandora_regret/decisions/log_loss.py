@@ -3,8 +3,6 @@
 In both, what a forecast pays for wrong classes cancels, and only the probability of the truth is left.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -11,12 +11,11 @@ How often the truth is tested does not depend on the order, so neither does the 
 tests make up. The indices are optimal whichever way those tests are charged.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from pandora_regret.imperfect.searches import SEARCHES, Race, order_of_tests
@@ -221,7 +220,7 @@ def simulate_expenditure(
     *,
     search: SearchName,
     draws: int = 1000,
-    seed: int | np.random.Generator | None = None,
+    seed: int | Generator | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     logits: bool = False,
@@ -284,7 +283,7 @@ def _predicted_bills(block: Forecast, tests: Tests, search: SearchName) -> Float
     return total
 
 
-def _drawn_bills(race: Race, n_draws: int, rng: np.random.Generator) -> FloatArray:
+def _drawn_bills(race: Race, n_draws: int, rng: Generator) -> FloatArray:
     """What each draw pays for each row, (n_draws, n)."""
     tests, misses = race.tests, race.draw_misses(n_draws, rng)
     fruitless = race.fruitless_tests(misses)

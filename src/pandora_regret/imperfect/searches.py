@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
@@ -68,7 +69,7 @@ class Race:
         """How often the truth is missed on average, (n,): once at most, or it takes ``1 / s`` tests to find it."""
         return 1 - self.sensitivity if self.search == "single_pass" else 1 / self.sensitivity - 1
 
-    def draw_misses(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
+    def draw_misses(self, n_draws: int, rng: Generator) -> FloatArray:
         """How often the truth is missed in each draw, (n_draws, n)."""
         s, shape = self.sensitivity, (n_draws, len(self.truth))
         misses = rng.random(shape) >= s if self.search == "single_pass" else rng.geometric(s, shape) - 1

@@ -8,8 +8,6 @@ was several times slower than its own loss on 1,800 rows already. Train it on lo
 `pandora_regret.calibrate.CalibratedSearch`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

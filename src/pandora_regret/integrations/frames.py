@@ -8,8 +8,6 @@ up once, into columns (`with_scores`): inside each comparison it would make K x 
 column is divided by, because narwhals writes a division as a case distinction that repeats its operands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import add, and_
@@ -17,6 +15,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+from narwhals import Expr
 
 from pandora_regret.inputs import InputError, read_alpha
 from pandora_regret.inputs.errors import renamed
@@ -33,18 +32,18 @@ METRICS = ("pandora_regret", "expected_search_cost", "log_loss")
 class _Truth(NamedTuple):
     """What is known of the true class; null where no class has the row's label."""
 
-    probability: nw.Expr
-    inverse: nw.Expr  # of the probability; 0 if that is 0, or so small that the inverse would overflow
-    cost: nw.Expr
-    inverse_cost: nw.Expr
-    impossible: nw.Expr  # 1 where the inverse is 0, else 0
+    probability: Expr
+    inverse: Expr  # of the probability; 0 if that is 0, or so small that the inverse would overflow
+    cost: Expr
+    inverse_cost: Expr
+    impossible: Expr  # 1 where the inverse is 0, else 0
 
 
 HELPER = "__truth_"  # begins the names of columns that `with_scores` has while it works
 HELPERS = tuple(f"{HELPER}{name}" for name in _Truth._fields)
 
 
-def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.0) -> nw.Expr:
+def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.0) -> Expr:
     """Pandora's Regret of each row; null where a row cannot be scored.
 
     Parameters
@@ -75,7 +74,7 @@ def pandora_regret_expr(classes: Sequence[str], *, label: str, alpha: float = 1.
 @renamed("typical_costs", "costs")
 def expected_search_cost_expr(
     classes: Sequence[str], *, label: str, costs: Any = None, alpha: float = 1.0
-) -> nw.Expr:
+) -> Expr:
     """What each row's search is expected to cost under a `Beta(alpha)` prior; null where it cannot be scored.
 
     Parameters
@@ -95,7 +94,7 @@ def expected_search_cost_expr(
     return scores.score("expected_search_cost", scores.truth())
 
 
-def log_loss_expr(classes: Sequence[str], *, label: str) -> nw.Expr:
+def log_loss_expr(classes: Sequence[str], *, label: str) -> Expr:
     """``-ln p_i`` of each row, infinite for an impossible truth; null where the row cannot be scored.
 
     Parameters
@@ -147,7 +146,7 @@ def with_scores(
     if taken := [name for name in (*HELPERS, *names) if name in columns]:
         raise InputError(f"has a column {taken[0]!r} already", argument="frame", column=taken[0], fix="rename it")
 
-    def as_columns(**columns: nw.Expr) -> list[nw.Expr]:
+    def as_columns(**columns: Expr) -> list[Expr]:
         nonlocal rows
         rows = rows.with_columns(**{f"{HELPER}{name}": value for name, value in columns.items()})
         return [nw.col(f"{HELPER}{name}") for name in columns]
@@ -289,7 +288,7 @@ class _Scores:
         [impossible] = settle(impossible=nw.when(inverse == 0).then(nw.lit(1.0)).otherwise(nw.lit(0.0)))
         return _Truth(probability, inverse, cost, inverse_cost, impossible)
 
-    def score(self, metric: str, truth: _Truth) -> nw.Expr:
+    def score(self, metric: str, truth: _Truth) -> Expr:
         """One of the metrics; null where the truth is.
 
         ``1 / (3 (K - 1)) sum_j L(p_i / p_j)``, less the truth's own term, L(1) = 1; ``-ln p_i``, where no engine
@@ -309,13 +308,13 @@ class _Scores:
             score = (truth.cost * (1 - share) + wasted * share) * self.prior.mean
         return nw.when(truth.probability >= 0).then(score)
 
-    def _loss(self, truth: _Truth, name: str) -> nw.Expr:
+    def _loss(self, truth: _Truth, name: str) -> Expr:
         """``L(p_i / p_j)``; two impossible classes tie, and a tie is worth 1."""
         theirs = nw.col(name).cast(nw.Float64)
         ahead = self._ahead(theirs * truth.inverse) + truth.impossible
         return self._choose(theirs, truth.probability, self._behind(truth.probability / theirs), ahead)
 
-    def _priced_loss(self, truth: _Truth, name: str) -> nw.Expr:
+    def _priced_loss(self, truth: _Truth, name: str) -> Expr:
         """``L(q_i / q_j)``; of two impossible classes the costs alone decide, ``L(C_j / C_i)``."""
         theirs, cost = nw.col(name).cast(nw.Float64), self.costs[self.classes.index(name)]
         ours, relative_cost = truth.probability * truth.inverse_cost, truth.cost * (1 / cost)
@@ -327,18 +326,18 @@ class _Scores:
         possible = nw.when(truth.inverse > 0).then(ahead).otherwise(both_impossible)
         return self._choose(theirs * (1 / cost), ours, behind, possible)
 
-    def _choose(self, theirs: nw.Expr, ours: nw.Expr, behind: nw.Expr, ahead: nw.Expr) -> nw.Expr:
+    def _choose(self, theirs: Expr, ours: Expr, behind: Expr, ahead: Expr) -> Expr:
         """What the loss is where the other class is ahead of the truth, and where it is not."""
         is_behind = theirs > (ours * (1 + TIE) if self.prior.alpha == np.inf else ours)
         return nw.when(is_behind).then(behind).otherwise(ahead)
 
-    def _ahead(self, ratio: nw.Expr) -> nw.Expr:
+    def _ahead(self, ratio: Expr) -> Expr:
         """``r^-(alpha + 1)`` of ``1 / r <= 1``; known costs only know ties, within rounding."""
         if self.prior.alpha == np.inf:
             return nw.when(ratio >= 1 - TIE).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
         return _power(ratio, self.prior.alpha + 1)
 
-    def _behind(self, ratio: nw.Expr) -> nw.Expr:
+    def _behind(self, ratio: Expr) -> Expr:
         """``1 + (1 + 1/alpha)(1 - r^alpha)`` of ``r < 1``, ``1 - ln r`` at alpha = 0, 2 at infinity."""
         alpha = self.prior.alpha
         if alpha == np.inf:
@@ -349,7 +348,7 @@ class _Scores:
         return nw.when(ratio > 0).then(1.0 - possible.log()).otherwise(nw.lit(float("inf")))
 
 
-def _power(ratio: nw.Expr, exponent: float) -> nw.Expr:
+def _power(ratio: Expr, exponent: float) -> Expr:
     """A power; small whole ones by multiplication, which every engine does fastest."""
     if exponent in (1.0, 2.0):
         return ratio if exponent == 1.0 else ratio * ratio

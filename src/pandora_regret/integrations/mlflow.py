@@ -1,7 +1,5 @@
 """MLflow: a comparison as metrics, JSON and page of a run; scores as metrics of `mlflow.models.evaluate`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -4,8 +4,6 @@ Forecasts are dictionaries from classes to probabilities, as `predict_proba_one`
 out of one has probability 0 there; a model that knows nothing yet, and returns no class, forecasts all alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

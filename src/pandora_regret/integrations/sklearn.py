@@ -4,8 +4,6 @@ They read `estimator.classes_`, so a fold whose training part lacks a class stil
 be impossible, and a search for it tests every other class first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ tallies travel. They are merged by partition number, so a task that ran twice, i
 digit.
 """
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

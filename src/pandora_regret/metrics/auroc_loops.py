@@ -3,8 +3,6 @@
 It releases the interpreter's lock, so that slices of the work run in threads.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 

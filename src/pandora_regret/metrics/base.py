@@ -4,8 +4,6 @@ A resample is a vector of weights, one per instance. Nearly every metric is a we
 of a few such means, so all resamples of all models are one matrix product.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias

@@ -4,8 +4,6 @@ Ties: the class of highest probability, and the rank of the truth, go by class n
 argmax and the paper's simulator do. So accuracy is top-1, and top-k and MRR see the same ranks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

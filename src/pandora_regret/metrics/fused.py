@@ -4,8 +4,6 @@ An optimisation of the registry's definitions, which say what it must compute. R
 are left to them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

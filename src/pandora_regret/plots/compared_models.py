@@ -15,6 +15,7 @@ from pandora_regret.plots.style import (
     MARKERS,
     QUIET,
     SHADES,
+    Style,
     axes_of,
     model_line,
     model_of,
@@ -186,7 +187,7 @@ def plot_cost_calibration(comparison: Comparison, model: str | None = None, *, a
     limits = np.array([(each.low, each.high) for each in shown.calibration], dtype=np.float64)  # undefined: NaN
     limits = np.where(np.isnan(limits), observed[:, None], limits)
     cycle, colour = divmod(comparison.models.index(shown), len(COLOURS))  # every six, markers and dashes change
-    style: dict[str, Any] = {"color": COLOURS[colour], "marker": MARKERS[(colour + cycle) % len(MARKERS)]}
+    style: Style = {"color": COLOURS[colour], "marker": MARKERS[(colour + cycle) % len(MARKERS)]}
     style |= {"linestyle": ("-", *DASHES)[cycle % (1 + len(DASHES))]}
     style |= {"markerfacecolor": "white"} if cycle else {}
     style |= {"linewidth": 1.0, "elinewidth": 0.6, "markersize": 4, "label": shown.name}
@@ -275,9 +276,7 @@ def plot_pair_costs(comparison: Comparison, model: str | None = None, *, ax: Axe
                 axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=size, color=colour)
     axes.set_title(title, parse_math=False)
     names = [shortened(comparison.data.classes[k], LONGEST_OF_CLASS) for k in order]
-    oblique: dict[str, Any] = (
-        {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if max(map(len, names)) > 3 else {}
-    )
+    oblique: Style = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if max(map(len, names)) > 3 else {}
     axes.set_xticks(np.arange(n) + 0.5, names, parse_math=False, **oblique)
     axes.set_yticks(np.arange(n) + 0.5, names, parse_math=False)
     axes.tick_params(length=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, permutations, product
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pandora_regret.atomic import Place
 from pandora_regret.inputs import FloatArray, read_alpha, read_choice, read_costs, read_probabilities
 from pandora_regret.inputs.labels import read_truth
 from pandora_regret.plots.simplex import (
@@ -28,6 +28,7 @@ from pandora_regret.plots.style import (
     MIDDLE,
     QUIET,
     SHADES,
+    Style,
     axes_of,
     beside,
     open_frame,
@@ -119,8 +120,8 @@ TITLES = {
     "top1": "C  Top-1",
     "sequential": "D  Sequential",
 }
-OTHER: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 5}
-TRUTH: dict[str, Any] = {"linestyle": "", "marker": "*", "markersize": 8}
+OTHER: Style = {"linestyle": "", "marker": "o", "markersize": 5}
+TRUTH: Style = {"linestyle": "", "marker": "*", "markersize": 8}
 ALL_THREE, BEYOND, STRIPES = "0.75", "0.93", "/////"
 LETTER = 0.06  # the size of a letter, as a part of the triangle's side
 
@@ -244,7 +245,7 @@ def plot_decision_plane(
     if rule == "sequential":  # nearly a circle's arc, from the lower right to the ray of the truth
         end = np.arctan2(c / high, p / wide)
         bend = {"arrowstyle": "-|>", "connectionstyle": f"arc3,rad={np.tan(end / 2) / 2}"}
-        arrow: dict[str, Any] = {"color": "black", "linewidth": 0.8, "shrinkB": 0, **bend}
+        arrow: Style = {"color": "black", "linewidth": 0.8, "shrinkB": 0, **bend}
         tip = 0.97 * np.cos(end), 0.97 * np.sin(end)
         axes.annotate("", tip, (0.97, 0), "axes fraction", "axes fraction", arrow)
     for k, (p, c) in enumerate(points.T):
@@ -259,14 +260,14 @@ def plot_decision_plane(
     return open_frame(axes)
 
 
-def draw_decision_regions(path: str | os.PathLike[str], width: float = COLUMN) -> Path:
+def draw_decision_regions(path: Place, width: float = COLUMN) -> Path:
     """All four rules, A to D, into a file: below one another in a column, side by side on a page."""
     narrow = width < MIDDLE
     with sheet(path, width, 6.3 if narrow else 3.8) as figure:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
-        room: dict[str, Any] = {"width_ratios" if narrow else "height_ratios": [1.15, 1]}
+        room: Style = {"width_ratios" if narrow else "height_ratios": [1.15, 1]}
         panels = figure.subplots(*((4, 2) if narrow else (2, 4)), squeeze=False, **room)
         for rule, (simplex, plane) in zip(RULES, panels if narrow else panels.T, strict=True):
             plot_decision_simplex(rule, ax=simplex).set_title(TITLES[rule], loc="left", fontweight="bold", pad=14)
@@ -275,7 +276,7 @@ def draw_decision_regions(path: str | os.PathLike[str], width: float = COLUMN) -
                 plane.label_outer()
             elif rule != "sequential":
                 plane.set_xlabel("")
-        marks: dict[str, Any] = {
+        marks: Style = {
             "tested": Line2D([], [], color="0.3", **OTHER),
             "not tested": Line2D([], [], color="0.3", markerfacecolor="white", **OTHER),
             "truth": Line2D([], [], color="0.3", **TRUTH),
@@ -362,7 +363,7 @@ def _explain(shades: ScalarMappable, panels: Sequence[Axes], **where: Any) -> No
     panels[0].figure.colorbar(shades, ax=panels, label="score $S_α$", ticks=LEVELS, format="%g", **where)
 
 
-def draw_beta_simplex(path: str | os.PathLike[str], width: float = COLUMN) -> Path:
+def draw_beta_simplex(path: Place, width: float = COLUMN) -> Path:
     """The family from alpha = 0 to inf, into a file: in two rows in a column, in one on a page."""
     narrow = width < MIDDLE
     with sheet(path, width, 3.2 if narrow else 1.6) as figure:

@@ -1,13 +1,11 @@
 """All of the paper's figures into a folder."""
 
-from __future__ import annotations
-
-import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from pandora_regret.atomic import Place
 from pandora_regret.inputs import read_choice
 from pandora_regret.plots.decision_regions import draw_beta_simplex, draw_decision_regions
 from pandora_regret.plots.pair_loss import plot_gradient_profile, plot_pair_loss
@@ -20,11 +18,11 @@ HEIGHT = 2.4  # inches, of a figure of one panel
 
 
 def draw_paper_figures(
-    folder: str | os.PathLike[str],
+    folder: Place,
     *,
     kind: str = "svg",
     width: str = "column",
-    study: str | os.PathLike[str] | None = None,
+    study: Place | None = None,
 ) -> list[Path]:
     """Draw the paper's figures from its formulas, one file each.
 
@@ -57,9 +55,7 @@ def draw_paper_figures(
     return [draw(path, inches) for path, draw in files]
 
 
-def paper_files(
-    folder: str | os.PathLike[str], kind: str = "svg", study: str | os.PathLike[str] | None = None
-) -> Iterator[tuple[Path, Draw]]:
+def paper_files(folder: Place, kind: str = "svg", study: Place | None = None) -> Iterator[tuple[Path, Draw]]:
     """The files that `draw_paper_figures` writes, and what draws each."""
     read_choice(kind, "kind", {ending[1:]: meaning for ending, meaning in KINDS.items()})
     figures = dict(FIGURES)

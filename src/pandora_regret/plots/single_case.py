@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pandora_regret.atomic import Place
 from pandora_regret.inputs import InputError
-from pandora_regret.plots.style import COLOURS, axes_of, beside, open_frame, sheet, with_unit
+from pandora_regret.plots.style import COLOURS, Style, axes_of, beside, open_frame, sheet, with_unit
 from pandora_regret.text import money, shortened
 from pandora_regret.workup import Plan, PlanStep, plan_search
 
@@ -57,7 +57,7 @@ def plot_search_trace(plan: Plan, ax: Axes | None = None, currency: str | None =
     return open_frame(axes)
 
 
-def draw_search_trace(plan: Plan, path: str | os.PathLike[str], currency: str | None = "") -> Path:
+def draw_search_trace(plan: Plan, path: Place, currency: str | None = "") -> Path:
     """The staircase by itself, into a file whose name says its kind: SVG, PDF or PNG."""
     with sheet(path, 5.6, 3.6, settings={}) as figure:
         plot_search_trace(plan, figure.subplots(), currency)
@@ -124,7 +124,7 @@ def plot_bills(
             colour, ink = (RIGHT, "white") if is_truth else (WRONG, "black")
             [piece] = axes.barh(row, step.cost, left=start, height=0.55, color=colour, edgecolor="white")
             if (room := int(letters / longest * step.cost)) >= FEWEST_LETTERS:
-                words: dict[str, Any] = {"ha": "center", "va": "center", "color": ink, "parse_math": False}
+                words: Style = {"ha": "center", "va": "center", "color": ink, "parse_math": False}
                 name = shortened(str(step.test), room)
                 text = axes.text(start + step.cost / 2, row, name, clip_on=True, **words)
                 text.set_clip_path(piece)  # widths are estimates

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pandora_regret.atomic import write_atomically
+from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.inputs import FloatArray, Forecast, Labels, Table, read_choice, read_labelled
 from pandora_regret.optional import import_optional
 from pandora_regret.scores import pandora_regret
@@ -21,10 +20,12 @@ if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
     from pandora_regret.compare.result import ModelResult
 
+Style: TypeAlias = dict[str, Any]  # keywords of matplotlib
+
 KINDS = {".svg": "vector graphics for the web", ".pdf": "vector graphics for print", ".png": "pixels"}
 
 
-def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
+def save_figure(figure: Figure, path: Place) -> Path:
     """Write a figure, whole or not at all, as its file's name says; the same figure gives the same bytes.
 
     Parameters
@@ -81,9 +82,7 @@ def axes_of(ax: Axes | None) -> Axes:
 
 
 @contextmanager
-def sheet(
-    path: str | os.PathLike[str], width: float, height: float, settings: Mapping[str, Any] = PRINT
-) -> Iterator[Figure]:
+def sheet(path: Place, width: float, height: float, settings: Mapping[str, Any] = PRINT) -> Iterator[Figure]:
     """An empty figure, in small print or other settings, which is saved in the end; they last no longer."""
     with import_optional("matplotlib", extra="report").rc_context(settings):
         from matplotlib.figure import Figure
@@ -99,12 +98,12 @@ def open_frame(axes: Axes) -> Axes:
     return axes
 
 
-def curve(number: int, alpha: float) -> dict[str, Any]:
+def curve(number: int, alpha: float) -> Style:
     """How the curve of one of several alphas is drawn: that of Pandora's Regret is solid."""
     return {"color": COLOURS[number % 6], "linestyle": "-" if alpha == 1 else DASHES[number % 6], "linewidth": 1.4}
 
 
-def model_line(number: int, **emphasis: Any) -> dict[str, Any]:
+def model_line(number: int, **emphasis: Any) -> Style:
     """How the line of one of several models is drawn, the cheapest first: the seventh and later ones are grey."""
     if number >= len(COLOURS):
         return {"color": QUIET, "linewidth": 0.8, "zorder": 1}
@@ -114,7 +113,7 @@ def model_line(number: int, **emphasis: Any) -> dict[str, Any]:
 def scored(y_true: Labels, y_proba: Table, alpha: float, **options: Any) -> tuple[Forecast, FloatArray, str]:
     """Labelled forecasts, the score of each, and what that is called."""
     forecast = read_labelled(y_true, y_proba, **options).check()
-    how: dict[str, Any] = {"alpha": alpha, "logits": forecast.logits}
+    how: Style = {"alpha": alpha, "logits": forecast.logits}
     scores = pandora_regret(forecast.truth, forecast.values, per_instance=True, **how)
     return forecast, scores, "Pandora’s Regret" if alpha == 1 else f"score $S_α$, {alpha_name(alpha)}"
 
@@ -135,7 +134,7 @@ def with_unit(words: str, unit: str | None) -> str:
 def beside(axes: Axes, text: str, point: Any, place: tuple[float, float, str, str], **style: Any) -> None:
     """A text as it is, so many points to the right of a point and above it, with this side and end there."""
     right, above, across, up = place
-    shift: dict[str, Any] = {"xytext": (right, above), "textcoords": "offset points"}
+    shift: Style = {"xytext": (right, above), "textcoords": "offset points"}
     axes.annotate(text, point, ha=across, va=up, parse_math=False, **shift, **style)
 
 

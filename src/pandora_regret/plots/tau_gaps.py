@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pandora_regret.atomic import Place
 from pandora_regret.inputs import FloatArray
 from pandora_regret.metrics import BASELINE, METRICS
 from pandora_regret.plots.style import COLOURS, MARKERS, axes_of, sheet
@@ -87,7 +87,7 @@ def _mark(
     axes.plot(x[wrong], y[wrong], **style | {"linestyle": "", "markerfacecolor": "white", "zorder": 3})
 
 
-def draw_tau_gaps(grid: Grid, path: str | os.PathLike[str]) -> Path:
+def draw_tau_gaps(grid: Grid, path: Place) -> Path:
     """All conditions on one scale, into a file whose name says its kind: SVG, PDF or PNG."""
     conditions = list(dict.fromkeys(title for title, _, _ in grid.rows))
     across = min(len(conditions), MOST_PANELS)

@@ -1,7 +1,5 @@
 """The Beta family: unit costs u ~ Beta(alpha, 1), and its limits at 0 and infinity."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

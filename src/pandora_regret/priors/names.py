@@ -4,8 +4,6 @@ The command's parser, its error message and its help all read this table: a new 
 Below it, the prior and the base costs that a score in money is asked for under.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 

@@ -1,7 +1,5 @@
 """Unbounded unit costs with closed-form pair losses: exponential, gamma, log-normal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -12,8 +12,6 @@ keep theirs, over ``s = -reach ln(1 - d/reach)`` with reach = ln(b/a) for a supp
 power law near a bounded support's end; where there is no such end s is d, in which heavy tails are lines anyway.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any

@@ -4,8 +4,6 @@ Every public name is found here, `pandora_regret.study.Store` for one, and loads
 modules in which they live may change.
 """
 
-from __future__ import annotations
-
 from pandora_regret.lazy import lazy_exports
 
 __all__, __getattr__, __dir__ = lazy_exports(__name__)

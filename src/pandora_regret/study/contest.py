@@ -1,7 +1,5 @@
 """The models of a study and the instances they are compared on, past the door; read some models at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ would have deployed. Where no instance was left out, all are the population, and
 drawn, they are averaged: one model is deployed, whatever tests will cost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

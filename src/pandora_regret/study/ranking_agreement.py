@@ -7,8 +7,6 @@ forecasts are changed and searched some models at a time, so memory holds one co
 else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Literal, TypeAlias

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
+from pandora_regret.atomic import Place
 from pandora_regret.inputs import InputError
 from pandora_regret.records import from_plain, to_plain
 from pandora_regret.study.store import Names, Plain
@@ -202,7 +202,7 @@ class StudyResults:
             raise InputError(f"has the conditions {conditions}: every data set must have the same")
 
 
-def read_results(folder: str | os.PathLike[str]) -> Plain:
+def read_results(folder: Place) -> Plain:
     """What a study found, as plain values; a file that is not of that form is an `InputError` naming the key.
 
     Parameters

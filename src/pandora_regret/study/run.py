@@ -4,21 +4,19 @@ The output folder holds a copy of the study file, one prediction store a data se
 finished before an interruption stays finished.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pandora_regret._version import __version__
-from pandora_regret.atomic import write_atomically
+from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.inputs import InputError
 from pandora_regret.study.predicting import Nobody, Watcher, kept_models, open_store, predict_all
 from pandora_regret.study.ranking_agreement import agreement
 from pandora_regret.study.results import RESULTS, STUDY_SCHEMA
 from pandora_regret.study.spec import DataSet, Study, read_entries, read_study
-from pandora_regret.study.store import Place, Plain, Store
+from pandora_regret.study.store import Plain, Store
 
 STUDY, ORIGIN = "study.toml", "origin.json"
 

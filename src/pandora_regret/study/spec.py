@@ -1,7 +1,5 @@
 """A study as one TOML file: data sets with their zoos and costs, conditions, metrics, bootstrap, seed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta
 
+from pandora_regret.atomic import Place
 from pandora_regret.costs import load_costs
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.costs import read_costs
@@ -19,7 +18,7 @@ from pandora_regret.records import check_keys, did_you_mean, from_plain, parse_t
 from pandora_regret.study.conditions import PAPER_CONDITIONS, read_conditions
 from pandora_regret.study.predicting import Zoo
 from pandora_regret.study.ranking_agreement import Resample
-from pandora_regret.study.store import Names, Place
+from pandora_regret.study.store import Names
 from pandora_regret.study.zoos import ZOO_CLASSES, zoo_class
 
 PATHS = ("cache", "folder", "paths")  # options of a zoo that name files

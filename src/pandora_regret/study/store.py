@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,13 +18,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pandora_regret.atomic import write_atomically
+from pandora_regret.atomic import Place, write_atomically
 from pandora_regret.inputs import FloatArray, InputError, InputTypeError, IntArray, Table, read_probabilities
 from pandora_regret.inputs.labels import read_labels, read_truth
 from pandora_regret.optional import import_optional
 from pandora_regret.records import did_you_mean
 
-Place: TypeAlias = str | os.PathLike[str]  # of a file or a folder
 Plain: TypeAlias = dict[str, Any]  # values that JSON holds
 Names: TypeAlias = tuple[str, ...]
 

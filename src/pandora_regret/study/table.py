@@ -1,7 +1,5 @@
 """The paper's Table 1 of any study: |tau| of every metric under every condition; and the regret of choosing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias

@@ -3,8 +3,6 @@
 Names load when first asked for: the loss does not need torchmetrics.
 """
 
-from __future__ import annotations
-
 from pandora_regret.lazy import lazy_exports
 from pandora_regret.optional import check_installed
 

@@ -8,13 +8,12 @@ forward reads the logits, the backward reads them again and writes the gradient.
 `torch.func.grad`, which wants autograd functions: these are there for it, and call the operators.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
+from torch import Tensor
 
 from pandora_regret.inputs import InputError
 from pandora_regret.integrations.torch.tensors import (
@@ -28,7 +27,7 @@ from pandora_regret.integrations.torch.tensors import (
 )
 from pandora_regret.kernels.portable import finite_size, limit_of, settle_ties, tie_of
 
-LossAndGradient: TypeAlias = tuple[torch.Tensor, torch.Tensor | None]  # (n,), and (n, K) if it is wanted
+LossAndGradient: TypeAlias = tuple[Tensor, Tensor | None]  # (n,), and (n, K) if it is wanted
 
 SMALL_ALPHA = 0.1  # below this, 1 - r^alpha loses digits that 1/alpha magnifies
 HAS_TRITON = find_spec("triton") is not None
@@ -37,7 +36,7 @@ HAS_TRITON = find_spec("triton") is not None
 class Rule(NamedTuple):
     """All that turns logits and targets into losses of rows."""
 
-    costs: torch.Tensor | None  # (K,), anywhere
+    costs: Tensor | None  # (K,), anywhere
     alpha: float
     label_smoothing: float
     ignore_index: int
@@ -47,9 +46,7 @@ class FusedPandoraLoss(torch.autograd.Function):
     """The loss as autograd sees it: logits (N, K) -> loss, with the gradient made ahead by the forward pass."""
 
     @staticmethod
-    def forward(
-        ctx: Any, logits: torch.Tensor, target: torch.Tensor, rule: Rule, reduction: Reduction
-    ) -> torch.Tensor:
+    def forward(ctx: Any, logits: Tensor, target: Tensor, rule: Rule, reduction: Reduction) -> Tensor:
         # float16 waits for the backward: before a GradScaler's factor is known, gradients this small underflow.
         early = logits.dtype != torch.float16
         loss, ctx.grad = reduced_loss(logits, target, rule, reduction, want_grad=early)
@@ -76,13 +73,13 @@ class FusedPandoraLoss(torch.autograd.Function):
         return grad, None, None, None
 
 
-def count_rows(target: torch.Tensor, ignore_index: int) -> torch.Tensor | int:
+def count_rows(target: Tensor, ignore_index: int) -> Tensor | int:
     """What the sum over rows is divided by for their mean: how many are not ignored, known on the device only."""
     return len(target) if target.ndim == 2 else (target != ignore_index).sum()
 
 
 def reduced_loss(
-    logits: torch.Tensor, target: torch.Tensor, rule: Rule, reduction: Reduction, *, want_grad: bool
+    logits: Tensor, target: Tensor, rule: Rule, reduction: Reduction, *, want_grad: bool
 ) -> LossAndGradient:
     """The loss of a batch, () or (N,), and the gradient (N, K) of its sum, if it is wanted."""
     kernels, rows = _for_kernels(logits, target, rule)
@@ -96,13 +93,13 @@ def reduced_loss(
     return losses if reduction == "none" else losses.sum() * weight, grad
 
 
-def gradients_of_rows(weights: torch.Tensor, logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> Any:
+def gradients_of_rows(weights: Tensor, logits: Tensor, target: Tensor, rule: Rule) -> Any:
     """The gradient of every row's loss times its weight, (N,), or that of all, (): a table (N, K)."""
     kernels, rows = _for_kernels(logits, target, rule)
     return _by_torch(logits, target, rule, weights)[1] if kernels is None else kernels.row_gradients(rows, weights)
 
 
-def _for_kernels(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> tuple[ModuleType | None, Any]:
+def _for_kernels(logits: Tensor, target: Tensor, rule: Rule) -> tuple[ModuleType | None, Any]:
     """The Triton kernels, if there are rows of one truth each, and what they read."""
     kernels = kernels_for(logits) if target.ndim == 1 and len(target) and not rule.label_smoothing else None
     if kernels is None:
@@ -111,7 +108,7 @@ def _for_kernels(logits: torch.Tensor, target: torch.Tensor, rule: Rule) -> tupl
     return kernels, kernels.LogitRows(logits, target, rule.alpha, costs, rule.ignore_index)
 
 
-def kernels_for(tensor: torch.Tensor) -> ModuleType | None:
+def kernels_for(tensor: Tensor) -> ModuleType | None:
     """The Triton kernels, where the device runs them and the precision is theirs."""
     if not HAS_TRITON or not tensor.is_cuda or tensor.dtype == torch.float64:
         return None
@@ -120,14 +117,12 @@ def kernels_for(tensor: torch.Tensor) -> ModuleType | None:
     return gpu
 
 
-def precision_of(logits: torch.Tensor) -> torch.dtype:
+def precision_of(logits: Tensor) -> torch.dtype:
     """What is computed in, and returned: half precision is too coarse for sums."""
     return torch.float64 if logits.dtype == torch.float64 else torch.float32
 
 
-def _by_torch(
-    logits: torch.Tensor, target: torch.Tensor, rule: Rule, weights: torch.Tensor | None
-) -> LossAndGradient:
+def _by_torch(logits: Tensor, target: Tensor, rule: Rule, weights: Tensor | None) -> LossAndGradient:
     """Losses and weighted gradients of rows in plain PyTorch, by blocks of rows; temporaries stay small."""
     (n, k), dtype, hard = logits.shape, precision_of(logits), target.ndim == 1
     if logits.is_cpu and hard:
@@ -145,7 +140,7 @@ def _by_torch(
 
 
 def _block(
-    logits: torch.Tensor, target: torch.Tensor, rule: Rule, costs: torch.Tensor | None, *, want_grad: bool
+    logits: Tensor, target: Tensor, rule: Rule, costs: Tensor | None, *, want_grad: bool
 ) -> LossAndGradient:
     """Losses, and gradients before ignored rows are blanked, of a few rows.
 
@@ -167,7 +162,7 @@ def _block(
     return _unless_ignored(losses, target, rule) if hard else losses, grad
 
 
-def _unless_ignored(values: torch.Tensor, target: torch.Tensor, rule: Rule) -> torch.Tensor:
+def _unless_ignored(values: Tensor, target: Tensor, rule: Rule) -> Tensor:
     """Zeros in ignored rows, whatever their logits are."""
     kept = target != rule.ignore_index
     if values.is_cpu and kept.all():  # spares a pass; elsewhere asking would mean waiting
@@ -176,7 +171,7 @@ def _unless_ignored(values: torch.Tensor, target: torch.Tensor, rule: Rule) -> t
 
 
 def loss_of_one_truth(
-    logits: torch.Tensor, truth: torch.Tensor, alpha: float, costs: torch.Tensor | None, *, want_grad: bool
+    logits: Tensor, truth: Tensor, alpha: float, costs: Tensor | None, *, want_grad: bool
 ) -> LossAndGradient:
     """``sum_j C_j L_alpha(q_i / q_j)`` of every row, (n,), and its gradient in the logits, (n, K).
 
@@ -205,7 +200,7 @@ def loss_of_one_truth(
     return losses.sum(dim=1), slopes if impossible is None else slopes.masked_fill_(impossible, 0.0)
 
 
-def pair_loss(odds: torch.Tensor, alpha: float) -> tuple[torch.Tensor, torch.Tensor]:
+def pair_loss(odds: Tensor, alpha: float) -> tuple[Tensor, Tensor]:
     """L_alpha and ``-dL_alpha / d ln r`` at ``ln r``, which is overwritten; see `pandora_regret.priors.beta`."""
     if alpha == torch.inf:
         return 1 - odds.sign(), torch.zeros_like(odds)
@@ -221,14 +216,14 @@ def pair_loss(odds: torch.Tensor, alpha: float) -> tuple[torch.Tensor, torch.Ten
 RULE = "Tensor? costs, Tensor alpha, float label_smoothing, int ignore_index"
 
 
-def _rule_of(costs: torch.Tensor | None, alpha: torch.Tensor, *others: Any) -> Rule:
+def _rule_of(costs: Tensor | None, alpha: Tensor, *others: Any) -> Rule:
     return Rule(costs, limit_of(alpha.item()), *others)
 
 
 @torch.library.custom_op(
     "pandora_regret::row_losses", mutates_args=(), schema=f"(Tensor logits, Tensor target, {RULE}) -> Tensor"
 )
-def row_losses(logits: torch.Tensor, target: torch.Tensor, *rule: Any) -> torch.Tensor:
+def row_losses(logits: Tensor, target: Tensor, *rule: Any) -> Tensor:
     """The loss of every row, (N,). Alpha is a tensor on the CPU, whose value is no part of a compiled graph."""
     return reduced_loss(logits, target, _rule_of(*rule), "none", want_grad=False)[0]
 
@@ -238,32 +233,32 @@ def row_losses(logits: torch.Tensor, target: torch.Tensor, *rule: Any) -> torch.
     mutates_args=(),
     schema=f"(Tensor weights, Tensor logits, Tensor target, {RULE}) -> Tensor",
 )
-def row_gradients(weights: torch.Tensor, logits: torch.Tensor, target: torch.Tensor, *rule: Any) -> torch.Tensor:
+def row_gradients(weights: Tensor, logits: Tensor, target: Tensor, *rule: Any) -> Tensor:
     """The gradient of every row's loss times the row's weight, (N, K)."""
     return gradients_of_rows(weights, logits, target, _rule_of(*rule))  # type: ignore[no-any-return]
 
 
 @row_losses.register_fake
-def _(logits: torch.Tensor, *_rest: Any) -> torch.Tensor:
+def _(logits: Tensor, *_rest: Any) -> Tensor:
     return logits.new_empty(logits.shape[0], dtype=precision_of(logits))
 
 
 @row_gradients.register_fake
-def _(_weights: torch.Tensor, logits: torch.Tensor, *_rest: Any) -> torch.Tensor:
+def _(_weights: Tensor, logits: Tensor, *_rest: Any) -> Tensor:
     return logits.new_empty(logits.shape)
 
 
 def _differentiated_by(gradients: Any) -> Any:
     """The backward of the losses of rows, by the operator or by the function of their gradients."""
 
-    def backward(ctx: Any, *grad_outputs: torch.Tensor) -> tuple[Any, ...]:
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Any, ...]:
         gradient = gradients(grad_outputs[0], *ctx.saved_tensors, ctx.label_smoothing, ctx.ignore_index)
         return gradient, None, None, None, None, None
 
     return backward
 
 
-def _refuse(ctx: Any, *grad_outputs: torch.Tensor) -> None:
+def _refuse(ctx: Any, *grad_outputs: Tensor) -> None:
     raise RuntimeError(
         "PandoraLoss has no second derivative: its gradient is computed by a kernel of its own, which cannot be "
         "differentiated; use pandora_regret.array_api.pandora_regret where you need one."
@@ -276,14 +271,14 @@ def _as_function(operator: Any, n_tables: int, of_operator: Any, of_function: An
     The two backward passes are those of the operator and of the function.
     """
 
-    def keep(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         *tensors, ctx.label_smoothing, ctx.ignore_index = inputs
         ctx.save_for_backward(*tensors)
 
     def batched(of_rows: Any) -> Any:
         """How vmap calls a function of rows: once, with the rows of all batches."""
 
-        def of_batches(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[torch.Tensor, int]:
+        def of_batches(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
             if any(dim is not None for dim in in_dims[n_tables:]):
                 raise InputError("costs and alpha must be the same for all: vmap over logits and targets only.")
             tables = (
@@ -312,18 +307,18 @@ RowLosses = _as_function(row_losses, 2, _differentiated_by(row_gradients), _diff
 
 
 def loss_of_batch(
-    logits: torch.Tensor,
-    target: torch.Tensor,
-    alpha: float | torch.Tensor,
+    logits: Tensor,
+    target: Tensor,
+    alpha: float | Tensor,
     costs: Any,
     reduction: Reduction,
     *others: Any,
-) -> torch.Tensor:
+) -> Tensor:
     """The loss, with options that have been read: fused if alpha is a number, by operators if it is a tensor."""
     refuse_gradient(target, "target")
     values, flat, shape = read_rows(logits, target)
     table, loss = cost_table(costs, values.shape[1]), None
-    if isinstance(alpha, torch.Tensor):
+    if isinstance(alpha, Tensor):
         of_rows = row_losses if torch.compiler.is_compiling() else RowLosses.apply
         loss = of_rows(values, flat, table, alpha, *others)
         if reduction != "none":

@@ -1,10 +1,9 @@
 """The training loss, as a module and as a function."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from pandora_regret.inputs import read_alpha
 from pandora_regret.integrations.torch.fused import loss_of_batch
@@ -79,7 +78,7 @@ class PandoraLoss(torch.nn.Module):
     def alpha(self, alpha: float) -> None:
         self._alpha, self._alpha_in_graphs = alpha, _as_tensor(alpha)
 
-    def forward(self, logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         """The loss of a batch."""
         alpha = float(self._alpha) if _is_eager(logits) else self._alpha_in_graphs
         return loss_of_batch(
@@ -95,15 +94,15 @@ class PandoraLoss(torch.nn.Module):
 
 
 def pandora_loss(
-    logits: torch.Tensor,
-    target: torch.Tensor,
+    logits: Tensor,
+    target: Tensor,
     *,
     alpha: float = 1.0,
     costs: Any = None,
     reduction: Reduction = "mean",
     label_smoothing: float = 0.0,
     ignore_index: int = -100,
-) -> torch.Tensor:
+) -> Tensor:
     """Pandora's Regret of logits, with its gradient.
 
     A list, an array or a CPU tensor of costs is checked and moved at every call, `PandoraLoss` does so once.
@@ -138,13 +137,13 @@ def pandora_loss(
     return loss_of_batch(logits, target, value, costs, *options)
 
 
-def _as_tensor(alpha: float) -> torch.Tensor:
+def _as_tensor(alpha: float) -> Tensor:
     """Alpha on the CPU, where compiled code reads it anew at every step."""
     return torch.full((), read_alpha(alpha), dtype=torch.float64)
 
 
-def _is_eager(logits: torch.Tensor) -> bool:
+def _is_eager(logits: Tensor) -> bool:
     """Whether operations run as they are called, on tensors that hold numbers."""
     if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         return False
-    return type(logits) is torch.Tensor or type(logits) is torch.nn.Parameter
+    return type(logits) is Tensor or type(logits) is torch.nn.Parameter

@@ -1,11 +1,10 @@
 """Pandora's Regret as torchmetrics metrics: two sums each, so that no process ever sends more than two numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 from zlib import crc32
 
 import torch
+from torch import Tensor
 from torchmetrics import Metric
 
 from pandora_regret.inputs import InputError, InputTypeError, read_alpha, read_count
@@ -58,7 +57,7 @@ class PandoraRegret(Metric):
     full_state_update = False
     plot_lower_bound = 0.0
 
-    weight: torch.Tensor
+    weight: Tensor
 
     def __init__(
         self,
@@ -82,12 +81,12 @@ class PandoraRegret(Metric):
         for name in (self._total, "weight"):
             self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
-    def _rows(self, values: torch.Tensor, target: torch.Tensor, **options: Any) -> torch.Tensor:
+    def _rows(self, values: Tensor, target: Tensor, **options: Any) -> Tensor:
         """The score of every row of a block in float64, (n,); `options` are those of `total_loss`."""
         losses = total_loss(target, values, torch, self.alpha, **options)
         return losses / (3 * (self.num_classes - 1))  # type: ignore[no-any-return]
 
-    def update(self, preds: torch.Tensor, target: torch.Tensor, sample_weight: torch.Tensor | None = None) -> None:
+    def update(self, preds: Tensor, target: Tensor, sample_weight: Tensor | None = None) -> None:
         """Add forecasts (N, K) or (N, K, d1, ...) of true classes (N,) or (N, d1, ...), of weights like those."""
         if target.is_floating_point():
             raise InputTypeError(f"target has dtype {target.dtype}: pass class numbers, int64.")
@@ -114,9 +113,9 @@ class PandoraRegret(Metric):
         setattr(self, self._total, total)  # not in place: a sum begun in inference mode could not be added to
         self.weight = weight
 
-    def compute(self) -> torch.Tensor:
+    def compute(self) -> Tensor:
         """The weighted mean so far."""
-        total: torch.Tensor = getattr(self, self._total)
+        total: Tensor = getattr(self, self._total)
         return total / self.weight
 
 
@@ -158,11 +157,11 @@ class ExpectedSearchCost(PandoraRegret):
         super().__init__(num_classes, chosen.alpha, base, logits, validate_args, **kwargs)
         self.prior = chosen
 
-    def _rows(self, values: torch.Tensor, target: torch.Tensor, **options: Any) -> torch.Tensor:
+    def _rows(self, values: Tensor, target: Tensor, **options: Any) -> Tensor:
         return search_cost(target, values, torch, self.prior, **options)  # type: ignore[no-any-return]
 
 
-def _check_values(values: torch.Tensor, truth: torch.Tensor, weights: torch.Tensor, logits: bool) -> None:
+def _check_values(values: Tensor, truth: Tensor, weights: Tensor, logits: bool) -> None:
     """One question to the device; only a wrong answer is looked into."""
     tolerance = HALF_TOLERANCE if values.element_size() == 2 else TOLERANCE
     if logits:

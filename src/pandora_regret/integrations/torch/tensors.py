@@ -1,11 +1,10 @@
 """The door for tensors: logits, targets and costs become rows; what would make the device wait is not checked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, MutableMapping
 from typing import Any, Literal, NamedTuple, get_args
 
 import torch
+from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from pandora_regret.inputs import InputError, InputTypeError
@@ -21,12 +20,12 @@ CPU_BLOCK, DEVICE_BLOCK = 1 << 18, 1 << 24  # numbers at a time: what a cache ho
 class FlatBatch(NamedTuple):
     """Logits or probabilities and targets, past the door."""
 
-    values: torch.Tensor  # (N, K) floating point
-    target: torch.Tensor  # (N,) int64, or (N, K) floating point
+    values: Tensor  # (N, K) floating point
+    target: Tensor  # (N,) int64, or (N, K) floating point
     shape: torch.Size  # of one value per instance
 
 
-def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") -> FlatBatch:
+def read_rows(values: Tensor, target: Tensor, name: str = "logits") -> FlatBatch:
     """One row per instance, whatever the shape; the dimension of classes is the second, or the only one."""
     plain = (
         values.ndim == 2 and target.ndim == 1 and target.dtype == torch.int64 and values.device == target.device
@@ -55,18 +54,18 @@ def read_rows(values: torch.Tensor, target: torch.Tensor, name: str = "logits") 
     return FlatBatch(_flat(values, class_dim), target, shape)
 
 
-def _flat(table: torch.Tensor, class_dim: int) -> torch.Tensor:
+def _flat(table: Tensor, class_dim: int) -> Tensor:
     return table.movedim(class_dim, -1).reshape(-1, table.shape[class_dim])
 
 
-def blocks_of(values: torch.Tensor, copies: int = 1) -> Iterator[slice]:
+def blocks_of(values: Tensor, copies: int = 1) -> Iterator[slice]:
     """Consecutive rows, few enough at a time that temporaries, so many copies of them, stay small."""
     block = CPU_BLOCK if values.device.type == "cpu" else DEVICE_BLOCK
     step = max(1, block // (values.shape[1] * copies))
     return (slice(start, start + step) for start in range(0, len(values), step))
 
 
-def check_classes(target: torch.Tensor, n_classes: int, ignore_index: int | None = None) -> None:
+def check_classes(target: Tensor, n_classes: int, ignore_index: int | None = None) -> None:
     """Every target a class, or an error that names the first that is not."""
     bad = (target < 0) | (target >= n_classes)
     bad = bad if ignore_index is None else bad & (target != ignore_index)
@@ -80,7 +79,7 @@ def check_classes(target: torch.Tensor, n_classes: int, ignore_index: int | None
 
 def refuse_gradient(tensor: Any, name: str) -> None:
     """Raise if a tensor wants a gradient that it would not get."""
-    if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
+    if isinstance(tensor, Tensor) and tensor.requires_grad:
         raise InputError(f"{name} requires a gradient, but only logits get one: pass {name}.detach().")
 
 
@@ -104,7 +103,7 @@ class ClassCosts:
 
     def __init__(self, costs: Any) -> None:
         refuse_gradient(costs, "costs")
-        if isinstance(costs, torch.Tensor):
+        if isinstance(costs, Tensor):
             costs = costs.double().cpu().numpy()
         array = check_costs(read_floats(costs, "costs"), "costs")
         if array.ndim != 1:
@@ -121,11 +120,11 @@ class ClassCosts:
         return f"<{len(self.values)} costs>"
 
 
-def cost_table(costs: Any, n_classes: int) -> torch.Tensor | None:
+def cost_table(costs: Any, n_classes: int) -> Tensor | None:
     """Costs as a tensor (K,), wherever it is; those on an accelerator are not checked."""
     if costs is None:
         return None
-    if isinstance(costs, torch.Tensor) and not costs.is_cpu:
+    if isinstance(costs, Tensor) and not costs.is_cpu:
         refuse_gradient(costs, "costs")
         table = costs
     else:
@@ -137,10 +136,10 @@ def cost_table(costs: Any, n_classes: int) -> torch.Tensor | None:
     return table
 
 
-_COPIES: MutableMapping[Any, dict[Any, torch.Tensor]] = WeakTensorKeyDictionary()
+_COPIES: MutableMapping[Any, dict[Any, Tensor]] = WeakTensorKeyDictionary()
 
 
-def beside(table: torch.Tensor | None, device: torch.device, dtype: torch.dtype) -> torch.Tensor | None:
+def beside(table: Tensor | None, device: torch.device, dtype: torch.dtype) -> Tensor | None:
     """Costs on that device, in that precision; copies of CPU costs on a device are kept: moving is waiting."""
     if table is None:
         return None

@@ -5,8 +5,6 @@ tables.py       scikit-learn classifiers; table_files.py reads what they learn f
 image_zoos.py   linear probes (probes.py) on what encoders (encoders.py, features.py) see of images (images.py)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pandora_regret import study

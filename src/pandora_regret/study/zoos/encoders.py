@@ -1,7 +1,5 @@
 """Pretrained image encoders of the timm library: which there are, and how each is built."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -10,12 +10,13 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import ClassVar, TypeAlias
 
+from pandora_regret.atomic import Place
 from pandora_regret.files import Layout, ModelFiles, align, open_models, read_models
 from pandora_regret.files.formats import FORMATS
 from pandora_regret.files.text import COMPRESSED
 from pandora_regret.inputs import InputError
 from pandora_regret.study.predicting import Outcome
-from pandora_regret.study.store import Names, Place, Plain, Prediction, Store, Target, read_groups
+from pandora_regret.study.store import Names, Plain, Prediction, Store, Target, read_groups
 
 Paths: TypeAlias = Place | Iterable[Place]
 

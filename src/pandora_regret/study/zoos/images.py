@@ -1,7 +1,5 @@
 """Image data sets in MedMNIST's layout: downloaded by the `medmnist` package, or from any local npz file."""
 
-from __future__ import annotations
-
 import hashlib
 import zipfile
 from dataclasses import dataclass

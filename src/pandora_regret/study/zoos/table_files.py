@@ -1,7 +1,5 @@
 """Tables with a class to predict: scikit-learn's bundled data sets, CSV and ARFF files, and what `files` reads."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

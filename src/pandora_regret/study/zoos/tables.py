@@ -4,8 +4,6 @@ A classifier without probabilities of its own (a support vector machine, a perce
 pushed through a softmax, as people do, which is one way of being miscalibrated.
 """
 
-from __future__ import annotations
-
 import tomllib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
