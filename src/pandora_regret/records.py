@@ -8,13 +8,13 @@ metadata is ``{"optional": True}`` is not written where it is None.
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pandora_regret.inputs.errors import InputError
+from pandora_regret.inputs.names import did_you_mean
 
 T = TypeVar("T")
 
@@ -77,12 +77,6 @@ def check_keys(kind: Any, value: Any, place: str) -> None:
                 fail(path(place, key), "is not a key of the format", did_you_mean(key, names), value[key])
     for step, hint, part in _parts(kind, value):
         check_keys(hint, part, path(place, step))
-
-
-def did_you_mean(name: str, names: Collection[str]) -> str:
-    """The name that was probably meant, or else all there are."""
-    close = get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(names)}"
 
 
 def fail(place: str, problem: str, fix: str | None = None, value: Any = None) -> NoReturn:

@@ -45,7 +45,7 @@ OTHERS = [
     (["next", "a=0.5,a=0.5"], "twice"),
     (["next", "nothing.csv"], "neither a file"),
     (["next", "nothing.csv", "--row", "1"], "No such file"),
-    (["next", "a=0.5,b=0.5", "--costs", "a=1,c=2"], "'c'"),
+    (["next", "a=0.5,b=0.5", "--costs", "a=1,c=2"], "choose from c"),
     (["next", "a=0.5,b=0.5", "--sensitivity", "1.5"], "--sensitivity of class"),
     (["next", "a=0.5,b=0.5", "--sensitivity", "a=0.5"], "'b'"),
     (["next", "a=0.5,b=0.5", "--found", "x=y"], "WORKUP"),

@@ -116,7 +116,7 @@ def test_common_rows_are_kept_and_counted(tmp_path):
     kept, [done] = common_rows([first, second, third], ["A", "B", "C"])
     assert [batch.ids.tolist() for batch in align(kept, ["A", "B", "C"])] == [[f"p{n}" for n in range(2, 15)]] * 3
     assert (done.what, done.count) == ("rows left out", 7)
-    assert done.sentence == "7 rows that not all models have left out (A lost 7, B lost 2, C lost 5)"
+    assert done.sentence == "7 rows that not all files have left out (A lost 7, B lost 2, C lost 5)"
     assert common_rows([first, first], ["A", "B"])[1] == ()
 
 

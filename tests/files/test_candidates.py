@@ -95,9 +95,11 @@ def test_what_lists_do_not_name_goes_into_a_bucket_and_is_counted(tmp_path):
     assert batch.classes == ("something else", "flu", "cold")
     np.testing.assert_allclose(batch.values, [[0.2, 0.5, 0.3], [0.2, 0.5, 0.3], [0, 0.75, 0.25]], atol=1e-300)
     assert batch.truth.tolist() == [1, 0, 0]
-    [done] = opened(path, dialect=Dialect(other="something else")).done
+    [rest] = opened(path, dialect=Dialect(other="something else")).done
+    assert rest.sentence == f"what 2 lists of {path} leave given to 'something else'"
+    [done] = batch.changes.done("a")
     assert (done.what, done.count) == ("truths to other", 2)
-    assert done.sentence == f"2 of 3 truths in {path} counted as 'something else', being outside their lists"
+    assert done.sentence == "2 truths of a outside their lists counted as 'something else'"
 
 
 def test_lists_of_two_models_may_name_different_things(tmp_path):
@@ -140,7 +142,7 @@ def test_orders_without_probabilities_are_scored_by_the_order_alone(tmp_path):
     both = run("compare", path, lists(tmp_path, rows[:1] + rows[2:] + rows[1:2], "b"), *options, "--json")
     assert both.exit_code == 0, both.output
     content = json.loads(both.stdout)
-    assert [done["what"] for done in content["done"]] == ["order only", "truths to other"] * 2
+    assert [done["what"] for done in content["done"]] == ["order only"] * 2 + ["truths to other"] * 2
     assert "alpha = inf" in content["done"][0]["sentence"]
     for command in ("score", "compare"):
         assert run(command, path, *options, "--prior", "fixed").exit_code == 0

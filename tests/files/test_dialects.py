@@ -129,7 +129,7 @@ def test_sheets_are_chosen_by_name_or_number_and_said(tmp_path):
         np.testing.assert_allclose(values, np.array([columns[name] for name in CLASSES]).T, rtol=1e-15)
     assert said(path) == [f"{path}: sheet 'Predictions' read, of 3"]
     assert said(path, sheet=3) == [f"{path}: sheet '3' read, of 3"]
-    assert "has no sheet 'Prices' among ['Predictions', 'Notes', '3']" in refused(
+    assert "has no sheet 'Prices' among 'Predictions', 'Notes' and '3'" in refused(
         path, dialect=Dialect(sheet="Prices")
     )
     assert "--sheet" in refused(path, dialect=Dialect(sheet=7))

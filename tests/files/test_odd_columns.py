@@ -57,7 +57,7 @@ def test_null_characters_in_names_are_refused(tmp_path):
         ({"y_true": np.zeros(4, [("x", "f8")])}, "array 'y_true' holds [('x', '<f8')]"),
         ({"y_true": np.array([b"\xff"] * 4)}, "holds bytes that are no text"),
         ({"y_true": np.full(4, 0x7FFFFFFF, np.uint32).view("<U1")}, "holds bytes that are no text"),
-        ({"classes": np.array("abc")}, "classes holds ['abc'] but y_proba has 3 columns"),
+        ({"classes": np.array("abc")}, "classes holds 'abc' but y_proba has 3 columns"),
         ({"y_proba": np.ones((4, 1))}, "has 1 forecast column"),
     ],
 )

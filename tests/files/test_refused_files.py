@@ -22,8 +22,8 @@ from pandora_regret.inputs import InputError
         ("y_true;a,b\na;0.5,0.5\n", ["',' and ';'", "--separator comma or semicolon"]),
         ("y_true a b\na 0.5 0.5\n", ["single column", "--separator"]),
         ("truth,a,b\na,0.5,0.5\n", ["no label column", "y_true", "--label"]),
-        ("y_true,a,b\na,0.5,0.5\nb,0.5,0.5\nc,0.5,0.5\n", ["line 4", "'c'", "['a', 'b']"]),
-        ("y_true,a,b\n5,0.5,0.5\n", ["line 2", "'5'", "['a', 'b']"]),
+        ("y_true,a,b\na,0.5,0.5\nb,0.5,0.5\nc,0.5,0.5\n", ["line 4", "'c'", "choose from a and b"]),
+        ("y_true,a,b\n5,0.5,0.5\n", ["line 2", "'5'", "choose from a and b"]),
         ("y_true,a\na,1\n", ["1 forecast column "]),
         ("id,y_true,a,b\n1,a,0.5,0.5\n1,b,0.5,0.5\n", ["line 3", "id 1", "line 2"]),
         ("id,y_true,a,b\n,a,0.5,0.5\n1,b,0.5,0.5\n", ["line 2", "'id'", "no value"]),
@@ -34,7 +34,7 @@ from pandora_regret.inputs import InputError
         ("y_true,ä,b\nb,0.5,0.5\n".encode() + b"\xff,0.5,0.5\n", ["line 3", "UTF-8", "--encoding"]),
         ("y_true,a,b\nb,1,0\na,0.5,0.4\n".encode("utf-16"), ["line 3", "sums to 0.9"]),
         ("", ["empty (0 bytes)"]),
-        ("y_true,age,a,b\na,44,0.5,0.5\nb,55,0.5,0.5\n", ["['age']", "--proba-prefix", "--classes"]),
+        ("y_true,age,a,b\na,44,0.5,0.5\nb,55,0.5,0.5\n", ["'age'", "--proba-prefix", "--classes"]),
     ],
 )
 def test_what_is_wrong_with_a_csv_file_is_said_with_its_place(tmp_path, text, says):
@@ -81,7 +81,7 @@ def test_archives_of_objects_are_refused(tmp_path):
     np.savez(tmp_path / "b.npz", y_true=[0, 1, 1], y_proba=np.full((2, 2), 0.5))
     assert "y_true has shape (3,)" in refused(tmp_path / "b.npz")
     np.savez(tmp_path / "c.npz", y_true=[0, 1], y_proba=np.full((2, 2), 0.5), classes=["a", "b", "c"])
-    assert "classes holds ['a', 'b', 'c']" in refused(tmp_path / "c.npz")
+    assert "classes holds 'a', 'b' and 'c'" in refused(tmp_path / "c.npz")
     np.savez(tmp_path / "d.npz", y_proba=np.full((2, 2), 0.5))
     assert "no label column" in refused(tmp_path / "d.npz")
     np.savez(tmp_path / "e.npz", y_true=[0, 1])
@@ -94,7 +94,7 @@ def test_columns_that_were_asked_for_must_be_there(tmp_path):
         assert f"asked for as {role}" in refused(path, **{role: "nowhere"})
     assert "has no column 'c' for the class 'c'" in refused(path, classes=("a", "c"))
     assert "twice" in refused(path, classes=("a", "a", "b"))
-    assert "['cost_a', 'cost_b']" in refused(path, cost_prefix="cost_")
+    assert "'cost_a' and 'cost_b'" in refused(path, cost_prefix="cost_")
     assert "begin with 'p_'" in refused(path, proba_prefix="p_")
     assert "both as label and as id" in refused(path, label="y_true", id="y_true")
     with pytest.raises(InputError, match="at least one path"):

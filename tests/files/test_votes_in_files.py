@@ -100,5 +100,5 @@ def test_votes_of_every_class_are_needed_and_a_label_beside_them_is_not(case, tm
     ):
         open_predictions(path, Layout(votes_prefix="votes_", label="label"))
     pd.read_csv(path).drop(columns="votes_nevus").to_csv(path, index=False)
-    with pytest.raises(FileError, match=r"has no columns of votes \['votes_nevus'\]: write one for each class"):
+    with pytest.raises(FileError, match=r"has no columns of votes 'votes_nevus': write one for each class"):
         open_predictions(path, Layout(votes_prefix="votes_"))

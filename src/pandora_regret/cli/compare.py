@@ -37,7 +37,6 @@ from pandora_regret.files.roles import BY
 
 if TYPE_CHECKING:
     from pandora_regret.compare import Comparison
-    from pandora_regret.files import Batch, Predictions
     from pandora_regret.inputs import Done
 
 
@@ -127,8 +126,7 @@ def _compared(asked: Asked) -> Comparison:
     """The comparison that files and options ask for, with progress on standard error."""
     from pandora_regret.compare import compare as compare_models
     from pandora_regret.compare.grouping import read_cuts
-    from pandora_regret.files import align, common_rows, open_models, read_models, read_models_argument
-    from pandora_regret.files.alignment import orders_too, truths_outside
+    from pandora_regret.files import open_models, read_models_argument, read_together
     from pandora_regret.files.written import listed
 
     breakdowns = {
@@ -137,28 +135,15 @@ def _compared(asked: Asked) -> Comparison:
     layout = asked.layout(by=tuple(dict.fromkeys(name for names in breakdowns.values() for name in names)))
     with bars(passing=True) as progress:
         opened = open_models(read_models_argument(asked.files, layout), asked.priced())
-        names = _names(opened)
-        batches: Sequence[Batch] = []
         progress.start("reading", total=len(opened))
-        for batch in read_models(opened):
-            batches = [*batches, batch]
-            progress.advance("reading")
+        together = read_together(opened, asked.common_rows, partial(progress.advance, "reading"))
         progress.start("comparing", total=len(opened) + 1)  # which takes its time when all are measured, too
-        done = all_done(opened)
-        if asked.common_rows:
-            batches, left_out = common_rows(batches, names)
-            done = (*left_out, *done)
-        batches = align(batches, names)
-        done = (*orders_too(batches, names), *done)
-        done += tuple(each for name, one in zip(names, batches, strict=True) for each in one.rescaled.done(name))
-        classes, rows = batches[0].classes, partial(_first, batches)
+        classes, rows = together.batches[0].classes, together.of_rows
         charged, unused = asked.charged(classes, rows("costs"))
         scenarios, unused_too = _scenarios(asked.scenario, classes, charged.get("currency", ""))
-        weighted = (replace(batch, weights=rows("weights")) for batch in batches)
-        forecasts = (batch.forecast(one.logits) for batch, one in zip(weighted, opened, strict=True))
         result = compare_models(
             None,
-            dict(zip(names, forecasts, strict=True)),
+            together.forecasts(),
             prior=asked.read_prior(),
             **charged,
             groups=rows("groups"),
@@ -167,29 +152,11 @@ def _compared(asked: Asked) -> Comparison:
             scenarios=scenarios or None,
             decompose=asked.decompose and asked.workup is None,
             workup=asked.workup_read,
-            by=_values(breakdowns, batches) or None,
+            by=_values(breakdowns, together.by) or None,
             progress=partial(progress.advance, "comparing"),
         )
-    notes = (*truths_outside(batches, names), *result.notes)
-    return _as_typed(replace(result, notes=notes), asked, (*done, *unused, *unused_too))
-
-
-def _names(opened: Sequence[Predictions]) -> list[str]:
-    """Each model's own; those that two files share are told apart by their files."""
-    from pandora_regret.inputs import InputError
-
-    times = Counter(one.name for one in opened)
-    paths = [one.path if one.only is None else f"{one.name} ({one.path})" for one in opened]
-    names = [one.name if times[one.name] == 1 else path for one, path in zip(opened, paths, strict=True)]
-    twice = next((name for name, n in Counter(names).items() if n > 1), None)
-    if twice is not None:
-        raise InputError(f"{twice} is given twice: give each file once.")
-    return names
-
-
-def _first(batches: Sequence[Batch], what: str) -> Any:
-    """What any of the files says of the rows; where several do, they say the same."""
-    return next((part for part in (getattr(batch, what) for batch in batches) if part is not None), None)
+    result = replace(result, notes=(*together.notes, *result.notes))
+    return _as_typed(result, asked, (*together.done, *unused, *unused_too))
 
 
 def _scenarios(
@@ -214,12 +181,14 @@ def _scenarios(
     return changes, done
 
 
-def _values(breakdowns: Mapping[str, Sequence[str]], batches: Sequence[Batch]) -> dict[str, Any]:
-    """What `compare` takes as `by`; a column may stand in any of the files."""
+def _values(breakdowns: Mapping[str, Sequence[str]], values: Mapping[str, Any]) -> dict[str, Any]:
+    """What `compare` takes as `by`."""
     from pandora_regret.inputs import InputError
+    from pandora_regret.inputs.names import matched
 
-    columns = {name: values for batch in reversed(batches) for name, values in (batch.by or {}).items()}
-    for missing in (name for names in breakdowns.values() for name in names if name not in columns):
+    asked = [name for names in breakdowns.values() for name in names]
+    columns = {name: values[column] for name, column in matched(asked, values).items()}
+    for missing in (name for name in asked if name not in columns):
         fix, (name, colon, _) = "name a column that one of the files has", missing.rpartition(":")
         if colon:
             fix = f"write bins such as {name}:10 (ten bins), {name}:18|65 (edges) or {name}:each"

@@ -43,7 +43,13 @@ if TYPE_CHECKING:
     from pandora_regret.monitor import Monitor, Taken
 
 ALARM = 3
-NOT_HERE = ("weight", "group", "votes_prefix", "cost_prefix")  # every case counts once, at the same prices
+NOT_HERE = (
+    "weight",
+    "group",
+    "votes_prefix",
+    "cost_prefix",
+    "truth",
+)  # every case counts once, at the same prices
 COLUMNS = [option for option in LAYOUT if option.name not in NOT_HERE]
 COLUMNS_NAMED = [str(option.name) for option in COLUMNS]
 ROLES, SETTINGS = ("champion", "challenger", "period"), ("level", "run_length", "lag")

@@ -64,6 +64,11 @@ LAYOUT = (
     Option("--classes NAME,...", "The classes, where columns of numbers do not tell.", FILES),
     *(role_option(role) for role in ROLES if role is not BY),
     Option("--logits", "The forecasts are logits.", FILES),
+    Option(
+        "--truth FILE", "True classes by id, and columns for --by, --group and --weight, in a file of their own."
+    ),
+    Option("--ids-as-numbers", "Read ids as numbers: 007 and 7.0 are 7.", FILES),
+    Option("--missing-class-zero", "Take a class for which a file has no forecasts as probability 0.", FILES),
     Option("--separator MARK", "What separates values: , ; | or tab.  [default: recognised]", FILES),
     Option("--decimal MARK", "The decimal sign: point or comma.  [default: recognised]", FILES),
     Option("--encoding NAME", "Of text: utf-8, utf-16, latin-1, ...  [default: recognised]", FILES),
@@ -146,7 +151,7 @@ class Asked(SimpleNamespace):
             return None
         from pandora_regret.files import read_price_list
 
-        return read_price_list(self.costs, unit)
+        return read_price_list(self.costs, unit, self.sheet)
 
     def charged(
         self, classes: Sequence[str], own: FloatArray | None = None, source: str = "each row's own"

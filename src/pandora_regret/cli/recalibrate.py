@@ -114,7 +114,7 @@ def recalibrate(asked: Asked) -> None:
     where = f"The map: {map_path}; in Python, pandora_regret.calibrate.load_map reads it."
     lines += [] if map_path is None else [where]
     sources = () if new is None else new.sources
-    files_done = (*opened.done, *batch.rescaled.done(opened.name), *unused, *(d for s in sources for d in s.done))
+    files_done = (*opened.done, *batch.changes.done(opened.name), *unused, *(d for s in sources for d in s.done))
     done = tuple(dict.fromkeys(files_done))
     if not asked.json:
         echo("\n".join(lines))

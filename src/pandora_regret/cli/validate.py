@@ -70,7 +70,7 @@ def validate(asked: Asked) -> None:
     understood = [one.columns for one in results if one.columns is not None]
     done += () if prices is None else prices.done
     if prices is not None and len(understood) == len(results):
-        done += prices.unused({name for columns in understood for name in columns.classes})
+        done += prices.about({name for columns in understood for name in columns.classes})
     if asked.json:
         tables = [_table_as_dict(result) for result in results]
         about = {"fine": fine, "done": to_plain(done), "together": _problems(together, "paths"), "tables": tables}

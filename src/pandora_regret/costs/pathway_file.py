@@ -15,8 +15,9 @@ from msgspec import Meta
 from pandora_regret.atomic import Place
 from pandora_regret.costs.pathways import Hypothesis, Item, Pathways, Step, Year
 from pandora_regret.inputs import InputError, InputTypeError
+from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST
-from pandora_regret.records import check_keys, did_you_mean, fail, from_plain, parse_toml, path
+from pandora_regret.records import check_keys, fail, from_plain, parse_toml, path
 
 
 def available_costs() -> tuple[str, ...]:

@@ -9,13 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pandora_regret.files.batch import Batch
+from pandora_regret.files.batch import Batch, ids_written_otherwise
 from pandora_regret.files.roles import BY, KEPT, LABEL
 from pandora_regret.files.source import RAISED, FileError, Names, Problems
 from pandora_regret.inputs import Done, IntArray
+from pandora_regret.inputs.names import quoted
 from pandora_regret.text import count, counted, listed
 
 SINGLE_PRECISION = 1e-6
+SAME_CLASSES = {
+    "fix": "compare models of the same classes",
+    "command_fix": "--missing-class-zero takes a class that a file lacks as probability 0",
+}
 SAME_ROWS = "files that are compared need the same rows"
 ONLY_ONE_HAS = {"fix": SAME_ROWS, "command_fix": f"{SAME_ROWS}; --common-rows keeps those that all have"}
 
@@ -69,9 +74,9 @@ class _Pair:
         ours, theirs = set(first.classes), set(other.classes)
         if ours != theirs:
             lists = (("lacks", sorted(ours - theirs)), ("has", sorted(theirs - ours)))
-            differences = " and ".join(f"{verb} {labels[:8]}" for verb, labels in lists if labels)
+            differences = " and ".join(f"{verb} {quoted(labels)}" for verb, labels in lists if labels)
             problem = f"(model {name!r}) {differences}, unlike {first.path} (model {first_name!r})"
-            self._tell("classes", problem, len(ours ^ theirs), fix="compare models of the same classes")
+            self._tell("classes", problem, len(ours ^ theirs), **SAME_CLASSES)
             return None
         position = {label: k for k, label in enumerate(other.classes)}
         order = np.array([position[label] for label in first.classes])
@@ -102,14 +107,17 @@ class _Pair:
         """The rows whose ids both have, in the order of the first; ids that only one has are told."""
         position = {name: index for index, name in enumerate(theirs)}
         order = np.array([position.pop(name, -1) for name in ours], dtype=np.intp)
+        about = ONLY_ONE_HAS
+        if (order < 0).all() and (hint := ids_written_otherwise(self.other.ids, self.first.ids, self.other.path)):
+            about = {"fix": hint}
         if n := int((order < 0).sum()):
             row, others = int(np.argmin(order)), f", nor of {n - 1} others" * (n > 1)
             problem = f"has no row of id {ours[row]!r} ({self.first.place(row)}){others}"
-            self._tell("ids", problem, n, **ONLY_ONE_HAS)
+            self._tell("ids", problem, n, **about)
         if n := len(position):
             name, index = next(iter(position.items()))
             problem = f"id {name!r}{f' (and {n - 1} others)' * (n > 1)} is not in {self.first.path}"
-            self._tell("ids", problem, n, path=f"{self.other.place(index)}:", **ONLY_ONE_HAS)
+            self._tell("ids", problem, n, path=f"{self.other.place(index)}:", **about)
         kept = np.flatnonzero(order >= 0)
         return kept, order[kept]
 
@@ -169,19 +177,27 @@ def common_rows(batches: Sequence[Batch], names: Sequence[str]) -> tuple[list[Ba
         without = next(batch.path for batch in batches if batch.ids is None)
         fix = "rows that all files have are found by id; say which column it is (--id)"
         raise FileError("has no ids", without, fix, argument="ids")
-    in_all, in_any = set.intersection(*map(set, ids)), set.union(*map(set, ids))
+    labelled = (np.flatnonzero(batch.truth >= 0).tolist() for batch in batches)
+    true = [{of[row] for row in rows} for of, rows in zip(ids, labelled, strict=True)]
+    in_all, in_any = set.intersection(*true), set.union(*map(set, ids))
     if not in_all:
+        hints = (ids_written_otherwise(batch.ids, batches[0].ids, batch.path) for batch in batches)
         problem = f"has no id in common with {' and '.join(batch.path for batch in batches[:-1])}"
-        raise FileError(problem, batches[-1].path, "say which column holds the ids (--id)")
+        fix = next(filter(None, hints), "say which column holds the ids (--id)")
+        raise FileError(problem, batches[-1].path, fix)
     rows = (np.flatnonzero([name in in_all for name in of]) for of in ids)
-    kept = [batch.take(these) for batch, these in zip(batches, rows, strict=True)]
-    lacking = [name for name, of in zip(names, ids, strict=True) if len(of) < len(in_any)]
-    who = f"{lacking[0]} lacks" if len(lacking) == 1 else "not all models have"
+    kept = [_counted_anew(batch.take(these)) for batch, these in zip(batches, rows, strict=True)]
+    lacking = [name for name, of in zip(names, true, strict=True) if len(of) < len(in_any)]
+    who = f"{lacking[0]} lacks" if len(lacking) == 1 < len(names) else "not all files have"
     lost = {name: len(of) - len(in_all) for name, of in zip(names, ids, strict=True)}
     of_each = ", ".join(f"{name} lost {count(times)}" for name, times in lost.items() if times)
     n = len(in_any) - len(in_all)
     done = Done("rows left out", n, f"{counted(n, 'row')} that {who} left out ({of_each})")
     return kept, (done,) if n else ()
+
+
+def _counted_anew(batch: Batch) -> Batch:
+    return replace(batch, changes=replace(batch.changes, outside=int(_is_other(batch).sum())))
 
 
 def truths_outside(batches: Sequence[Batch], names: Sequence[str]) -> Names:

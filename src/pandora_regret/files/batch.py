@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,10 +14,43 @@ from numpy.typing import NDArray
 
 from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import RAISED, Fields, FileError, Names, Problems, Source
-from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
+from pandora_regret.inputs import Done, FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.tables import NOTHING_RESCALED, Rescaled, rescale_rows, row_sum_tolerance
+from pandora_regret.text import counted, listed
 
+PADDED = re.compile(r"0*([0-9]{1,18})(?:\.0+)?")  # a whole number with zeros that say nothing
+MOST_NAMED = 5  # of what was done to a file
 RowNumbers: TypeAlias = range | IntArray
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What was done to rows while they were read; sums of these are about all of the rows."""
+
+    rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums
+    spelled: frozenset[tuple[str, str]] = frozenset()  # labels, and the classes that they were taken for
+    outside: int = 0  # truths that their lists do not name
+    other: str = ""  # the class that these were counted as
+
+    def __add__(self, more: Changes) -> Changes:
+        parts = (self.rescaled + more.rescaled, self.spelled | more.spelled, self.outside + more.outside)
+        return Changes(*parts, self.other or more.other)
+
+    def done(self, model: str) -> tuple[Done, ...]:
+        """The same in words."""
+        counted_as = f"{counted(self.outside, 'truth')} of {model} outside their lists counted as {self.other!r}"
+        outside = [Done("truths to other", self.outside, counted_as, model)] if self.outside else []
+        return (*outside, *spelled_otherwise(sorted(self.spelled), "label", model), *self.rescaled.done(model))
+
+
+NO_CHANGES = Changes()
+
+
+def spelled_otherwise(pairs: Sequence[tuple[str, str]], what: str, where: str) -> tuple[Done, ...]:
+    """Names, and what they were taken for."""
+    words = [f"{written!r} as {meant!r}" for written, meant in pairs]
+    sentence = f"{what}s of {where} read {listed(words, MOST_NAMED)}" if words else ""
+    return (Done(f"{what}s matched", len(pairs), sentence, where),) if words else ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +68,8 @@ class Batch:
     votes: FloatArray | None = None  # (n, K) each class's share of a row's votes
     costs: FloatArray | None = None  # (n, K) typical costs of each row's tests
     by: Mapping[str, NDArray[Any]] | None = None  # (n,) each: columns that results are broken down by
-    rescaled: Rescaled = NOTHING_RESCALED  # rows that were divided by their sums
+    changes: Changes = NO_CHANGES
+    percent: bool = False  # whether the forecasts were percentages, which were divided by 100
     id_column: Any = None  # ids as the file has them, where they are only to be told apart
     positions: IntArray | None = None  # (n,) where the rows stand among those of `origins`; None: in their order
 
@@ -44,7 +79,7 @@ class Batch:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The precision of the forecasts."""
-        return self.columns[0].dtype
+        return self.columns[0].dtype if self.columns else np.dtype(np.float64)
 
     @cached_property
     def values(self) -> NDArray[Any]:
@@ -79,13 +114,13 @@ class Batch:
         """The same with rows divided by their sums where these are off 1 by at most 1 %, and counted."""
         values, rescaled = rescale_rows(self.values, self.tolerance)
         columns = tuple(np.ascontiguousarray(values.T)) if rescaled.rows else self.columns
-        return replace(self, columns=columns, rescaled=rescaled)
+        return replace(self, columns=columns, changes=replace(self.changes, rescaled=rescaled))
 
     def forecast(self, logits: bool, rows: IntArray | None = None) -> Forecast:
         """All rows, or some, as the kernels take them; `blamed` makes their errors name the file."""
         labels, some = list(self.classes), self if rows is None else self.take(rows)
         numbers = range(len(self)) if rows is None else rows
-        about: Fields = {"weights": some.weights, "rescaled": some.rescaled, "order_only": self.order_only}
+        about: Fields = {"weights": some.weights, "rescaled": some.changes.rescaled, "order_only": self.order_only}
         forecast = Forecast(some.values, logits, labels, some.truth, numbers, self.tolerance, **about)
         return forecast if some.votes is None else forecast.with_votes(some.votes)
 
@@ -132,7 +167,7 @@ class Batch:
                 self.take(rows[:1]).forecast(logits).check()
             except InputError as error:
                 numbers, told = [self.origin(int(row))[1] for row in rows], True
-                problems.in_rows(kind, self.origins[0][0], numbers, **_about(error))
+                problems.in_rows(kind, self.origins[0][0], numbers, **self._about(error))
         return told
 
     @contextmanager
@@ -144,11 +179,11 @@ class Batch:
             if error.argument != "y_proba" or error.row is None:
                 raise
             source, row = self.origin(error.row)
-            raise source.error(row, **_about(error)) from None
+            raise source.error(row, **self._about(error)) from None
 
-
-def _about(error: InputError) -> Fields:
-    return {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
+    def _about(self, error: InputError) -> Fields:
+        about = {name: getattr(error, name) for name in ("problem", "value", "fix", "command_fix")}
+        return about | {"problem": f"{error.problem}{', percentages being divided by 100' * self.percent}"}
 
 
 def _arrays(make: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
@@ -167,7 +202,7 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
     return replace(
         batches[0],
         columns=tuple(column.astype(coarsest, copy=False) for column in columns),  # how far sums may be off
-        rescaled=sum((batch.rescaled for batch in batches), NOTHING_RESCALED),
+        changes=sum((batch.changes for batch in batches), NO_CHANGES),
         origins=tuple(origin for batch in batches for origin in batch.origins),
         **fields,
     )
@@ -195,3 +230,29 @@ def twice(name: Any, source: Source, row: int) -> Fields:
     fix = "each row needs its own id; say which column it is (--id), or drop the second row"
     problem = f"has the id {name!r}, which occurred before ({source.path}{source.place(row)})"
     return {"problem": problem, "argument": "id", "value": name, "fix": fix}
+
+
+def whole_numbers(values: Iterable[Any]) -> NDArray[Any]:
+    """Names as an array: of whole numbers, where all of them are."""
+    array = np.array(list(values), dtype=object)
+    return array.astype(np.int64) if len(array) and all(isinstance(value, int) for value in array) else array
+
+
+def as_numbers(names: NDArray[Any]) -> NDArray[Any]:
+    """Ids, those that are whole numbers as such.
+
+    Examples
+    --------
+    >>> as_numbers(np.array(["007", "12.0", "A7"], dtype=object)).tolist()
+    [7, 12, 'A7']
+    """
+    padded = ((name, PADDED.fullmatch(str(name))) for name in names.tolist())
+    return whole_numbers(name if match is None else int(match[1]) for name, match in padded)
+
+
+def ids_written_otherwise(ids: Any, others: Any, path: str) -> str:
+    """What to do about ids of a file that another writes with leading zeros, or as other numbers; or nothing."""
+    plain, theirs = ({*as_numbers(each).tolist()} for each in (ids, others))
+    if {*ids.tolist()} & {*others.tolist()} or not plain & theirs:
+        return ""
+    return f"{path} writes ids in another way: --ids-as-numbers reads 007 and 7.0 as 7"

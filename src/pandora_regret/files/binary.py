@@ -19,7 +19,7 @@ import pyarrow.ipc as ipc
 from numpy.typing import NDArray
 
 from pandora_regret.files.columns import explained, kinds_of, valid_rows
-from pandora_regret.files.layout import Dialect, some
+from pandora_regret.files.layout import Dialect
 from pandora_regret.files.roles import ROLES
 from pandora_regret.files.source import (
     Fields,
@@ -33,7 +33,9 @@ from pandora_regret.files.source import (
 )
 from pandora_regret.files.text import table_of
 from pandora_regret.inputs import Done
+from pandora_regret.inputs.names import matched, quoted
 from pandora_regret.optional import import_optional
+from pandora_regret.text import counted
 
 BYTES_IN_DICTIONARY = 6  # of a row whose text is written as its number in a dictionary, at most
 BUFFER_BYTES = 1 << 20  # of each Parquet column: a huge row group is not read at once
@@ -139,7 +141,7 @@ def open_archive(path: str, _: bytes, __: Dialect, classes: Sequence[str] | None
     tables = [key for key, array in arrays.items() if array.ndim == 2]
     models = [FORECASTS] if FORECASTS in tables else [key for key in tables if key != COSTS] or tables
     if not models:
-        problem = f"holds the arrays {some(sorted(arrays))}"
+        problem = f"holds the arrays {quoted(sorted(arrays))}"
         raise FileError(problem, path, "save the forecasts as y_proba, shape (rows, classes)")
     if CLASSES in arrays:
         classes = [str(name) for name in _plain(arrays[CLASSES].ravel(), path, CLASSES).tolist()]
@@ -160,7 +162,7 @@ def _open_model(
             fix = f"every array needs one entry per row, shape ({n_rows},), and costs one per class too"
             raise FileError(problem, path, fix, f": {key}", column=key)
     if CLASSES in arrays and not len(set(classes or ())) == len(classes or ()) == n_classes:
-        problem = f"holds {some(classes or ())} but {model} has {n_classes} columns"
+        problem = f"holds {quoted(classes or ())} but {model} has {n_classes} columns"
         raise FileError(problem, path, "name each column once", f": {CLASSES}")
     names = list(map(str, range(n_classes))) if classes is None or len(classes) != n_classes else classes
     columns: Fields = {}
@@ -191,7 +193,7 @@ def _plain(array: NDArray[Any], path: str, key: str) -> NDArray[Any]:
 
 
 def open_sheet(path: str, _: bytes, said: Dialect, *__: Any) -> TableInMemory:
-    """One sheet: the names of the columns in its first row that is not empty, and the rows below."""
+    """One sheet: the names of the columns in its first row that names them all, and the rows below."""
     calamine = import_optional("python_calamine", extra="excel")
     _check_extent(path)
     try:
@@ -204,15 +206,22 @@ def open_sheet(path: str, _: bytes, said: Dialect, *__: Any) -> TableInMemory:
     rows = {number: [_value(cell) for cell in row] for number, row in enumerate(cells, 1) if any(map(str, row))}
     if not rows:
         raise FileError("has an empty sheet", path, "name another (--sheet), or fill it")
-    header, *body = rows.values()
     width = max(index for row in rows.values() for index, cell in enumerate(row, 1) if cell is not None)
+    whole = (
+        at
+        for at, row in enumerate(rows.values())
+        if None not in (*row, *[None] * width)[min(1, width - 1) : width]
+    )
+    above = next(whole, 0)  # titles
+    header, *body = list(rows.values())[above:]
     names = ["" if cell is None else str(cell) for cell in header[:width]]
     check_names(names, path)
     table = table_of([dict(zip(names, row, strict=False)) for row in body], names)
-    sentence = f"{path}: sheet {titles[number]!r} read, of {len(titles)}"
-    done = (Done("sheet", len(titles) - 1, sentence, path),) if len(titles) > 1 else ()
-    places = [f" row {number}" for number in list(rows)[1:]]
-    return TableInMemory(path, kinds_of(table.schema), done=done, table=table, row_places=places)
+    words = [f"sheet {titles[number]!r} read, of {len(titles)}"] if len(titles) > 1 else []
+    words += [f"{counted(above, 'row')} above the names of columns left out"] if above else []
+    done = (Done("sheet", len(titles) - 1, f"{path}: {'; '.join(words)}", path),) if words else ()
+    places = [f" row {number}" for number in list(rows)[above + 1 :]]
+    return TableInMemory(path, kinds_of(table), done=done, table=table, row_places=places)
 
 
 def _value(cell: Any) -> Any:
@@ -244,11 +253,14 @@ def _check_extent(path: str) -> None:
 
 def _sheet_number(sheet: str | int | None, names: Sequence[str], path: str) -> int:
     """Which sheet is asked for, by its name or its number from 1, counted from 0."""
-    if isinstance(sheet, str) and sheet in names:
-        return names.index(sheet)
+    if meant := matched([str(sheet)], names):
+        return names.index(meant[str(sheet)])
     number = "1" if sheet is None else str(sheet)
     if number.isdecimal() and 1 <= int(number) <= len(names):
         return int(number) - 1
     raise FileError(
-        f"has no sheet {number!r} among {some(names)}", path, "name one, or its number (--sheet)", argument="sheet"
+        f"has no sheet {number!r} among {quoted(names)}",
+        path,
+        "name one, or its number (--sheet)",
+        argument="sheet",
     )

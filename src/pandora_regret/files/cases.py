@@ -15,11 +15,13 @@ from pandora_regret.files.batch import Batch
 from pandora_regret.files.candidates import ListedRows
 from pandora_regret.files.classes import Columns, find_column, with_known_classes
 from pandora_regret.files.formats import only_source
-from pandora_regret.files.layout import Layout, ModelFiles, some
-from pandora_regret.files.predictions import Predictions, tables_of
+from pandora_regret.files.layout import Layout, ModelFiles
+from pandora_regret.files.opening import tables_of
+from pandora_regret.files.predictions import Predictions
 from pandora_regret.files.roles import ID, LABEL
 from pandora_regret.files.source import ROWS_AT_ONCE, Fields, FileError, Names
 from pandora_regret.inputs import Done, FloatArray, InputError, IntArray
+from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.tables import rescale_rows, row_sum_tolerance
 
 
@@ -46,8 +48,7 @@ class OneRow:
         except InputError as error:
             if error.argument != "y_proba" or error.row is None:
                 raise
-            names = ", ".join(self.classes[:8]) + (", ..." if len(self.classes) > 8 else "")
-            raise error.replace(place=f"{self.place} ({names})") from None
+            raise error.replace(place=f"{self.place} ({', '.join(self.classes)})") from None
 
 
 def read_row(
@@ -77,9 +78,9 @@ def read_row(
     OneRow
         The forecast, and its classes.
     """
-    models = tables_of(ModelFiles((os.fspath(path),), replace(layout, unlabelled=True)))
+    models = tables_of(ModelFiles((os.fspath(path),), replace(layout, unlabelled=True, truth=None)))
     if len(models) > 1:
-        problem = f"holds the models {some([model.name for model in models])}"
+        problem = f"holds the models {quoted([model.name for model in models])}"
         raise FileError(problem, models[0].path, "save the one that is asked about by itself")
     [model] = with_known_classes(models, priced)
     if row is None and case is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -15,10 +15,10 @@ import pyarrow.csv as arrow_csv
 import pyarrow.types as types
 from numpy.typing import NDArray
 
-from pandora_regret.files.batch import RowNumbers
-from pandora_regret.files.layout import some
+from pandora_regret.files.batch import RowNumbers, as_numbers, whole_numbers
 from pandora_regret.files.source import FileError, Kind, Names, Problems, Records, Source, unreadable
 from pandora_regret.inputs import FloatArray, IntArray
+from pandora_regret.inputs.names import did_you_mean, folded, matched
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, out_of_range
 
 NO_VALUE = {"problem": "has no value", "fix": "fill it in, or drop the row"}
@@ -26,15 +26,28 @@ FEW_ROWS = 1 << 13
 MOST_NUMBERS = 1 << 16  # of labels that are looked up in a table
 TEXTS = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
 COMMA_NUMBER = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")
+PERCENTAGE = re.compile(r"\d*[.,]?\d+\s*%?")
+LOOKED_AT = 1000  # cells of a column, to tell what it holds
 WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 MISSING_NUMBERS = frozenset(arrow_csv.ConvertOptions().null_values)  # what Arrow takes for none
 
 
-def kinds_of(schema: Any) -> dict[str, Kind]:
-    """What the columns hold; an index that pandas wrote along is no column of numbers that anybody meant."""
+def kinds_of(sample: Any) -> dict[str, Kind]:
+    """What the columns of a schema, or of some rows, hold; texts such as 45,3 % are numbers.
+
+    An index that pandas wrote along is no column of numbers that anybody meant.
+    """
+    schema = getattr(sample, "schema", sample)
     indices = (schema.pandas_metadata or {}).get("index_columns", ())
     aside = {"", *(index for index in indices if isinstance(index, str))}
-    return {field.name: "other" if field.name.strip() in aside else _kind_of(field.type) for field in schema}
+    kinds = {field.name: "other" if field.name.strip() in aside else _kind_of(field.type) for field in schema}
+    texts = [] if sample is schema else [name for name, kind in kinds.items() if kind == "text"]
+    return kinds | dict.fromkeys((name for name in texts if _are_percentages(sample.column(name))), "percent")
+
+
+def _are_percentages(column: Any) -> bool:
+    texts = [text.strip() for text in texts_of(column[:LOOKED_AT]).tolist() if text]
+    return any(text.endswith("%") for text in texts) and all(PERCENTAGE.fullmatch(text) for text in texts)
 
 
 def _kind_of(arrow_type: Any) -> Kind:
@@ -140,6 +153,8 @@ class Rows:
     classes: Sequence[str]
     unlabelled: bool  # whether labels may be missing
     problems: Problems
+    ids_as_numbers: bool = False
+    spelled: dict[str, str] = field(default_factory=dict)  # labels that are classes but for their spelling
 
     def take(self, rows: IntArray) -> Rows:
         """Some of them."""
@@ -157,61 +172,80 @@ class Rows:
                 if truth.min() >= 0:
                     return np.asarray(truth)
         labels, codes = coded(column)
-        truth = numbers_of(labels, self.classes)[codes]
+        truth = self.class_numbers(labels)[codes]
         if len(truth) and truth.min() < 0:
             missing = np.array([is_missing(label) for label in labels])[codes]
-            self._tell("missing", missing & (not self.unlabelled), name, **NO_VALUE)
+            self.tell("missing", missing & (not self.unlabelled), name, **NO_VALUE)
             plain = [label if isinstance(label, (str, int, float)) else str(label) for label in labels]
-            self._tell(
-                "label",
-                (truth < 0) & ~missing,
-                name,
-                "holds the label {!r}, which has no forecast column",
-                f"the classes are {some(self.classes)}; correct the label, add the column, or say what the "
-                "forecasts' names begin with (--proba-prefix)",
-                np.array(plain, dtype=object)[codes],
-                argument="proba_prefix",
-            )
+            self.no_such_class((truth < 0) & ~missing, name, np.array(plain, dtype=object)[codes])
         return np.asarray(truth)
 
-    def forecasts(self, names: Sequence[str]) -> tuple[NDArray[Any], ...]:
-        """Columns of numbers, of the one float type that all have or else double; not copied where possible."""
-        kinds = {self.records.column(name).type for name in names}
+    def class_numbers(self, labels: Sequence[Any], by_place: bool = True) -> IntArray:
+        """As `numbers_of`; what is no class may be one of those that lists of candidates do not name."""
+        numbers, other = numbers_of(labels, self.classes, by_place), self.source.other
+        if other is not None:
+            outside = (numbers < 0) & ~np.array([is_missing(label) for label in labels], bool)
+            numbers[outside] = self.classes.index(other)
+        places = zip(map(str, labels), numbers.tolist(), strict=True)
+        named = ((label, self.classes[at]) for label, at in places if at >= 0)
+        self.spelled.update((a, b) for a, b in named if a != b and folded(a) == folded(b))
+        return numbers
+
+    def no_such_class(self, unknown: NDArray[np.bool_], column: str | None, labels: Any) -> None:
+        """Rows have labels that are no class of the forecasts, if any have."""
+        nearest = did_you_mean(str(labels[unknown.argmax()]), self.classes) if unknown.any() else ""
+        fix = (
+            f"{nearest}; correct the label, add the column, say what the forecasts' names begin with "
+            "(--proba-prefix), or take the class as probability 0 (--missing-class-zero)"
+        )
+        problem, argument = "holds the label {!r}, which has no forecast column", "proba_prefix"
+        self.tell("label", unknown, column, problem, fix, labels, argument=argument)
+
+    def forecasts(self, names: Sequence[str], absent: float = 0.0) -> tuple[NDArray[Any], ...]:
+        """Columns of numbers, of the one float type that all have or else double; not copied where possible.
+
+        A class without a column has an empty name, and the forecasts `absent`.
+        """
+        kinds = {self.records.column(name).type for name in names if name}
         narrow = {pa.float16(): np.float16, pa.float32(): np.float32}
         dtype = narrow.get(kinds.pop(), np.float64) if len(kinds) == 1 else np.float64
-        return tuple(self._numbers(name).astype(dtype, copy=False) for name in names)
+        none = np.full(len(self.numbers), absent, dtype)
+        return tuple(self._numbers(name).astype(dtype, copy=False) if name else none for name in names)
 
     def weights(self, name: str, rule: str = "0, or a positive number") -> FloatArray:
         """Numbers that are positive and of sensible size, or 0 where the rule says so."""
         numbers = self._numbers(name).astype(np.float64, copy=False)
         bad = out_of_range(numbers) & ~np.isnan(numbers) & ~((numbers == 0) & rule.startswith("0"))
         fix = f"it must be {rule} from {SMALLEST:g} to {LARGEST:g}"
-        self._tell("value", bad, name, "is {:g}", fix, numbers)
+        self.tell("value", bad, name, "is {:g}", fix, numbers)
         return numbers
 
     def votes(self, *names: str) -> FloatArray:
         """Each class's share of a row's votes, (n, K); none is negative, and every row has one."""
         table = np.stack([self.weights(name) for name in names], axis=1)
         total = table.sum(axis=1, keepdims=True)
-        self._tell("value", total[:, 0] == 0, None, "has no votes", "drop the row, or count a vote")
+        self.tell("value", total[:, 0] == 0, None, "has no votes", "drop the row, or count a vote")
         return np.asarray(table / np.where(total == 0, 1.0, total))
 
     def costs(self, *names: str) -> FloatArray:
         """What each row's tests cost, (n, K)."""
         return np.stack([self.weights(name, "a positive number") for name in names], axis=1)
 
+    def ids(self, name: str) -> NDArray[Any]:
+        """As `names`; perhaps as numbers, however they are written."""
+        values = self.names(name)
+        return as_numbers(values) if self.ids_as_numbers else values
+
     def names(self, name: str) -> NDArray[Any]:
-        """Ids or groups: text, or whole numbers, also where these are written as text, as some formats do."""
+        """Groups: text, or whole numbers, also where these are written as text, as some formats do."""
         column = self.records.column(name)
         if types.is_integer(column.type) and not column.null_count:
             return plain_array(column)
         texts = texts_of(column)
-        self._tell("missing", np.array([not text for text in texts], bool), name, **NO_VALUE)
+        self.tell("missing", np.array([not text for text in texts], bool), name, **NO_VALUE)
         null = np.array(["\0" in (text or "") for text in texts], bool)
-        self._tell("value", null, name, "holds a null character", "write the text without it")
-        values = np.array([int(text) if WHOLE.fullmatch(text or "") else text for text in texts], dtype=object)
-        are_whole = len(values) and all(isinstance(value, int) for value in values)
-        return values.astype(np.int64) if are_whole else values
+        self.tell("value", null, name, "holds a null character", "write the text without it")
+        return whole_numbers(int(text) if WHOLE.fullmatch(text or "") else text for text in texts)
 
     def values(self, *names: str) -> dict[str, NDArray[Any]]:
         """Any text, and None where there is nothing; a number is the same text in every format."""
@@ -231,7 +265,7 @@ class Rows:
         array = plain_array(column.fill_null(np.nan) if column.null_count else column)
         array = array if array.flags.aligned else array.copy()
         if len(array) and np.isnan(array.min()):
-            self._tell("missing", np.isnan(array) & ~told, name, **NO_VALUE)
+            self.tell("missing", np.isnan(array) & ~told, name, **NO_VALUE)
         return array
 
     def _cast(self, column: Any, name: str) -> tuple[Any, Any]:
@@ -249,10 +283,10 @@ class Rows:
             otherwise = _number(texts[bad.argmax()], "," if decimal == "." else ".") is not None
             sign = f" with a decimal {'point' if decimal == '.' else 'comma'}, or say which sign they have"
             fix = f"write a number{sign} (--decimal)" if otherwise else "write a number"
-            self._tell("number", bad, name, "holds {!r:.80}", fix, texts)
+            self.tell("number", bad, name, "holds {!r:.80}", fix, texts)
         return pa.array(read, pa.float64()), bad
 
-    def _tell(
+    def tell(
         self,
         kind: str,
         bad: NDArray[np.bool_],
@@ -265,7 +299,7 @@ class Rows:
         """The rows that have a problem; what is said is about the value of the first."""
         if bad.any():
             rows = np.flatnonzero(bad)
-            value = None if values is None else values[rows[0]]
+            value = None if values is None else values[rows[:1]].tolist()[0]
             about |= {"column": column, "problem": problem.format(value), "value": value, "fix": fix}
             self.problems.in_rows(kind, self.source, np.asarray(self.numbers)[rows].tolist(), **about)
 
@@ -274,14 +308,20 @@ def _number(text: str | None, decimal: str) -> float | None:
     """The number, nan if it is missing as Arrow understands that, None if it is no number."""
     if text is None or text.strip() in MISSING_NUMBERS:
         return float("nan")
+    written = text.strip()
     try:
-        return float(text if decimal == "." else text.replace(".", "?").replace(",", "."))
+        number = float(
+            written.rstrip("%") if decimal == "." else written.rstrip("%").replace(".", "?").replace(",", ".")
+        )
+        return number / 100 if written.endswith("%") else number
     except ValueError:
         return None
 
 
-def numbers_of(labels: Iterable[Any], names: Sequence[str]) -> IntArray:
+def numbers_of(labels: Iterable[Any], names: Sequence[str], by_place: bool = True) -> IntArray:
     """The columns of labels: by name, or by number where no class is named by a number; -1 where there is none.
+
+    A name may be spelled otherwise, as `matched` understands that. Without `by_place`, numbers are names only.
 
     Examples
     --------
@@ -290,10 +330,13 @@ def numbers_of(labels: Iterable[Any], names: Sequence[str]) -> IntArray:
     >>> numbers_of([1, 1.0, "0"], ("1", "2")).tolist()
     [0, 0, -1]
     """
-    places = {} if any_number(names) else {str(index): index for index in range(len(names))}
+    places = {} if not by_place or any_number(names) else {str(index): index for index in range(len(names))}
     places |= {text: index for index, name in enumerate(names) for text in reversed(_spellings(name))}
     places |= {name: index for index, name in enumerate(names)}  # as it is written, first of all
-    spelled = (() if label is None else _spellings(label) for label in labels)
+    spelled = [() if label is None else _spellings(label) for label in labels]
+    unknown = [texts[0] for texts in spelled if texts and not places.keys() & {*texts}]
+    meant = matched((text for text in unknown if not _is_integer(text)), names)
+    places |= {label: places[name] for label, name in meant.items()}
     numbers = [next((places[text] for text in texts if text in places), -1) for texts in spelled]
     return np.array(numbers, dtype=np.intp)
 

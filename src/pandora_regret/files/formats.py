@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from pandora_regret.files.binary import ArrowFile, ParquetFile, open_archive, open_sheet
-from pandora_regret.files.candidates import open_json
-from pandora_regret.files.columns import explained, regrouped
+from pandora_regret.files.candidates import field_of_lists, open_json, read_lists
+from pandora_regret.files.columns import explained, kinds_of, regrouped
 from pandora_regret.files.layout import RECOGNISED, Dialect
-from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source, head_of
+from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source, TableInMemory, check_names, head_of
 from pandora_regret.files.text import COMPRESSED, DelimitedFile, JsonLines
 
 STANDARD_INPUT, NAME = "-", "standard input"
@@ -49,12 +49,14 @@ NEVER_TEXT = ("Parquet", "NPZ", "Excel")  # which begin as nothing else does
 
 
 def open_sources(
-    path: str | os.PathLike[str], classes: Sequence[str] | None = None, said: Dialect = RECOGNISED
+    path: str | os.PathLike[str] | Source, classes: Sequence[str] | None = None, said: Dialect = RECOGNISED
 ) -> dict[str, Source]:
     """The tables of a file, each under the name that its model has unless a column says otherwise.
 
     `classes` name the columns of an archive that does not; `-` is standard input.
     """
+    if isinstance(path, Source):
+        return {path.path: path}
     path = os.fspath(path)
     if path == STANDARD_INPUT:
         return {NAME: _open_standard_input(said, classes)}
@@ -78,14 +80,38 @@ def open_sources(
     if not compression and real is not None and real[0] != format_name:
         raise FileError(f"is called {ending} but holds {real[0]}", path, f"rename it to end in {real[1]}")
     opened = open_table(path, head, said, classes)
-    return {stem: opened} if isinstance(opened, Source) else {key or stem: table for key, table in opened.items()}
+    if isinstance(opened, Source):
+        return {stem: _with_lists(opened, said, classes)}
+    return {key or stem: table for key, table in opened.items()}
 
 
-def only_source(path: str | os.PathLike[str], said: Dialect = RECOGNISED) -> Source:
+def _with_lists(source: Source, said: Dialect, classes: Sequence[str] | None) -> Source:
+    """The source; its rows as lists of candidates, where cells of a column are such lists."""
+    if not any(kind == "nested" for kind in source.kinds.values()) or isinstance(source, JsonLines):
+        return source
+    columns = list(source.kinds)
+    with explained(source.path, "a table"):
+        first = next(iter(source.read(columns, frozenset(), 1)), None)
+        if first is None or not len(first) or not field_of_lists(first.slice(0, 1).to_pylist()[0]):
+            return source
+        rows = [row for part in source.read(columns, frozenset(), ROWS_AT_ONCE) for row in part.to_pylist()]
+    return read_lists(source, [(f" row {n}", row) for n, row in enumerate(rows, 1)], said.other, classes or ())
+
+
+def source_of(frame: Any, name: str) -> Source:
+    """A frame (pandas, polars, pyarrow) as if it were a file of this name."""
+    import narwhals.stable.v1 as nw
+
+    table = nw.from_native(frame, eager_only=True).to_arrow()
+    check_names(table.column_names, name)
+    return TableInMemory(name, kinds_of(table), table=table)
+
+
+def only_source(path: str | os.PathLike[str] | Source, said: Dialect = RECOGNISED) -> Source:
     """The table of a file that holds one."""
     source, *others = open_sources(path, said=said).values()
     if others:
-        raise FileError("holds several tables", os.fspath(path), "write one")
+        raise FileError("holds several tables", source.path, "write one")
     return source
 
 

@@ -3,6 +3,8 @@
 Models are listed as a person does, ``"Deep net=deepnet.csv"``, or in a TOML file that has one table per model, and
 what it leaves out is as for all models::
 
+    truth = "cases.csv"             # where prediction files have no labels
+
     [[models]]
     name = "Deep net"
     path = "deepnet_*.csv"          # a file, a list of files, or a pattern; relative to this file
@@ -23,12 +25,12 @@ import codecs
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from glob import glob, has_magic
 from pathlib import Path
 
-from pandora_regret.files.source import Fields, Names, check_readable
+from pandora_regret.files.source import Fields, Names, Source, check_readable
 from pandora_regret.inputs import InputError
 from pandora_regret.records import check_keys, from_plain, parse_toml
 
@@ -118,6 +120,15 @@ class Layout:
         Whether rows of probabilities whose sum is off 1 by at most 1 % are divided by it, which is counted.
     columns
         The column of each class, by the class's name, where no prefix tells.
+    truth
+        A file of its own with ids, true classes, and the columns for `by`, `group` and `weight` (and votes): the
+        others then need only ids and forecasts.
+    ids_as_numbers
+        Whether ids that are whole numbers are read as such: 007 and 7.0 are 7.
+    missing_class_zero
+        Whether a class for which a file has no forecasts has probability 0 there.
+    common_rows
+        Whether rows that not all files have are left out.
     classes
         The names of the classes. Without them, and without a prefix, every column of numbers that is nothing else
         must be a class that occurs among the labels.
@@ -142,13 +153,17 @@ class Layout:
     normalise: bool = False
     unlabelled: bool = False  # whether labels may be missing
     columns: Mapping[str, str] | None = None
+    truth: str | Source | None = None
+    ids_as_numbers: bool = False
+    missing_class_zero: bool = False
+    common_rows: bool = False
 
 
 @dataclass(frozen=True)
 class ModelFiles:
     """The files of one model, parts of one table, and how they are read."""
 
-    paths: Names
+    paths: tuple[str | Source, ...]  # a table in memory is a source already
     layout: Layout
     name: str | None = None  # None: as the files call it
 
@@ -164,6 +179,8 @@ class ModelEntry:
     proba_prefix: str | None = None
     columns: dict[str, str] | None = None
     logits: bool | None = None
+    ids_as_numbers: bool | None = None
+    missing_class_zero: bool | None = None
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
@@ -192,6 +209,7 @@ class ModelsFile:
     """A TOML file of models."""
 
     models: tuple[ModelEntry, ...]
+    truth: str | None = None
 
 
 def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFiles]:
@@ -226,7 +244,8 @@ def read_models_argument(texts: Sequence[str], layout: Layout) -> list[ModelFile
     times = Counter(files.name for files in models if files.name is not None)
     if twice := next((name for name, n in times.items() if n > 1), None):
         raise InputError(f"two models are called {twice!r}: give each a name of its own.", value=twice)
-    return models
+    truth = next((each.layout.truth for each in models if each.layout.truth is not None), None)
+    return [replace(each, layout=replace(each.layout, truth=truth)) for each in models]
 
 
 def _read_models_file(path: str, layout: Layout) -> list[ModelFiles]:
@@ -239,16 +258,14 @@ def _read_models_file(path: str, layout: Layout) -> list[ModelFiles]:
     models: list[ModelFiles] = []
     try:
         check_keys(ModelsFile, content, "")
-        for entry in from_plain(ModelsFile, content, "").models:
+        listed, folder = from_plain(ModelsFile, content, ""), os.path.dirname(path)
+        if listed.truth is not None and layout.truth is None:
+            layout = replace(layout, truth=os.path.join(folder, listed.truth))
+        for entry in listed.models:
             try:
-                models.append(entry.files(layout, os.path.dirname(path)))
+                models.append(entry.files(layout, folder))
             except InputError as error:
                 raise error.replace(place=f"models[{len(models)}].{error.argument}") from None
     except InputError as error:
         raise error.within(path) from None
     return models
-
-
-def some(names: Collection[str]) -> str:
-    """The first few of some names, as a message shows them."""
-    return f"{list(names)[:8]}{'...' if len(names) > 8 else ''}"

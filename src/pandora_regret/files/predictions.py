@@ -1,33 +1,35 @@
-"""Predictions of one model, streamed: open files, walk through them in batches, cut them into fragments."""
+"""Predictions of one model, streamed: walk through files in batches, cut them into fragments."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 from typing import Any
 
 import numpy as np
 
-from pandora_regret.files.batch import Batch, RowNumbers, check_ids, concatenated
-from pandora_regret.files.classes import Columns, find_columns, settled, with_known_classes
-from pandora_regret.files.columns import Rows, is_missing, regrouped, texts_of
-from pandora_regret.files.formats import open_sources
-from pandora_regret.files.layout import Layout, ModelFiles, some
+from pandora_regret.files.batch import (
+    MOST_NAMED,
+    Batch,
+    Changes,
+    RowNumbers,
+    check_ids,
+    concatenated,
+    spelled_otherwise,
+)
+from pandora_regret.files.classes import Columns
+from pandora_regret.files.columns import Rows, regrouped, texts_of
 from pandora_regret.files.roles import KEPT
 from pandora_regret.files.source import RAISED, Fields, FileError, Names, Problems, Source
-from pandora_regret.inputs import Done, InputError
+from pandora_regret.files.truth import Truth
+from pandora_regret.inputs import Done
 from pandora_regret.text import listed
 
 ROWS, ELEMENTS = 1 << 20, 11 << 20  # the usual row group of a Parquet file: cut smaller, it takes longer to read
 
-MOST_NAMED = 5  # of columns that are ignored
 INDEX = re.compile("|__index_level_.*")  # what pandas calls the numbers of rows, in CSV or in Parquet
-OWN = frozenset({"label", "id", "proba_prefix", "classes"})  # what a file of its own kind may call otherwise
-DESCRIBE = "where files call these differently, describe each in a models.toml"
-PARTS = "parts need the same; if these are two models: use compare"
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,21 @@ class Predictions:
     first_row: int = 0  # the number of the first row among those of this model
     is_named: bool = False  # by the caller, so that it must hold one model
     watched: str | None = None  # a column of ids that are only to be told apart, as `Batch.id_column`
+    truth: Truth | None = field(default=None, compare=False, repr=False)  # where it has a file of its own
+    percent: bool = False  # whether the forecasts are percentages
+    ids_as_numbers: bool = False
+    missing_class_zero: bool = False  # whether a class without forecasts has probability 0
     problems: Problems = field(default=RAISED, compare=False, repr=False)  # who is told what is wrong
 
     @property
     def classes(self) -> Names:
         """The classes' names, in the order of the file's columns."""
         return self.columns.classes
+
+    @property
+    def labels_apart(self) -> Names:
+        """The true classes in a file of their own."""
+        return () if self.truth is None else self.truth.rows.classes
 
     @property
     def path(self) -> str:
@@ -62,7 +73,10 @@ class Predictions:
         if votes := self.columns.votes:
             sentence = f"truths read as votes (columns {listed(votes, MOST_NAMED)})"
             done.append(Done("votes", len(votes), sentence))
+        done += spelled_otherwise(self.columns.spelled, "name", self.path)
         wanted, kinds = set(self.columns.wanted), self.sources[0].kinds
+        if self.percent or any(kinds.get(name) == "percent" for name in self.columns.forecasts):
+            done.append(Done("percentages", 1, f"percentages of {self.path} divided by 100", self.path))
         numbers = [name for name in kinds if kinds[name] == "number" or INDEX.fullmatch(name)]
         ignored = [name or "without a name" for name in numbers if name not in wanted]
         if ignored:
@@ -99,24 +113,35 @@ class Predictions:
         columns = self.columns
         named = ((role, columns.of(role)) for role in KEPT)
         fields: Fields = {role.field: getattr(rows, role.reads)(*names) for role, names in named if names}
-        if columns.votes:
+        if self.truth is not None:
+            fields |= self.truth.of(fields["ids"], rows)
+        if "votes" in fields:
             fields["truth"] = fields["votes"].argmax(axis=1)
         fields.setdefault("truth", np.full(len(rows.numbers), -1))
+        truth = rows.source.settled_truth(fields["truth"], rows)
+        outside = np.isin(truth, [k for k, name in enumerate(columns.classes) if name == rows.source.other])
+        about: Fields = {"outside": int(outside.sum()), "other": rows.source.other or ""}
+        fields |= {"truth": truth, "changes": Changes(spelled=frozenset(rows.spelled.items()), **about)}
+        forecasts = rows.forecasts(columns.forecasts, -np.inf if self.logits else 0.0)
+        forecasts = tuple(column / column.dtype.type(100) for column in forecasts) if self.percent else forecasts
         fields["id_column"] = rows.records.column(self.watched) if self.watched else None
-        fields |= {"columns": rows.forecasts(columns.forecasts), "origins": ((rows.source, rows.numbers),)}
+        fields |= {"columns": forecasts, "origins": ((rows.source, rows.numbers),), "percent": self.percent}
         batch = Batch(columns.classes, first_row=first_row, **fields)
-        return batch.normalised() if self.normalise and not self.logits else batch
+        return batch.normalised() if (self.normalise or self.percent) and not self.logits else batch
 
     def walk(self, columns: Sequence[str], rows: int | None = None) -> Iterator[Rows]:
         """Some columns, each once."""
-        columns = list(dict.fromkeys(columns))
+        columns = list(dict.fromkeys(filter(None, columns)))
         rows = rows or max(1, min(ROWS, ELEMENTS // len(columns)))
-        numbers = self.columns.numbers & frozenset(columns)
+        about: Fields = {"unlabelled": self.columns.unlabelled, "ids_as_numbers": self.ids_as_numbers}
         for source in self.sources:
             start = source.first
+            numbers = frozenset(
+                name for name in self.columns.numbers & {*columns} if source.kinds[name] != "percent"
+            )
             for records in regrouped(source.read(columns, numbers, rows), rows):
                 of_file = range(start, start + len(records))
-                yield Rows(source, of_file, records, self.classes, self.columns.unlabelled, self.problems)
+                yield Rows(source, of_file, records, self.classes, problems=self.problems, **about)
                 start += len(records)
 
     def fragments(self, n: int) -> list[Predictions]:
@@ -146,118 +171,6 @@ def own_rows(
         owners = np.array([place.get(name, -1) for name in texts_of(block.records.column(shared[0])).tolist()])
         for number in np.unique(owners[owners >= 0]).tolist():
             yield models[number], block.take(np.flatnonzero(owners == number))
-
-
-def open_predictions(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], layout: Layout | None = None
-) -> list[Predictions]:
-    """The predictions in a file, of each of its models; nothing but column names and a few rows is read yet.
-
-    Parameters
-    ----------
-    path
-        A CSV, TSV, JSONL, Parquet, Arrow (Feather), NPZ or Excel file: a label column and one column of forecasts
-        for each class; or JSON lines whose rows have lists of their own. Text may be compressed; ``-`` is
-        standard input. A list of files is read one after the other, as parts of one.
-    layout
-        Which column is what, where names do not tell.
-
-    Returns
-    -------
-    list of Predictions
-        One for each model in the file.
-
-    See Also
-    --------
-    read_all : All rows at once.
-    score_stream : A score in one pass.
-
-    Examples
-    --------
-    >>> open_predictions("predictions.csv")  # doctest: +SKIP
-    [Predictions(name='predictions', ...)]
-    """
-    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    if not paths:
-        raise InputError("no file of predictions: pass at least one path.", argument="path")
-    return open_models([ModelFiles(tuple(os.fspath(each) for each in paths), layout or Layout())])
-
-
-def open_models(files: Sequence[ModelFiles], priced: Collection[str] | None = None) -> list[Predictions]:
-    """The predictions of models that go together.
-
-    Their classes are known from the first of: the layouts, the names in a price list (`priced`), the columns that
-    all files share. Other columns of numbers are ignored then, which `Predictions.done` counts.
-
-    Parameters
-    ----------
-    files
-        From `read_models_argument`.
-    priced
-        The names in a price list.
-
-    Returns
-    -------
-    list of Predictions
-        One for each model.
-    """
-    try:
-        tables = with_known_classes([table for one in files for table in tables_of(one)], priced)
-        return [model for table in tables for model in models_of(table)]
-    except FileError as error:
-        alike = len(files) > 1 and all(one.layout == files[0].layout for one in files)
-        if not alike or error.argument not in OWN:
-            raise
-        fix = "; ".join(filter(None, (error.fix, DESCRIBE)))
-        raise error.replace(fix=fix) from None
-
-
-def tables_of(files: ModelFiles) -> list[Predictions]:
-    """The tables in the files of a model, as far as names of columns tell what they are."""
-    layout, tables = files.layout, list[Predictions]()
-    parts = [open_sources(path, layout.classes, layout.dialect) for path in files.paths]
-    _check_one_model(files.name, list(parts[0]), files.paths[0])
-    for name in parts[0]:
-        sources = tuple(of.get(name) or next(iter(of.values())) for of in parts)
-        for path, of in zip(files.paths, parts, strict=True):
-            if len(parts[0]) * len(of) > 1 and name not in of:
-                problem = f"has no model {name!r} but {files.paths[0]} has"
-                raise FileError(problem, path, "parts need the same models")
-        first, *others = (find_columns(layout, source) for source in sources)
-        for source, columns in zip(sources[1:], others, strict=True):
-            differ = sorted(set(first.forecasts) ^ set(columns.forecasts))
-            missing = sorted(set(first.wanted) - set(columns.wanted))
-            if differ or missing:
-                lacks = f"lacks the columns {some(missing)} that {sources[0].path} has"
-                problem = f"and {sources[0].path} differ in the columns {some(differ)}" if differ else lacks
-                raise FileError(problem, source.path, PARTS)
-        logits = any(source.in_layout(layout).logits for source in sources)
-        about: Fields = {"logits": logits, "normalise": layout.normalise}
-        tables.append(Predictions(files.name or name, sources, first, is_named=files.name is not None, **about))
-    return tables
-
-
-def _check_one_model(name: str | None, models: Sequence[str], path: str) -> None:
-    """A file that holds several models names them itself."""
-    if name is not None and len(models) > 1:
-        raise FileError(f"holds the models {some(models)}", path, f"pass the file without the name {name!r}")
-
-
-def models_of(table: Predictions) -> list[Predictions]:
-    """The models in a table: one for every value of the model column, in order of appearance."""
-    model = settled(table)
-    column = model.columns.model
-    names: dict[str, None] = {}
-    for rows in replace(model, problems=RAISED).walk([column]) if column else ():
-        distinct = texts_of(rows.records.column(column).unique()).tolist()
-        if any(is_missing(name) or "\0" in name for name in distinct):
-            rows.names(column or "")
-        names |= dict.fromkeys(distinct)
-    if not names:
-        return [model]
-    if model.is_named:
-        _check_one_model(model.name, list(names), model.path)
-    return [replace(model, name=model.name if model.is_named else name, only=name) for name in names]
 
 
 def read_all(predictions: Predictions) -> Batch:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 import numpy as np
 
 from pandora_regret.costs import load_costs
-from pandora_regret.files.layout import Dialect, Layout, some
+from pandora_regret.files.batch import MOST_NAMED, spelled_otherwise
+from pandora_regret.files.layout import Dialect, Layout
 from pandora_regret.files.source import ROWS_AT_ONCE, FileError, Source, check_readable
 from pandora_regret.files.written import (
     Amounts,
@@ -21,12 +21,12 @@ from pandora_regret.files.written import (
 )
 from pandora_regret.inputs import Done, FloatArray, InputError
 from pandora_regret.inputs.costs import check_costs
+from pandora_regret.inputs.names import did_you_mean, folded, matched, quoted
 from pandora_regret.optional import import_optional
 from pandora_regret.priors import Prior
 from pandora_regret.priors.names import FILE, PRIORS, spelled_priors
 from pandora_regret.text import SYMBOLS, counted, listed, unit_named
 
-MOST_NAMED = 5  # of prices that are not used
 SEPARATED = "commas separate entries, so write such as flu=$1250.00,cold=$95, or use a file"
 TABLES = (  # other files are pathways
     ".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xlsx", ".xlsm", ".gz",
@@ -35,7 +35,6 @@ TABLES = (  # other files are pathways
 
 NAMES, COSTS = ("class", "name", "test", "label"), ("cost", "price", "fee", "minutes")
 UNITS = ("currency", "unit")
-AS_WRITTEN = Dialect(decimal=".")  # commas stay in texts, where `read_amounts` tells what they mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,32 +65,37 @@ class PriceList:
     def for_classes(self, classes: Sequence[str]) -> Prices:
         """The classes' prices, in their order; each must have one, and prices of others are counted."""
         names = [str(name) for name in classes]
-        if missing := [name for name in names if name not in self.costs]:
-            others = [name for name in self.costs if name not in names]
-            meant = get_close_matches(missing[0], others, n=1, cutoff=0.5)
-            hint = f"; nobody forecasts {some(others)}" if others else ""
-            hint = f"; is {meant[0]!r} meant for {missing[0]!r}?" if meant else hint
-            problem, fix = f"has no price for {some(missing)}", f"every class that is forecast needs one{hint}"
+        written = matched(names, self.costs)
+        if missing := [name for name in names if name not in written]:
+            others = [name for name in self.costs if name not in written.values()]
+            hint = f"; {did_you_mean(missing[0], others)}" if others else ""
+            problem, fix = f"has no price for {quoted(missing)}", f"every class that is forecast needs one{hint}"
             raise InputError(problem, place=self.place, value=missing, fix=fix)
-        costs = check_costs(np.array([self.costs[name] for name in names]), f"{self.place}: the cost", names)
-        return Prices(costs, self.unit, self.source, (*self.done, *self.unused(names)))
+        listed_costs = np.array([self.costs[written[name]] for name in names])
+        costs = check_costs(listed_costs, f"{self.place}: the cost", names)
+        return Prices(costs, self.unit, self.source, self.about(names))
 
     def changes(self, classes: Sequence[str], unit: str) -> tuple[dict[str, float], tuple[Done, ...]]:
         """What a scenario changes of prices in this unit; in a file, other names are counted and left out."""
+        names = [str(name) for name in classes]
         if self.unit and self.unit != unit:
             problem = f"is in {self.unit} but prices are {f'in {unit}' if unit else 'without a unit'}"
             raise InputError(problem, place=self.place, fix="write both in one unit")
-        if self.written_out:
-            return dict(self.costs), self.done
-        names = {str(name) for name in classes}
-        changed = {name: cost for name, cost in self.costs.items() if name in names}
-        return changed, (*self.done, *self.unused(names))
+        written = matched(names, self.costs)
+        unknown = [name for name in self.costs if name not in written.values()]
+        if self.written_out and unknown:
+            fix = did_you_mean(unknown[0], names)
+            raise InputError(f"names {quoted(unknown)}", place=self.place, value=unknown, fix=fix)
+        return {name: self.costs[price] for name, price in written.items()}, self.about(names)
 
-    def unused(self, classes: Collection[str]) -> tuple[Done, ...]:
-        """The prices of other names than these, counted."""
-        unused = [name for name in self.costs if name not in classes]
+    def about(self, classes: Iterable[str]) -> tuple[Done, ...]:
+        """What was done: names that are spelled otherwise, and prices of other names than these, counted."""
+        written = matched(classes, self.costs)
+        spelled = spelled_otherwise([(a, b) for b, a in written.items() if a != b], "price", self.place)
+        unused = [name for name in self.costs if name not in written.values()]
         sentence = f"price{'s' * (len(unused) > 1)} of {listed(unused, MOST_NAMED)} not used" if unused else ""
-        return (Done("prices not used", len(unused), sentence, self.source),) if unused else ()
+        left_out = (Done("prices not used", len(unused), sentence, self.source),) if unused else ()
+        return (*self.done, *spelled, *left_out)
 
 
 def read_costs_argument(text: str, classes: Sequence[str], unit: str = "") -> Prices:
@@ -120,7 +124,7 @@ def read_costs_argument(text: str, classes: Sequence[str], unit: str = "") -> Pr
     return read_price_list(text, unit).for_classes(classes)
 
 
-def read_price_list(text: str, unit: str = "") -> PriceList:
+def read_price_list(text: str, unit: str = "", sheet: str | None = None) -> PriceList:
     """Prices by name, as a person writes them on one line or in a file.
 
     Parameters
@@ -128,9 +132,12 @@ def read_price_list(text: str, unit: str = "") -> PriceList:
     text
         Costs written out, ``CT=300,scope=$950``; or the path of a table (CSV, Excel, Parquet, ...) with one column
         of names and one of costs, perhaps followed by their names, ``prices.csv:CLASS_COLUMN:COST_COLUMN``; or the
-        path of a pathway file in TOML, or the name of a shipped one.
+        path of a pathway file in TOML, or the name of a shipped one. A sheet of a workbook may follow its path,
+        ``prices.xlsx#SHEET`` or ``prices.xlsx#SHEET:CLASS_COLUMN:COST_COLUMN``.
     unit
         What costs are in, such as "USD" or "minutes", where they do not say so themselves.
+    sheet
+        Of a workbook, where the text does not say it; the first otherwise.
 
     Returns
     -------
@@ -144,14 +151,15 @@ def read_price_list(text: str, unit: str = "") -> PriceList:
     ({'CT': 300.0, 'scope': 950.0}, 'USD')
     """
     path, *columns = text.rsplit(":", 2)
-    if len(columns) < 2 or not os.path.exists(path) or os.path.exists(text):
+    if len(columns) < 2 or not os.path.exists(_file_and_sheet(path)[0]) or os.path.exists(text):
         path, columns = text, []  # a file whose own name has colons is just that
+    path, of_path = _file_and_sheet(path)
     if "=" in text and not os.path.exists(path):
         texts = read_texts(text, "costs", SEPARATED)
         amounts = read_amounts(texts, place=lambda name: f"costs: the value of {name!r}")
         prices = PriceList(amounts.values, amounts.unit, text, written_out=True, done=_guessed(amounts, "costs"))
     elif columns or path.lower().endswith(TABLES):
-        prices = _read_price_table(path, *columns)
+        prices = _read_price_table(path, of_path or sheet, *columns)
     else:
         if os.path.exists(path):
             check_readable(path)
@@ -164,6 +172,12 @@ def read_price_list(text: str, unit: str = "") -> PriceList:
         fix = "leave the unit out, or correct the prices"
         raise InputError(f"is in {written}, not in {said}", place=prices.place, value=said, fix=fix)
     return replace(prices, unit=said)
+
+
+def _file_and_sheet(path: str) -> tuple[str, str | None]:
+    """``prices.xlsx#SHEET`` in two, unless a file is called so."""
+    file, mark, sheet = path.rpartition("#")
+    return (file, sheet) if mark and os.path.exists(file) and not os.path.exists(path) else (path, None)
 
 
 def _guessed(amounts: Amounts, source: str) -> tuple[Done, ...]:
@@ -202,15 +216,19 @@ def read_prior_argument(text: str) -> Prior:
     return make(read_written_number(rest, f"prior {text!r}: the parameter"))
 
 
-def _read_price_table(path: str, name_column: str | None = None, cost_column: str | None = None) -> PriceList:
+def _read_price_table(
+    path: str, sheet: str | None, name_column: str | None = None, cost_column: str | None = None
+) -> PriceList:
     """The cost of each class, from columns that are named, or called as such columns are."""
     import_optional("pyarrow", extra="cli")
     from pandora_regret.files.columns import texts_of
     from pandora_regret.files.formats import only_source
 
-    source = only_source(path, AS_WRITTEN)
+    source = only_source(
+        path, Dialect(decimal=".", sheet=sheet)
+    )  # commas stay, and `read_amounts` tells what they mean
     columns = [_column(source, NAMES, name_column), _column(source, COSTS, cost_column)]
-    columns += [name for name in source.kinds if name not in columns and name.strip().casefold() in UNITS][:1]
+    columns += [name for name in matched(UNITS, source.kinds).values() if name not in columns][:1]
     rows: dict[str, tuple[int, str, str]] = {}  # number, cost, unit
     parts = source.read(columns, frozenset(), ROWS_AT_ONCE)
     cells = (zip(*(texts_of(part.column(column)) for column in columns), strict=True) for part in parts)
@@ -226,22 +244,22 @@ def _read_price_table(path: str, name_column: str | None = None, cost_column: st
         {name: unit for name, (_, _, unit) in rows.items()},
         lambda name: f"{path}{source.place(rows[name][0])}: the cost of {name!r}",
     )
-    usual = "min" if columns[1].strip().casefold() == "minutes" else ""
+    usual = "min" if folded(columns[1]) == "minutes" else ""
     return PriceList(amounts.values, amounts.unit or usual, path, done=(*source.done, *_guessed(amounts, path)))
 
 
 def _column(source: Source, usual: Sequence[str], name: str | None) -> str:
-    """The column that is named, else the only one of a usual name, in any case; "class" goes first."""
+    """The column that is named, else the only one of a usual name; "class" goes first."""
     if name is not None:
-        if name not in source.kinds:
-            raise FileError(f"has no column {name!r} among {some(source.kinds)}", source.path, column=name)
-        return name
-    candidates = [column for column in source.kinds if column.strip().casefold() in usual]
-    best = [column for column in candidates if column.strip().casefold() == "class"] or candidates
+        if not (meant := matched([name], source.kinds)):
+            raise FileError(f"has no column {name!r}", source.path, did_you_mean(name, source.kinds), column=name)
+        return meant[name]
+    candidates = list(matched(usual, source.kinds).values())
+    best = candidates[:1] if candidates and folded(candidates[0]) == "class" else candidates
     if len(best) != 1:
         problem = f"has {'the columns' if candidates else 'none of the columns'} {', '.join(candidates or usual)}"
         fix = f"name the two columns, {source.path}:CLASS_COLUMN:COST_COLUMN"
-        raise FileError(f"{problem} among {some(source.kinds)}", source.path, fix)
+        raise FileError(f"{problem} among {quoted(source.kinds)}", source.path, fix)
     return best[0]
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Reading: TypeAlias = Literal["labels", "names", "weights", "votes", "costs", "values"]  # methods of `columns.Rows`
+Reading: TypeAlias = Literal[
+    "labels", "ids", "names", "weights", "votes", "costs", "values"
+]  # methods of `columns.Rows`
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Role:
 
 
 LABEL = Role("label", "labels", "labels", "True classes.", ("y_true", "label", "target"), "truth")
-ID = Role("id", "ids", "names", "Row ids, which match the rows of files.", ("id", "ids"), "ids", must_agree=False)
+ID = Role("id", "ids", "ids", "Row ids, which match the rows of files.", ("id", "ids"), "ids", must_agree=False)
 WEIGHT = Role("weight", "weights", "weights", "Weights of rows.", ("weight", "sample_weight"), "weights")
 GROUP = Role(  # clusters change what an interval means, so they have no usual name
     "group",

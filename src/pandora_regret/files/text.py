@@ -49,7 +49,7 @@ TITLES = {"iso8859-1": "Latin-1", "cp1252": "Windows-1252"}  # what people call 
 LOOKED_AT = 1000  # lines from which separator and decimal sign are recognised
 SEPARATOR_LINE = re.compile(rb"sep=([,;\t|])\r?\n")  # how Excel is told, above the header
 UTF_8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
-NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?"
+NUMBER = r"[+-]?\d*{}\d+(?:[eE][+-]?\d+)?\s*%?"
 WITH_COMMA, WITH_POINT = (re.compile(NUMBER.format(mark)) for mark in (",", r"\."))
 ONE_PER_LINE = "write one object per line"
 
@@ -174,7 +174,7 @@ class DelimitedFile(TextFile):
         if not file.has_rows:
             return file
         try:
-            return replace(file, kinds=kinds_of(file._reader(io.BytesIO(sample)).schema))
+            return replace(file, kinds=kinds_of(next(file._reader(io.BytesIO(sample)))))
         except pa.ArrowException as error:
             file._check_lines()
             raise unreadable(path, "text", error) from None

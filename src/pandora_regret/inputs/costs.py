@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pandora_regret.inputs.errors import InputError
+from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.numbers import LARGEST, SMALLEST, FloatArray, out_of_range, read_floats
 from pandora_regret.inputs.tables import by_name, is_frame
 
@@ -31,7 +32,7 @@ def check_named(labels: Sequence[Any], costs: Any) -> None:
     named = costs is None or hasattr(costs, "keys") or is_frame(costs) or np.ndim(costs) == 0
     if not named and any(isinstance(label, str) for label in labels):
         fix = f"name them, {{{labels[0]!r}: ...}}, or say the order of the classes with labels=[...]"
-        problem = f"is a list without names, but the classes are {list(map(str, labels[:8]))}"
+        problem = f"is a list without names, but the classes are {quoted(labels)}"
         raise InputError(problem, argument="costs", fix=fix)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.inputs.errors import InputError, InputTypeError
+from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.numbers import LARGEST, FloatArray, IntArray, read_array
 
 Labels: TypeAlias = Any  # array-like (N,), or a pandas / polars series; or votes, (N, K), an array or a frame
@@ -105,7 +106,7 @@ def _positions(truth: NDArray[Any], labels: Sequence[Any]) -> IntArray:
         distinct = [str(label) for label in distinct]
     positions = np.array([column.get(label, -1) for label in distinct], dtype=np.intp)[inverse]
     if (positions < 0).any():
-        known = f"not among the labels {list(labels)[:8]}{'...' if len(labels) > 8 else ''}"
+        known = f"not among the labels {quoted(labels)}"
         _refuse_first(truth, lambda label: label in column or str(label) in column, known, CORRECT_IT)
     return positions
 

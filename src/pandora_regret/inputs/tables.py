@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pandora_regret.inputs.errors import InputError, InputTypeError
 from pandora_regret.inputs.labels import read_labels
+from pandora_regret.inputs.names import quoted
 from pandora_regret.inputs.numbers import FloatArray, IntArray, read_array
 
 Table: TypeAlias = Any  # array-like (N, K), or a pandas / polars / pyarrow frame
@@ -130,8 +131,8 @@ def match_names(names: Sequence[Any], labels: Sequence[Any], argument: str, plac
     unexpected = [name for name in position if name not in wanted]
     if missing or unexpected:
         kinds = (("missing", missing), ("unexpected", unexpected))
-        listed = ", ".join(f"{kind} {some[:8]}" for kind, some in kinds if some)
-        problem = f"do not match the labels: {listed}; there must be one for each label"
+        differ = ", ".join(f"{kind} {quoted(some)}" for kind, some in kinds if some)
+        problem = f"do not match the labels: {differ}; there must be one for each label"
         raise InputError(problem, argument=argument, value=missing or unexpected, place=place)
     return [position[str(label)] for label in labels]
 

@@ -234,7 +234,7 @@ def concluded(predictions: Predictions, settings: Settings, parts: Iterable[tupl
     data = Data(sums.means.count, sums.weight, settings.classes, tuple(by_class.tolist()), None)
     ranks = dict.fromkeys(scores, (1.0,))
     result = conclude((model,), data, settings.charged, interval, settings.metrics, ranks=ranks)
-    return replace(result, done=sums.rescaled.done(settings.name))
+    return replace(result, done=sums.changes.done(settings.name))
 
 
 def _estimate(sums: StreamSums, metric: Metric, background: Background, kept: FloatArray | None) -> Estimate:

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pandora_regret.compare.result import Costs, IntervalMethod
-from pandora_regret.files.batch import Batch
+from pandora_regret.files.batch import NO_CHANGES, Batch
 from pandora_regret.inference.intervals import MOST_CLASSES, effective_of_sums
 from pandora_regret.inference.joint import MANY
 from pandora_regret.inference.keyed import GOLDEN, Keys, keys_of, mixed
 from pandora_regret.inference.resampling import weighted_sums, weights_in_parts
 from pandora_regret.inputs import FloatArray, Forecast, IntArray
-from pandora_regret.inputs.tables import NOTHING_RESCALED
 from pandora_regret.kernels.engine import wasted_pairs
 from pandora_regret.kernels.reference import unavoidable_costs
 from pandora_regret.metrics import Metric
@@ -96,7 +95,7 @@ class StreamSums:
 
     def __init__(self, settings: Settings, compiled: bool = False) -> None:
         k, n_means, n_draws = len(settings.classes), len(settings.means), settings.interval.replicates
-        self.settings, self.cases, self.rescaled, self.seen = settings, 0, NOTHING_RESCALED, list[Keys]()
+        self.settings, self.cases, self.changes, self.seen = settings, 0, NO_CHANGES, list[Keys]()
         self.means, self.compiled = Means((n_means,)), compiled
         self.kept: list[FloatArray] = []  # (1 + means, n) each: weights and scores of all rows while they are few
         self.clusters: set[int] = set()  # the lowest and highest key of each batch
@@ -121,7 +120,7 @@ class StreamSums:
         table = scored.table if scored.forecast is None else scored.forecast.per_case(scored.table.T).T
         self.kept = [*self.kept, np.concatenate([weights[None], table])] if few else []
         self.cases += len(batch)
-        self.rescaled += batch.rescaled
+        self.changes += batch.changes
         self.means.merge(scored.means)
         self.sums["fourth powers"].add(len(batch) if batch.weights is None else (weights**4).sum())
         if batch.id_column is not None:
@@ -184,7 +183,7 @@ class StreamSums:
     def merge(self, other: StreamSums) -> None:
         """Add the rows of another of the same model."""
         self.cases += other.cases
-        self.rescaled += other.rescaled
+        self.changes += other.changes
         self.clusters |= other.clusters
         self.kept = [*self.kept, *other.kept] if self.cases <= MANY else []
         self.means.merge(other.means)

@@ -13,8 +13,9 @@ from pandora_regret.atomic import Place
 from pandora_regret.costs import load_costs
 from pandora_regret.inputs import FloatArray, InputError
 from pandora_regret.inputs.costs import read_costs
+from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.metrics import read_metrics
-from pandora_regret.records import check_keys, did_you_mean, from_plain, parse_toml
+from pandora_regret.records import check_keys, from_plain, parse_toml
 from pandora_regret.study.conditions import PAPER_CONDITIONS, read_conditions
 from pandora_regret.study.predicting import Zoo
 from pandora_regret.study.ranking_agreement import Resample

@@ -14,7 +14,8 @@ from msgspec import Meta
 from pandora_regret.costs.pathway_file import check_payments, check_version
 from pandora_regret.costs.pathways import Item, Step, Year, rounded
 from pandora_regret.inputs import FloatArray, InputError
-from pandora_regret.records import check_keys, did_you_mean, fail, from_plain, path
+from pandora_regret.inputs.names import did_you_mean
+from pandora_regret.records import check_keys, fail, from_plain, path
 from pandora_regret.text import typed, unit_named
 
 REST, OTHERS, NONE = "otherwise", "others", "none of these"
