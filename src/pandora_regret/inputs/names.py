@@ -47,7 +47,7 @@ def did_you_mean(name: str, names: Collection[str]) -> str:
     """The nearest names, or else all there are."""
     spelled = {folded(each): each for each in names}
     close = [repr(spelled[each]) for each in get_close_matches(folded(name), spelled)]
-    return f"did you mean {' or '.join(close)}?" if close else f"choose from {listed(names, MOST_NAMED)}"
+    return f"did you mean {' or '.join(close)}?" if close else f"choose from {', '.join(names)}"
 
 
 def quoted(names: Iterable[str]) -> str:
