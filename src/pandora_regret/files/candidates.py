@@ -134,7 +134,7 @@ def open_json(path: str, head: bytes, said: Dialect, classes: Sequence[str] | No
 
 
 def field_of_lists(values: Fields) -> str | None:
-    """The field of a row that holds its candidates: `forecast`, or labels with scores as text classifiers write."""
+    """The field that holds a row's candidates: `forecast`, or labels with scores, as text classifiers write."""
     if isinstance(values.get(FORECAST), (dict, list)):
         return FORECAST
     return next((name for name, value in values.items() if _scored_labels(value)), None)

@@ -397,7 +397,8 @@ def _by_labels(model: Predictions) -> Predictions:
 
 def labels_of(model: Predictions, until_all: bool = False) -> dict[Any, None]:
     """The labels that occur, None for missing ones; perhaps read only until all classes are among them."""
-    labels, column = dict.fromkeys(model.labels_apart), model.columns.label
+    labels: dict[Any, None] = dict.fromkeys(model.labels_apart)
+    column = model.columns.label
     for rows in model.walk([column]) if column else ():
         distinct, codes = coded(rows.records.column(column))
         occurring = (distinct[code] for code in np.flatnonzero(np.bincount(codes)).tolist())

@@ -16,8 +16,8 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray, InputError, Table
 from pandora_regret.inputs.labels import is_missing
+from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.inputs.tables import is_frame, read_columns
-from pandora_regret.records import did_you_mean
 from pandora_regret.text import count, counted, listed, percent, typed
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.format import WorkupStep, as_outcome

@@ -11,7 +11,7 @@ import numpy as np
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import InputError, IntArray, Table
-from pandora_regret.records import did_you_mean
+from pandora_regret.inputs.names import did_you_mean
 from pandora_regret.text import counted, money, money_between
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.learn import SURPRISE, association, read_records
