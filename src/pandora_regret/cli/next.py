@@ -7,7 +7,7 @@ The JSON of a search (schema "pandora-order/1")::
 
 The JSON of a work-up (schema "pandora-next/1")::
 
-    schema, library, next, expected_cost, currency, found, method, cost_by_class,
+    schema, library, next, expected_cost, low, high, currency, found, method, cost_by_class,
     alternatives [{name, kind, cost, expected_cost, extra, outcomes [{name, chance, posterior}]}],
     tree {name, kind, cost, chance, expected_cost, posterior, branches}, done [{what, count, sentence, model?}]
 """
