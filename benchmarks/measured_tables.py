@@ -186,6 +186,17 @@ def workup_dermatology() -> str:
     return markdown(["Rule", "Promised", "Paid per patient", "More than the best (standard error, paired)"], rows)
 
 
+def workup_thyroid() -> str:
+    rows = []
+    for row in _csv("workup-thyroid"):
+        promised, paid = (
+            f"{row[what]} ({row[f'{what} low']} to {row[f'{what} high']})" if row[what] else ""
+            for what in ("promised", "paid")
+        )
+        rows.append([row["rule"], promised, paid, row["fees"], f"{100 * float(row['wrong']):.1f} %"])
+    return markdown(["Rule", "Promised per patient", "Paid per patient", "Of it fees", "Named wrongly"], rows)
+
+
 # Work-ups of the study
 
 
@@ -229,7 +240,8 @@ def workups_below() -> str:
 
 
 TABLES = {
-    work.__name__: work for work in (objectives, coverage, monitor, workup_myopic, workup_dermatology)
+    work.__name__: work
+    for work in (objectives, coverage, monitor, workup_myopic, workup_dermatology, workup_thyroid)
 }  # fmt: skip
 FIGURES = {
     work.__name__: work

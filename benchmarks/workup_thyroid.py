@@ -1,7 +1,7 @@
 """A work-up learned from 3,772 thyroid patients at Turney's fees, replayed on 3,428 others, beside simpler rules.
 
-Run with ``python benchmarks/workup_thyroid.py FOLDER docs/evidence``: the table of docs/workups.md. FOLDER holds UCI's
-ann-thyroid data as thyroid_train.csv, thyroid_test.csv and thyroid_costs.csv.
+Run with ``python benchmarks/workup_thyroid.py FOLDER docs/evidence``: the table of docs/workups.md. FOLDER holds
+UCI's ann-thyroid data as thyroid_train.csv, thyroid_test.csv and thyroid_costs.csv.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def by_information(workup: pr.Workup, table: pd.DataFrame) -> tuple[np.ndarray, 
     @cache
     def action(findings: frozenset) -> tuple[int, int]:
         """The next test, or -1, and the likeliest class."""
-        terms = shares * np.prod([np.ones(len(shares)), *(chances[test][shown] for test, shown in findings)], axis=0)
+        terms = shares * np.prod(
+            [np.ones(len(shares)), *(chances[test][shown] for test, shown in findings)], axis=0
+        )
         best, pays, choice = -np.inf, False, -1
         for test in set(range(len(chances))) - {made for made, _ in findings}:
             parts = terms * chances[test]

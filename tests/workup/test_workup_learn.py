@@ -192,6 +192,20 @@ def test_visits_and_certain_tests_need_no_column():
     assert (result.paid.value, result.wrong, result.named) == (7.0, 0, 0)
 
 
+def test_tests_of_one_round_are_followed_together():
+    def only(name):
+        return {"yes": {name: 20}, "no": dict.fromkeys(set("abc") - {name}, 20)}
+
+    steps = {"x": {"cost": 1, "counts": only("a")}, "y": {"cost": 1, "counts": only("b")}}
+    about = {"stops": {"call it": {"wrong": 100}}, "rounds": {"fee": 9, "together": ["x", "y"]}}
+    workup = Workup(["a", "b", "c"], steps, cases=dict.fromkeys("abc", 5), **about)
+    plan = plan_workup(None, workup)
+    assert plan.next == "x + y"
+    assert plan.low < plan.expected_cost < plan.high
+    result = replay_workup(workup, {"k": ["a", "c", "a"], "x": ["yes", "no", "yes"], "y": ["no", "no", ""]}, "k")
+    assert (result.paid.value, result.wrong, result.left_out) == (11.0, 0, 1)
+
+
 def test_a_stop_loss_keeps_its_promise_as_often_as_it_says(monkeypatch):
     """300 held-out samples: the loss that is found lets too many be named wrongly in at most 5 % of them.
 
