@@ -140,6 +140,18 @@ def test_the_credible_interval_is_that_of_the_plan_on_tables_from_the_posterior(
     assert plan_workup([0.5, 0.5], stated).low is None
 
 
+def test_shares_of_counted_cases_are_uncertain_and_stated_ones_are_not():
+    steps = {"noise": {"cost": 1, "counts": {"no": {"a": 200, "b": 100}, "yes": {"a": 1, "b": 100}}}}
+    plans = [
+        plan_workup(None, Workup(["a", "b"], steps, stops={"call it": {"wrong": 50}}, cases=cases))
+        for cases in ({"a": 0.7, "b": 0.3}, {"a": 7, "b": 3})
+    ]
+    given = plan_workup({"a": 0.7, "b": 0.3}, Workup(["a", "b"], steps, stops={"call it": {"wrong": 50}}))
+    assert plans[0].expected_cost == plans[1].expected_cost == given.expected_cost
+    assert (plans[0].low, plans[0].high) == pytest.approx((given.low, given.high), rel=0.1)
+    assert plans[1].high - plans[1].low > plans[0].high - plans[0].low
+
+
 def test_a_replay_is_every_case_walked_by_hand():
     workup = learn_workup(past_cases(200, 8), "fault", FEES, wrong=30.0)
     records = pd.DataFrame(past_cases(500, 9, blank=0.15))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.format import HALF, noisy_or
+from pandora_regret.workup.format import HALF, ROUNDING, noisy_or
 from pandora_regret.workup.tree import PlanNode
 
 DRAWS = 1000
@@ -39,12 +40,12 @@ class Walk:
             pairs = zip((index[name] for name in made), shown, strict=True)
             yield [(step, steps[step].outcomes.index(outcome)) for step, outcome in pairs], child
 
-    def costs(self, node: PlanNode, tables: list[FloatArray]) -> Any:
-        """What a tree costs if each class is the truth, (..., K), where outcomes are as likely as tables say."""
+    def costs(self, node: PlanNode, table: Callable[[int], FloatArray]) -> Any:
+        """What a tree costs if each class is the truth, (..., K), where steps have these chances, (..., O, K)."""
         if not node.branches:
             return self.losses[node.name] if node.kind == "stop" else 0.0
         return node.cost + sum(
-            prod(tables[step][..., outcome, :] for step, outcome in pairs) * self.costs(child, tables)
+            prod(table(step)[..., outcome, :] for step, outcome in pairs) * self.costs(child, table)
             for pairs, child in self.branches(node)
         )
 
@@ -59,31 +60,31 @@ class Walk:
             yield from self.ends(child, outcomes, here, spent + node.cost, (*made, *dict(pairs)))
 
 
-def drawn_tables(workup: Workup, rng: np.random.Generator) -> list[FloatArray]:
-    """Chances of each step's outcomes, (O, K) as stated, or (draws, O, K) from the posterior."""
-    tables = []
-    for step in workup.steps:
-        table = np.array(step.chances)
-        if step.counts:
-            table = rng.standard_gamma(np.array(step.counts) + HALF, (DRAWS, *table.shape))
-            table /= table.sum(axis=1, keepdims=True)
-        for k, causes in workup.sets if step.counts else ():
-            table[..., k] = noisy_or(table, step.normal, causes)
-        tables.append(table)
-    return tables
-
-
 def cost_interval(
     workup: Workup, tree: PlanNode, p: FloatArray | None, found: Mapping[str, str | None], level: float = 0.95
 ) -> tuple[float, float] | tuple[None, None]:
     """The credible interval of a plan's cost: for a forecast, or for cases like those learned from."""
     if not any(step.counts for step in workup.steps):
         return None, None
-    rng, walk, index = np.random.default_rng(SEED), Walk(workup), workup.step_index
-    tables = drawn_tables(workup, rng)
-    p = rng.standard_gamma(np.array(workup.cases) + HALF, (DRAWS, len(workup.classes))) if p is None else p
+    rng, steps, cases = np.random.default_rng(SEED), workup.steps, np.array(workup.cases)
+
+    @cache
+    def table(number: int) -> FloatArray:
+        """Chances of the outcomes of a step, (O, K) as stated, or (draws, O, K) from the posterior."""
+        step = steps[number]
+        if not step.counts:
+            return np.array(step.chances)
+        drawn = rng.standard_gamma(np.array(step.counts) + HALF, (DRAWS, *np.shape(step.counts)))
+        drawn /= drawn.sum(axis=1, keepdims=True)
+        for k, causes in workup.sets:
+            drawn[..., k] = noisy_or(drawn, step.normal, causes)
+        return drawn
+
+    if p is None:  # shares that are stated are certain, those of counted cases are not
+        p = cases if cases.sum() < 1 + ROUNDING else rng.standard_gamma(cases, (DRAWS, len(cases)))
     for name, value in found.items():
-        p = p * tables[index[name]][..., workup.steps[index[name]].outcome(value) or 0, :]
-    means = (p * walk.costs(tree, tables)).sum(axis=-1) / p.sum(axis=-1)
+        number = workup.step_index[name]
+        p = p * table(number)[..., steps[number].outcome(value) or 0, :]
+    means = (p * Walk(workup).costs(tree, table)).sum(axis=-1) / p.sum(axis=-1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
