@@ -1,6 +1,7 @@
 """Plans: the tree costs what the policy says, stays within budgets, and can be read and drawn."""
 
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from pandora_regret.inputs import InputError
 from pandora_regret.workup import Workup, plan_workup, workup_cost
 
 seeds = st.integers(0, 10**6)
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def skin(**more):
@@ -125,11 +127,34 @@ def test_findings_that_cannot_be_are_refused(found, said):
 def test_the_picture_is_whole_and_escapes_names(tmp_path):
     classes = ["<a>", "b & c"]
     workup = Workup(classes, {'"look"': {"cost": 1, "confirms": "<a>"}, "probe": {"cost": 2, "confirms": "b & c"}})
-    path = plan_workup([0.4, 0.6], workup).save_svg(tmp_path / "tree.svg")
-    root = ET.fromstring(path.read_text(encoding="utf-8"))
-    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    path = plan_workup([0.4, 0.6], workup).save(tmp_path / "tree.svg")
+    texts = [element.text for element in ET.fromstring(path.read_text(encoding="utf-8")).iter(f"{SVG}text")]
     assert any("b & c" in text for text in texts)
     assert "href" not in path.read_text(encoding="utf-8")
+
+
+@given(seeds)
+def test_the_picture_is_no_wider_than_a_page_and_nothing_overlaps(seed):
+    rng = np.random.default_rng(seed)
+    workup = random_workup(rng, n_classes=5, n_steps=5)
+    plan = plan_workup(rng.dirichlet(np.ones(5)), workup)
+    root = ET.fromstring(plan.draw())
+    page, *boxes = [
+        {key: float(one.get(key, 0)) for key in ("x", "y", "width", "height")} for one in root.iter(f"{SVG}rect")
+    ]
+    assert page["width"] <= 720
+    for above, below in pairwise(boxes):
+        assert above["y"] + above["height"] <= below["y"]
+    assert all(box["x"] + box["width"] <= page["width"] for box in boxes)
+    assert boxes[-1]["y"] + boxes[-1]["height"] <= page["height"]
+    assert not any(float(one.get("x")) + 7 * len(one.text) > page["width"] for one in root.iter(f"{SVG}text"))
+
+
+def test_rare_branches_are_folded():
+    panel = Workup(["a", "b", "c"], {"panel": {"cost": 1, "tells_apart": "all"}})
+    picture = plan_workup([0.99, 0.006, 0.004], panel).draw()
+    assert "2 outcomes more, in less than 1 % of cases" in picture
+    assert "a (more than 99 %)" in plan_workup([0.9902, 0.0058, 0.004], panel).draw()
 
 
 def test_findings_that_contradict_each_other_are_refused():

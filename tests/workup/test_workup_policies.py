@@ -22,7 +22,9 @@ from pandora_regret import (
     search_cost,
 )
 from pandora_regret.workup import Workup, plan_workup, summarise, workup_cost, workup_entropy, workup_regret
+from pandora_regret.workup.graph import compile_graph
 from pandora_regret.workup.policies import GraphPolicy, exact_policy
+from pandora_regret.workup.states import StateSpace
 
 seeds = st.integers(0, 10**6)
 
@@ -217,7 +219,7 @@ def test_steps_that_cost_nothing_are_made_first():
     workup = search_workup([3, 0, 2], stops={"give up": {"loss": 2.9}})
     assert workup.method == "forest"
     assert costs_by_class(exact_policy(workup), [0.2, 0.3, 0.5])[0] == pytest.approx([4.9, 0.0, 2.0])
-    plan = plan_workup([0.2, 0.3, 0.5], workup, limit=1)
+    plan = plan_workup([0.2, 0.3, 0.5], workup)
     assert [step.test for step in plan.steps] == ["test 1", "test 2"]
 
 
@@ -287,7 +289,7 @@ def test_plans_by_closed_form_equal_those_by_the_state_graph(seed):
     workup = (random_forest(rng), random_hierarchy(rng), search_workup(costs))[seed % 3]
     assume(workup.method != "graph")
     [p] = forecasts(rng, 1, len(workup.classes))
-    by_graph, closed = plan_workup(p, workup), plan_workup(p, workup, limit=1)
+    by_graph, closed = plan_workup(p, workup, method="graph"), plan_workup(p, workup)
     assert closed.expected_cost == pytest.approx(by_graph.expected_cost, rel=1e-11)
     assert list(closed.cost_by_class.values()) == pytest.approx(list(by_graph.cost_by_class.values()), rel=1e-11)
     ours, theirs = ({one.name: one.expected_cost for one in plan.alternatives} for plan in (closed, by_graph))
@@ -301,14 +303,42 @@ def test_a_class_that_is_left_over_is_not_confirmed():
         assert costs_by_class(GraphPolicy(workup), [0.9, 0.1])[0].tolist() == expected
 
 
-def test_too_many_states_are_refused_with_what_would_help():
-    classes = names(3)
-    noisy = {
-        f"t{i}": {"cost": 1, "positive_for": classes[:1], "sensitivity": 0.8, "specificity": 0.7} for i in range(9)
-    }
-    workup = Workup(classes, noisy, stops={"name": {"wrong": 10}})
-    with pytest.raises(InputError, match=r"more than 1,000 states \(perhaps 1.97e\+04\).*or a hierarchy"):
-        plan_workup([0.2, 0.3, 0.5], workup, limit=1000)
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        (
+            {
+                f"t{i}": {"cost": 1, "positive_for": ["class 0"], "sensitivity": 0.8, "specificity": 0.7}
+                for i in range(30)
+            },
+            "each of 30 steps (t0, t1, t2 and so on) may have been made or not, with any outcome",
+        ),
+        (
+            {
+                f"t{i}": {"cost": 1, "positive_for": [f"class {i}"], "sensitivity": 1, "specificity": 1}
+                for i in range(22)
+            },
+            "22 classes can be ruled out in any combination",
+        ),
+    ],
+)
+def test_too_many_states_are_refused_before_any_is_built(steps, why, monkeypatch):
+    workup = Workup(names(22), steps, stops={"name": {"wrong": 10}})
+    monkeypatch.setattr("pandora_regret.workup.states.StateSpace.moves", None)
+    with pytest.raises(InputError) as error:
+        workup_entropy(np.full((1, 22), 1 / 22), workup)
+    assert why in str(error.value)
+    assert "plan_workup" in str(error.value)
+
+
+@given(seeds)
+def test_the_count_of_states_is_a_bound(seed):
+    workup = random_workup(np.random.default_rng(seed), n_steps=4)
+    space = StateSpace(workup)
+    bound = space.most_states(space.start()[0], 10**6)
+    assert bound >= len(compile_graph(workup).states) or (workup.together and workup.budget)
+    if not workup.budget and workup.stops and workup.confirm:
+        assert bound <= 30 * len(compile_graph(workup).states)
 
 
 def test_naming_a_class_at_confident_forecasts():

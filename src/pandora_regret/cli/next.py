@@ -7,7 +7,7 @@ The JSON of a search (schema "pandora-order/1")::
 
 The JSON of a work-up (schema "pandora-next/1")::
 
-    schema, library, next, expected_cost, low, high, currency, found, method, cost_by_class,
+    schema, library, next, expected_cost, low, high, lower_bound, currency, found, method, cost_by_class,
     alternatives [{name, kind, cost, expected_cost, extra, outcomes [{name, chance, posterior}]}],
     tree {name, kind, cost, chance, expected_cost, posterior, branches}, done [{what, count, sentence, model?}]
 """
@@ -61,7 +61,17 @@ SEARCHES = ("single_pass", "restarts", "adaptive")
         default=SEARCHES[0],
     ),
     Option("--steps N", "How many tests to plan and list.", type=click.IntRange(1)),
-    Option("--plot --tree FILE", "Draw the plan into this file, too.", type=PATH),
+    Option(
+        "--seconds S",
+        "In a work-up of many tests: how long to search for a better plan.",
+        type=click.FloatRange(0, min_open=True),
+        default=1.0,
+    ),
+    Option(
+        "--plot --tree FILE",
+        "Write the plan into this file, too: .svg draws it; a tree also .csv, .json.",
+        type=PATH,
+    ),
     Option("--full", "List every test, not only the first ten.", OUTPUT),
     *LAYOUT,
     JSON,
@@ -107,17 +117,20 @@ def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
     findings = {name.strip(): outcome.strip() if equals else None for name, equals, outcome in parts}
     done: tuple[Done, ...] = ()
     if case is None:
-        plan = plan_workup(None, workup, findings)
+        plan = plan_workup(None, workup, findings, seconds=asked.seconds)
     else:
         with case.blamed():
-            plan = plan_workup(case.forecast, workup, findings, labels=list(case.classes), logits=asked.logits)
+            options = asked.only("seconds", "logits")
+            plan = plan_workup(case.forecast, workup, findings, labels=list(case.classes), **options)
         done = case.done
     if asked.plot is not None:
-        echo(f"Tree: {plan.save_svg(asked.plot)}", err=True)
+        echo(f"Tree: {plan.save(asked.plot)}", err=True)
     if asked.json:
         print_json(plan.to_dict() | {"done": to_plain(done)}, "pandora-next/1")
     else:
         echo(plan.to_text())
+        if not plan.is_optimal:
+            echo("A longer search may find a better plan, or prove that there is none: --seconds 10.", dim=True)
         print_done(done)
 
 

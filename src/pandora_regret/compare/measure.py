@@ -141,4 +141,4 @@ def typical_case(workup: Workup, classes: Sequence[str], weights: FloatArray) ->
             name = node.name if node.kind == "step" else f"stop: {node.name}"
             spending[name] = spending.get(name, 0) + np.array([node.chance, node.chance * node.cost])
     steps = sorted(spending.items(), key=lambda item: -item[1][1])
-    return WorkupPart(title, tuple(StepSpending(name, *map(float, sums)) for name, sums in steps), plan.to_svg())
+    return WorkupPart(title, tuple(StepSpending(name, *map(float, sums)) for name, sums in steps), plan.draw())

@@ -3,7 +3,6 @@ from pandora_regret.workup.format import Requirement as Requirement
 from pandora_regret.workup.format import Stop as Stop
 from pandora_regret.workup.format import WorkupStep as WorkupStep
 from pandora_regret.workup.learn import learn_workup as learn_workup
-from pandora_regret.workup.plan import Alternative as Alternative
 from pandora_regret.workup.plan import Plan as Plan
 from pandora_regret.workup.plan import PlanStep as PlanStep
 from pandora_regret.workup.plan import plan_search as plan_search
@@ -14,6 +13,7 @@ from pandora_regret.workup.replay import replay_workup as replay_workup
 from pandora_regret.workup.scores import workup_cost as workup_cost
 from pandora_regret.workup.scores import workup_entropy as workup_entropy
 from pandora_regret.workup.scores import workup_regret as workup_regret
+from pandora_regret.workup.solver import Alternative as Alternative
 from pandora_regret.workup.summary import Summary as Summary
 from pandora_regret.workup.summary import summarise as summarise
 from pandora_regret.workup.tree import PlanNode as PlanNode

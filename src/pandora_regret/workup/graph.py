@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pandora_regret.inputs import FloatArray, InputError, IntArray
+from pandora_regret.inputs import FloatArray, IntArray
 from pandora_regret.kernels.engine import worth_compiling
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.states import UNUSED, State, StateSpace
@@ -87,6 +87,8 @@ def compile_graph(
     """The graph of all states that can be reached from a start."""
     space = StateSpace(workup)
     state, likelihood = space.start(found)
+    if space.most_states(state, limit) > limit:
+        raise space.too_many(limit)
     rows, moves = {state: likelihood}, {}
     queue = [state]
     for state in queue:  # grows as new states are found
@@ -96,11 +98,8 @@ def compile_graph(
                 if branch.state is not None and branch.state not in rows:
                     rows[branch.state] = rows[state] * space.chance(action, branch)
                     queue.append(branch.state)
-        if len(queue) > limit:
-            raise InputError(
-                f"the work-up has more than {limit:,} states (perhaps {space.most_states():.3g}): use fewer noisy "
-                "steps or outcomes, or a hierarchy."
-            )
+        if len(queue) > limit:  # only where rounds count beside steps
+            raise space.too_many(limit)
     # more steps made, or fewer classes possible: this grows along every edge
     queue.sort(key=lambda s: (sum(o != UNUSED for o in s.outcomes), -s.possible.bit_count()))
     return _as_arrays(space, queue, np.array([rows[state] for state in queue]), moves)

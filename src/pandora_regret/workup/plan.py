@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,12 +16,11 @@ from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.forecast import read_probabilities
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
 from pandora_regret.kernels.reference import probabilities
-from pandora_regret.text import Shown, Table, money, money_between, percent
+from pandora_regret.text import Shown, Table, decimals_for, fixed, money, money_between, percent
+from pandora_regret.text.amounts import affixes, is_currency
 from pandora_regret.workup.description import Workup
-from pandora_regret.workup.graph import MOST_STATES, Graph, compile_graph
-from pandora_regret.workup.policies import FREE, exact_policy
 from pandora_regret.workup.scores import check_workup, class_columns
-from pandora_regret.workup.states import UNUSED, State, StateSpace
+from pandora_regret.workup.solver import Alternative, solver_for
 from pandora_regret.workup.tree import PlanNode, as_svg
 from pandora_regret.workup.walk import cost_interval
 
@@ -37,27 +36,6 @@ class PlanStep:
     cost: float  # of this step; of a search with the work-up of the false alarms it raises
     total_cost: float  # of all steps up to here, if the case comes this far
     done: float  # the chance that the case has ended by now
-
-
-@dataclass(frozen=True)
-class OutcomeChance:
-    """What an action may show."""
-
-    name: str
-    chance: float
-    posterior: dict[str, float]  # of every class, after it
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """Something that can be done now."""
-
-    name: str
-    kind: Literal["step", "stop"]
-    cost: float  # of the action itself; of a stop what it is expected to lose
-    expected_cost: float  # of the action and all that follows
-    extra: float  # beyond the best
-    outcomes: tuple[OutcomeChance, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,7 +56,8 @@ class Plan(Shown):
     cost_by_class: dict[str, float] | None = None  # what the plan costs if a class is the truth
     found: dict[str, str | None] | None = None
     currency: str = ""  # where the work-up has one
-    method: str = "search"  # how it was found: the exact method of a work-up, or the kind of search
+    method: str = "search"  # how it was found: the exact method of a work-up, "planner", or the kind of search
+    lower_bound: float | None = None  # of a work-up, what no plan can beat: the expected cost where it is optimal
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -124,26 +103,68 @@ class Plan(Shown):
             ends = after.kind == "step" and all(one.kind == "done" for one in after.branches.values())
             words = f"{after.in_words(self.currency)}{', then done' if ends else ''}"
             lines.append(f"  {outcome:{width}} ({percent(after.chance / node.chance)}) -> {words}")
-        lines.append(
-            f"Expected cost from here: {money_between(self.expected_cost, self.low, self.high, self.currency)}."
-        )
+        cost = money_between(self.expected_cost, self.low, self.high, self.currency)
+        cost = self._amount(self.expected_cost) if self.low is None else cost
+        lines.append(f"Expected cost from here: {cost}{self._proof()}.")
         others = [one for one in self.alternatives if one.name != self.next][:4]
         pairs = ((one.name, one.expected_cost, one.extra) for one in others)
-        listed = ", ".join(f"{n} {money(c, self.currency)} (+{money(e, self.currency)})" for n, c, e in pairs)
+        listed = ", ".join(f"{n} {self._amount(cost)} (+{self._amount(extra)})" for n, cost, extra in pairs)
         return "\n".join([*lines, f"Alternatives: {listed}."] if others else lines)
 
-    def to_svg(self) -> str:
-        """The tree as a picture that needs no other file."""
+    @property
+    def is_optimal(self) -> bool:
+        """Whether no plan can cost less, but for rounding."""
+        return self.lower_bound is None or self.lower_bound >= self.expected_cost
+
+    def _proof(self) -> str:
+        if self.lower_bound is None or self.is_optimal:
+            return ". Optimal"
+        return f"; no plan can cost less than {self._amount(self.lower_bound)}"
+
+    def _amount(self, amount: float) -> str:
+        """With the digits that the expected cost has, so that differences add up."""
+        decimals = decimals_for(self.expected_cost or amount)
+        return fixed(
+            amount, 2 if is_currency(self.currency) and decimals == 1 else decimals, *affixes(self.currency)
+        )
+
+    def draw(self) -> str:
+        """The tree as a picture that needs no other file: SVG, no wider than a page.
+
+        Branches that are reached in less than 1 % of cases are counted, not drawn.
+        """
+        return as_svg(self._tree(), self.currency)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the tree to a file, by the ending of its name.
+
+        Parameters
+        ----------
+        path
+            ``.svg``: the picture. ``.csv``: a table with one row per step or ending. ``.json``: a protocol that
+            `PlanNode.load` reads.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from pandora_regret.atomic import write_atomically
+
+        tree = self._tree()
+        writers: dict[str, Callable[[], str]] = {".svg": self.draw, ".csv": tree.to_csv, ".json": tree.to_json}
+        ending = Path(path).suffix.lower()
+        if ending not in writers:
+            fix = f"end it in {', '.join(writers)}"
+            raise InputError(f"is {str(path)!r}", argument="path", value=str(path), fix=fix)
+        content = writers[ending]().encode()
+        return write_atomically(path, lambda file: file.write(content))
+
+    def _tree(self) -> PlanNode:
         if self.tree is None:
             fix = "plot_search_trace draws it"
             raise InputError("the plan of a search is a line, not a tree", argument="plan", place="", fix=fix)
-        return as_svg(self.tree, self.currency)
-
-    def save_svg(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture of the tree to a file."""
-        from pandora_regret.atomic import write_atomically
-
-        return write_atomically(path, lambda file: file.write(self.to_svg().encode()))
+        return self.tree
 
 
 def plan_search(
@@ -239,7 +260,9 @@ def plan_workup(
     labels: ArrayLike | None = None,
     logits: bool = False,
     normalise: bool = False,
-    limit: int = MOST_STATES,
+    method: Literal["auto", "graph", "planner"] = "auto",
+    seconds: float = 1.0,
+    limit: int | None = None,
 ) -> Plan:
     """The plan of least expected cost for one case, and what may follow.
 
@@ -255,8 +278,14 @@ def plan_workup(
         steps require counts as done too.
     labels, logits, normalise
         As in `pandora_regret`.
+    method
+        "graph" looks at every state there is. "planner" looks at those that matter, for as long as it may: its
+        plan costs what it says, and it says what no plan can beat. "auto" takes a closed form where there is one,
+        the graph where it is small, else the planner.
+    seconds
+        How long the planner may search.
     limit
-        The most states to look at.
+        The most states to look at: a graph that has more is refused, the planner stops there.
 
     Returns
     -------
@@ -290,12 +319,17 @@ def plan_workup(
     case = workup.shares if y_proba is None else y_proba
     forecast, found = _read_case(case, labels, logits, normalise), dict(found or {})
     p = np.asarray(probabilities(next(forecast.blocks()))[0, class_columns(forecast, workup)], np.float64)
-    solver = Solver(workup, p, found, limit)
-    if not (p * solver.likelihood).any():
-        raise InputError(f"found is {found}: the forecast holds this to be impossible.")
+    if method not in (methods := ("auto", "graph", "planner")):
+        raise InputError(
+            f"is {method!r}", argument="method", value=method, fix=f"choose from {', '.join(methods)}"
+        )
+    if not seconds > 0:
+        raise InputError(f"is {seconds!r}", argument="seconds", value=seconds, fix="pass a positive number")
+    solver = solver_for(workup, p, found, method, seconds, limit)
     tree, costs = solver.grow(solver.start, solver.likelihood, 1.0)
     alternatives = [] if tree.kind == "done" else list(solver.alternatives(tree.expected_cost))
     alternatives.sort(key=lambda one: (one.expected_cost, one.name != tree.name))
+    costs = costs if solver.foresees_all else np.where(p > 0, costs, np.nan)
     by_class = {name: float(cost) for name, cost in zip(workup.classes, costs, strict=True) if np.isfinite(cost)}
     node: PlanNode | None = tree
     total, steps = 0.0, []
@@ -305,115 +339,5 @@ def plan_workup(
         steps.append(PlanStep(node.name, 1 - going_on / node.chance, node.cost, total, 1 - going_on))
         node = open_[0] if len(open_) == 1 else None
     interval = cost_interval(workup, tree, None if y_proba is None else p, found)
-    about = (tuple(steps), *interval, tuple(alternatives), tree, by_class, found, workup.currency, workup.method)
-    return Plan(tree.name, tree.expected_cost, *about)
-
-
-class Solver:
-    """A policy for one forecast: what it does in each state, and the tree that follows from that.
-
-    By the state graph that begins with the findings. Where that would be too large, by a closed form: what is left
-    to do is a work-up of the same kind, and its order is known.
-    """
-
-    def __init__(
-        self, workup: Workup, p: FloatArray, found: Mapping[str, str | None], limit: int = MOST_STATES
-    ) -> None:
-        self.workup, self.p, self.space = workup, p, StateSpace(workup)
-        self.start, self.likelihood = self.space.start(found)
-        self.action_costs = (self.space.uses @ workup.costs + workup.fee).tolist()
-        self.graph: Graph | None = None
-        if workup.method == "graph" or self.space.most_states() <= limit:
-            self.graph = compile_graph(workup, found, limit)
-            self.number = {state: index for index, state in enumerate(self.graph.states)}
-            self.values, self.choices = self.graph.solve(p)
-            self.fallback = self.graph.solve(np.ones(len(p)))[1]
-
-    def option(self, state: State, likelihood: FloatArray) -> int:
-        """The action to take, or a way to stop: from -1 down."""
-        if self.graph is not None:
-            number = self.number[state]
-            choice = (self.choices if (self.p * likelihood).any() else self.fallback)[number]
-            return int(choice if choice < 0 else self.graph.actions[self.graph.arrays.edges[number] + choice])
-        possible = {action for action, _ in self.space.moves(state)}  # they begin with the steps by themselves
-        order = exact_policy(self.workup).order(self.believed(likelihood), self._costs_left(state))
-        stop = -1 - int(np.argmin([stop.losses[0] for stop in self.workup.stops] or [0]))
-        return next((step for step in order if step in possible), stop)
-
-    def value(self, state: State, likelihood: FloatArray) -> float:
-        """What is expected to be paid from a state on, times the probability of being there."""
-        if self.graph is not None:
-            return float(self.values[self.number[state]])
-        return float(exact_policy(self.workup).predicted((self.p * likelihood)[None], self._costs_left(state))[0])
-
-    def _costs_left(self, state: State) -> FloatArray:
-        return np.where(np.array(state.outcomes) != UNUSED, FREE, self.workup.costs)
-
-    def believed(self, likelihood: FloatArray) -> FloatArray:
-        """What is believed of each class; where that is impossible, as if all classes were alike."""
-        terms = self.p * likelihood
-        return terms if terms.any() else likelihood
-
-    def _mean(self, values: FloatArray, likelihood: FloatArray) -> float:
-        believed = self.believed(likelihood)
-        return float(believed @ values / believed.sum())
-
-    def _posterior(self, likelihood: FloatArray) -> dict[str, float]:
-        believed = self.believed(likelihood)
-        return dict(zip(self.workup.classes, (believed / believed.sum()).tolist(), strict=True))
-
-    def grow(self, state: State | None, likelihood: FloatArray, chance: float) -> tuple[PlanNode, FloatArray]:
-        """The tree from a state on, and what it costs if each class is the truth; NaN for those it excludes.
-
-        Of what the forecast holds to be impossible, branches are left out unless nothing else is left.
-        """
-        excluded, posterior = np.where(likelihood > 0, 0.0, np.nan), self._posterior(likelihood)
-        if state is None or state.done:
-            return PlanNode("done", "done", 0.0, chance, 0.0, posterior, {}), excluded
-        option = self.option(state, likelihood)
-        if option < 0:
-            name, losses = self._stop(-1 - option, likelihood)
-            cost = self._mean(losses, likelihood)
-            return PlanNode(name, "stop", cost, chance, cost, posterior, {}), losses + excluded
-        cost = self.action_costs[option]
-        costs, nodes = np.full(len(self.p), cost), {}
-        for branch in next(branches for action, branches in self.space.moves(state) if action == option):
-            given = self.space.chance(option, branch)
-            here = chance * self._mean(given, likelihood)
-            node, below = self.grow(branch.state, likelihood * given, here)
-            costs += np.where(given > 0, given * np.nan_to_num(below), 0.0)
-            if here > 0 or chance == 0:
-                nodes[self.space.outcome_name(option, branch)] = node
-        expected, name = self._mean(costs, likelihood), self.space.action_name(option)
-        return PlanNode(name, "step", cost, chance, expected, posterior, nodes), costs + excluded
-
-    def alternatives(self, best: float) -> Iterator[Alternative]:
-        """Everything that can be done at the start."""
-        mass = float(self.p @ self.likelihood)
-        for number in range(len(self.workup.stops)):
-            name, losses = self._stop(number, self.likelihood)
-            lost = self._mean(losses, self.likelihood)
-            yield Alternative(name, "stop", lost, lost, lost - best, ())
-        for action, branches in self.space.moves(self.start):
-            expected, outcomes = self.action_costs[action], []
-            for branch in branches:
-                after = self.likelihood * self.space.chance(action, branch)
-                chance = float(self.p @ after) / mass
-                if chance > 0:
-                    expected += 0.0 if branch.state is None else self.value(branch.state, after) / mass
-                    name = self.space.outcome_name(action, branch)
-                    outcomes.append(OutcomeChance(name, chance, self._posterior(after)))
-            about = (self.action_costs[action], expected, expected - best, tuple(outcomes))
-            yield Alternative(self.space.action_name(action), "step", *about)
-
-    def _stop(self, number: int, likelihood: FloatArray) -> tuple[str, FloatArray]:
-        """The name of a way to stop, and what it loses if each class is the truth."""
-        if not self.workup.stops:
-            return "unresolved", np.array(self.workup.unresolved)
-        stop = self.workup.stops[number]
-        losses = np.array(stop.losses)
-        if not stop.names_class:
-            return stop.name, losses
-        named = int(np.argmax(self.believed(likelihood) * losses))
-        losses[named] = 0.0
-        return f"{stop.name} {self.workup.classes[named]}", losses
+    about = (tuple(steps), *interval, tuple(alternatives), tree, by_class, found, workup.currency, solver.name)
+    return Plan(tree.name, tree.expected_cost, *about, lower_bound=solver.least(tree.expected_cost))

@@ -7,14 +7,14 @@ that is merely left over is not confirmed: its test is still to be made, unless 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, product
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.text import counted
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.format import requirements
 
@@ -52,6 +52,7 @@ class StateSpace:
         self.after = [
             [other for other in range(n_steps) if step in dict(self.before[other])] for step in range(n_steps)
         ]
+        self.linked = {step for step in range(n_steps) if self.before[step] or self.after[step]}
         self.tracked = [
             workup.budget is not None or not step.is_certain or bool(after)
             for step, after in zip(workup.steps, self.after, strict=True)
@@ -65,7 +66,12 @@ class StateSpace:
         sets = (combinations(together, size) for size in range(2, len(together) + 1))
         self.actions = [*((step,) for step in range(n_steps)), *chain(*sets)]  # steps by themselves come first
         self.uses = np.array([np.isin(range(n_steps), steps) for steps in self.actions], np.float64)  # (A, M)
-        self._tells: dict[tuple[int, int], bool] = {}
+        self.table = np.concatenate(self.chances)  # of all steps' outcomes, (rows, K)
+        sizes = [len(masks) for masks in self.masks]
+        self.first_rows = np.cumsum([0, *sizes[:-1]])
+        confirmed = [k for step in workup.steps for k in step.confirmed]
+        self.confirming = np.array([[workup.confirm and k == c for k in range(self.n_classes)] for c in confirmed])
+        self._tells: dict[int, list[bool]] = {}
 
     def _numbered(self, required: Iterable[Any]) -> list[tuple[int, int | None]]:
         """Numbers of steps, and of their outcomes."""
@@ -119,20 +125,39 @@ class StateSpace:
 
     def moves(self, state: State) -> Iterator[tuple[int, list[Branch]]]:
         """Every action that is possible and of any use, and its branches."""
+        return ((action, self.branches(state, action)) for action in self.open_actions(state))
+
+    def open_actions(self, state: State) -> list[int]:
+        """Every action that is possible and of any use."""
         can_end_well = (  # where there is no other way to end, a class may still be confirmed
             not self.workup.confirm
             or bool(self.workup.stops)
             or any(
                 any(k is not None and state.possible >> k & 1 for k in step.confirmed)
-                and self._can_be_made(state, number)
+                and self.can_be_made(state, number)
                 for number, step in enumerate(self.workup.steps)
             )
         )
-        for action, steps in enumerate(() if state.done or not can_end_well else self.actions):
-            if all(self._available(state, step) for step in steps) and self._affordable(state, steps):
-                results = product(*(range(len(self.masks[step])) for step in steps))
-                branches = (self._branch(state, steps, result) for result in results)
-                yield action, [branch for branch in branches if branch is not None]
+        if state.done or not can_end_well:
+            return []
+        told = self.informative(state.possible)
+        unmade = [step for step, outcome in enumerate(state.outcomes) if outcome == UNUSED]
+        ready = [
+            step
+            for step in unmade
+            if (told[step] if step not in self.linked else self._may_be_made(state, step, told))
+        ]
+        if len(self.actions) > len(self.masks):
+            together = range(len(self.masks), len(self.actions))
+            ready += [action for action in together if {*self.actions[action]} <= {*ready}]
+        return [action for action in ready if self._affordable(state, self.actions[action])]
+
+    def branches(self, state: State, action: int) -> list[Branch]:
+        """Where an action may lead."""
+        steps = self.actions[action]
+        results = product(*(range(len(self.masks[step])) for step in steps))
+        branches = (self._branch(state, steps, result) for result in results)
+        return [branch for branch in branches if branch is not None]
 
     def _branch(self, state: State, steps: tuple[int, ...], results: tuple[int, ...]) -> Branch | None:
         """Where some outcomes lead; None if no class can have them."""
@@ -145,37 +170,36 @@ class StateSpace:
         after = State(possible, tuple(outcomes), state.rounds + self.counts_rounds)
         return Branch(results, None if self._ends(possible, zip(steps, results, strict=True)) else after)
 
-    def _can_be_made(self, state: State, step: int) -> bool:
+    def can_be_made(self, state: State, step: int) -> bool:
         """Whether a step has not been made, and all that it requires has come about or may still."""
         if state.outcomes[step] != UNUSED:
             return False
-        missing = []
         for before, wanted in self.before[step]:
             made = state.outcomes[before]
-            missing += [before] if made == UNUSED else []
             if wanted not in (None, made) and not (made == UNUSED and self.masks[before][wanted] & state.possible):
                 return False
-        return self._affordable(state, (step, *dict.fromkeys(missing)))
+        return self._affordable(state, (step, *self.missing(state, step)))
 
-    def _available(self, state: State, step: int) -> bool:
-        """Whether a step has not been made, may be made now, and tells anything or leads to a step that does."""
-        made = [(state.outcomes[before], wanted) for before, wanted in self.requires[step]]
-        if state.outcomes[step] != UNUSED or any(o == UNUSED or wanted not in (None, o) for o, wanted in made):
-            return False
-        return self._informative(state.possible, step) or any(
-            self._informative(state.possible, other) and self._can_be_made(state, other)
-            for other in self.after[step]
-        )
+    def missing(self, state: State, step: int) -> list[int]:
+        """What a step requires, directly or not, and has not been made."""
+        return [before for before in dict(self.before[step]) if state.outcomes[before] == UNUSED]
 
-    def _informative(self, possible: int, step: int) -> bool:
-        """Whether some outcome confirms a class, or is likelier for one possible class than for another."""
-        key = (possible, step)
-        if key not in self._tells:
-            confirmed = self.workup.steps[step].confirmed if self.workup.confirm else ()
-            confirms = any(k is not None and possible >> k & 1 for k in confirmed)
-            table = self.chances[step][:, [k for k in range(self.n_classes) if possible >> k & 1]]
-            self._tells[key] = confirms or bool((table != table[:, :1]).any())
-        return self._tells[key]
+    def _may_be_made(self, state: State, step: int, told: Sequence[bool]) -> bool:
+        """Whether a step may be made now, and tells anything or leads to a step that does."""
+        for before, wanted in self.requires[step]:
+            made = state.outcomes[before]
+            if made == UNUSED or wanted not in (None, made):
+                return False
+        return told[step] or any(told[other] and self.can_be_made(state, other) for other in self.after[step])
+
+    def informative(self, possible: int) -> list[bool]:
+        """Of each step whether an outcome confirms a class, or is likelier for one possible class than another."""
+        if possible not in self._tells:
+            is_open = np.array([possible >> k & 1 for k in range(self.n_classes)], np.bool_)
+            some = self.table[:, is_open]
+            tells = (some != some[:, :1]).any(axis=1) | (self.confirming & is_open).any(axis=1)
+            self._tells[possible] = np.logical_or.reduceat(tells, self.first_rows).tolist()
+        return self._tells[possible]
 
     def _affordable(self, state: State, steps: tuple[int, ...]) -> bool:
         if self.workup.budget is None:
@@ -195,10 +219,50 @@ class StateSpace:
         pairs = zip(self.actions[action], branch.outcomes, strict=True)
         return np.prod([self.chances[step][result] for step, result in pairs], axis=0)  # type: ignore[no-any-return]
 
-    def most_states(self) -> int:
-        """A bound on the number of states."""
-        kept = prod(len(masks) + 1 for masks, tracked in zip(self.masks, self.tracked, strict=True) if tracked)
-        return kept * (1 if all(self.tracked) else 2**self.n_classes)
+    def most_states(self, start: State, limit: int) -> int:
+        """A bound on how many states can be reached, by counting; it is not counted on beyond a limit.
+
+        What has been made is one number, with some bits for the outcome of each step.
+        """
+        sizes = [len(masks).bit_length() for masks in self.masks]
+        shifts, costs = np.cumsum([0, *sizes]).tolist(), (self.workup.costs + self.workup.fee).tolist()
+        fields = [((1 << size) - 1) << shift for size, shift in zip(sizes, shifts, strict=False)]
+        most = np.inf if self.workup.budget is None else self.workup.budget * AFFORDABLE
+        given = [(step, outcome) for step, outcome in enumerate(start.outcomes) if outcome != UNUSED]
+        made = sum((outcome + 1) << shifts[step] for step, outcome in given)
+        states = {(start.possible, made): sum(costs[step] for step, _ in given)}
+        for step in sorted(range(len(sizes)), key=lambda step: len(self.before[step])):
+            needed = [(fields[b], None if o is None else (o + 1) << shifts[b]) for b, o in self.requires[step]]
+            ends = [self.workup.confirm and k is not None for k in self.workup.steps[step].confirmed]
+            results = [
+                (mask, (result + 1) << shifts[step] if self.tracked[step] else 0)
+                for result, mask in enumerate(self.masks[step])
+                if not ends[result]
+            ]
+            for (possible, made), spent in list(states.items()):
+                if made & fields[step] or spent + costs[step] > most:
+                    continue
+                if needed and not all(made & field and code in (None, made & field) for field, code in needed):
+                    continue
+                for mask, code in results:
+                    if possible & mask and (self.workup.confirm or (possible & mask).bit_count() > 1):
+                        states[possible & mask, made | code] = spent + costs[step]
+                if len(states) > limit:
+                    return len(states)
+        return len(states)
+
+    def too_many(self, limit: int) -> InputError:
+        """What is wrong with a work-up that has more states than this, and what would help."""
+        kept = [step.name for step, is_kept in zip(self.workup.steps, self.tracked, strict=True) if is_kept]
+        why = f"{self.n_classes} classes can be ruled out in any combination"
+        if kept:
+            some = f"{', '.join(kept[:3])}{' and so on' * (len(kept) > 3)}"
+            why = f"each of {counted(len(kept), 'step')} ({some}) may have been made or not, with any outcome"
+        return InputError(
+            f"the work-up has more than {limit:,} states, too many for this: {why}. Use fewer noisy steps or "
+            "outcomes, definitive tests with one loss of giving up, or a hierarchy. One case can be planned all "
+            "the same, by plan_workup or pandora next."
+        )
 
 
 def _bits(possible: Any) -> int:

@@ -10,16 +10,18 @@ import numpy as np
 from pandora_regret.text import listed, money
 from pandora_regret.workup.description import Workup
 from pandora_regret.workup.format import Stop, WorkupStep
-from pandora_regret.workup.graph import compile_graph
+from pandora_regret.workup.graph import MOST_STATES
+from pandora_regret.workup.plan import plan_workup
+from pandora_regret.workup.policies import GraphPolicy, exact_policy
 from pandora_regret.workup.scores import workup_cost, workup_entropy
 from pandora_regret.workup.states import StateSpace
 
-MOST_COUNTED = 20_000  # states of a graph that is not used otherwise
 METHODS = {
     "search": "a search with definitive tests: closed form for every prior of costs",
     "hierarchy": "a hierarchy of searches: closed form for every prior of costs",
     "forest": "definitive tests that may share steps or be given up: Horn's algorithm",
     "graph": "the state graph",
+    "planner": "none, for there are too many states to score by it; pandora next plans one case within bounds",
 }
 
 
@@ -33,8 +35,8 @@ class Summary:
     steps: tuple[str, ...]  # one line each
     stops: tuple[str, ...]
     method: str
-    states: int | None  # of the state graph; None where there are many and it is not used
-    least: dict[str, float]  # what someone who knew the class would pay
+    states: int | None  # of the state graph, where it is used
+    least: dict[str, float]  # what someone who knew the class would pay; empty where that is not known exactly
     uninformed: float  # what is expected to be paid if all classes are equally likely
 
     def to_dict(self) -> dict[str, Any]:
@@ -43,7 +45,8 @@ class Summary:
 
     def to_text(self) -> str:
         """For people."""
-        least, most = (money(pick(self.least.values()), self.currency) for pick in (min, max))
+        least, most = (money(pick(self.least.values(), default=0.0), self.currency) for pick in (min, max))
+        knowing = f"Someone who knew the truth would pay {least if least == most else f'{least} to {most}'}; "
         states = "" if self.states is None else f" ({self.states:,} states)"
         stops = [f"Ways to stop: {listed(self.stops)}."] if self.stops else ["No way to stop: the truth is found."]
         lines = [
@@ -53,8 +56,8 @@ class Summary:
             *(f"  {line}" for line in self.steps),
             *stops,
             f"Exact method: {METHODS[self.method]}{states}.",
-            f"Someone who knew the truth would pay {least if least == most else f'{least} to {most}'}; "
-            f"if all classes are equally likely, {money(self.uninformed, self.currency)} is expected.",
+            f"{knowing if self.least else ''}if all classes are equally likely, "
+            f"{'' if self.least else 'at most '}{money(self.uninformed, self.currency)} is expected.",
         ]
         return "\n".join(lines)
 
@@ -72,20 +75,22 @@ def summarise(workup: Workup) -> Summary:
     Summary
         Classes, steps, the exact method, the number of states, the range of costs; `to_text` says it in words.
     """
-    n_classes = len(workup.classes)
-    least = workup_cost(list(workup.classes), np.eye(n_classes), workup, per_instance=True)
-    graph_is_used = workup.method == "graph" or StateSpace(workup).most_states() <= MOST_COUNTED
-    return Summary(
-        workup.title,
-        workup.currency,
-        workup.classes,
-        tuple(_step_line(step, workup) for step in workup.steps),
-        tuple(_stop_line(stop, workup) for stop in workup.stops),
-        workup.method,
-        len(compile_graph(workup).states) if graph_is_used else None,
-        dict(zip(workup.classes, least.tolist(), strict=True)),
-        float(workup_entropy(np.full((1, n_classes), 1 / n_classes), workup)),
+    n_classes, space = len(workup.classes), StateSpace(workup)
+    alike, least, states = np.full((1, n_classes), 1 / n_classes), dict[str, float](), None
+    if workup.method == "graph" and space.most_states(space.start()[0], MOST_STATES) > MOST_STATES:
+        method, uninformed = "planner", plan_workup(alike[0], workup).expected_cost
+    else:
+        method, uninformed = workup.method, float(workup_entropy(alike, workup))
+        paid = workup_cost(list(workup.classes), np.eye(n_classes), workup, per_instance=True)
+        least = dict(zip(workup.classes, paid.tolist(), strict=True))
+        policy = exact_policy(workup)
+        states = len(policy.graph.states) if isinstance(policy, GraphPolicy) else None
+    steps, stops = (
+        (_step_line(step, workup) for step in workup.steps),
+        (_stop_line(s, workup) for s in workup.stops),
     )
+    about = (workup.title, workup.currency, workup.classes)
+    return Summary(*about, tuple(steps), tuple(stops), method, states, least, uninformed)
 
 
 def _stop_line(stop: Stop, workup: Workup) -> str:

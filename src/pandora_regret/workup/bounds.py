@@ -1,0 +1,175 @@
+"""What no plan can beat, for all actions of a state at once.
+
+In docstrings w are the classes' weights in a state, unnormalised, and |w| their sum; the entropy of w is that of
+its shares, in nats, times |w|. Tables have a row for w as it is, and then one per outcome of every action. Bounds
+are proved in docs/theory/workups.md, and rounded outwards.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import inf, log
+from typing import Any
+
+import numpy as np
+
+from pandora_regret.inputs import FloatArray
+from pandora_regret.workup.states import UNUSED, State, StateSpace
+
+PRICES = np.array([0.7, 1.0, 1.4])  # tried in each state, times the best one of the state before
+FIRST_PRICES = np.geomspace(0.02, 50, 15)  # likewise, in the first state
+ROUNDING = 1e-12
+
+
+class View:
+    """A state before anything behind it is opened: what is known after every outcome of every action, (rows,)."""
+
+    def __init__(self, bounds: Bounds, state: State, w: FloatArray) -> None:
+        self.state, self.w, logs = state, w, w * np.log(np.where(w > 0, w, 1.0))
+        self.masses = bounds.rows @ w
+        entropies = self.masses * np.log(np.where(self.masses > 0, self.masses, 1.0)) - bounds.rows @ logs
+        self.entropies = np.maximum(entropies - bounds.logs @ w, 0.0)
+        self.tops = (bounds.columns * w[:, None]).max(axis=0)  # of the likeliest class
+        self.spared = bounds.rows @ (w * bounds.spared)  # what someone who knew the truth would pay
+        self.ended = bounds.confirms
+        if not bounds.space.workup.confirm:  # the only class left is enough
+            self.ended = bounds.possible @ [state.possible >> k & 1 for k in range(len(w))] == 1
+        self.stops = np.full(len(self.masses), inf)
+        for losses, names in zip(bounds.losses, bounds.names, strict=True):
+            same = (losses == losses[0]).all()
+            spared = losses[0] * self.tops if same else (bounds.columns * (w * losses)[:, None]).max(axis=0)
+            lost = bounds.rows @ (w * losses) - (spared if names else 0.0)
+            self.stops = np.minimum(self.stops, np.maximum(lost, 0.0))
+
+
+class Bounds:
+    """Lower bounds for the states of one work-up."""
+
+    def __init__(self, space: StateSpace) -> None:
+        self.space, workup = space, space.workup
+        self.costs = space.uses @ workup.costs + workup.fee
+        tables, confirmed, sizes = [np.ones((1, space.n_classes))], [False], []
+        for steps in space.actions:
+            results = [
+                [*zip(steps, result, strict=True)]
+                for result in product(*(range(len(space.masks[s])) for s in steps))
+            ]
+            tables.append(
+                np.array([np.prod([space.chances[s][o] for s, o in result], axis=0) for result in results])
+            )
+            confirmed += [any(workup.steps[s].confirmed[o] is not None for s, o in result) for result in results]
+            sizes.append(len(results))
+        self.rows, self.confirms = np.concatenate(tables), np.array(confirmed) & workup.confirm
+        self.firsts = np.cumsum([1, *sizes[:-1]])
+        self.columns, self.possible = np.ascontiguousarray(self.rows.T), (self.rows > 0).astype(np.float64)
+        self.logs = self.rows * np.log(np.where(self.rows > 0, self.rows, 1.0))
+        # what bounds know of steps is by themselves: several at once tell no more, and save at most a fee
+        n_steps, n_outcomes = len(space.masks), sizes[: len(space.masks)]
+        self.steps = np.zeros((n_steps, max(n_outcomes)), np.intp)  # rows of each step's outcomes, (M, O)
+        self.is_outcome = np.arange(max(n_outcomes)) < np.array(n_outcomes)[:, None]
+        self.steps[self.is_outcome] = np.arange(1, 1 + sum(n_outcomes))
+        self.chances = np.where(self.is_outcome[..., None], self.rows[self.steps], 0.0)  # (M, O, K)
+        self.step_logs = np.where(self.is_outcome[..., None], self.logs[self.steps], 0.0).sum(axis=1)
+        self.step_costs = workup.costs + (0.0 if workup.together else workup.fee)
+        self.bits = np.maximum(np.ceil(np.log2(n_outcomes)), 1)
+        self._read_endings()
+
+    def _read_endings(self) -> None:
+        """Ways to stop, and the least that a case of each class can end with.
+
+        Where there are none, a case may still be left unresolved, unless every class is certain to be confirmed.
+        """
+        workup, space = self.space.workup, self.space
+        self.may_stop = bool(workup.stops)
+        stops = [(stop.losses, stop.names_class) for stop in workup.stops] or [(workup.unresolved, False)]
+        self.losses, self.names = (
+            np.array([losses for losses, _ in stops]),
+            np.array([names for _, names in stops]),
+        )
+        sure, alone = set[int](), np.full(space.n_classes, inf if workup.confirm else 0.0)
+        for step, before in zip(workup.steps, space.before, strict=True):
+            asked = [space.chances[b][outcome] for b, outcome in before if outcome is not None]
+            sure |= {k for k in step.settles if all(row[k] == 1 for row in asked)}
+            for k in step.confirmed:
+                if k is not None:
+                    alone[k] = min(alone[k], step.cost)
+        settled = workup.confirm and workup.budget is None and len(sure) == space.n_classes
+        self.may_fail = self.may_stop or not settled
+        lost = np.where(self.names[:, None], 0.0, self.losses).min(axis=0)
+        self.spared = np.minimum(alone, lost) if self.may_fail else alone
+        self.smallest_loss = float(np.min(self.losses, where=self.losses > 0, initial=inf))
+
+    def row(self, action: int, outcomes: tuple[int, ...]) -> int:
+        """Which row an action's outcomes have."""
+        number = 0
+        for step, outcome in zip(self.space.actions[action], outcomes, strict=True):
+            number = number * len(self.space.masks[step]) + outcome
+        return int(self.firsts[action]) + number
+
+    def per_action(self, values: FloatArray) -> FloatArray:
+        """Sums over the outcomes of each action, (A,)."""
+        return np.asarray(np.add.reduceat(values, self.firsts))
+
+    def stop(self, w: FloatArray) -> tuple[float, int]:
+        """What the cheapest way to stop loses, and its number."""
+        lost = self.losses * w
+        totals = lost.sum(axis=1) - np.where(self.names, lost.max(axis=1), 0.0)
+        return float(totals.min()), int(totals.argmin())
+
+    def least(self, view: View, price: float) -> tuple[FloatArray, float]:
+        """What must be paid after every outcome, (rows,); and the price of a nat that shows it best.
+
+        The price to begin with is the one that suited the state before, or 0.
+        """
+        left = np.flatnonzero(np.array(view.state.outcomes) == UNUSED)
+        left = left[np.array(self.space.informative(view.state.possible))[left]]
+        least = view.spared * (1 - ROUNDING)
+        if len(left):
+            by_price, price = self._by_price(view, left, price)
+            proven = np.maximum(by_price, self._by_splits(view, left)) * (1 - ROUNDING)
+            least = np.maximum(least, proven - ROUNDING * (1 + price) * view.masses[0])
+        least = np.minimum(least, view.stops) if self.may_fail else least
+        return np.where(view.ended | (view.masses <= 0), 0.0, least), price
+
+    def _by_price(self, view: View, left: Any, price: float) -> tuple[FloatArray, float]:
+        """At any price of a nat: what entropy is worth, less what tests tell beyond their costs."""
+        shares = np.where(self.is_outcome, view.masses[self.steps] / view.masses[0], 1.0)
+        logs = np.log(np.where(shares > 0, shares, 1.0))
+        told = (self.step_logs - np.einsum("mo,mok->mk", logs, self.chances))[left]  # by each class, in nats
+        costs, mean = self.step_costs[left], told @ view.w / view.masses[0]
+        prices = price * PRICES if price else FIRST_PRICES * np.min(costs / np.maximum(mean, ROUNDING))
+        prices = np.maximum(prices, ROUNDING)
+        gains = np.array([np.maximum(one * told, costs[:, None]).sum(axis=0) - costs.sum() for one in prices])
+        bounds = prices * view.entropies[:, None] - self.rows @ (view.w * gains).T
+        bounds -= self._room(view, prices) * view.masses[:, None]
+        return bounds.max(axis=1), float(prices[bounds[0].argmax()])
+
+    def _room(self, view: View, prices: FloatArray) -> FloatArray:
+        """The most that uncertainty left on stopping can save, at each price of a nat, (rows, prices)."""
+        best = np.zeros((len(self.rows), len(prices)))
+        for losses, names in zip(self.losses, self.names, strict=True) if self.may_fail else ():
+            kept = np.exp(-losses / prices[:, None])
+            sums = self.possible @ ((view.w > 0) * kept).T + ((1 - kept.min(axis=1)) if names else 0.0)
+            best = np.maximum(best, prices * np.log(np.maximum(sums, 1.0)))
+        return best
+
+    def _by_splits(self, view: View, left: Any) -> FloatArray:
+        """If any split of the classes cost the least that a test asks for one: Kraft's inequality.
+
+        The likeliest class is named after a whole number of splits, or not at all. One class alone is confirmed
+        without any.
+        """
+        trivial = np.where(self.is_outcome, self.columns[view.w > 0].min(axis=0)[self.steps], 0.0).sum(axis=1)
+        unit = float(np.min((self.step_costs / ((np.maximum(1 - trivial, 0.0) + ROUNDING) * self.bits))[left]))
+        if unit <= 0:
+            return np.zeros(len(view.masses))
+        room = np.exp2(self._room(view, np.array([unit / log(2)]))[:, 0] / unit)
+        top = np.clip(view.tops / np.where(view.masses > 0, view.masses, 1.0), ROUNDING, 1.0)
+        rest = np.where(top < 1, 1 - top, 1e-300)
+        first = np.maximum(np.floor(-np.log2(top * room)), 1.0)
+        ways = [top * n - rest * np.log2(room - 2**-n) for n in (first, first + 1)]
+        if self.may_fail:
+            ways.append(top * (1 + self.smallest_loss / unit) - rest * np.log2(room))
+        two = -top * np.log2(top) - rest * np.log2(rest)
+        bound = unit * (view.masses * (np.min(ways, axis=0) - two) + view.entropies / log(2))
+        return np.where(self.possible @ (view.w > 0) > 1, bound, 0.0)

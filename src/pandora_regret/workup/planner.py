@@ -1,0 +1,189 @@
+"""One case, however many tests: a plan of known cost, and a proof of what no plan can beat.
+
+States are opened one by one (AO*; a state is what was found, in whatever order). Each has a lower bound, and the
+cost of a concrete plan; both get better as states behind it are opened. Where they meet, the plan is optimal.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from time import perf_counter
+
+import numpy as np
+
+from pandora_regret.inputs import FloatArray
+from pandora_regret.workup.bounds import Bounds, View
+from pandora_regret.workup.graph import BETTER
+from pandora_regret.workup.states import State, StateSpace
+
+RULES = (1.0, 6.0, 12.0, 24.0)  # prices of a nat by which the first plans are made, times the one that bounds best
+LIKELY, FINER = 0.02, 0.25  # states less likely are not planned for at first, and how fast that changes
+SHARE = 0.3  # of the time, at most, for better first plans; the rest is for the search
+CLOSED = 1e-12  # so near, bounds have met
+
+
+class Node:
+    """A state that has been reached: the bounds of its cost, times the chance of coming there."""
+
+    def __init__(self, state: State, weights: FloatArray, price: float) -> None:
+        self.state, self.weights, self.mass, self.price = state, weights, float(weights.sum()), price
+        self.low, self.high, self.stop = 0.0, inf, inf
+        self.option = -1  # of the best plan so far: an action, or a way to stop from -1 down
+        self.view: View | None = None  # once it has been opened
+        self.actions: list[int] = []
+        self.least = np.empty(0)  # (A,) by each action; infinite for those that cannot be taken
+        self.leaves: FloatArray | None = None  # (rows,) what must be paid after each outcome, once that is proved
+        self.children: dict[int, list[tuple[int, Node]]] = {}  # of each action: rows, and the states there
+        self.planned = 0  # in which round
+
+
+class Planner:
+    """The search for the best plan of one case, from a state with these weights of classes."""
+
+    def __init__(self, space: StateSpace, state: State, weights: FloatArray) -> None:
+        self.space, self.bounds, self.nodes = space, Bounds(space), dict[State, Node]()
+        self.dependent = [step for step, before in enumerate(space.before) if before]
+        self.n_opened, self.round = 0, 0
+        self.root = self.reach(state, weights)
+
+    def run(self, seconds: float, limit: float = inf) -> None:
+        """Search for so long, or until so many states have been opened, or the plan is proved optimal."""
+        self.started, self.seconds, self.limit = perf_counter(), seconds, limit
+        self._prove(self.root)
+        prices = [self.root.price * rule for rule in RULES]
+        costs = [self._plan(price, LIKELY) for price in prices]
+        price, likely = prices[int(np.argmin(costs))], LIKELY
+        while self._spent() < SHARE and not self._closed(self.root) and likely > CLOSED:
+            likely *= FINER
+            self._plan(price, likely)
+        while self._spent() < 1 and not self._closed(self.root):
+            self._improve(price)
+
+    def _spent(self) -> float:
+        """Which share of the time or of the states has been used."""
+        return max((perf_counter() - self.started) / self.seconds, self.n_opened / self.limit)
+
+    def _closed(self, node: Node) -> bool:
+        return node.high - node.low <= CLOSED * min(self.root.high, 1e200)
+
+    def reach(self, state: State, weights: FloatArray, price: float = 0.0) -> Node:
+        """The node of a state, made where it is new."""
+        if state not in self.nodes:
+            node = self.nodes[state] = Node(state, weights, price)
+            if self.bounds.may_stop:
+                node.stop, number = self.bounds.stop(weights)
+                node.high, node.option = node.stop, -1 - number
+        return self.nodes[state]
+
+    def _open(self, node: Node) -> View:
+        """See what can be done in a state."""
+        if node.view is None:
+            self.n_opened += 1
+            node.view, node.actions = (
+                View(self.bounds, node.state, node.weights),
+                self.space.open_actions(node.state),
+            )
+            node.least = np.full(len(self.bounds.costs), inf)
+            node.least[node.actions] = self.bounds.costs[node.actions] * node.mass
+            if not node.actions:  # nothing is left but to stop
+                node.stop, number = self.bounds.stop(node.weights)
+                node.low, node.high, node.option = node.stop, node.stop, -1 - number
+        return node.view
+
+    def _prove(self, node: Node) -> None:
+        """Bound what must be paid from a state on, by every action."""
+        view = self._open(node)
+        node.leaves, node.price = self.bounds.least(view, node.price)
+        costs = self.bounds.costs * node.mass + self.bounds.per_action(node.leaves)
+        node.least[node.actions] = np.maximum(node.least, costs)[node.actions]
+        node.low = max(node.low, min(float(node.leaves[0]), node.high))
+        self._tighten(node)
+
+    def _tighten(self, node: Node) -> None:
+        node.low = max(node.low, min(float(node.least.min()), node.stop))
+
+    def _behind(self, node: Node, action: int) -> list[tuple[int, Node]]:
+        """The states that an action leads to, but for those that are impossible or end the work-up."""
+        if action not in node.children:
+            node.children[action] = []
+            for branch in self.space.branches(node.state, action):
+                row = self.bounds.row(action, branch.outcomes)
+                weights = node.weights * self.bounds.rows[row]
+                if branch.state is not None and weights.any():
+                    node.children[action].append((row, self.reach(branch.state, weights, node.price)))
+        return node.children[action]
+
+    def _take(self, node: Node, action: int) -> None:
+        """Learn from the states behind an action."""
+        low = high = self.bounds.costs[action] * node.mass
+        for row, child in self._behind(node, action):
+            child.low = child.low if node.leaves is None else max(child.low, float(node.leaves[row]))
+            low, high = low + child.low, high + child.high
+        if high < node.high * BETTER:
+            node.high, node.option = high, action
+        node.least[action] = max(node.least[action], low)
+        self._tighten(node)
+
+    def _plan(self, price: float, likely: float) -> float:
+        """Make a plan by the rule, as far as states are likely; what that one costs."""
+        self.round += 1
+        return self._follow(self.root, price, likely * self.root.mass)
+
+    def _follow(self, node: Node, price: float, likely: float) -> float:
+        if node.planned == self.round or self._closed(node):
+            return node.high
+        node.planned, rare = self.round, node.mass < likely
+        if node.high < inf and (rare or self._spent() >= 1):
+            return node.high
+        view = self._open(node)
+        if not node.actions:
+            return node.high
+        action = self._rule(node, view, price, rare)
+        cost = float(self.bounds.costs[action]) * node.mass
+        for _, child in self._behind(node, action):
+            cost += self._follow(child, price, likely)
+        self._take(node, action)
+        return min(cost, node.stop)
+
+    def _rule(self, node: Node, view: View, price: float, rare: bool) -> int:
+        """The action that costs least if the entropy that it leaves has a price; what it requires comes first.
+
+        In a rare state that cannot be left, the one that confirms most per cost: there is no end to asking.
+        """
+        space, bounds, state = self.space, self.bounds, node.state
+        costs, usable = bounds.costs.copy(), np.isfinite(node.least)
+        told = space.informative(state.possible)
+        for step in self.dependent:
+            if not usable[step] and told[step] and space.can_be_made(state, step):
+                usable[step] = True
+                costs[step] += bounds.costs[space.missing(state, step)].sum()
+        left = price * view.entropies + view.spared
+        left = np.where(view.ended, 0.0, np.minimum(left, view.stops) if bounds.may_stop else left)
+        totals = costs * node.mass + bounds.per_action(left)
+        confirmed = bounds.per_action(np.where(view.ended, view.masses, 0.0))
+        if rare and (usable & (confirmed > 0)).any():
+            totals = costs / np.maximum(confirmed, 1e-300)
+        best = int(np.where(usable, totals, inf).argmin())
+        ready = [best] if np.isfinite(node.least[best]) else space.missing(state, best)
+        return next(step for step in ready if np.isfinite(node.least[step]))
+
+    def _improve(self, price: float) -> None:
+        """Look where the lower bound is decided: by the action that may cost least, to the state of widest gap."""
+        path, node = list[tuple[Node, int]](), self.root
+        while node.leaves is not None and not self._closed(node):
+            action = int(node.least.argmin())
+            self._take(node, action)
+            if int(node.least.argmin()) != action:
+                continue  # another one may cost less by now
+            states = [child for _, child in self._behind(node, action) if not self._closed(child)]
+            if not states:
+                node.low = node.high  # but for rounding
+                break
+            path.append((node, action))
+            node = max(states, key=lambda child: child.high - child.low)
+        if node.leaves is None:
+            self._prove(node)
+            self.round += 1
+            self._follow(node, price, inf)  # where it cannot be left, to some end
+        for before, action in reversed(path):
+            self._take(before, action)

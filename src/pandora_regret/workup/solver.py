@@ -1,0 +1,226 @@
+"""The solvers of one case: what each does in a state, and the tree that follows from that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Literal
+
+import numpy as np
+
+from pandora_regret.inputs import FloatArray, InputError
+from pandora_regret.workup.description import Workup
+from pandora_regret.workup.graph import MOST_STATES, compile_graph
+from pandora_regret.workup.planner import Planner
+from pandora_regret.workup.policies import FREE, exact_policy
+from pandora_regret.workup.states import UNUSED, State, StateSpace
+from pandora_regret.workup.tree import PlanNode
+
+QUICK = 5_000  # states of a graph that is compiled at once
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class OutcomeChance:
+    """What an action may show."""
+
+    name: str
+    chance: float
+    posterior: dict[str, float]  # of every class, after it
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Something that can be done now."""
+
+    name: str
+    kind: Literal["step", "stop"]
+    cost: float  # of the action itself; of a stop what it is expected to lose
+    expected_cost: float  # of the action and all that follows
+    extra: float  # beyond the best
+    outcomes: tuple[OutcomeChance, ...]
+
+
+class Solver:
+    """A policy for one forecast: what it does in each state, and the tree that follows from that."""
+
+    name = "rule"
+    foresees_all = True  # also what the forecast holds to be impossible
+
+    def __init__(self, workup: Workup, p: FloatArray, found: Mapping[str, str | None]) -> None:
+        self.workup, self.p, self.space = workup, p, StateSpace(workup)
+        self.start, self.likelihood = self.space.start(found)
+        if not (p * self.likelihood).any():
+            raise InputError(f"found is {dict(found)}: the forecast holds this to be impossible.")
+        self.action_costs = (self.space.uses @ workup.costs + workup.fee).tolist()
+
+    def option(self, state: State, likelihood: FloatArray) -> int:
+        """The action to take, or a way to stop: from -1 down."""
+        raise NotImplementedError
+
+    def value(self, state: State, likelihood: FloatArray) -> float:
+        """What is expected to be paid from a state on, times the probability of being there."""
+        raise NotImplementedError
+
+    def least(self, cost: float) -> float:
+        """What no plan can beat, where this one is expected to cost so much."""
+        return cost
+
+    def believed(self, likelihood: FloatArray) -> FloatArray:
+        """What is believed of each class; where that is impossible, as if all classes were alike."""
+        terms = self.p * likelihood
+        return terms if terms.any() else likelihood
+
+    def _mean(self, values: FloatArray, likelihood: FloatArray) -> float:
+        believed = self.believed(likelihood)
+        return float(believed @ values / believed.sum())
+
+    def _posterior(self, likelihood: FloatArray) -> dict[str, float]:
+        believed = self.believed(likelihood)
+        return dict(zip(self.workup.classes, (believed / believed.sum()).tolist(), strict=True))
+
+    def grow(self, state: State | None, likelihood: FloatArray, chance: float) -> tuple[PlanNode, FloatArray]:
+        """The tree from a state on, and what it costs if each class is the truth; NaN for those it excludes.
+
+        Of what the forecast holds to be impossible, branches are left out unless nothing else is left.
+        """
+        excluded, posterior = np.where(likelihood > 0, 0.0, np.nan), self._posterior(likelihood)
+        if state is None or state.done:
+            return PlanNode("done", "done", 0.0, chance, 0.0, posterior, {}), excluded
+        option = self.option(state, likelihood)
+        if option < 0:
+            name, losses = self._stop(-1 - option, likelihood)
+            cost = self._mean(losses, likelihood)
+            return PlanNode(name, "stop", cost, chance, cost, posterior, {}), losses + excluded
+        cost = self.action_costs[option]
+        costs, nodes = np.full(len(self.p), cost), {}
+        for branch in self.space.branches(state, option):
+            given = self.space.chance(option, branch)
+            here = chance * self._mean(given, likelihood)
+            if here == 0 < chance and not self.foresees_all:
+                continue
+            node, below = self.grow(branch.state, likelihood * given, here)
+            costs += np.where(given > 0, given * np.nan_to_num(below), 0.0)
+            if here > 0 or chance == 0:
+                nodes[self.space.outcome_name(option, branch)] = node
+        expected, name = self._mean(costs, likelihood), self.space.action_name(option)
+        return PlanNode(name, "step", cost, chance, expected, posterior, nodes), costs + excluded
+
+    def alternatives(self, best: float) -> Iterator[Alternative]:
+        """Everything that can be done at the start."""
+        mass = float(self.p @ self.likelihood)
+        for number in range(len(self.workup.stops)):
+            name, losses = self._stop(number, self.likelihood)
+            lost = self._mean(losses, self.likelihood)
+            yield Alternative(name, "stop", lost, lost, lost - best, ())
+        for action, branches in self.space.moves(self.start):
+            expected, outcomes = self.action_costs[action], []
+            for branch in branches:
+                after = self.likelihood * self.space.chance(action, branch)
+                chance = float(self.p @ after) / mass
+                if chance > 0:
+                    expected += 0.0 if branch.state is None else self.value(branch.state, after) / mass
+                    name = self.space.outcome_name(action, branch)
+                    outcomes.append(OutcomeChance(name, chance, self._posterior(after)))
+            about = (self.action_costs[action], expected, expected - best, tuple(outcomes))
+            if expected < inf:  # or no plan that begins with it was found
+                yield Alternative(self.space.action_name(action), "step", *about)
+
+    def _stop(self, number: int, likelihood: FloatArray) -> tuple[str, FloatArray]:
+        """The name of a way to stop, and what it loses if each class is the truth."""
+        if not self.workup.stops:
+            return "unresolved", np.array(self.workup.unresolved)
+        stop = self.workup.stops[number]
+        losses = np.array(stop.losses)
+        if not stop.names_class:
+            return stop.name, losses
+        named = int(np.argmax(self.believed(likelihood) * losses))
+        losses[named] = 0.0
+        return f"{stop.name} {self.workup.classes[named]}", losses
+
+
+class GraphSolver(Solver):
+    """By the state graph that begins with the findings."""
+
+    name = "graph"
+
+    def __init__(self, workup: Workup, p: FloatArray, found: Mapping[str, str | None], limit: int) -> None:
+        super().__init__(workup, p, found)
+        self.graph = compile_graph(workup, found, limit)
+        self.number = {state: index for index, state in enumerate(self.graph.states)}
+        self.values, self.choices = self.graph.solve(p)
+        self.fallback = self.graph.solve(np.ones(len(p)))[1]
+
+    def option(self, state: State, likelihood: FloatArray) -> int:
+        """As the sweep chose."""
+        number = self.number[state]
+        choice = (self.choices if (self.p * likelihood).any() else self.fallback)[number]
+        return int(choice if choice < 0 else self.graph.actions[self.graph.arrays.edges[number] + choice])
+
+    def value(self, state: State, likelihood: FloatArray) -> float:
+        """As the sweep found."""
+        return float(self.values[self.number[state]])
+
+
+class ClosedSolver(Solver):
+    """By a closed form: what is left to do is a work-up of the same kind, and its order is known."""
+
+    def __init__(self, workup: Workup, p: FloatArray, found: Mapping[str, str | None]) -> None:
+        super().__init__(workup, p, found)
+        self.name, self.policy = workup.method, exact_policy(workup)
+        self.stop = -1 - int(np.argmin([stop.losses[0] for stop in workup.stops] or [0]))
+
+    def option(self, state: State, likelihood: FloatArray) -> int:
+        """The first step of the order that can be made."""
+        possible = set(self.space.open_actions(state))
+        order = self.policy.order(self.believed(likelihood), self._costs_left(state))
+        return next((step for step in order if step in possible), self.stop)
+
+    def value(self, state: State, likelihood: FloatArray) -> float:
+        """Of the work-up that is left."""
+        return float(self.policy.predicted((self.p * likelihood)[None], self._costs_left(state))[0])
+
+    def _costs_left(self, state: State) -> FloatArray:
+        return np.where(np.array(state.outcomes) != UNUSED, FREE, self.workup.costs)
+
+
+class PlannerSolver(Solver):
+    """By a search that may be cut short."""
+
+    name, foresees_all = "planner", False
+
+    def __init__(
+        self, workup: Workup, p: FloatArray, found: Mapping[str, str | None], seconds: float, limit: float
+    ) -> None:
+        super().__init__(workup, p, found)
+        self.planner = Planner(self.space, self.start, p * self.likelihood)
+        if not self.start.done:
+            self.planner.run(seconds, limit)
+
+    def option(self, state: State, likelihood: FloatArray) -> int:
+        """Of the best plan that was found."""
+        return self.planner.nodes[state].option
+
+    def value(self, state: State, likelihood: FloatArray) -> float:
+        """Of the best plan that was found."""
+        return self.planner.reach(state, self.p * likelihood).high
+
+    def least(self, cost: float) -> float:
+        """As far as it was proved, rounded down."""
+        low = self.planner.root.low / self.planner.root.mass * (1 - ROUNDING)
+        return low if low < cost * (1 - 2 * ROUNDING) else cost
+
+
+def solver_for(
+    workup: Workup, p: FloatArray, found: Mapping[str, str | None], method: str, seconds: float, limit: int | None
+) -> Solver:
+    """A closed form where there is one, the state graph where it is small, else the planner; or as asked."""
+    if method == "auto" and workup.method != "graph":
+        return ClosedSolver(workup, p, found)
+    if method == "auto":
+        space = StateSpace(workup)
+        method = "graph" if space.most_states(space.start(found)[0], QUICK) <= QUICK else "planner"
+    if method == "graph":
+        return GraphSolver(workup, p, found, MOST_STATES if limit is None else limit)
+    return PlannerSolver(workup, p, found, seconds, inf if limit is None else limit)
