@@ -338,6 +338,14 @@ def plan_workup(
         going_on, total = sum(child.chance for child in open_), total + node.cost
         steps.append(PlanStep(node.name, 1 - going_on / node.chance, node.cost, total, 1 - going_on))
         node = open_[0] if len(open_) == 1 else None
-    interval = cost_interval(workup, tree, None if y_proba is None else p, found)
-    about = (tuple(steps), *interval, tuple(alternatives), tree, by_class, found, workup.currency, solver.name)
-    return Plan(tree.name, tree.expected_cost, *about, lower_bound=solver.least(tree.expected_cost))
+    low, high = cost_interval(workup, tree, None if y_proba is None else p, found)
+    about = (
+        tuple(alternatives),
+        tree,
+        by_class,
+        found,
+        workup.currency,
+        solver.name,
+        solver.least(tree.expected_cost),
+    )
+    return Plan(tree.name, tree.expected_cost, tuple(steps), low, high, *about)
