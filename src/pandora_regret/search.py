@@ -184,8 +184,7 @@ def simulate_search(
     """
     forecast = read_forecast(y_true, y_proba, labels, sample_weight, logits, normalise).check()
     prior, forecast = priced(forecast, prior, costs, max_costs)
-    weight = len(forecast) if forecast.weights is None else forecast.weights.sum()
-    mean, rng = Mean(), read_seed(seed)
+    mean, rng, weight = Mean(), read_seed(seed), forecast.each_weight.sum()
     for batch in row_slices(read_count(draws, "draws"), forecast.n_classes):
         unit_costs = prior.sample(batch.stop - batch.start, forecast.n_classes, rng)
         mean.add(simulated_totals(forecast, unit_costs) / weight)

@@ -82,8 +82,7 @@ def turned(forecast: Forecast, level: float | None = None) -> tuple[FloatArray, 
 def rows_of(forecast: Forecast) -> tuple[LabelledScores, float]:
     """Labelled forecasts, turned, and the level at which zero counts."""
     scores, level = turned(forecast)
-    weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
-    return LabelledScores(scores, forecast.truth, weights, forecast.costs), level
+    return LabelledScores(scores, forecast.truth, forecast.each_weight, forecast.costs), level
 
 
 def probabilities_of(scores: FloatArray) -> FloatArray:

@@ -100,8 +100,7 @@ def _spent_on_search(forecast: Forecast, prior: Prior) -> tuple[FloatArray, floa
         parts.append([unavoidable_costs(rows, prior), waste])
         pairs.add(sums, index=classes)
     own, wasted = np.concatenate(parts, axis=1)
-    weight = len(own) if forecast.weights is None else forecast.weights.sum()
-    return own + wasted, Mean.of(own, forecast.weights).mean, pairs.value / weight
+    return own + wasted, Mean.of(own, forecast.weights).mean, pairs.value / forecast.each_weight.sum()
 
 
 def recalibrated(forecast: Forecast, sample: Sample, method: str | None, seed: int) -> Forecast | None:

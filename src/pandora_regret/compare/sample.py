@@ -145,8 +145,7 @@ def read_sample(forecast: Forecast, ids: Any, groups: Any) -> Sample:
     rows = forecast.cases(cases)
     case_of = np.arange(len(rows)) if rows.cluster is None else rows.cluster
     distinct, cluster = np.unique(keys[order], return_inverse=True)
-    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
-    return Sample(cases, rows.truth, weights, case_of, cluster[case_of], distinct, groups is not None)
+    return Sample(cases, rows.truth, rows.each_weight, case_of, cluster[case_of], distinct, groups is not None)
 
 
 def are_stated(prior: Prior | None, costs: Any) -> bool:

@@ -259,9 +259,8 @@ def simulate_expenditure(
     for batch in row_slices(read_count(draws, "draws"), forecast.values.size):
         totals, weight = np.zeros(batch.stop - batch.start), 0.0
         for block in forecast.blocks():
-            weights = np.ones(len(block)) if block.weights is None else block.weights
-            totals += _drawn_bills(Race.of(search, block, tests), len(totals), rng) @ weights
-            weight += weights.sum()
+            totals += _drawn_bills(Race.of(search, block, tests), len(totals), rng) @ block.each_weight
+            weight += block.each_weight.sum()
         mean.add(totals / weight)
     return Simulation(mean.mean, mean.standard_error)
 

@@ -72,6 +72,11 @@ class Forecast:
         return len(self) if self.cluster is None else len(self._starts)
 
     @property
+    def each_weight(self) -> FloatArray:
+        """The weight of each row, (N,): 1 unless there are others."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
+    @property
     def case_weights(self) -> FloatArray | None:
         """The weight of each instance, (n_cases,)."""
         if self.weights is None or self.shares is None:

@@ -121,9 +121,8 @@ def simulated_totals(forecast: Forecast, unit_costs: FloatArray) -> FloatArray:
             in_threads(search, len(totals), part.values.size * len(totals))
         return totals
     for block in forecast.blocks():
-        weights = np.ones(len(block)) if block.weights is None else block.weights
         for draws in row_slices(len(unit_costs), block.values.size):
-            totals[draws] += reference.simulated_costs(block, unit_costs[draws]) @ weights
+            totals[draws] += reference.simulated_costs(block, unit_costs[draws]) @ block.each_weight
     return totals
 
 

@@ -155,14 +155,13 @@ class Metric:
     ) -> float:
         """The metric of one model."""
         forecast = read_forecast(y_true, y_proba, sample_weight=sample_weight).check()
-        weights = np.ones(len(forecast)) if forecast.weights is None else forecast.weights
         if costs is not None:
             forecast = forecast.with_costs(read_costs(costs, forecast.labels, forecast.n_cases))
         if forecast.cluster is not None and self.values is not None:
             fix = "pass one label per row, such as the class of most votes"
             raise InputError(f"holds votes, and metric {self.key!r} needs labels", argument="y_true", fix=fix)
         table = forecast.values.astype(np.float64)[None]
-        return float(self.of_models(forecast.truth, table, weights[None], forecast.costs)[0, 0])
+        return float(self.of_models(forecast.truth, table, forecast.each_weight[None], forecast.costs)[0, 0])
 
     def of_models(
         self, truth: IntArray, proba: FloatArray, weights: FloatArray, costs: FloatArray | None = None

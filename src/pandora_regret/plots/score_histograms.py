@@ -59,11 +59,10 @@ def plot_score_histograms(
     axes = axes_of(ax)
     options = {"labels": labels, "sample_weight": sample_weight, "logits": logits, "normalise": normalise}
     forecast, scores, title = scored(y_true, y_proba, alpha, **options)
-    weights = np.ones(len(scores)) if forecast.weights is None else forecast.weights
     highest = max(scores[np.isfinite(scores)], default=0.0)
     edges = np.geomspace(LEAST_SHOWN, max(highest, 10 * LEAST_SHOWN), BINS + 1)
     for k in range(forecast.n_classes):
-        _draw_ridge(axes, k, scores[forecast.truth == k], weights[forecast.truth == k], edges)
+        _draw_ridge(axes, k, scores[forecast.truth == k], forecast.each_weight[forecast.truth == k], edges)
     names = [shortened(str(label), LONGEST_NAME) for label in forecast.labels]
     axes.set_yticks(np.arange(len(names)) - HIGHEST / 2, names, parse_math=False)
     axes.tick_params(axis="y", length=0)
