@@ -4,8 +4,6 @@
 first asked for.
 """
 
-from __future__ import annotations
-
 from pandora_regret.lazy import lazy_exports
 
 __all__, __getattr__, __dir__ = lazy_exports(

@@ -1,7 +1,5 @@
 """Where a search's cost comes from: poor calibration, poor discrimination, or classes that are hard to know."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any

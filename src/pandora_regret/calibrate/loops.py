@@ -4,8 +4,6 @@ Scores come turned, (K, N), so that the innermost loop runs along instances and 
 the classes are. It handles the instances from `start` to `stop`, so that all cores may share them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pandora_regret.kernels.jit import FAST, exp_parts, njit

@@ -6,8 +6,6 @@ rows a penalty weighs 1 / n, so that a few rows hardly move the map, and many de
 fitted for the search cost instead.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 

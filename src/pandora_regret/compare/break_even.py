@@ -6,8 +6,6 @@ class. Where prices are known, costs are linear in the price between those at wh
 the first crossing is exact; under a prior it is sought between prices that are tried.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple

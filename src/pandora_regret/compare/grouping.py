@@ -11,8 +11,6 @@
 Small groups are pooled, and cases without a value are a group of their own.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What is known of one model on the sample: a value per row and metric, what is predicted, where money goes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

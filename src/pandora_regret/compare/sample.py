@@ -1,7 +1,5 @@
 """The door of a comparison: models and instances become forecasts whose rows agree, and prices."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

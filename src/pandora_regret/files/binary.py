@@ -1,7 +1,5 @@
 """Files that programs write: Parquet and Arrow, read a batch at a time; NPZ archives; sheets of workbooks."""
 
-from __future__ import annotations
-
 import lzma
 import re
 import zipfile

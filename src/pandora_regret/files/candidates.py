@@ -12,8 +12,6 @@ decoding would say it). Newer versions write all of these as text, and arguments
 places.
 """
 
-from __future__ import annotations
-
 import io
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Everything that is wrong with files of predictions: the same reading as for a score, all problems collected."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

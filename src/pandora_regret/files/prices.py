@@ -1,7 +1,5 @@
 """What tests cost, and how uncertain that is, as a person writes it on one line or in a file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 A new role is a row of `ROLES`, a field of `Layout` and `Columns` (layout.py), and a field of `Batch` (batch.py).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 

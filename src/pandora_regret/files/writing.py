@@ -1,7 +1,5 @@
 """A prediction file again with other forecasts: the same rows and columns, in the format that its name says."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

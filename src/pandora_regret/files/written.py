@@ -4,8 +4,6 @@ Whether ``1,250`` is a thousand and more, or one and a quarter, is decided by al
 can be read in one way only, else by whole hundreds without a mark. Where neither tells, that is an error.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable, Mapping

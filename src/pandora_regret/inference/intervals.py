@@ -4,8 +4,6 @@
 takes the place of the sample size: t has `effective` - 1 degrees of freedom.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias

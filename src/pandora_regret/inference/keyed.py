@@ -3,8 +3,6 @@
 SplitMix64 is a counter-based generator: the number of a row's key, or of a place in a stream, needs none before i
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any, TypeAlias
 

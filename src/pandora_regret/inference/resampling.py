@@ -5,8 +5,6 @@ nor the split into files, nor the order of rows, nor the number of machines chan
 a key, the patient they come from, are drawn together: that is the clustered bootstrap.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """Student's t and the normal distribution, without scipy, whose import takes longer than scoring a small file."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any

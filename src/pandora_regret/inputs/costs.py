@@ -1,7 +1,5 @@
 """What testing each class costs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Errors about what was handed in: values with attributes, whose sentence is made when somebody reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Self, TypeVar

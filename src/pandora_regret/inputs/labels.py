@@ -5,8 +5,6 @@ the vote-weighted mean of the scores of labels, ``S(p, q) = sum_k q_k S(p, k)``.
 of a row's votes, not their number: a row is one instance, however many looked at it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any, TypeAlias

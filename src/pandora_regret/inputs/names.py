@@ -1,7 +1,5 @@
 """Names as people vary them: one way to look up classes, columns and prices, and to say what may be meant."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Single numbers and plain vectors: alpha, parameters of priors, weights."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Imperfect tests, and tests that answer for several classes at once: checked values and their messages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias

@@ -1,7 +1,5 @@
 """Where compiled loops are kept between processes. It does without numba: whoever asks may not need any loop."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from contextlib import suppress

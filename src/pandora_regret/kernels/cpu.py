@@ -7,8 +7,6 @@ Costs are a (1, K) or (N, K) array, or None, which compiles to code without cost
 and inf stand inside the loops; LLVM takes them out.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import types
 

@@ -5,8 +5,6 @@ loops get rows in chunks, on all cores, and leave NaN for those they cannot vouc
 which explains what is wrong with them, or scores them.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The Triton loops at work: shapes that measured fastest, buffers, launches."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache
@@ -9,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 import triton
+from torch import Tensor
 
 from pandora_regret.kernels import gpu_loops
 from pandora_regret.kernels.gpu_loops import count_loop, row_loop, scale_loop, tile_loop
@@ -33,16 +32,14 @@ SMALL_GRADIENT = 1 << 24  # bytes that are multiplied sooner than Triton launche
 class LogitRows(NamedTuple):
     """What the loops read: logits (N, K), targets (N,), and how they become losses."""
 
-    logits: torch.Tensor
-    target: torch.Tensor
+    logits: Tensor
+    target: Tensor
     alpha: float
-    costs: torch.Tensor | None
+    costs: Tensor | None
     ignore_index: int
 
 
-def reduced_loss(
-    rows: LogitRows, reduction: Reduction, *, want_grad: bool
-) -> tuple[torch.Tensor, torch.Tensor | None]:
+def reduced_loss(rows: LogitRows, reduction: Reduction, *, want_grad: bool) -> tuple[Tensor, Tensor | None]:
     """The loss of at least one row in float32, and its gradient, (N, K).
 
     An ignored row has loss and gradient 0; a target outside 0 to K - 1 has loss NaN. Without reduction, the
@@ -60,14 +57,14 @@ def reduced_loss(
     return _launch(rows, counts, weighing, TOTAL, want_grad)
 
 
-def row_gradients(rows: LogitRows, weights: torch.Tensor) -> torch.Tensor:
+def row_gradients(rows: LogitRows, weights: Tensor) -> Tensor:
     """The gradients of at least one row, times its weight, (N,), or that of all, ()."""
     grad = _launch(rows, weights, WEIGHTED, NOTHING, True)[1]
     assert grad is not None
     return grad
 
 
-def scale_(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
+def scale_(grad: Tensor, factor: Tensor) -> Tensor:
     """Multiply a gradient of our own by a 0-d tensor, without waiting for the device."""
     size = grad.numel()
     if size * grad.element_size() <= SMALL_GRADIENT:
@@ -78,12 +75,12 @@ def scale_(grad: torch.Tensor, factor: torch.Tensor) -> torch.Tensor:
 
 
 def add_tile(
-    logits: torch.Tensor,
-    ours: torch.Tensor,
-    own: torch.Tensor,
-    prices: tuple[torch.Tensor, torch.Tensor] | None,
+    logits: Tensor,
+    ours: Tensor,
+    own: Tensor,
+    prices: tuple[Tensor, Tensor] | None,
     alpha: float,
-    *sums: torch.Tensor,
+    *sums: Tensor,
 ) -> None:
     """Add the losses and slopes of a tile of classes, (N, W), to those of its rows; logits become gradients."""
     costs, our_costs = (ours, ours) if prices is None else prices
@@ -103,8 +100,8 @@ def _kind_of_number(value: int) -> tuple[bool, bool]:
 
 
 def _launch(
-    rows: LogitRows, weights: torch.Tensor | None, weighing: int, stored: int, want_grad: bool
-) -> tuple[torch.Tensor, torch.Tensor | None]:
+    rows: LogitRows, weights: Tensor | None, weighing: int, stored: int, want_grad: bool
+) -> tuple[Tensor, Tensor | None]:
     logits, target, alpha, costs, ignore_index = rows
     logits = logits if logits.stride(-1) == 1 else logits.contiguous()
     n_rows, n_classes = logits.shape
@@ -133,10 +130,10 @@ def current_stream(device: torch.device) -> int:
     return triton.runtime.driver.active.get_current_stream(device.index) if device.type == "cuda" else 0
 
 
-_WORKSPACES: dict[tuple[torch.device, int], tuple[torch.Tensor, torch.Tensor]] = {}
+_WORKSPACES: dict[tuple[torch.device, int], tuple[Tensor, Tensor]] = {}
 
 
-def _workspace(device: torch.device, stream: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _workspace(device: torch.device, stream: int) -> tuple[Tensor, Tensor]:
     """Room for one number per program, and a count of programs that every launch leaves at 0.
 
     Launches of one stream follow each other and share theirs; a graph that is being captured gets its own, as it
@@ -165,9 +162,7 @@ class Launcher:
         self.sizes = tuple(size for name, size in constants.items() if name != "num_warps")
         self.compiled: dict[tuple[Any, ...], Callable[..., None]] = {}
 
-    def launch(
-        self, args: tuple[Any, ...], key: tuple[Any, ...], inputs: tuple[torch.Tensor, ...], stream: int
-    ) -> None:
+    def launch(self, args: tuple[Any, ...], key: tuple[Any, ...], inputs: tuple[Tensor, ...], stream: int) -> None:
         """Run the loop: `inputs` are those of the arguments that may lie anywhere."""
         pointers = 0
         for tensor in inputs:

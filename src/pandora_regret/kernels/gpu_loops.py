@@ -6,8 +6,6 @@ finish adds up what all have found, so that one launch does everything. It adds 
 finishing: the same input gives the same bits.
 """
 
-from __future__ import annotations
-
 import triton
 import triton.language as tl
 

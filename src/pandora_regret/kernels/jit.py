@@ -5,8 +5,6 @@ reduction and a polynomial, relative error below 1e-15. They are compiled withou
 the reduction's two-part constants.
 """
 
-from __future__ import annotations
-
 import functools
 import logging
 from collections.abc import Callable

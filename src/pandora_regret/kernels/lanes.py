@@ -8,8 +8,6 @@ Each step is a function of its own that reads and writes few arrays: with more, 
 pairs of arrays whether they overlap, and would not make vector code.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import carray, types
 from numba.extending import intrinsic

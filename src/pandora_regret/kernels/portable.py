@@ -4,8 +4,6 @@ They are those of reference.py, written so that automatic differentiation surviv
 infinite logits. Every function takes the library as `xp`.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

@@ -10,8 +10,6 @@ falling quotient, and a run of ties reaches as far as classes tie with its first
 quotients differ by one to two widths, which rounding alone cannot make them do.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 

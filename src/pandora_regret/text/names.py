@@ -1,7 +1,5 @@
 """Names in sentences and drawings, and the sentences that every part of the package says alike."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Text on a terminal: how wide it is, in lines that fit, and without what would command the terminal."""
 
-from __future__ import annotations
-
 from unicodedata import combining, east_asian_width
 
 

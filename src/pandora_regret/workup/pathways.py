@@ -1,7 +1,5 @@
 """Pathway files as work-ups: what the pathways of several classes begin with is a step of its own, paid once."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from itertools import takewhile

@@ -1,7 +1,5 @@
 """What a work-up says, in a few lines: for whoever wrote the file, to see that it was understood."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A plan's tree, followed: what it costs where chances are uncertain, and where cases with known outcomes end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from math import prod

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from pandora_regret.inputs import InputError, read_alpha
@@ -33,9 +34,9 @@ LEAST_LOGIT = -3.0e38  # stands for -inf, so that two impossible classes tie ins
 class Rows(NamedTuple):
     """The truths of rows, what their losses are multiplied by, and how they are scored."""
 
-    truth: torch.Tensor  # (N,)
-    scales: torch.Tensor  # (N,)
-    costs: torch.Tensor | None  # (K,)
+    truth: Tensor  # (N,)
+    scales: Tensor  # (N,)
+    costs: Tensor | None  # (K,)
     alpha: float
 
 
@@ -67,14 +68,14 @@ class LinearPandoraLoss(torch.nn.Module):
 
     def forward(
         self,
-        features: torch.Tensor,
-        weight: torch.Tensor,
-        target: torch.Tensor,
-        bias: torch.Tensor | None = None,
-        sample_weight: torch.Tensor | None = None,
-    ) -> torch.Tensor:
+        features: Tensor,
+        weight: Tensor,
+        target: Tensor,
+        bias: Tensor | None = None,
+        sample_weight: Tensor | None = None,
+    ) -> Tensor:
         """The loss of a batch."""
-        loss: torch.Tensor = linear_pandora_loss(
+        loss: Tensor = linear_pandora_loss(
             features, weight, target, bias, sample_weight=sample_weight, **self.options
         )
         return loss
@@ -86,17 +87,17 @@ class LinearPandoraLoss(torch.nn.Module):
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]
 def linear_pandora_loss(
-    features: torch.Tensor,
-    weight: torch.Tensor,
-    target: torch.Tensor,
-    bias: torch.Tensor | None = None,
+    features: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    bias: Tensor | None = None,
     *,
     alpha: float = 1.0,
     costs: Any = None,
-    sample_weight: torch.Tensor | None = None,
+    sample_weight: Tensor | None = None,
     reduction: Reduction = "mean",
     ignore_index: int = -100,
-) -> torch.Tensor:
+) -> Tensor:
     """``pandora_loss(features @ weight.T + bias, target)`` with its gradients, in tiles of classes.
 
     No more than one tile of logits, 256 MiB, is held at a time.
@@ -147,13 +148,11 @@ def linear_pandora_loss(
     table = beside(cost_table(costs, len(weight)), features.device, scales.dtype)
     layer = features.reshape(-1, weight.shape[1]), weight, bias
     wanted = [torch.is_grad_enabled() and one is not None and one.requires_grad for one in layer]
-    losses: torch.Tensor = _OfLayer.apply(*layer, truth, scales, table, alpha, reduction == "none", wanted)  # type: ignore[no-untyped-call]
+    losses: Tensor = _OfLayer.apply(*layer, truth, scales, table, alpha, reduction == "none", wanted)  # type: ignore[no-untyped-call]
     return losses.view(target.shape) if reduction == "none" else losses
 
 
-def _check_layer(
-    features: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, target: torch.Tensor
-) -> None:
+def _check_layer(features: Tensor, weight: Tensor, bias: Tensor | None, target: Tensor) -> None:
     """Shapes, precisions and devices must fit each other."""
     n_classes, shape = len(weight), tuple(features.shape[:-1])
     fits = {
@@ -171,8 +170,8 @@ def _check_layer(
 
 
 def _read_rows(
-    target: torch.Tensor, sample_weight: torch.Tensor | None, reduction: str, ignore_index: int, n_classes: int
-) -> tuple[torch.Tensor, torch.Tensor]:
+    target: Tensor, sample_weight: Tensor | None, reduction: str, ignore_index: int, n_classes: int
+) -> tuple[Tensor, Tensor]:
     """The true class of every row, and what its loss is multiplied by, (N,) each."""
     flat = target.reshape(-1).long()
     if flat.is_cpu:
@@ -192,7 +191,7 @@ class _OfLayer(torch.autograd.Function):
     """The sum of rows' losses times their scales, or each of them; gradients are made ahead where they can be."""
 
     @staticmethod
-    def forward(ctx: Any, *inputs: Any) -> torch.Tensor:
+    def forward(ctx: Any, *inputs: Any) -> Tensor:
         *ctx.layer, truth, scales, costs, ctx.alpha, each_row, ctx.wanted = inputs
         # each row's factor is not known yet, nor is a GradScaler's, without which float16 underflows
         early = not each_row and inputs[0].dtype != torch.float16
@@ -204,7 +203,7 @@ class _OfLayer(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, factor: torch.Tensor) -> Any:
+    def backward(ctx: Any, factor: Tensor) -> Any:
         *layer, truth, scales, costs = ctx.saved_tensors
         grads, ctx.grads = ctx.grads if ctx.early else None, None
         if grads is None:  # or in a second backward
@@ -216,9 +215,7 @@ class _OfLayer(torch.autograd.Function):
         return *grads, *[None] * 6
 
 
-def _one_pass(
-    layer: Sequence[Any], rows: Rows, wanted: Sequence[bool]
-) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
+def _one_pass(layer: Sequence[Any], rows: Rows, wanted: Sequence[bool]) -> tuple[Tensor, list[Tensor | None]]:
     """Losses of rows times their scales, (N,), and the gradients of their sum in features, weight and bias."""
     (features, weight, bias), (truth, scales, costs, alpha) = layer, rows
     scales = scales / (3 * (len(weight) - 1))
@@ -249,11 +246,11 @@ def _one_pass(
 
 
 def _add_truths(
-    grads: Sequence[torch.Tensor | None],
-    features: torch.Tensor,
-    weight: torch.Tensor,
-    truth: torch.Tensor,
-    pull: torch.Tensor,
+    grads: Sequence[Tensor | None],
+    features: Tensor,
+    weight: Tensor,
+    truth: Tensor,
+    pull: Tensor,
 ) -> None:
     """Add what the true classes' logits, of gradients `pull`, (N,), contribute."""
     of_features, of_weight, of_bias = grads
@@ -266,14 +263,14 @@ def _add_truths(
 
 
 def _add_tile(
-    logits: torch.Tensor,
-    ours: torch.Tensor,
-    own: torch.Tensor,
-    prices: tuple[torch.Tensor, torch.Tensor] | None,
+    logits: Tensor,
+    ours: Tensor,
+    own: Tensor,
+    prices: tuple[Tensor, Tensor] | None,
     alpha: float,
-    slopes: torch.Tensor,
-    losses: torch.Tensor,
-    pulls: torch.Tensor,
+    slopes: Tensor,
+    losses: Tensor,
+    pulls: Tensor,
 ) -> None:
     """Add the losses and slopes of one tile's pairs, and overwrite its logits by their gradient.
 
