@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
-from workup_evidence import entropy, write
 
 import pandora_regret as pr
 from pandora_regret.inference.joint import Figure
@@ -23,6 +22,11 @@ WRONG = 1000.0  # dollars
 SECONDS = 10.0  # for the plan
 NUMBERS = ("age", "TSH", "T3", "TT4", "T4U")
 COMPUTED = {"FTI": ("TT4", "T4U")}  # what is computed from other tests costs what they do
+
+
+def entropy(terms: np.ndarray) -> float:
+    """Shannon's entropy of unnormalised probabilities, times their sum."""
+    return float(-(terms * np.log(terms / terms.sum())).sum())
 
 
 def told(workup: pr.Workup, table: pd.DataFrame) -> np.ndarray:
@@ -126,4 +130,6 @@ def thyroid(folder: Path) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[2]) / "workup-thyroid.csv", thyroid(Path(sys.argv[1])))
+    results = pd.DataFrame(thyroid(Path(sys.argv[1])))
+    results.to_csv(Path(sys.argv[2]) / "workup-thyroid.csv", index=False)
+    print(results.to_string())
