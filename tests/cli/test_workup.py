@@ -1,7 +1,5 @@
 """`pandora workup`: learned from files of records, replayed on others, with a stop loss that is kept."""
 
-import json
-
 import numpy as np
 import pytest
 from cli_files import refused, run, run_json, write_csv
@@ -72,4 +70,9 @@ def test_a_replay_is_promised_against_paid_and_finds_a_loss_that_keeps_a_promise
     none = refused("workup", "replay", learned, others, "--class", "fault", "--at-most-wrong", "0.001")
     assert "no stop loss meets --at-most-wrong 0.001" in none
     assert "'diagnosis' is no column" in refused("workup", "replay", learned, others, "--class", "diagnosis")
-    assert json.loads(run("next", learned, "pump=1,valve=0", "--json").stdout)["expected_cost"] == 0
+
+
+def test_classes_that_are_not_named_have_probability_0(learned):
+    assert run_json("next", learned, "pump=1")["expected_cost"] == 0
+    assert "sums to 0.9 without 'valve'" in refused("next", learned, "pump=0.9")
+    assert "did you mean 'pump'" in refused("next", learned, "pumb=1")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,7 +41,6 @@ from pandora_regret.text import Formats, Table, count, is_currency, money
 
 if TYPE_CHECKING:
     from pandora_regret.files import OneRow
-    from pandora_regret.inputs import Done
     from pandora_regret.workup import Plan
 
 USUAL_STEPS = 10  # in a table for people
@@ -115,14 +115,10 @@ def _plan_workup(path: str, forecast: str | None, asked: Asked) -> None:
     case = None if forecast is None else read_case(forecast, asked, workup.classes)
     parts = [field.partition("=") for field in listed(asked.found or "")]
     findings = {name.strip(): outcome.strip() if equals else None for name, equals, outcome in parts}
-    done: tuple[Done, ...] = ()
-    if case is None:
-        plan = plan_workup(None, workup, findings, seconds=asked.seconds)
-    else:
-        with case.blamed():
-            options = asked.only("seconds", "logits")
-            plan = plan_workup(case.forecast, workup, findings, labels=list(case.classes), **options)
-        done = case.done
+    chances = None if case is None else dict(zip(case.classes, case.forecast.tolist(), strict=True))
+    done = () if case is None else case.done
+    with nullcontext() if case is None else case.blamed():
+        plan = plan_workup(chances, workup, findings, **asked.only("seconds", "logits"))
     if asked.plot is not None:
         echo(f"Tree: {plan.save(asked.plot)}", err=True)
     if asked.json:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from pandora_regret.imperfect import imperfect_order, predicted_expenditure
 from pandora_regret.inputs import FloatArray, Forecast, InputError, IntArray
 from pandora_regret.inputs.forecast import read_probabilities
+from pandora_regret.inputs.names import completed
 from pandora_regret.inputs.tests import SearchName, Tests, read_tests
 from pandora_regret.kernels.reference import probabilities
 from pandora_regret.text import Shown, Table, decimals_for, fixed, money, money_between, percent
@@ -269,8 +270,8 @@ def plan_workup(
     Parameters
     ----------
     y_proba
-        One forecast: probabilities of K classes, or a mapping from classes to probabilities. None: classes are as
-        likely as among the `cases` of the work-up.
+        One forecast: probabilities of K classes, or a mapping from classes to probabilities, in which classes that
+        are not named have 0 if the others sum to 1. None: they are as likely as among the work-up's `cases`.
     workup
         What can be done, and what it costs.
     found
@@ -316,7 +317,9 @@ def plan_workup(
     'biopsy'
     """
     check_workup(workup)
-    case = workup.shares if y_proba is None else y_proba
+    case: Any = workup.shares if y_proba is None else y_proba
+    if hasattr(case, "keys") and np.ndim(case) < 2 and not logits:
+        case = completed({str(name): chance for name, chance in case.items()}, workup.classes)
     forecast, found = _read_case(case, labels, logits, normalise), dict(found or {})
     p = np.asarray(probabilities(next(forecast.blocks()))[0, class_columns(forecast, workup)], np.float64)
     if method not in (methods := ("auto", "graph", "planner")):
