@@ -28,7 +28,6 @@ sys.path += [str(ROOT / "benchmarks"), str(Path(__file__).parent)]
 
 import evidence_tables  # noqa: E402
 import measured_tables  # noqa: E402
-import readme_figures  # noqa: E402
 import study_figures  # noqa: E402
 import zoo_tables  # noqa: E402
 from zoo_tables import as_table  # noqa: E402
@@ -51,11 +50,6 @@ IN_THE_PAPER = {  # its Table 1: Pandora's Regret, log loss, accuracy, macro-F1
     ("Random Temperature", "OCT"): (0.87, 0.71, 0.85, 0.86),
     ("Random Distractor Temperature", "Derm"): (0.75, 0.19, 0.38, 0.17),
     ("Random Distractor Temperature", "OCT"): (0.87, 0.84, 0.72, 0.73),
-}
-IN_README = {
-    "Clinical": "as they are",
-    "Random Temperature": "random confidence",
-    "Random Distractor Temperature": "random distractors (needs the label)",
 }
 NO_CHOICE = "no choice"  # all models pay the same
 CHOSEN_BY = ("pandora_regret", "cost_weighted", "log_loss", "accuracy", "macro_f1")
@@ -83,29 +77,6 @@ def tau_table() -> str:
         for condition, data, cells in grid.rows
     ]
     return as_table(["Condition", "Data", *grid.metrics], rows)
-
-
-def readme_table() -> str:
-    """Agreement, and below it what choosing by the metric costs, marked if it is less than by Pandora's Regret."""
-    taus, regrets = (study_grid(read_results(STORED), what) for what in ("tau", "regret"))
-    rows = [
-        [
-            IN_README[condition] if data == "Derm" else "",
-            f"{data}MNIST".replace("DermM", "DermaM"),
-            *(f"{shown(tau)}<br>{_price(paid, prices[0])}" for tau, paid in zip(cells, prices, strict=True)),
-        ]
-        for (condition, data, cells), (_, _, prices) in zip(taus.rows, regrets.rows, strict=True)
-        if condition in IN_README
-    ]
-    return as_table(["Forecasts", "Data", *taus.metrics], rows)
-
-
-def _price(cell: Cell, of_pandora: Cell) -> str:
-    """Dollars per case."""
-    assert cell.value is not None
-    text = zoo_tables.signed(abs(cell.value))
-    sign = "−" if round(cell.value, 2) < 0 else "+"
-    return f"{sign}${text}{'‡' if _is_cheaper(cell, of_pandora) else ''}"
 
 
 def _is_cheaper(cell: Cell, of_pandora: Cell) -> bool:
@@ -164,7 +135,6 @@ def _first_alarm(horizons: list[dict[str, Any]], horizon: int) -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "flusight": flusight_table,
     "tau": tau_table,
-    "readme": readme_table,
     "regret": regret_table,
     **{f"workup_{what}": partial(workup_table, what) for what in ("tau", "regret")},
     **zoo_tables.TABLES,
@@ -174,7 +144,6 @@ TABLES: dict[str, Callable[[], str]] = {
 FIGURES: dict[str, Callable[[], str]] = {
     **evidence_tables.FIGURES,
     **measured_tables.FIGURES,
-    **readme_figures.FIGURES,
     **study_figures.FIGURES,
 }
 
