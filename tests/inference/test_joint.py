@@ -24,7 +24,7 @@ def test_cases_that_differ_equally_from_the_rest_are_counted(m, amount):
     assert carriers.number == pytest.approx(m)
     assert (carriers.largest, carriers.units) == (m, 60)
     assert carriers.share == pytest.approx(1)
-    assert carriers.few == (m < 10)
+    assert carriers.few == (m < 11)
 
 
 def test_normal_and_skewed_values_have_many_carriers():

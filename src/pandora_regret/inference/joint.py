@@ -27,7 +27,7 @@ from pandora_regret.inputs import FloatArray, IntArray
 
 NORMAL_DRAWS = 20_000  # for the probability of being best: its own error stays under 0.4 %
 MANY = 1 << 16  # units whose mean is no longer skewed; streams remember no more
-FEW = 9.5  # units that carry an estimate
+FEW = 10.5  # units that carry an estimate
 SMALL_SHARE = 0.25  # of all units; small samples as such are a matter of Student's t
 
 
