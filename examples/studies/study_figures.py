@@ -305,8 +305,13 @@ def votes_flusight() -> str:
 def coverage_size() -> str:
     """Of the simulation."""
     stored = _stored("coverage.json")
-    assert all(inside == 1 for shares in stored["tau"].values() for _, inside in shares.values())
+    assert all(share["contains"] == 1 for shares in stored["tau"].values() for share in shares.values())
     return f"{stored['samples']} studies and {stored['metrics']} metrics"
+
+
+def coverage_of_ties() -> str:
+    """How many intervals of accuracy hold where it often ties."""
+    return f"{100 * _stored('coverage.json')['tau']['ties']['instances']['by_metric']['accuracy']:.0f} %"
 
 
 def coverage_regrets() -> str:

@@ -157,9 +157,14 @@ def votes() -> str:
 def study_coverage() -> str:
     """How many simulated intervals of tau contained it."""
     shares = json.loads((STUDIES / "coverage.json").read_text(encoding="utf-8"))["tau"]
-    kinds = {"different": "models of different skill", "alike": "models hard to tell apart"}
+    kinds = {
+        "different": "20 models of different skill",
+        "alike": "20 hard to tell apart",
+        "ties": "the same, 60 instances",
+        "few": "5 models of different skill",
+    }
     rows = [
-        [f'`"{resample}"`', *(f"{100 * shares[kind][resample][0]:.1f} %" for kind in kinds)]
+        [f'`"{resample}"`', *(f"{100 * shares[kind][resample]['covers']:.1f} %" for kind in kinds)]
         for resample in ("instances", "models", "both")
     ]
     return as_table(["`resample`", *kinds.values()], rows)

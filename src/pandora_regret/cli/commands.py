@@ -114,6 +114,10 @@ def _explained(error: BaseException) -> tuple[str, int]:
         return "interrupted.", 130
     if isinstance(error, MemoryError):
         return "there is not enough memory: `pandora score` needs little, whatever the number of rows.", 1
+    from pandora_regret.optional import failed_import
+
+    if (reason := failed_import(error)) is not None:
+        return reason, 1
     if isinstance(error, ImportError | OSError):
         reason = getattr(error, "strerror", None)
         return f"{getattr(error, 'filename', None) or 'output'}: {reason}." if reason else str(error), 1

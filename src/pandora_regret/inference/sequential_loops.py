@@ -13,7 +13,7 @@ import numpy as np
 
 try:
     from pandora_regret.kernels.jit import njit
-except ImportError:  # where there is no numba, the same loops run as they stand
+except Exception:  # where there is no numba, or a broken one, the same loops run as they stand
 
     def njit(**options: Any) -> Any:
         """Leave a function as it is."""
