@@ -11,8 +11,10 @@ from scipy.special import softmax
 
 import pandora_regret as pr
 from pandora_regret.calibrate import decompose, recalibrate
+from pandora_regret.calibrate.recalibration import judged
 from pandora_regret.calibrate.rows import deal, folds_of_cases, rows_of
 from pandora_regret.compare import compare
+from pandora_regret.inference.joint import Figure
 from pandora_regret.inputs import read_forecast
 
 COSTS = [100.0, 250.0, 80.0, 120.0]
@@ -149,6 +151,47 @@ def test_copies_of_a_case_share_a_fold_unless_forecasts_are_coarse():
     fold = folds(truth[five], forecasts[five])
     assert (fold.reshape(5, 60) == fold[:60]).all()
     assert np.bincount(folds(truth, np.full((60, 4), 0.25))).tolist() == [6] * 10
+
+
+def test_folds_are_dealt_by_chance_not_class_by_class():
+    """Folds of the same class frequencies would tell a map those of the cases that it is tried on."""
+    truth, forecasts = simulated(400)
+    fold = folds(truth, forecasts)
+    counts = [np.bincount(fold[truth == k], minlength=10) for k in range(4)]
+    assert 2 < np.std(counts, axis=1).mean() < 4.5  # by chance 2.9
+
+
+def test_the_interval_of_a_saving_is_that_of_folds_where_their_maps_differ():
+    truth, forecasts = simulated(60)
+    forecast = read_forecast(truth, forecasts)
+    fold = np.arange(60) % 6
+    bold = forecasts ** (0.5 + fold[:, None] / 2)
+    map_ = recalibrate(truth, forecasts).map
+    about = (forecast, bold / bold.sum(axis=1, keepdims=True), pr.Uniform(), map_, 0.95)
+    by_rows, by_folds = judged(*about).saved, judged(*about, folds=fold).saved
+    cost, later = (
+        pr.expected_search_cost(truth, p, max_costs=np.ones(4), per_instance=True) for p in (forecasts, about[1])
+    )
+    savings = cost - later
+    alone = Figure.of_mean(savings, np.ones(60), fold).limits(0.95)
+    assert by_folds.value == by_rows.value == pytest.approx(savings.mean())
+    assert (by_folds.low, by_folds.high) == pytest.approx(
+        (min(by_rows.low, alone[0]), max(by_rows.high, alone[1]))
+    )
+    assert by_folds.high - by_folds.low > by_rows.high - by_rows.low
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_saving_holds_that_of_the_procedure():
+    savings, limits = [], []
+    truth, forecasts = simulated(4000, power=2, seed=1)
+    cost = pr.expected_search_cost(truth, forecasts, costs=COSTS)
+    for seed in range(150):
+        result = recalibrate(*simulated(60, power=2, seed=100 + seed), costs=COSTS, labels=range(4))
+        limits.append((result.saved.low, result.saved.high))
+        savings.append(cost - pr.expected_search_cost(truth, result.map.predict_proba(forecasts), costs=COSTS))
+    low, high = np.transpose(limits)
+    assert np.mean((low <= np.mean(savings)) & (np.mean(savings) <= high)) >= 0.92 - 2 * 0.022
 
 
 @given(st.data())
