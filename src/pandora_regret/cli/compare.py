@@ -200,8 +200,9 @@ def _values(breakdowns: Mapping[str, Sequence[str]], values: Mapping[str, Any]) 
 
 
 def _as_typed(result: Comparison, asked: Asked, done: Iterable[Done]) -> Comparison:
-    """A result with the prior as it was typed, and with what was done to the files."""
-    return replace(result, costs=replace(result.costs, prior=asked.prior or result.costs.prior), done=tuple(done))
+    """A result with the prior as it was typed, the files' names, and what was done to them."""
+    costs = replace(result.costs, prior=asked.prior or result.costs.prior)
+    return replace(result, costs=costs, files=tuple(map(os.path.basename, asked.files)), done=tuple(done))
 
 
 @command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from pandora_regret.compare.embedded import EmbeddedSample
 from pandora_regret.inference.estimate import Estimate
@@ -16,6 +16,7 @@ from pandora_regret.text import Cell, Formats, Shown, Table, count, counted, mon
 SCHEMA = "pandora-comparison/3"
 TERMS = ("miscalibration", "discrimination", "uncertainty")  # of a decomposition
 MOST_MODELS = 20  # in a notebook
+Kind: TypeAlias = Literal["deploy", "level", "undecided", "single"]
 KNOWN_COSTS = "known costs"  # instead of a prior, of a work-up
 
 
@@ -193,7 +194,7 @@ class WorkupPart:
 class Decision:
     """What to do, as far as the data settle it."""
 
-    kind: Literal["deploy", "level", "undecided", "single"]
+    kind: Kind
     leader: str  # the model of least cost, recalibrated or not
     undecided: tuple[str, ...]  # models of which the data do not settle how they stand to the leader
     level: tuple[str, ...]  # models that cost what the leader does, within the margin
@@ -303,6 +304,7 @@ class Comparison(Shown):
     verdict: Decision
     headline: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # that forecasts were read from
     done: tuple[Done, ...] = ()  # what was changed in the files or left out of them
     workup: WorkupPart | None = field(default=None, metadata={"optional": True})  # None if by a search
     break_even: tuple[BreakEven, ...] = ()

@@ -23,6 +23,7 @@ from pandora_regret.compare.result import (
     Decision,
     Difference,
     IntervalMethod,
+    Kind,
     MetricInfo,
     ModelResult,
     Scenario,
@@ -31,6 +32,7 @@ from pandora_regret.compare.result import (
 )
 from pandora_regret.compare.words import (
     DO_NOT_TRUST,
+    KINDS,
     UNSEEN,
     VERDICT,
     beyond_the_verdict,
@@ -199,15 +201,6 @@ class Question:
         return "more" if gap.is_above_zero else "open"
 
 
-def kind_of(statuses: Sequence[Status]) -> Literal["deploy", "level", "undecided", "single"]:
-    """The verdict, by how all other models stand to the cheapest."""
-    if not statuses:
-        return "single"
-    if "open" in statuses:
-        return "undecided"
-    return "deploy" if "more" in statuses else "level"
-
-
 class Verdict:
     """How a standing is put into words."""
 
@@ -222,7 +215,8 @@ class Verdict:
         standing, self.asked = self.standing, asked
         cost = standing.costs[standing.leader]
         self.status = {name: asked.status(gap, cost) for name, gap in standing.gaps.items()}
-        kind = kind_of(list(self.status.values()))
+        kinds = (kind for status, kind in KINDS.items() if status in self.status.values())
+        kind: Kind = next(kinds, "single")
         sentences = [
             *{"deploy": self.deploy, "level": self.level, "undecided": self.undecided, "single": self.single}[
                 kind

@@ -11,6 +11,7 @@ from pandora_regret.compare.result import (
     BreakEven,
     Crossing,
     Difference,
+    Kind,
     LargestPair,
     ModelResult,
 )
@@ -39,6 +40,13 @@ TOO_MANY_RARE = 0.1  # of the classes
 DO_NOT_TRUST = "do not trust this interval"
 MOST_NAMES = 4  # in one sentence
 NOT_SETTLED = "not settled"
+
+# A verdict's kind, by the first of these that another model's standing to the cheapest is; of one model: "single".
+KINDS: dict[str, Kind] = {
+    "open": "undecided",
+    "more": "deploy",
+    "level": "level",
+}
 
 # What a verdict says. The page fills in the same sentences, with its own figures, when a reader moves a price.
 VERDICT = {

@@ -6,6 +6,7 @@ import os
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -19,7 +20,15 @@ from pandora_regret._version import __version__
 from pandora_regret.atomic import write_atomically
 from pandora_regret.compare import Comparison
 from pandora_regret.compare.result import BreakEven
-from pandora_regret.compare.words import NOT_SETTLED, price_between, recalibrating
+from pandora_regret.compare.words import (
+    KINDS,
+    MOST_NAMES,
+    NOT_SETTLED,
+    UNSEEN,
+    VERDICT,
+    price_between,
+    recalibrating,
+)
 from pandora_regret.inference.estimate import Estimate
 from pandora_regret.inputs import InputError, InputTypeError
 from pandora_regret.optional import import_optional
@@ -35,10 +44,11 @@ from pandora_regret.search import search_order
 from pandora_regret.text import (
     Formats,
     capitalised,
+    class_name,
     count,
+    counted,
     listed,
     money,
-    money_between,
     shortened,
     typed,
     without_direction_marks,
@@ -60,12 +70,12 @@ SCRIPTS = (
     "start.js",
 )
 FIRST_BARS, FIRST_PRICES = 8, 8  # shown before a reader asks for more
-CASES_PER_YEAR = 10_000
 LIKE_COST = ("pandora_regret", "excess_burden")  # need the paper, and rank models as costs do
 MOST_MODELS = 50  # with every pair of them; a page of 500 would take a browser more than 100 MB
 CHEAPEST, COSTLIEST = 40, 10
 MOST_CLASSES = 24  # of a matrix of wrong tests in the page's data; more would not go into a small file
 MOST_CLASSES_LISTED = 100  # one below the other
+MOST_NAMED = 6  # files and prices below the heading
 MOST_STEPS = 8  # of a worked case, before the middle is left out
 
 
@@ -150,7 +160,9 @@ def render_report(
         rough=lambda amount: money(amount, unit),
         first_bars=FIRST_BARS,
         first_prices=FIRST_PRICES,
-        cases_per_year=CASES_PER_YEAR,
+        byline=list(_byline(whole)),
+        rules={"sentences": VERDICT, "kinds": list(KINDS.items()), "unseen": UNSEEN, "most_names": MOST_NAMES}
+        | {"what": "search" if whole.workup is None else "work-up"},
         nothing={"value": None, "low": None, "high": None},
         **_views(facts, shown),
     )
@@ -237,16 +249,27 @@ def _select_models(comparison: Comparison, asked: Sequence[str]) -> tuple[Compar
     return shown, f"{left_out}; pandora compare --json tells of all."
 
 
+def _byline(comparison: Comparison) -> Iterator[str]:
+    """What stands below the heading: when, what was compared, on how many cases, at which prices, with what."""
+    data, costs, today = comparison.data, comparison.costs, date.today()
+    yield f"{today.day} {today:%B %Y}"
+    counts = ((data.rows, "case"), (len(data.classes), "classes"), (len(comparison.models), "model"))
+    yield ", ".join(f"{count(n)} {what}" if what == "classes" else counted(n, what) for n, what in counts)
+    if comparison.files:
+        yield listed(comparison.files, MOST_NAMED)
+    stated = zip(data.classes, costs.typical or (), strict=False) if costs.currency is not None else ()
+    prices = [f"{class_name(name)} {money(price, costs.currency)}" for name, price in stated]
+    prices = [*prices[:MOST_NAMED], *([f"{len(prices) - MOST_NAMED} more"] if len(prices) > MOST_NAMED else [])]
+    yield ": ".join(filter(None, [f"prices from {costs.source}" if costs.source else "prices", ", ".join(prices)]))
+    yield comparison.library
+
+
 def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     """What the templates show that the comparison does not say in so many words."""
     models, classes, best = facts["models"], facts["data"]["classes"], comparison.best.name
     gaps = {gap.against: gap for gap in comparison.differences if gap.model == best}
-    saving = None
-    if gaps:  # against the first that certainly costs more, or else the next
-        gap = next((gap for gap in gaps.values() if gap.is_settled), next(iter(gaps.values())))
-        more = gap.more.mapped(lambda amount: CASES_PER_YEAR * amount)
-        yearly = money_between(more.value or 0.0, more.low, more.high, comparison.costs.currency)
-        saving = {"against": gap.against, "sentence": f"{best} instead of {gap.against} saves {yearly} per year."}
+    close = {comparison.verdict.leader, *comparison.verdict.level, *comparison.verdict.undecided}
+    apart = (number for number, model in enumerate(models) if model["name"] not in close)
     ranked = sorted(
         (metric for metric in facts["metrics"] if metric["key"] not in LIKE_COST),
         key=lambda metric: metric["key"] != "expected_cost",
@@ -267,7 +290,7 @@ def _views(facts: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
         "recalibrated": any(model["recalibrated"] for model in models),
         "certain": any(model["at_stated_prices"] for model in models),
         "against": [gaps[model["name"]].more if model["name"] in gaps else Estimate(None) for model in models],
-        "saving": saving,
+        "instead": next(apart, 1),  # the first that certainly costs more, or else the next
         "live": comparison.sample is not None,
         # First tests whose price can change who is cheapest; then by what wrong ones cost the cheapest model
         "tests": sorted(range(len(classes)), key=lambda k: (not changes[k], -spent[k])),

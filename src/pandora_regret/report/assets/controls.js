@@ -1,7 +1,11 @@
 // The rows of the price panel and of the mix of cases, and the marks at which another model becomes the cheapest.
 
+// "12,5" and "1.200,50" are read as they are meant; a comma before three last digits separates thousands, as on this page.
 function readNumber(text) {
-  return text.trim() === "" ? NaN : Number(text.replace(/[,\s']/g, ""));
+  const plainText = text.replace(/[\s'\u2019]/g, "");
+  const decimal = /^\d{1,3}(,\d{3})+$|^[^,]*$/.test(plainText) || plainText.lastIndexOf(".") > plainText.lastIndexOf(",") ? "." : ",";
+  const grouped = plainText.replaceAll(decimal === "." ? "," : ".", "").replace(",", ".");
+  return grouped === "" ? NaN : Number(grouped);
 }
 
 function typed(value) {
@@ -30,7 +34,11 @@ function showPrices({ section, state, cases, formats }) {
   section.querySelectorAll("li[data-class]").forEach((row) => {
     const k = Number(row.dataset.class), slider = row.querySelector("input[type=range]"), field = row.querySelector("input[type=text]");
     const price = state.prices[k], same = price === cases.stated.prices[k];
-    if (document.activeElement !== slider) slider.value = Math.round(200 * Math.log10(price / cases.stated.prices[k])) / 2;
+    const place = Math.round(200 * Math.log10(price / cases.stated.prices[k])) / 2;
+    Object.assign(slider, { min: Math.min(-100, place), max: Math.max(100, place) });
+    if (document.activeElement !== slider) slider.value = place;
+    row.querySelector(".marks .stated").setAttribute("x1", `${placeOf(slider, 1)}%`);
+    row.querySelector(".marks .stated").setAttribute("x2", `${placeOf(slider, 1)}%`);
     slider.setAttribute("aria-valuetext", roughly(formats, price));
     if (document.activeElement !== field) {
       field.value = same ? field.defaultValue : typed(price);
@@ -98,24 +106,27 @@ function showFlip(page, row) {
   const { cases, state, result, comparison, formats } = page;
   const k = Number(row.dataset.class), flip = row.querySelector(".flip");
   if (!flip) return;
-  const crossings = isStated(page) ? statedCrossings(comparison, k) : crossingsOf(cases, state, result, k);
+  const crossings = isStated(page) ? statedCrossings(row) : crossingsOf(cases, state, result, k, marginOf(page));
+  const open = !isStated(page) && ["below", "above"].some((side) => crossings[side] && statusOf(page, asTheyAre(page).gaps.get(crossings[side].leader)) === "open");
   for (const side of ["below", "above"]) {
     const mark = row.querySelector(`.mark.${side}`), crossing = crossings[side];
     mark.classList.toggle("off", crossing === null);
-    if (crossing) mark.setAttribute("x", `${placeOf(crossing.price / cases.stated.prices[k])}%`);
+    if (crossing) mark.setAttribute("x", `${placeOf(row.querySelector("input[type=range]"), crossing.price / cases.stated.prices[k])}%`);
     mark.dataset.value = crossing?.price ?? "";
   }
-  flip.textContent = isStated(page) ? page.flips.get(flip) : flipInWords(crossings, comparison, formats);
+  flip.textContent = isStated(page) ? page.flips.get(flip) : open ? "not settled" : flipInWords(crossings, comparison, formats);
 }
 
-function statedCrossings(comparison, k) {
-  const found = comparison.break_even.find((each) => each.test === comparison.data.classes[k]);
-  return { below: found?.below ?? null, above: found?.above ?? null };
+function statedCrossings(row) {
+  return Object.fromEntries(["below", "above"].map((side) => {
+    const { price } = row.querySelector(`.mark.${side}`).dataset;
+    return [side, price ? { price: Number(price) } : null];
+  }));
 }
 
-// Where on the slider a price is, in percent, as a multiple of the stated one.
-function placeOf(multiple) {
-  return Math.min(100, Math.max(0, 50 * (1 + Math.log10(multiple))));
+// Where on a slider a price is, in percent, as a multiple of the stated one.
+function placeOf(slider, multiple) {
+  return Math.min(100, Math.max(0, (100 * (100 * Math.log10(multiple) - slider.min)) / (slider.max - slider.min)));
 }
 
 function flipInWords(crossings, comparison, formats) {
@@ -124,6 +135,6 @@ function flipInWords(crossings, comparison, formats) {
     const { price, leader } = crossings[side];
     ranges.set(leader, [...(ranges.get(leader) ?? []), `${side} ${roughly(formats, price)}`]);
   }
-  const parts = [...ranges].map(([leader, at]) => `${plain(comparison.models[leader].name)} is cheapest ${at.join(" and ")}`);
+  const parts = [...ranges].map(([leader, at]) => `${plain(comparison.models[leader].name)} is the better choice ${at.join(" and ")}`);
   return parts.join("; ") || "no change";
 }

@@ -105,22 +105,21 @@ function errorOf(shares, values) {
   return Math.sqrt(sum);
 }
 
-// Costs of all models at a state: mean, rows, the mean saving by recalibration; and what nobody could save.
+// Costs of all models at a state: mean, rows, rows if recalibrated, the mean saving by that; and what nobody could save.
 function costsAt(cases, state) {
   const shares = rowShares(cases, state);
   const own = Float64Array.from(cases.truth, (i) => state.prices[i]);
   const models = cases.models.map((model) => {
     const waste = wasteOf(cases, model, state, 1);
     const rows = waste.map((each, row) => each + own[row]);
-    const saved = meanOf(shares, waste) - meanOf(shares, wasteOf(cases, model, state, model.bolder));
-    return { rows, cost: meanOf(shares, rows), error: errorOf(shares, rows), saved };
+    const later = wasteOf(cases, model, state, model.bolder).map((each, row) => each + own[row]);
+    return { rows, later, cost: meanOf(shares, rows), error: errorOf(shares, rows), saved: meanOf(shares, rows) - meanOf(shares, later) };
   });
   return { shares, models, unavoidable: meanOf(shares, own) };
 }
 
-function differenceOf(result, a, b) {
-  const gaps = result.models[a].rows.map((cost, row) => cost - result.models[b].rows[row]);
-  return { value: meanOf(result.shares, gaps), error: errorOf(result.shares, gaps) };
+function differenceError(shares, rows, others) {
+  return errorOf(shares, rows.map((cost, row) => cost - others[row]));
 }
 
 function leaderOf(costs) {
@@ -155,28 +154,29 @@ function costsWithPrice(cases, state, result, k, price, which) {
   });
 }
 
-// The nearest prices of test k below and above its own, from a tenth to ten times the stated one, that change the leader.
-function crossingsOf(cases, state, result, k) {
+// The nearest prices of test k below and above its own, from a tenth to ten times the stated one, at which another
+// model is cheaper than the leader by the margin.
+function crossingsOf(cases, state, result, k, margin) {
   const every = cases.models.map((_, m) => m), now = leaderOf(result.models.map((model) => model.cost));
   const seek = (end) => {
     const steps = Math.ceil(6 * Math.abs(Math.log10(end / state.prices[k])));
     for (let step = 1, before = state.prices[k]; step <= steps; step += 1) {
       const price = state.prices[k] * (end / state.prices[k]) ** (step / steps);
-      const next = leaderOf(costsWithPrice(cases, state, result, k, price, every));
-      if (next !== now) return { price: crossingBetween(cases, state, result, k, [before, price], [now, next]), leader: next };
+      const costs = costsWithPrice(cases, state, result, k, price, every), next = leaderOf(costs);
+      if (costs[now] - costs[next] > margin) return { price: crossingBetween(cases, state, result, k, [before, price], [now, next], margin), leader: next };
       before = price;
     }
     return null;
   };
-  const stated = cases.stated.prices[k];
-  return { below: seek(stated / 10), above: seek(stated * 10) };
+  const stated = cases.stated.prices[k], price = state.prices[k];
+  return { below: seek(Math.min(stated / 10, price)), above: seek(Math.max(stated * 10, price)) };
 }
 
-function crossingBetween(cases, state, result, k, [near, far], pair) {
+function crossingBetween(cases, state, result, k, [near, far], pair, margin) {
   for (let step = 0; step < 12; step += 1) {
     const middle = Math.sqrt(near * far);
     const [ours, theirs] = costsWithPrice(cases, state, result, k, middle, pair);
-    if (ours <= theirs) near = middle;
+    if (ours <= theirs + margin) near = middle;
     else far = middle;
   }
   return Math.sqrt(near * far);

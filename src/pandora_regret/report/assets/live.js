@@ -3,7 +3,8 @@
 function bringToLife(bars) {
   const comparison = JSON.parse(document.getElementById("comparison").textContent);
   const view = comparison.models.map((model) => model.scores.expected_cost);
-  const page = { comparison, formats: formatsOf(bars), view, order: [...view.keys()], followers: [] };
+  const rules = JSON.parse(document.getElementById("rules").textContent);
+  const page = { comparison, rules, formats: formatsOf(bars), view, order: [...view.keys()], followers: [] };
   document.querySelectorAll("#year").forEach((box) => yearBox(page, box));
   document.querySelectorAll("#prices[data-live]").forEach((section) => live(page, section));
 }
@@ -64,16 +65,20 @@ function limitsAround(value, exact, wider) {
   return { low: value - wider * (exact.value - exact.low), high: value + wider * (exact.high - exact.value) };
 }
 
-// What model a costs more than model b, with its interval.
-function gapOf({ comparison, result, base, view }, a, b) {
-  const wider = result ? widerBy(differenceOf(result, a, b), differenceOf(base, a, b)) : 1;
+// What model a costs more than model b, with its interval; recalibrated, either of them, where that is asked.
+function gapOf({ comparison, result, base, view }, a, b, again = [false, false]) {
   const [first, second] = [a, b].map((m) => comparison.models[m].name);
   const turned = comparison.differences.find((gap) => gap.model === second && gap.against === first);
   const gap = turned ?? comparison.differences.find((each) => each.model === first && each.against === second);
   const sign = turned ? -1 : 1;
   const [low, high] = gap.low === null ? [null, null] : [sign * gap.low, sign * gap.high].sort((x, y) => x - y);
-  const value = view[a].value - view[b].value;
-  return { value, trusted: !gap.warning, ...limitsAround(value, { value: sign * gap.difference, low, high }, wider) };
+  const [ours, theirs] = [a, b].map((m, n) => view[m].value - (again[n] ? view[m].saved : 0));
+  const rows = (from, m, n) => from.models[m][again[n] ? "later" : "rows"];
+  const wider = result ? widerBy(
+    { error: differenceError(result.shares, rows(result, a, 0), rows(result, b, 1)) },
+    { error: differenceError(base.shares, base.models[a].rows, base.models[b].rows) },
+  ) : 1;
+  return { value: ours - theirs, trusted: !gap.warning, ...limitsAround(ours - theirs, { value: sign * gap.difference, low, high }, wider) };
 }
 
 function widerBy(now, then) {
@@ -129,8 +134,14 @@ function fillCell(cell, value, text) {
 
 function showVerdict(page) {
   const place = document.getElementById("verdict");
-  if (isStated(page)) place.replaceChildren(...page.verdict.map((node) => node.cloneNode(true)));
-  else place.replaceChildren(...verdictAt(page).map((sentence, n) => paragraph(sentence, n === 0 ? "verdict" : "standfirst")));
+  if (isStated(page)) {
+    place.dataset.kind = page.comparison.verdict.kind;
+    place.replaceChildren(...page.verdict.map((node) => node.cloneNode(true)));
+  } else {
+    const { kind, sentences } = verdictAt(page);
+    place.replaceChildren(...sentences.map((sentence, n) => paragraph(sentence, n === 0 ? "verdict" : "standfirst")));
+    place.dataset.kind = kind;
+  }
   const { order, view, comparison, formats } = page;
   const said = order.slice(0, 3).map((m) => `${plain(comparison.models[m].name)} ${money(formats, view[m].value, decimalsFor(view[m], formats))}`);
   document.getElementById("now").textContent = `${isStated(page) ? "At the stated prices" : "At your prices"}: ${said.join(" · ")}`;
@@ -143,51 +154,109 @@ function paragraph(text, name) {
   return made;
 }
 
-// The same rule as the library's: deploy only what the data tell apart from every other model.
+// The library's rule, by its own table of sentences and of what decides: see compare/verdict.py.
 function verdictAt(page) {
-  const { order, view, comparison, formats, base } = page;
-  const names = comparison.models.map((model) => plain(model.name));
-  const [leader, ...others] = order;
-  const amount = money(formats, view[leader].value, decimalsFor(view[leader], formats));
-  if (others.length === 0) return [`At these prices ${names[leader]} costs ${amount} per case.`];
-  const gaps = others.map((m) => ({ m, ...gapOf(page, m, leader) }));
-  const open = gaps.filter((gap) => !(gap.low > 0 && gap.trusted)).map((gap) => names[gap.m]);
-  const apart = `${names[gaps[0].m]} costs ${perCase(formats, gaps[0], " more")}.`;
-  const first = open.length === 0
-    ? `At these prices, deploy ${names[leader]}: it costs ${amount} per case, the least of ${order.length} models.`
-    : `At these prices ${names[leader]} and ${open.length > 2 ? `${open.length} others` : listed(open)} cannot be told apart.`;
-  const stated = leaderOf(base.models.map((model) => model.cost));
-  const changed = stated === leader ? [] : [`At the stated prices ${names[stated]} is the cheapest.`];
-  return [first, [apart, ...changed, ...recalibratedFirst(page, gaps, names)].join(" ")];
+  const standing = standingOf(page), { order, gaps, costs, again } = standing, [leader] = order;
+  const name = (m) => plain(page.comparison.models[m].name), named = (list) => someOf(page, list.map(name));
+  const words = { leader: name(leader), cost: roughly(page.formats, costs[leader]), n: order.length, what: page.rules.what, sure: "" };
+  const say = (key, more = {}) => page.rules.sentences[key].replace(/\{(\w+)\}/g, (_, word) => ({ ...words, ...more })[word]);
+  const status = new Map([...gaps].map(([m, gap]) => [m, statusOf(page, gap, costs[leader])]));
+  const those = (wanted) => order.filter((m) => status.get(m) === wanted), [more, level, open] = ["more", "level", "open"].map(those);
+  const kind = page.rules.kinds.find(([each]) => those(each).length)?.[1] ?? "single";
+  const gapOver = (m, over = " more") => perCase(page.formats, gaps.get(m), over), last = order.at(-1);
+  const sentences = {
+    single: () => [say("single")],
+    level: () => [say("level", { names: named(order) }), gaps.get(last).value ? say("spread", { last: name(last), gap: gapOver(last) }) : say("same")],
+    deploy: () => [
+      say(again ? "recalibrated" : "deploy"),
+      ...(level.length ? [say("beside", { names: named(level), are: level.length === 1 ? "is" : "are" })] : []),
+      say(level.length ? "next" : "runner_up", { other: name(more[0]), gap: gapOver(more[0]) }),
+    ],
+    undecided: () => [
+      say(again ? "recalibrated_open" : "undecided", { names: named([leader, ...open]) }),
+      ...(gaps.get(open[0]).low === null ? [say("unsure")] : [say("ahead", { other: name(open[0]), gap: gapOver(open[0], "") }), ...neededFor(page, open.map((m) => gaps.get(m)), say)]),
+      ...(more.length ? [say("others", { names: named(more), s: more.length === 1 ? "s" : "" })] : []),
+    ],
+  }[kind]();
+  return { kind, sentences: [...sentences, ...besides(page, standing, name, say)] };
 }
 
-// The first whose saving is beyond doubt and that then costs no more than the leader, which may be recalibrated, too.
-function recalibratedFirst({ comparison, view, order, formats }, gaps, names) {
-  const recalibrated = (m) => view[m].value - view[m].saved;
-  const [leader] = order, least = Math.min(view[leader].value, recalibrated(leader));
-  const lifted = gaps.find(({ m }) => comparison.models[m].recalibrated?.saved.low > 0 && recalibrated(m) <= least);
-  if (!lifted) return [];
-  return [`Recalibrated, ${names[lifted.m]} would cost ${roughly(formats, recalibrated(lifted.m))}, no more than ${names[leader]}.`];
+// What recalibrating does to the leader, or to all; and who leads at the stated prices.
+function besides({ comparison, view, base, formats, rules }, { order: [leader], first, again, margin }, name, say) {
+  const stated = leaderOf(base.models.map((model) => model.cost)), { saved } = view[leader];
+  const own = comparison.models[leader].recalibrated?.saved.low > 0 && saved >= margin;
+  return [
+    ...(again ? [say("as_is", { first: name(first), ours: roughly(formats, view[first].value), theirs: roughly(formats, view[leader].value) })] : []),
+    ...(!again && own ? [say("saves", { saved: `${roughly(formats, saved)} per case` })] : []),
+    ...(stated === first ? [] : [`At the stated prices ${name(stated)} is the cheapest.`]),
+  ];
+}
+
+function marginOf({ comparison, view }) {
+  const { margin, share } = comparison.verdict;
+  return share === null ? margin : share * Math.min(...view.map((model) => model.value));
+}
+
+function asTheyAre(page, again = false) {
+  const costs = page.view.map((model) => model.value - (again ? model.saved : 0));
+  const order = [...costs.keys()].sort((a, b) => costs[a] - costs[b] || a - b), [leader, ...others] = order;
+  return { costs, order, again, gaps: new Map(others.map((m) => [m, gapOf(page, m, leader, [again, again])])) };
+}
+
+// Models as they are; or all recalibrated, where that changes who is the cheapest by more than the margin.
+function standingOf(page) {
+  const now = asTheyAre(page), margin = marginOf(page), [first] = now.order;
+  const later = asTheyAre(page, page.comparison.models.every((model) => model.recalibrated)), [best] = later.order;
+  const beyond = (gap) => gap.trusted && gap.low > 0 && gap.value > margin;
+  const changes = best !== first && beyond(gapOf(page, first, best, [false, true])) && beyond(later.gaps.get(first));
+  return { ...(later.again && changes ? later : now), first, margin };
+}
+
+function statusOf({ comparison, rules, view, ...page }, gap, cost = 0) {
+  if (gap.low === null) return "open";
+  const { clusters, rows } = comparison.data, unseen = gap.trusted ? 0 : (rules.unseen / (clusters ?? rows)) * cost;
+  if (Math.max(-gap.low, gap.high) + unseen <= marginOf({ comparison, view })) return "level";
+  return gap.trusted && gap.low > 0 ? "more" : "open";
+}
+
+// So many more cases that no interval is wider than the margin.
+function neededFor(page, gaps, say) {
+  const margin = marginOf(page), { rows } = page.comparison.data, { share } = page.comparison.verdict;
+  const half = Math.max(...gaps.map((gap) => Math.min(gap.value - gap.low, gap.high - gap.value)));
+  const cases = Math.ceil(rows * ((2 * half / margin) ** 2 - 1)), size = 10 ** Math.max(0, String(cases).length - 2);
+  if (!(cases > 0) || !Number.isFinite(cases) || gaps.some((gap) => !gap.trusted)) return [];
+  const worth = roughly(page.formats, margin) + (share === null ? "" : ` (${Number((100 * share).toPrecision(6))} % of the cost)`);
+  return [say("needed", { cases: (Math.ceil(cases / size) * size).toLocaleString("en-US"), margin: worth })];
+}
+
+function someOf({ rules }, names) {
+  const few = names.length <= rules.most_names, kept = rules.most_names - 1;
+  return listed(few ? names : [...names.slice(0, kept), `${names.length - kept} others`]);
 }
 
 function yearBox(page, box) {
   const cases = box.querySelector("#cases"), instead = box.querySelector("#instead");
   const say = () => {
-    const number = Number(cases.value.replace(/[,\s']/g, ""));
-    const valid = cases.value.trim() !== "" && Number.isFinite(number) && number >= 0;
-    cases.setAttribute("aria-invalid", String(!valid));
-    document.getElementById("cases-said").textContent = `At ${cases.value} cases per year: `;
-    document.getElementById("saving").textContent = valid ? savingOf(page, number, Number(instead.value)) : "Type how many cases there are per year, such as 12,000.";
+    const number = readNumber(cases.value), empty = cases.value.trim() === "", valid = Number.isFinite(number) && number >= 0;
+    cases.setAttribute("aria-invalid", String(!valid && !empty));
+    box.classList.toggle("empty", !valid);
+    document.getElementById("saving").textContent = valid
+      ? `At ${cases.value} cases per year, ${savingOf(page, number, Number(instead.value))}`
+      : empty ? "" : "Type how many cases there are per year, such as 12,000.";
   };
   box.addEventListener("input", say);
   page.followers.push(say);
   say();
 }
 
+// What the verdict's choice saves, in its own terms: as models are, or recalibrated.
 function savingOf(page, cases, m) {
-  const leader = page.order[0], names = page.comparison.models.map((model) => plain(model.name));
+  const { verdict, models } = page.comparison, names = models.map((model) => plain(model.name));
+  const stated = !page.result || isStated(page), standing = stated ? null : standingOf(page);
+  const again = stated ? verdict.recalibrated : standing.again;
+  const leader = stated ? models.findIndex((model) => model.name === verdict.leader) : standing.order[0];
   if (m === leader) return `${names[m]} is the cheapest already.`;
-  const gap = gapOf(page, m, leader);
+  const gap = again && stated ? models[m].recalibrated.against_best : gapOf(page, m, leader, [again, again]);
   const yearly = Object.fromEntries(["value", "low", "high"].map((end) => [end, gap[end] === null ? null : cases * gap[end]]));
-  return `${names[leader]} instead of ${names[m]} saves ${moneyBetween(page.formats, yearly)} per year.`;
+  return `${names[leader]}${again ? ", recalibrated," : ""} instead of ${names[m]} saves ${moneyBetween(page.formats, yearly)} per year.`;
 }
