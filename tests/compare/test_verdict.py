@@ -8,6 +8,7 @@ from simulated_models import calibrated, sharpened
 from pandora_regret import Fixed, InputError, expected_search_cost
 from pandora_regret.calibrate import decompose
 from pandora_regret.compare import cases_needed, compare
+from pandora_regret.inputs import read_forecast
 
 PRICES = [380.0, 120.0, 90.0]
 
@@ -212,6 +213,18 @@ def test_prices_as_stated_stand_beside_uncertain_ones_and_a_flip_is_said():
     assert not any("exactly as stated" in sentence for sentence in certain.verdict.sentences)
     unpriced = compare(truth, models)
     assert not any("exactly as stated" in sentence for sentence in unpriced.verdict.sentences)
+
+
+def test_models_that_were_scored_against_another_truth_get_no_verdict():
+    truth = truth_of(300)
+    other = np.where(np.arange(300) < 5, (truth + 1) % 3, truth)
+    models = {
+        name: read_forecast(seen, calibrated(truth, 1.5, 1))
+        for name, seen in (("a", truth), ("b", truth), ("c", other))
+    }
+    decision = compare(None, models, costs=PRICES).verdict
+    assert decision.sentences == ("No verdict: the truth is not the same for c as for the other models.",)
+    assert (decision.kind, decision.stake) == ("undecided", None)
 
 
 class TestCasesNeeded:

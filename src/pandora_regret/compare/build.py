@@ -27,7 +27,14 @@ from pandora_regret.compare.sample import (
     read_scenarios,
 )
 from pandora_regret.compare.subgroups import broken_down
-from pandora_regret.compare.verdict import DEFAULT_WORTH, Worth, conclude, costs_of_workup, read_interval
+from pandora_regret.compare.verdict import (
+    DEFAULT_WORTH,
+    Worth,
+    conclude,
+    costs_of_workup,
+    read_interval,
+    without_verdict,
+)
 from pandora_regret.inputs import (
     FloatArray,
     Forecast,
@@ -226,6 +233,8 @@ def compare(
         break_even=prices,
     )
     result = broken_down(replace(result, sample=embedded, done=done), basis, question)
+    apart = [name for name, each in forecasts.items() if not np.array_equal(each.truth, one.truth)]
+    result = without_verdict(result, apart) if apart else result
     progress()
     return result
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -415,6 +415,23 @@ def conclude(
         workup=workup,
         break_even=break_even,
     )
+
+
+def without_verdict(result: Comparison, apart: Sequence[str]) -> Comparison:
+    """A comparison of models of which some were scored against another truth: nothing can be said of who leads."""
+    why = f"No verdict: the truth is not the same for {named(apart)} as for the other models."
+    others = tuple(model.name for model in result.models[1:])
+    none = replace(
+        result.verdict,
+        kind="undecided",
+        undecided=others,
+        level=(),
+        cases_needed=None,
+        stake=None,
+        recalibrated=False,
+        sentences=(why,),
+    )
+    return replace(result, verdict=none, headline=(why,), break_even=())
 
 
 def costs_of_workup(workup: Workup, prior: Prior | None, unit: str | None, source: str | None) -> Costs:
