@@ -1,12 +1,18 @@
 """What work-ups cost, public calls with all their checks, against yardsticks of the same run.
 
-Run with ``python benchmarks/workup.py`` on a quiet machine.
+Run with ``python benchmarks/workup.py [ddxplus_rates.csv] [pathfinder.bif.gz]`` on a quiet machine: DDXPlus' rates
+of findings by disease (a column of cases, then one per finding), and pathfinder as the package pgmpy brings it.
 """
 
 from __future__ import annotations
 
+import csv
+import gzip
+import re
 import sys
 import tracemalloc
+from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -16,7 +22,9 @@ from yardstick import best, claim, finish, record
 import pandora_regret as pr
 from pandora_regret.kernels import engine
 from pandora_regret.kernels.engine import in_threads
+from pandora_regret.workup.planner import Node, Planner
 from pandora_regret.workup.policies import exact_policy
+from pandora_regret.workup.states import StateSpace
 
 ROWS = 10_000
 
@@ -151,6 +159,120 @@ def forest() -> None:
     claim("forest, 100,000 x 10", best(lambda: pr.workup_cost(truth, p, workup)), "search_order", unit, 5)
 
 
+def incident(n: int) -> pr.Workup:
+    """Components behind three windows, some behind two at once; or the unit is replaced."""
+    names = [f"component {k}" for k in range(n)]
+    steps: dict[str, Any] = {f"window {w}": {"cost": cost} for w, cost in enumerate((30, 45, 20))}
+    for k, name in enumerate(names):
+        windows = ["window 0", "window 1"] if k % 7 == 3 else [f"window {k % 4}"] if k % 4 < 3 else []
+        steps[f"look at {name}"] = {"cost": 3 + 7 * k % 11, "confirms": name, "requires": windows}
+    return pr.Workup(names, steps, stops={"replace the unit": {"loss": 150}})
+
+
+def incidents(n: int) -> None:
+    """Scores against those of a search over as many classes, and one plan."""
+    workup, (truth, p) = incident(n), forecasts(ROWS, n)
+    unit = best(lambda: pr.search_cost(truth, p, np.linspace(1, 9, n)))
+    seconds = best(lambda: pr.workup_cost(truth, p, workup), 3)
+    what = f"{n} components, 3 windows, giving up, {ROWS:,} forecasts"
+    record(what, f"{seconds:.2f} s = {seconds / unit:.0f} x search_cost", "at most 10 s", seconds <= 10)
+    planned = best(lambda: pr.plan_workup(p[0], workup), 3)
+    record(f"{n} components, one plan", f"{1e3 * planned:.0f} ms", "at most 1 s", planned <= 1)
+
+
+class OneStep(Planner):
+    """Rules of thumb as yardsticks, with the planner's own way to stop where that is cheaper."""
+
+    rule = "information"
+
+    def _rule(self, node: Node, view: Any, price: float, rare: bool) -> int:
+        left = view.entropies if self.rule == "information" else view.stops
+        gain = left[0] - self.bounds.per_action(np.where(view.ended, 0.0, left))
+        return int(np.where(np.isfinite(node.least), gain / self.bounds.costs, -np.inf).argmax())
+
+
+def by_rule(workup: pr.Workup, p: np.ndarray, rule: str, likely: float) -> float:
+    space = StateSpace(workup)
+    state, likelihood = space.start()
+    planner = OneStep(space, state, p * likelihood)
+    planner.rule = rule
+    planner.prepare(np.inf)
+    return planner._plan(0.0, likely)
+
+
+def gaps(what: str, tables: dict[str, Any], p: np.ndarray, names: list[str]) -> None:
+    """How far the plan and the bound are apart after a while, and what rules of thumb cost."""
+    for loss in (10, 50):
+        workup = pr.Workup(names, tables, stops={"name": {"wrong": loss}})
+        plans = {seconds: pr.plan_workup(p, workup, seconds=seconds) for seconds in (0.1, 1, 10)}
+        found = ", ".join(
+            f"{seconds} s: {plan.expected_cost:.2f}, at least {plan.lower_bound:.2f}"
+            for seconds, plan in plans.items()
+        )
+        rules = ", ".join(f"{rule} {by_rule(workup, p, rule, 1e-4):.2f}" for rule in ("information", "value"))
+        record(f"{what}, {len(tables)} tests, a wrong name loses {loss}", found, f"by one-step {rules}", None)
+
+
+def ddxplus(path: str) -> None:
+    with open(path, newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    names, table = [row[0] for row in rows], np.array([row[1:] for row in rows], np.float64)
+    tables = {
+        finding: {
+            "cost": 1,
+            "outcomes": {"yes": dict(zip(names, rates.tolist(), strict=True)), "no": "otherwise"},
+            "confirming": [],
+        }
+        for finding, rates in zip(header[2:], table.T[1:], strict=True)
+    }
+    prior = table[:, 0] / table[:, 0].sum()
+    gaps(f"DDXPlus, {len(names)} diseases, their frequencies", tables, prior, names)
+    peaked = np.full(len(names), 0.1 / (len(names) - 5))
+    peaked[np.random.default_rng(0).choice(len(names), 5, replace=False)] = 0.18
+    gaps(f"DDXPlus, {len(names)} diseases, five hold 90 %", tables, peaked, names)
+
+
+def pathfinder(path: str) -> None:
+    """The findings that depend on the disease alone."""
+    text = gzip.decompress(Path(path).read_bytes()).decode()
+    values = dict(re.findall(r"variable (\S+) \{\s*type discrete \[ \d+ \] \{ ([^}]*) \}", text))
+    names = values["Fault"].split(", ")
+    [prior] = re.findall(r"probability \( Fault \) \{\s*table ([^;]*);", text)
+    p, tables = np.array(prior.split(", "), np.float64), {}
+    for finding, body in re.findall(r"probability \( (\S+) \| Fault \) \{([^}]*)\}", text):
+        rows = np.array([row.split(", ") for row in re.findall(r"\) ([^;]*);", body)], np.float64)
+        rows /= rows.sum(axis=1, keepdims=True)
+        outcomes: dict[str, Any] = {
+            name: dict(zip(names, rows[:, o].tolist(), strict=True))
+            for o, name in enumerate(values[finding].split(", "))
+        }
+        tables[finding] = {"cost": 1, "outcomes": outcomes | {list(outcomes)[-1]: "otherwise"}, "confirming": []}
+    gaps(f"pathfinder, {len(names)} diseases", tables, p / p.sum(), names)
+
+
+def cube(sigma: float) -> None:
+    """The most that five of CUBE's features can tell: class k shifts features k to k + 2 to the bits of k.
+
+    Of 20 features ten are uniform noise for all classes, and left out. In thirds of the unit interval.
+    """
+    names, tables = classes(8), {}
+    for feature in range(10):
+        rows = np.full((8, 3), 1 / 3)
+        for k in range(8):
+            if 0 <= feature - k < 3:
+                spread = NormalDist((k >> (feature - k)) & 1, sigma)
+                rows[k] = np.diff([0, spread.cdf(1 / 3), spread.cdf(2 / 3), 1])
+        low, middle = (dict(zip(names, rows[:, o].tolist(), strict=True)) for o in range(2))
+        tables[f"feature {feature}"] = {"cost": 1, "outcomes": {"low": low, "middle": middle, "high": "otherwise"}}
+    dear, p = 1e9, np.full(8, 1 / 8)
+    workup = pr.Workup(names, tables, stops={"name": {"wrong": dear}}, budget=5)
+    exact = pr.plan_workup(p, workup, method="graph").expected_cost
+    rules = {rule: 1 - by_rule(workup, p, rule, 0.0) / dear for rule in ("information", "value")}
+    against = ", ".join(f"{rule} {100 * share:.2f} %" for rule, share in rules.items())
+    what = f"CUBE, deviation {sigma}, three bins, 5 of 20 features: highest accuracy"
+    record(what, f"{100 * (1 - exact / dear):.2f} %", f"by one-step {against}", None)
+
+
 @njit(**PLAIN)
 def burn(n):
     total = 0.0
@@ -198,6 +320,12 @@ if __name__ == "__main__":
     state_graph("10 classes, 8 noisy tests", noisy(10, 8), ROWS // 4)
     hierarchy()
     forest()
+    for n in (20, 60):
+        incidents(n)
     threads()
     memory()
+    for sigma in (0.1, 0.3):
+        cube(sigma)
+    for path in sys.argv[1:]:
+        (pathfinder if path.endswith(".gz") else ddxplus)(path)
     sys.exit(finish())

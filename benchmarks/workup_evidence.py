@@ -14,7 +14,7 @@ import numpy as np
 
 import pandora_regret as pr
 from pandora_regret.workup import PlanNode
-from pandora_regret.workup.plan import Solver
+from pandora_regret.workup.solver import Solver
 
 METHODS = ("optimal", "greedy", "information")
 FOLDS = 5

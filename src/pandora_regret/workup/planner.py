@@ -18,7 +18,7 @@ from pandora_regret.workup.states import State, StateSpace
 
 RULES = (1.0, 6.0, 12.0, 24.0)  # prices of a nat by which the first plans are made, times the one that bounds best
 LIKELY, FINER = 0.02, 0.25  # states less likely are not planned for at first, and how fast that changes
-SHARE = 0.3  # of the time, at most, for better first plans; the rest is for the search
+SHARE = 0.6  # of the time, at most, for better first plans; the rest is for the search
 CLOSED = 1e-12  # so near, bounds have met
 
 
@@ -48,8 +48,7 @@ class Planner:
 
     def run(self, seconds: float, limit: float = inf) -> None:
         """Search for so long, or until so many states have been opened, or the plan is proved optimal."""
-        self.started, self.seconds, self.limit = perf_counter(), seconds, limit
-        self._prove(self.root)
+        self.prepare(seconds, limit)
         prices = [self.root.price * rule for rule in RULES]
         costs = [self._plan(price, LIKELY) for price in prices]
         price, likely = prices[int(np.argmin(costs))], LIKELY
@@ -58,6 +57,11 @@ class Planner:
             self._plan(price, likely)
         while self._spent() < 1 and not self._closed(self.root):
             self._improve(price)
+
+    def prepare(self, seconds: float, limit: float = inf) -> None:
+        """Start the clock, and look at the first state."""
+        self.started, self.seconds, self.limit = perf_counter(), seconds, limit
+        self._prove(self.root)
 
     def _spent(self) -> float:
         """Which share of the time or of the states has been used."""
