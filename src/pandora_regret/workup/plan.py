@@ -107,6 +107,8 @@ class Plan(Shown):
         cost = money_between(self.expected_cost, self.low, self.high, self.currency)
         cost = self._amount(self.expected_cost) if self.low is None else cost
         lines.append(f"Expected cost from here: {cost}{self._proof()}.")
+        if not self.is_optimal:  # what others cost at best is not known
+            return "\n".join(lines)
         others = [one for one in self.alternatives if one.name != self.next][:4]
         pairs = ((one.name, one.expected_cost, one.extra) for one in others)
         listed = ", ".join(f"{n} {self._amount(cost)} (+{self._amount(extra)})" for n, cost, extra in pairs)

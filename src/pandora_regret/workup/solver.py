@@ -37,7 +37,7 @@ class Alternative:
     name: str
     kind: Literal["step", "stop"]
     cost: float  # of the action itself; of a stop what it is expected to lose
-    expected_cost: float  # of the action and all that follows
+    expected_cost: float  # of the action and the best that is known to follow
     extra: float  # beyond the best
     outcomes: tuple[OutcomeChance, ...]
 
